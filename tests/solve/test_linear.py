@@ -149,7 +149,7 @@ def test_the_matrix_is_formed_once(monkeypatch):
         form = replace(problem.costs.forms()[0], arithmetic="float64" if dtype == "f8" else "float32")
         routes = (KrylovRoute(form, 8, 60, 2), ProductRoute(form))
         monkeypatch.setattr(solving, "ROUTES", (lambda costs, target, r=routes: iter(r),))
-        monkeypatch.setattr(solving, "_order", lambda costs: lambda item: item.route.direct)
+        monkeypatch.setattr(solving, "_order", lambda *_: lambda item: item.route.direct)
         monkeypatch.setattr(solving, "_patient", lambda items, *_: items)
         monkeypatch.setattr(solving, "plain_first", lambda *_, **__: None)
         solution = solve(problem, SolveRequest(Target(count=3), 1e-7, 1 << 40))

@@ -262,12 +262,46 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
     fitting = [i for i in items if i.cost.bytes <= single]
     assert not any(i.route.direct for i in fitting)
     take(monkeypatch, *(i.route for i in sorted(fitting, key=lambda i: i.route.form.double)))
-    monkeypatch.setattr(solving, "_order", lambda costs: lambda item: item.route.form.double)
+    monkeypatch.setattr(solving, "_order", lambda *_: lambda item: item.route.form.double)
     solution = solve(problem, replace(wanted, memory_limit=single))
     assert "components from rounding" in solution.attempts[0].why
     assert [a.plan.arithmetic for a in solution.attempts] == ["float32", "float64"]
     assert solution.spectrum.rank == 30
     assert solution.certificate.ok
+
+
+# ------------------------------------------------------------------ small tables
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("spectrum", "count", "solver"),
+    [
+        (np.geomspace(1, 1e-3, 64), 9, "covariance"),
+        (np.geomspace(1, 1e-9, 64), 31, "full"),  # the last value asked for is near rounding
+        (np.r_[np.ones(5), 1e-7 * np.ones(59)], 5, "full"),  # what is left is
+        (np.r_[3.0, 2.0, 1.0], 6, "full"),  # there are not as many
+    ],
+)
+def test_the_svd_takes_over_where_a_small_table_has_values_near_rounding(spectrum, count, solver, dtype):
+    X = spectrum_matrix(1500, 64, spectrum, seed=8).astype(dtype)
+    solution = solve(LinearProblem(as_rows(X)), request(Target(count=count)))
+    assert (solution.plan.solver, len(solution.attempts)) == (solver, 1 if solver == "covariance" else 2)
+    assert solution.certificate.ok
+    exact = np.linalg.svd(X.astype("f8") - X.astype("f8").mean(axis=0), compute_uv=False) ** 2
+    r = min(count, len(spectrum))
+    np.testing.assert_allclose(solution.spectrum.values[:r], exact[:r], rtol=1e-6 if dtype == "f8" else 1e-5)
+    asked = replace(request(Target(count=count)), solver="covariance")
+    assert len(solve(LinearProblem(as_rows(X)), asked).attempts) == 1
+
+
+def test_all_eigenvalues_come_with_few_vectors():
+    for spectrum in (np.ones(90), np.r_[np.ones(4), np.zeros(86)], np.geomspace(1, 1e-6, 90)):
+        X = spectrum_matrix(2000, 90, spectrum, seed=2)
+        found = solve(LinearProblem(as_rows(X)), request(Target(count=3), solver="covariance")).spectrum
+        assert found.vectors.shape == (90, 3)
+        every = np.concatenate([found.values, found.rest])
+        np.testing.assert_allclose(every, spectrum**2, atol=1e-13)
 
 
 # ------------------------------------------------------------------ stalls
@@ -314,14 +348,17 @@ def test_lapack_runs_on_one_thread(monkeypatch):
 
         monkeypatch.setattr(module, name, watched)
 
-    for module, name in ((scipy.linalg, "eigh"), (scipy.linalg, "eigvalsh"), (scipy.linalg.lapack, "dgesdd")):
+    lapack = scipy.linalg.lapack
+    names = {"eigh": scipy.linalg, "eigvalsh": scipy.linalg, "dgesdd": lapack, "dsytrd": lapack}
+    for name, module in names.items():
         watch(module, name)
     X = np.random.default_rng(0).standard_normal((80, 70))
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         for solver in ("covariance", "gram", "full"):
-            solve(LinearProblem(as_rows(X)), request(Target(count=5), solver=solver))
+            for count in (5, 40):
+                solve(LinearProblem(as_rows(X)), request(Target(count=count), solver=solver))
             solve(LinearProblem(as_rows(X)), request(Target(), solver=solver, vectors=False, certify=False))
-    assert {name for name, _ in seen} == {"eigh", "eigvalsh", "dgesdd"}
+    assert {name for name, _ in seen} == set(names)
     assert all(set(threads) <= {1} for _, threads in seen)
 
 

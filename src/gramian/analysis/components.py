@@ -118,11 +118,11 @@ def fixed_signs(vectors: Any) -> FloatArray:
     if vectors.shape[1] == 0:
         return np.empty(0)
     near = 1e-6 if numpy_dtype(vectors) == np.float64 else 1e-3
-    # Row by row in memory, so that a column is searched from its start and left at its first large entry.
+    # Row by row in memory, along which the first large entry is searched for.
     columns = np.ascontiguousarray(to_numpy(vectors).T)
-    largest = np.maximum(columns.max(axis=1), -columns.min(axis=1))
-    enough = ((1 - near) * largest).astype(columns.dtype)
-    first = [int(np.argmax(np.abs(column) >= least)) for column, least in zip(columns, enough, strict=True)]
+    sizes = np.abs(columns)
+    enough = ((1 - near) * sizes.max(axis=1, keepdims=True)).astype(columns.dtype)
+    first = (sizes >= enough).argmax(axis=1)
     values = columns[np.arange(len(columns)), first]
     return np.where(values < 0, -1.0, 1.0)
 

@@ -160,7 +160,8 @@ def unit_difference(
     order, shares = np.argsort(-variances, kind="stable"), variances / variances.sum()
     count, clause = dominance(variances, names)
     few = sample is not None and len(values) <= FEW
-    usual = values.min() if few else np.median(values)
+    ascending, m = np.sort(values), len(values)
+    usual = ascending[0] if few else (ascending[(m - 1) // 2] + ascending[m // 2]) / 2
     if not count and len(known) > 1 and widest >= UNITS_GAP:
         count, clause = len(names), f"columns have different units ({', '.join(sorted(known))})"
     elif not count and values.max() >= GAP * usual:
@@ -229,6 +230,9 @@ UNITS = frozenset(
 )
 
 
+UNIT_AT_END = re.compile(r"(.*[ _(\[/])([^\W\d_]+|%)\W*")
+
+
 def units_of(names: Sequence[str]) -> list[str]:
     """Return the unit that each name of a column ends in; "" where there is none.
 
@@ -239,7 +243,7 @@ def units_of(names: Sequence[str]) -> list[str]:
     >>> units_of(["height_cm", "weight (kg)", "age", "mass_g", "test_a", "test_c"])
     ['cm', 'kg', '', 'g', '', '']
     """
-    split = [re.fullmatch(r"(.*[ _(\[/])([^\W\d_]+|%)\W*", name.casefold()) for name in names]
+    split = [None if name.isalnum() else UNIT_AT_END.fullmatch(name.casefold()) for name in names]
     stems = Counter(one[1] for one in split if one)
     return [
         one[2] if one and one[2] in UNITS and (len(one[2]) > 1 or stems[one[1]] == 1) else "" for one in split

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from gramian.records import (
     FloatArray,
     Plan,
     RealArray,
+    changed,
 )
 from gramian.solve import Account, Solution
 from gramian.solve.certificates import orthogonality_loss
@@ -83,21 +84,23 @@ class Transformer(sklearn.TransformerMixin, sklearn.BaseEstimator):
         return tags
 
 
-class Decomposer(Transformer, declarations.DecompositionAttributes):
-    """Base class of transformers whose fit is made of eigenpairs.
+class Planned:
+    """Puts the routes of a fit into words when somebody asks for them."""
 
-    Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
-    """
+    if TYPE_CHECKING:
+        plan_: Plan
+        attempts_: tuple[Attempt, ...]
+    else:
 
-    @cached_property  # which a file's own takes the place of
-    def plan_(self) -> Plan:  # type: ignore[override]
-        """The method of the fit and its reason, with predicted and measured seconds."""
-        return self._account_of("plan_").plan
+        @cached_property  # which a file's own takes the place of
+        def plan_(self) -> Plan:
+            """The method of the fit and its reason, with predicted and measured seconds."""
+            return self._account_of("plan_").plan
 
-    @cached_property
-    def attempts_(self) -> tuple[Attempt, ...]:  # type: ignore[override]
-        """Every route that was run, in order, with the reason if it was not accepted."""
-        return self._account_of("attempts_").attempts
+        @cached_property
+        def attempts_(self) -> tuple[Attempt, ...]:
+            """Every route that was run, in order, with the reason if it was not accepted."""
+            return self._account_of("attempts_").attempts
 
     def _account_of(self, name: str) -> Account:
         """Return what was run, which is put into words only where somebody looks."""
@@ -109,9 +112,22 @@ class Decomposer(Transformer, declarations.DecompositionAttributes):
     def __getstate__(self) -> dict[str, Any]:
         if "_account" in vars(self):
             _ = self.plan_, self.attempts_
-        state = super().__getstate__()
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         state.pop("_account", None)
         return state
+
+    def _store_account(self, account: Account) -> None:
+        """Keep what was run, in place of the words of an earlier fit."""
+        for name in ("plan_", "attempts_"):
+            self.__dict__.pop(name, None)
+        self._account = account
+
+
+class Decomposer(Planned, Transformer, declarations.DecompositionAttributes):
+    """Base class of transformers whose fit is made of eigenpairs.
+
+    Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
+    """
 
     def summary(self) -> Summary:
         """Return standard deviations, explained variance ratios and their cumulative sums as a table.
@@ -166,10 +182,8 @@ def store_solution(
     """
     model.n_components_, model.rank_ = result.values.size, result.rank
     model.explained_variance_ratio_ = result.ratio
-    for name in ("plan_", "attempts_"):
-        model.__dict__.pop(name, None)  # of an earlier fit
-    model._account = solution.account
-    model.spectrum_ = replace(solution.spectrum, vectors=None)
+    model._store_account(solution.account)
+    model.spectrum_ = changed(solution.spectrum, vectors=None)
     model.certificate_ = solution.certificate
     k, rank = result.values.size, result.rank
     if hidden:
@@ -227,9 +241,9 @@ def with_orthonormality(
     The product costs no more than one of the matrix with the vectors, and k is at most its order.
     """
     if not vectors.shape[1]:
-        return replace(certificate, directions=directions)
+        return changed(certificate, directions=directions)
     loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
-    return replace(certificate, orthogonality=loss, directions=directions)
+    return changed(certificate, orthogonality=loss, directions=directions)
 
 
 class Drawn:

@@ -29,6 +29,7 @@ import gramian
 from gramian.analysis.projection import LinearProjection
 from gramian.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
 from gramian.base.deferred import Deferring
+from gramian.base.fitted import Planned
 from gramian.errors import GramianError, IndefiniteKernelWarning, InputTypeError, RankWarning, ignoring
 
 __all__ = ["PCA", "IncrementalPCA", "KernelPCA"]
@@ -36,7 +37,7 @@ __all__ = ["PCA", "IncrementalPCA", "KernelPCA"]
 # What scikit-learn's solvers approximate, gramian finds to its tolerance.
 SOLVER_OF = {"covariance_eigh": "covariance", "arpack": "krylov", "randomized": "krylov", "dense": "dense"}
 # gramian's attributes that a fitted model has besides scikit-learn's.
-CERTIFIED = ("plan_", "attempts_", "certificate_")
+CERTIFIED = ("plan_", "attempts_", "certificate_", "_account")
 VARIANCES = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
 TO_THE_LAST_DIGITS = 1e-12  # residual relative to the largest eigenvalue; eigenvalues are off by its square
 ROUNDING = 2e-12  # that gramian allows a share for
@@ -61,7 +62,7 @@ class ExportsToONNX:
         return onnx.convert
 
 
-class _Linear(ExportsToONNX):
+class _Linear(ExportsToONNX, Planned):
     """What PCA and IncrementalPCA have in common."""
 
     def transform(self, X: Any) -> Any:
@@ -76,7 +77,8 @@ class _Linear(ExportsToONNX):
     def _adopt(self, model: gramian.PCA) -> None:
         """Take over what gramian computed; signs are scikit-learn's, whose rule looks at the components."""
         components = model.components_
-        for name in (*CERTIFIED, "rank_", "noise_variance_"):
+        self._store_account(model._account)
+        for name in ("certificate_", "rank_", "noise_variance_"):
             setattr(self, name, getattr(model, name))
         for name in VARIANCES:
             setattr(self, name, _like(getattr(model, name), components))
@@ -218,7 +220,7 @@ class IncrementalPCA(Deferring, _Linear, sklearn.decomposition.IncrementalPCA): 
         self.mean_, self.var_ = stream._moments.column_moments()
 
 
-class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore[misc]
+class KernelPCA(ExportsToONNX, Planned, sklearn.decomposition.KernelPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
@@ -256,8 +258,8 @@ class KernelPCA(ExportsToONNX, sklearn.decomposition.KernelPCA):  # type: ignore
         except GramianError:
             return None
         self.X_fit_ = rows
-        for name in CERTIFIED:
-            setattr(self, name, getattr(model, name))
+        self._store_account(model._account)
+        self.certificate_ = model.certificate_
         kept = model.rank_ if self.n_components is None or self.remove_zero_eig else model.n_components_
         self.eigenvalues_ = _like(model.eigenvalues_[:kept], model.eigenvectors_)
         # Signs are scikit-learn's, whose rule looks at these vectors.

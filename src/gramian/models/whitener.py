@@ -279,7 +279,8 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         self.rank_ = min(pca.rank_, k)
         for name in ("scale_", "n_samples_", "picture_shape_"):
             setattr(self, name, getattr(pca, name))
-        self.plan_, self.spectrum_, self.certificate_ = pca.plan_, pca.spectrum_, pca.certificate_
+        self._store_account(pca._account)
+        self.spectrum_, self.certificate_ = pca.spectrum_, pca.certificate_
         self.constant_features_ = to_numpy(pca.constant_features_)
         self._center = as_float64(pca._center)
         self._divisor = None if pca._divisor is None else as_float64(pca._divisor).copy()

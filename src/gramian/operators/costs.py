@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -178,6 +179,10 @@ class TableCosts(Costs):
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""
+        return self._forms
+
+    @cached_property
+    def _forms(self) -> tuple[Form, ...]:
         n, d = self.shape
         sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
         kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")

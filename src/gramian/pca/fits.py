@@ -168,7 +168,7 @@ class TableFit:
             certificate = fitted.with_orthonormality(certificate, result.vectors, directions)
         if wanted.rule is not None:
             account = replace(account, told=self._with_rule(account.plan))
-        solution = replace(solution, account=account, certificate=certificate)
+        solution = Solution(solution.spectrum, certificate, solution.operator, account)
         return Decomposition(self.rows, problem, solution, result, choice)
 
 

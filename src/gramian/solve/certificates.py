@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +20,7 @@ from gramian.records import (
     DirectionBounds,
     FloatArray,
     Spectrum,
+    changed,
 )
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
@@ -33,6 +33,7 @@ SEARCHED, SEARCHED_FIRST = 0.25, 0.6
 PROBE_GAP_INDEFINITE = 0.1
 PROBE_COLUMNS, PROBE_STEPS = 8, 12
 HUGE, TINY = 1e100, 1e-300
+ORTHONORMAL = 1e-12  # below which a norm of V.T V - I needs no digits
 
 
 def certify(
@@ -80,7 +81,7 @@ def certify(
     # Vectors that may be dependent prove nothing.
     sigma = math.sqrt(1.0 - loss) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
-    together = float(np.linalg.norm(spectrum.residuals)) / sigma + spectrum.error_bound
+    together = _norm(spectrum.residuals) / sigma + spectrum.error_bound
     complete = _completeness(spectrum, operator, sigma, together, tol, rng) if k else None
     reasons = _reasons(spectrum, radii, complete, tol)
     others, known = _others(spectrum, operator, complete, sigma, together)
@@ -103,20 +104,27 @@ def certify(
         widening=spectrum.error_bound * factor,
         widening_kind=spectrum.error_kind,
         orthogonality=loss,
-        completeness=None if complete is None else replace(complete, bound=complete.bound * factor),
+        completeness=None if complete is None else changed(complete, bound=complete.bound * factor),
         tol=tol,
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
-        directions=replace(directions, gaps=directions.gaps * factor, others=others * factor),
+        directions=changed(directions, gaps=directions.gaps * factor, others=others * factor),
     )
 
 
 def orthogonality_loss(vectors: Any) -> float:
-    """Return the spectral norm of ``V.T V - I``, in float64."""
-    V, k = arrays.to_float64(vectors), vectors.shape[1]
+    """Return the spectral norm of ``V.T V - I``, in float64; its Frobenius norm where that is rounding."""
+    V = arrays.to_float64(vectors)
+    gap = arrays.as_float64(V.T @ V) - np.eye(V.shape[1])
+    bound = _norm(gap.ravel())
     # Eigenvalues of this symmetric matrix take a third of the time of its singular values.
-    return float(np.abs(np.linalg.eigvalsh(arrays.as_float64(V.T @ V) - np.eye(k))).max(initial=0.0))
+    return bound if bound <= ORTHONORMAL else float(np.abs(np.linalg.eigvalsh(gap)).max())
+
+
+def _norm(values: FloatArray) -> float:
+    """Return the Euclidean norm of few numbers, sooner than NumPy's function for arrays of all kinds."""
+    return math.sqrt(float(values @ values))
 
 
 def may_have_missed(certificate: Certificate) -> bool:
@@ -212,7 +220,7 @@ def _completeness(
     """
     last = float(spectrum.values[-1])
     k, error, kind = spectrum.values.size, spectrum.searched_to, operator.error_kind
-    loss = float(np.linalg.norm(spectrum.residuals)) / sigma
+    loss = _norm(spectrum.residuals) / sigma
     if spectrum.complete or k >= operator.size:
         return _bounded("full decomposition", last + loss + error, last, kind)
     enough = _enough(spectrum.values, tol)
@@ -226,7 +234,7 @@ def _completeness(
         best = _bounded("trace", missed(_left_of(trace, spectrum, operator, sigma)), last, kind)
     norm = operator.frobenius()
     if norm is not None and (best is None or best.bound > enough):
-        seen = max(float(np.linalg.norm(spectrum.values)) - loss - error, 0.0)
+        seen = max(_norm(spectrum.values) - loss - error, 0.0)
         remainder = missed(math.sqrt(max(norm**2 - seen**2, 0.0) + 1e-13 * norm**2) + error)
         if best is None or remainder < best.bound:
             best = _bounded("Frobenius norm", remainder, last, kind)
@@ -464,7 +472,7 @@ def direction_bounds(
     """
     k = values.size
     rank = k if rank is None else min(rank, k)
-    reach = float(np.linalg.norm(residuals)) + error
+    reach = _norm(residuals) + error
     starts = [j for j in range(k) if j == 0 or not values[j - 1] - values[j] <= 2.0 * reach]
     first, gaps, sines = np.zeros(k, dtype=np.int64), np.zeros(k), np.ones(k)
     for a, b in pairwise([*starts, k]):
@@ -473,7 +481,7 @@ def direction_bounds(
         # Finite where there is no other eigenvalue at all.
         gap = min(above, below, float(values[b - 1]) - others, float(values[0]))
         first[a:b], gaps[a:b] = a, max(gap, 0.0)
-        off = float(np.linalg.norm(residuals[a:b])) + error
+        off = _norm(residuals[a:b]) + error
         # A cluster that reaches into rounding has no directions.
         sines[a:b] = min(1.0, off / gap) if gap > 0 and b <= rank else 1.0
     return DirectionBounds(first[:rank], gaps[:rank], sines[:rank], float(others), known, kind)
@@ -496,10 +504,10 @@ def lifted(
         Kind of the weakest bound, these included.
     """
     if bool((bounds.first == np.arange(bounds.first.size)).all()):
-        return replace(bounds, sines=np.minimum(1.0, bounds.sines * factors + drift), kind=kind)
+        return changed(bounds, sines=np.minimum(1.0, bounds.sines * factors + drift), kind=kind)
     sines = np.ones(bounds.sines.size)
     for part in bounds.clusters:
         some = slice(part.start, part.stop)
-        more = float(np.linalg.norm(drift[some]))
+        more = _norm(drift[some])
         sines[some] = np.minimum(1.0, bounds.sines[some] * float(factors[some].max()) + more)
-    return replace(bounds, sines=sines, kind=kind)
+    return changed(bounds, sines=sines, kind=kind)

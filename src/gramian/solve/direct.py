@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,9 @@ from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, 
 from gramian.solve.krylov import improved
 from gramian.solve.route import Route, SolverResult, count_of, finishing, relative_tolerance
 
-# Above LARGE the matrix leaves the cache, and half of the reduction runs at the speed of memory.
-LARGE, SLOWER = 1500, 1.25
+# Up to MEDIUM all eigenvalues of a table take little time in addition to few vectors. Above LARGE the matrix
+# leaves the cache, and half of the reduction runs at the speed of memory.
+MEDIUM, LARGE, SLOWER = 512, 1500, 1.25
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class ProductRoute(Route):
         """Decompose the matrix, and improve the pairs where float32 products cannot meet the tolerance."""
         # Of a matrix that may be indefinite all eigenvalues are found: their signs are the question.
         target = request.target if operator.psd else Target()
-        spectrum = solve_dense(operator, target, self.solver, vectors=request.vectors)
+        every, vectors = self.form.of_table, request.vectors
+        spectrum = solve_dense(operator, target, self.solver, vectors=vectors, every=every)
         return (
             improved(operator, SolverResult(spectrum), request) if request.vectors else SolverResult(spectrum)
         )
@@ -91,7 +94,7 @@ def both_matrices(costs: Costs, target: Target) -> Iterator[str]:
 
 
 def _partial(m: int, target: Target) -> bool:
-    return target.count is not None and target.count <= m // 4 and m > 64
+    return target.count is not None and target.count <= m // 4 and m >= 64
 
 
 def _seconds(m: int, target: Target) -> float:
@@ -99,7 +102,9 @@ def _seconds(m: int, target: Target) -> float:
     return (EIGH_FEW if _partial(m, target) else EIGH_ALL) * slower * m**3 + 5e-8 * m * m + DIRECT
 
 
-def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool = True) -> Spectrum:
+def solve_dense(
+    operator: Operator, target: Target, route: str, *, vectors: bool = True, every: bool = False
+) -> Spectrum:
     """Decompose the operator's matrix directly.
 
     Parameters
@@ -112,6 +117,8 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
         Name of the route for the record.
     vectors : bool
         False finds eigenvalues only, with residuals of 0.
+    every : bool
+        Whether the other eigenvalues are wanted too, where they take little time.
 
     Returns
     -------
@@ -124,7 +131,7 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
         # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
         total = float(arrays.namespace(A).linalg.trace(A))
     if vectors:
-        values, V, rest = leading(A, target, total)
+        values, V, rest = leading(A, target, total, every=every)
         residuals = arrays.column_norms(A @ V - V * arrays.from_numpy(values, V)[None, :])
     else:
         values = _eigenvalues(A)
@@ -150,7 +157,9 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
     )
 
 
-def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatArray, Any, FloatArray]:
+def leading(
+    A: Any, target: Target, total: float | None = None, *, every: bool = False
+) -> tuple[FloatArray, Any, FloatArray]:
     """Leading eigenpairs in descending order and the other eigenvalues, as far as they were computed."""
 
     def on_device(linalg: Any, A: Any) -> tuple[FloatArray, Any, FloatArray]:
@@ -159,21 +168,26 @@ def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatAr
         k = count_of(target, values, total)
         return values[:k].copy(), vectors[:, :k], values[k:].copy()
 
-    values, vectors, rest = arrays.decomposed(A, on_device, lambda A: _leading_on_host(A, target, total))
+    values, vectors, rest = arrays.decomposed(
+        A, on_device, lambda A: _leading_on_host(A, target, total, every)
+    )
     return values, arrays.moved(vectors, A), rest
 
 
 def _leading_on_host(
-    A: FloatArray, target: Target, total: float | None
+    A: FloatArray, target: Target, total: float | None, every: bool = False
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     m = A.shape[0]
     if target.count is None and target.fraction is not None and m > 256:
-        every = _eigenvalues(A)
-        k = count_of(target, every, total)
+        all_values = _eigenvalues(A)
+        k = count_of(target, all_values, total)
         values, vectors, _ = _leading_on_host(A, Target(count=k), total)
-        return values, vectors, every[k:].copy()
+        return values, vectors, all_values[k:].copy()
     if _partial(m, target):
         k = target.count or 0
+        if every and m <= MEDIUM and (pairs := _few_and_every_value(A, k)) is not None:
+            values, vectors = pairs
+            return values[:k].copy(), vectors, values[k:].copy()
         # One more than asked for: the gap below the last one bounds the error of its direction.
         values, vectors = _eigh(A, subset_by_index=[m - k - 1, m - 1])
         # Of many equal eigenvalues LAPACK's search by index may return none.
@@ -184,6 +198,22 @@ def _leading_on_host(
     values, vectors = values[::-1], vectors[:, ::-1]
     k = count_of(target, values, total)
     return values[:k].copy(), np.ascontiguousarray(vectors[:, :k]), values[k:].copy()
+
+
+def _few_and_every_value(A: FloatArray, k: int) -> tuple[FloatArray, FloatArray] | None:
+    """Return all eigenvalues and the leading vectors, from one tridiagonal form; None where LAPACK fails."""
+    m = len(A)
+    with arrays.blas_threads():
+        reflectors, diagonal, beside, scales, failed = lapack.dsytrd(A, lower=1, lwork=32 * m)
+        values, unfinished = lapack.dsterf(diagonal, beside)
+        places = {"range": 2, "vl": 0.0, "vu": 1.0, "il": m - k + 1, "iu": m}
+        sizes = {"lwork": 18 * m, "liwork": 10 * m}
+        number, _, V, missed = lapack.dstemr(diagonal, np.append(beside, 0.0), **places, **sizes)
+        if failed or unfinished or missed or number != k:
+            return None
+        V = np.asfortranarray(V[:, :k])
+        V[1:] = lapack.dormqr("L", "N", reflectors[1:, :-1], scales, V[1:], lwork=64 * k)[0]
+    return values[::-1], np.ascontiguousarray(V[:, ::-1])
 
 
 def _eigh(A: Any, **options: Any) -> tuple[Any, Any]:
@@ -312,7 +342,8 @@ def _svd(C: Any) -> tuple[Any, Any]:
 
 def _svd_on_host(C: FloatArray) -> tuple[Any, Any]:
     n, d = C.shape
-    with arrays.blas_threads():
+    # For few entries BLAS takes one thread by itself.
+    with arrays.blas_threads() if n * d > FEW else nullcontext():
         if 11 * d <= 6 * n and n * d > FEW:
             # As LAPACK's routine begins for tall matrices, which then spends as long again on left vectors.
             C = np.triu(lapack.dgeqrf(C, lwork=_work(lapack.dgeqrf_lwork(n, d)))[0][:d])

@@ -21,7 +21,7 @@ from gramian.arrays import blas_threads, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
-from gramian.operators.costs import Costs, TableCosts
+from gramian.operators.costs import DIRECT, Costs, TableCosts
 from gramian.operators.operator import Operator
 from gramian.progress import note, report, reporting
 from gramian.records import (
@@ -34,6 +34,7 @@ from gramian.records import (
     SolveRequest,
     Spectrum,
     Target,
+    changed,
 )
 from gramian.solve import direct, krylov
 from gramian.solve.certificates import certify, may_have_missed
@@ -41,11 +42,13 @@ from gramian.solve.route import Route, SolverResult, Status
 
 log = logging.getLogger(__name__)
 
-BRIEF = 0.01  # seconds of a route below which BLAS has one thread
+# Seconds of a route below which BLAS has one thread, and below which it takes no more by itself.
+BRIEF, TINY = 0.01, DIRECT + 2e-5
 
 
 ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (direct.routes, krylov.routes)
 SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
+SAVED = 5e-4  # seconds below which a product saves nothing worth a digit of the smallest eigenvalues
 QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
 LONG = 600.0
 LIMIT = option("memory_limit")
@@ -100,7 +103,8 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
     side = costs.forms()[0].matrix
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     wanted = wanted or [item for item in results if item.route.form.matrix == side and item.route.direct]
-    fitting = sorted((item for item in wanted if item.cost.bytes <= request.memory_limit), key=_order(costs))
+    order = _order(costs, request.target)
+    fitting = sorted((item for item in wanted if item.cost.bytes <= request.memory_limit), key=order)
     if not fitting:
         least = min(wanted, key=lambda item: item.cost.bytes)
         what, way_out = costs.too_large or _too_large(least, wanted)
@@ -108,7 +112,7 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
         require_memory(what, need, limit, way_out, request.resident_bytes)
     # What takes over from the first route may be any that fits.
     others = (item for item in results if item.cost.bytes <= request.memory_limit and item not in fitting)
-    return _patient(fitting + sorted(others, key=_order(costs)), costs, request.target)
+    return _patient(fitting + sorted(others, key=order), costs, request.target)
 
 
 def _spared(route: Any, costs: Costs, request: SolveRequest) -> Any:
@@ -139,14 +143,25 @@ def _below_float32(costs: Costs, target: Target) -> bool:
     return target.count > min(costs.order(form) for form in costs.forms()) // share
 
 
-def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
-    small = isinstance(costs, TableCosts) and costs.shape[0] * costs.shape[1] <= SMALL
+def _order(costs: Costs, target: Target) -> Callable[[Ranked], tuple[bool, bool, float]]:
+    exacting = _exacting(costs)
+    least = min(costs.shape) if isinstance(costs, TableCosts) else 0
+    # Few of many components are most often far above rounding; where they are not, the SVD takes over.
+    few = exacting and target.count is not None and 2 * target.count <= least
 
     def key(item: Ranked) -> tuple[bool, bool, float]:
-        whole = small and item.route.solver == "full"
-        return not whole, not (item.route.direct and item.cost.seconds < QUICK), item.cost.seconds
+        route, seconds = item.route, item.cost.seconds
+        whole = exacting and route.solver == "full"
+        product = few and route.direct and route.solver == "covariance" and route.form.double
+        saved = SAVED if product else 0.0
+        return not (whole or product), not (route.direct and seconds < QUICK), seconds + saved
 
     return key
+
+
+def _exacting(costs: Costs) -> bool:
+    """Whether a table is so small that each of its eigenvalues is found to ``tol`` of itself."""
+    return isinstance(costs, TableCosts) and costs.shape[0] * costs.shape[1] <= SMALL
 
 
 def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
@@ -185,17 +200,17 @@ def plain_first(costs: Costs, request: SolveRequest, *, everything: bool = False
     """
     if request.solver != "auto" or costs.substitute is not None:
         return None
-    order, quick = _order(costs), list[tuple[Any, Ranked]]()
+    order = _order(costs, request.target)
+    direct_ones = list[tuple[Any, Ranked]]()
     for route in direct.routes(costs, request.target):
         item = Ranked(route, route.cost(costs, request.target))
         allowed = _precise_enough(route, costs, request.target) and _on_a_good_side(route, costs)
         if allowed and item.cost.bytes <= request.memory_limit:
-            key = order(item)
-            if not key[0]:
-                return item
-            quick.append((key, item))
-    key, first = min(quick, key=itemgetter(0), default=((True, True, 0.0), None))
-    return None if key[1] else first
+            direct_ones.append((order(item), item))
+            if item.cost.seconds < DIRECT + SAVED:
+                break
+    key, first = min(direct_ones, key=itemgetter(0), default=((True, True, 0.0), None))
+    return None if key[0] and key[1] else first
 
 
 @dataclass(frozen=True, eq=False)
@@ -504,7 +519,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
     the next route; every route was planned against the same memory limit, and the best certified answer is
     returned, which need not be the last one.
     """
-    request = planned.request if seeds is None else replace(planned.request, seeds=seeds)
+    request = planned.request if seeds is None else changed(planned.request, seeds=seeds)
     problem.request = request
     best: Solution | None = None
     winner = 0
@@ -518,7 +533,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
             report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
-        alone = blas_threads() if item.cost.seconds < BRIEF else nullcontext()
+        alone = blas_threads() if TINY <= item.cost.seconds < BRIEF else nullcontext()
         with alone, explained_memory_errors(getattr(problem, "rows", None)):
             solution, status, why = _run(problem, planned, request, tried, start)
         spectrum, before = solution.spectrum, runs[-1].why if runs else ""
@@ -542,7 +557,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
         took_over = f"; {account.plan.solver} on the {account.plan.matrix} took over"
         spectrum = replace(spectrum, note=reasons + ("" if runs[-1].why else took_over))
     certificate = None if best.certificate is None else problem.certified(best.certificate, request)
-    return replace(best, spectrum=spectrum, certificate=certificate, account=account)
+    return Solution(spectrum, certificate, best.operator, account)
 
 
 def _run(
@@ -572,7 +587,23 @@ def _run(
             factor=problem.factor(),
         )
     solution = Solution(spectrum, certificate, operator)
-    return solution, *_judged(result, spectrum, certificate, item, request)
+    status, why = _judged(result, spectrum, certificate, item, request)
+    if status is Status.COMPLETE and not _resolved(spectrum, planned, tried):
+        return solution, Status.INACCURATE, "products do not resolve the smallest eigenvalues"
+    return solution, status, why
+
+
+def _resolved(spectrum: Spectrum, planned: Schedule, tried: tuple[Ranked, ...]) -> bool:
+    """Whether each value, and the sum of the others, is known to ``tol`` of itself if the SVD can do that."""
+    request = planned.request
+    if request.solver != "auto" or tried[-1].route.solver == "full" or not _exacting(planned.costs):
+        return True
+    left = max((spectrum.total or 0.0) - float(spectrum.values.sum()), 0.0)
+    least = min(left, float(spectrum.values.min(initial=math.inf)))
+    error = float(spectrum.residuals.max(initial=0.0)) + spectrum.error_bound
+    if spectrum.rank >= spectrum.values.size and error <= request.tol * least:
+        return True
+    return all(other.route.solver != "full" for other in planned.without(tried))
 
 
 def _judged(
