@@ -587,7 +587,8 @@ class TileMatrix:
                 filled = self._fill(stack, scratch)
                 if self._whole is not None:
                     self._whole[stack.rows, stack.columns] = filled
-                    self._whole[stack.columns, stack.rows] = filled.T
+                    if not stack.diagonal:
+                        self._whole[stack.columns, stack.rows] = filled.T
                 elif stack in self._kept:
                     self._kept[stack][...] = filled
                 across, down, square = _sums(filled, self._side, *self._along_of(stack))
@@ -914,8 +915,7 @@ class CenteredKernelOperator:
         t = arrays.from_numpy(self.row_means, self.like)
         if arrays.is_numpy(A):
             A -= t[:, None]
-            A -= t[None, :]
-            A += self.mean
+            A -= t - self.mean
             return A
         return A - t[:, None] - t[None, :] + self.mean
 
