@@ -46,7 +46,9 @@ BRIEF = 0.01  # seconds of a route below which BLAS has one thread
 
 ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (direct.routes, krylov.routes)
 SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
-QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
+# Seconds below which a direct route is taken, and those of a kernel, whose eigenvalues fall faster: an
+# iteration may need many passes.
+QUICK, QUICK_KERNEL = 0.05, 0.02
 LONG = 600.0
 LIMIT = option("memory_limit")
 SHOWN = 3
@@ -141,10 +143,11 @@ def _below_float32(costs: Costs, target: Target) -> bool:
 
 def _order(costs: Costs) -> Callable[[Ranked], tuple[bool, bool, float]]:
     small = isinstance(costs, TableCosts) and costs.shape[0] * costs.shape[1] <= SMALL
+    quick = min(QUICK, QUICK_KERNEL) if costs.forms()[0].matrix == "centered kernel" else QUICK
 
     def key(item: Ranked) -> tuple[bool, bool, float]:
         whole = small and item.route.solver == "full"
-        return not whole, not (item.route.direct and item.cost.seconds < QUICK), item.cost.seconds
+        return not whole, not (item.route.direct and item.cost.seconds < quick), item.cost.seconds
 
     return key
 
