@@ -242,7 +242,8 @@ def test_tiles_made_again_give_what_the_definition_gives(name):
     model = KernelPCA(4, kernel=RBF(sigma=sigma), solver="krylov", tol=1e-5, random_state=0)
     everything = model.plan(values)
     least = min(other.bytes for other in everything.alternatives)
-    for limit in (least, (least + everything.bytes) // 2):
+    kept = min(other.bytes for other in everything.alternatives if other.storage == "its parts in memory")
+    for limit in (least, (least + kept) // 2):
         model.memory_limit = limit
         foreseen = model.plan(values)
         model.fit(values)
@@ -554,3 +555,14 @@ def test_whatever_is_asked_the_certificate_is_true(question):
     rank = result.components.rank
     residuals = np.linalg.norm(Kc @ V[:, :rank] - V[:, :rank] * values[:rank], axis=0)
     assert (residuals <= 2e-5 * exact[0] + slack).all()
+
+
+@pytest.mark.parametrize(("sigma", "solvers"), [(2.0, ["krylov"]), (0.05, ["krylov", "dense"])])
+def test_a_small_kernel_is_iterated_only_where_its_eigenvalues_fall(sigma, solvers):
+    values = np.random.default_rng(0).standard_normal((600, 3))
+    model = KernelPCA(3, kernel=RBF(sigma=sigma)).fit(values)
+    assert [attempt.plan.solver for attempt in model.attempts_] == solvers
+    exact = np.linalg.eigvalsh(of_definition(values, sigma))[::-1]
+    assert (np.abs(model.eigenvalues_ - exact[:3]) <= model.certificate_.radii + 1e-13 * exact[0]).all()
+    assert model.certificate_.ok
+    assert exact[3] <= model.certificate_.completeness.bound

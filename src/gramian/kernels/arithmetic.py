@@ -100,6 +100,10 @@ def squared_norms(X: Any) -> Any:
 def largest_norm(X: Any) -> float:
     """Return the largest Euclidean norm of a row; infinity where an entry is infinite."""
     xp = arrays.namespace(X)
+    with np.errstate(over="ignore"):
+        square = float(xp.max(squared_norms(X)))
+    if 1e-200 < square < 1e200:
+        return math.sqrt(square)
     if sparse.issparse(X):
         top = float(np.abs(X.data).max(initial=0.0))
     else:

@@ -100,7 +100,8 @@ class Evaluator(ABC):
 
 def exact_diagonal(K: Any, diagonal: Any) -> Any:
     """Return a square tile made exactly symmetric, with the diagonal given."""
-    K = (K + K.T) / 2
+    K = K + K.T
+    K *= 0.5
     if arrays.is_numpy(K):
         np.fill_diagonal(K, arrays.as_float64(diagonal))
         return K

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,10 @@ class FormulaEvaluator(Evaluator):
 
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""
-        return self.kernel.diagonal(self._rows(X))
+        if not self.facts.unit_diagonal:
+            return self.kernel.diagonal(self._rows(X))
+        self.kernel.admit(X)
+        return self.kernel.diagonal(X)  # of which only the number of rows counts
 
     def _rows(self, X: Any) -> Any:
         self.kernel.admit(X)
@@ -171,15 +175,15 @@ def _mean(X: Any) -> Any:
 
 
 def _longest(X: Any, shift: Any, weights: Any) -> float:
-    """Return the largest norm of a row, after a shift and weights of the columns."""
+    """Return the largest norm of a row, after a shift and weights of the columns or one weight for all."""
     largest = 0.0
     for rows in slices(X.shape[0], 4096):
         block = to_float64(X[rows, :])
         with np.errstate(over="ignore"):
             block = block if shift is None else block - shift
-            block = block if weights is None else arithmetic.times_columns(block, weights)
+            block = arithmetic.times_columns(block, weights) if np.ndim(weights) else block
         largest = max(largest, arithmetic.largest_norm(block))
-    return largest
+    return largest if weights is None or np.ndim(weights) else largest * float(weights)
 
 
 # ---------------------------------------------------------------------------- of the inner product
@@ -487,6 +491,12 @@ class Sigmoid(Projective):
 # ----------------------------------------------------------------------- of the Euclidean distance
 
 
+@cache
+def _of_distances(proof: str) -> Facts:
+    """Return the facts of a kernel that depends on the distance alone, with its proof."""
+    return Facts(proven(proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable="")
+
+
 class Radial(Formula):
     """k(x, y) = f(q) with ``q = sum c_j (x_j - y_j)^2`` and f(0) = 1."""
 
@@ -499,9 +509,7 @@ class Radial(Formula):
     @property
     def facts(self) -> Facts:
         """All that depends on the distance alone."""
-        return Facts(
-            proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable=""
-        )
+        return _of_distances(self.proof)
 
     @property
     @abstractmethod
@@ -517,19 +525,18 @@ class Radial(Formula):
             # Powers of two round nothing, so that rows close to each other keep their difference.
             X = arithmetic.times_columns(X, np.ldexp(1.0, self._exponents))
             return X, X
-        X = arithmetic.times_columns(X, np.sqrt(self.rates))
         # One product of these gives -q.
-        norms = arithmetic.squared_norms(X)[:, None]
-        column = arithmetic.ones(X)[:, None]
-        root = float(np.sqrt(2.0))
+        factors = np.sqrt(2.0) * np.sqrt(self.rates)
         if is_numpy(X):
             left, right = np.empty((2, X.shape[0], X.shape[1] + 2))
-            np.multiply(X, root, out=left[:, :-2])
-            right[:, :-2] = left[:, :-2]
-            left[:, -2:], right[:, -2:] = np.hstack([-norms, column]), np.hstack([column, -norms])
+            scaled = np.multiply(X, factors, out=left[:, :-2])
+            left[:, -2] = right[:, -1] = -0.5 * arithmetic.squared_norms(scaled)
+            left[:, -1] = right[:, -2] = 1.0
+            right[:, :-2] = scaled
             return left, right
-        X = root * X
-        return arithmetic.hstack(X, -norms, column), arithmetic.hstack(X, column, -norms)
+        X = arithmetic.times_columns(X, factors)
+        norms, column = -0.5 * arithmetic.squared_norms(X)[:, None], arithmetic.ones(X)[:, None]
+        return arithmetic.hstack(X, norms, column), arithmetic.hstack(X, column, norms)
 
     @property
     def _exponents(self) -> Any:
@@ -580,7 +587,7 @@ class Radial(Formula):
 
     def rounding(self, d: int, largest: float) -> float:
         """Bound the error of q where distances are expanded into a product."""
-        # Shift, factors and squared norms are rounded as well as the product; the factor sqrt(2) twice.
+        # Shift, factors (three times) and squared norms are rounded as well as the product.
         return (1.5 * d + 14) * UNIT * 4.0 * largest * largest
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:

@@ -11,6 +11,8 @@ from gramian.arrays import THIN, as_float64, each_thread, is_numpy, namespace, t
 from gramian.checks import slices
 from gramian.records import BoundKind
 
+ALONE = 700  # order up to which starting threads takes as long as what they save of a pass over a matrix
+
 
 def digest(*arrays: Any) -> bytes:
     """Return a hash of the float64 bytes of arrays; None counts as nothing."""
@@ -140,8 +142,8 @@ class SymmetricMatrix:
 
 
 def symmetric_times(A: Any, V: Any) -> Any:
-    """Return ``A V`` for a matrix in memory, its rows shared out among the threads."""
-    if not is_numpy(A):
+    """Return ``A V`` for a matrix in memory, the rows of a large one shared out among the threads."""
+    if not is_numpy(A) or len(A) <= ALONE:
         return A @ V
     out = np.empty((A.shape[0], V.shape[1]))
     V = np.ascontiguousarray(V)

@@ -26,7 +26,7 @@ from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
 from gramian.operators.costs import BANDWIDTH, KERNEL_VALUE, LARGE, SCRATCH, SIZES, Costs, Form, whole_product
 from gramian.operators.costs import THIN as THIN_RATE
-from gramian.operators.operator import digest, symmetric_times
+from gramian.operators.operator import ALONE, digest, symmetric_times
 from gramian.records import BoundKind, Calls, FloatArray
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast 
 CACHE_BYTES = 1 << 20
 LAP_ENTRIES = 1 << 30  # of the kernel matrix, seconds of work
 FEW_ROWS = 512  # of which a start is made
+THREADS = 5e-4  # seconds until the threads of a pass have started and ended
 NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
 
 
@@ -587,7 +588,8 @@ class TileMatrix:
                 filled = self._fill(stack, scratch)
                 if self._whole is not None:
                     self._whole[stack.rows, stack.columns] = filled
-                    self._whole[stack.columns, stack.rows] = filled.T
+                    if not stack.diagonal:
+                        self._whole[stack.columns, stack.rows] = filled.T
                 elif stack in self._kept:
                     self._kept[stack][...] = filled
                 across, down, square = _sums(filled, self._side, *self._along_of(stack))
@@ -598,7 +600,7 @@ class TileMatrix:
             return sums, squares
 
         def of_batch(stripes: Sequence[list[Stack]]) -> FloatArray:
-            parts = arrays.each_thread(share, stripes)
+            parts = arrays.each_thread(share, stripes, most=1 if self.n <= ALONE else None)
             sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
             return np.append(sums, sum(part[1] for part in parts))
 
@@ -914,8 +916,7 @@ class CenteredKernelOperator:
         t = arrays.from_numpy(self.row_means, self.like)
         if arrays.is_numpy(A):
             A -= t[:, None]
-            A -= t[None, :]
-            A += self.mean
+            A -= t - self.mean
             return A
         return A - t[:, None] - t[None, :] + self.mean
 
@@ -1086,7 +1087,7 @@ class KernelCosts(Costs):
             return whole_product(n, columns)
         rate, read = THIN_RATE[form.arithmetic], SIZES[form.arithmetic] / BANDWIDTH
         if form.storage == "kept":
-            return n * n * max(columns / rate, read / 2)
+            return n * n * max(columns / rate, read / 2) + THREADS
         if self.given:
             return n * n * (columns / rate + read)
         return n * n * max(columns / rate, form.share * read / 2) + (1.0 - form.share) * self._values(form)

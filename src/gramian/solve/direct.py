@@ -94,7 +94,7 @@ def both_matrices(costs: Costs, target: Target) -> Iterator[str]:
 
 
 def _partial(m: int, target: Target) -> bool:
-    return target.count is not None and target.count <= m // 4 and m >= 64
+    return target.count is not None and target.count <= m // 4 and m > 32
 
 
 def _seconds(m: int, target: Target) -> float:
