@@ -34,7 +34,9 @@ LARGEST_POWER = 1000  # of two, with which float64 can be multiplied at once
 # OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full
 # speed: 240 x 240 times 240 x 16. Larger pieces times few columns reach 60 % of that.
 THIN = 240
-SHARED_ROWS, SHARED_PRODUCT = 2048, 4_000_000
+# Tall factors are shared out in so many rows where their product has so many multiply-adds, about 1 ms:
+# threads cost as much as fewer.
+SHARED_ROWS, SHARED_PRODUCT = 2048, 32_000_000
 DEVICE_TILE = 2048  # the same for arrays that are not NumPy's, in whose libraries every call takes a while
 DEVICE_PRODUCTS = 256 << 20  # bytes of products of float32 that wait to be added up
 # Order above which a matrix on a device is decomposed on the host: eigh of a device is slow, and fails from

@@ -47,6 +47,21 @@ def test_moments_are_mean_and_sums_of_squares(X, dtype, center):
     np.testing.assert_allclose(result.squares, squares, rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_first_rows_unlike_all_others_do_not_spoil_a_spread(dtype):
+    X = RNG.standard_normal((8000, 30))
+    X[260:] += 1e6
+    X[260:, 1], X[:, 2], X[:, 3] = 7.0, 0.1, 0.0
+    X = X.astype(dtype)
+    exact = X.astype(np.longdouble)
+    mean = exact.mean(axis=0)
+    squares = ((exact - mean) ** 2).sum(axis=0)
+    squares[2:4] = 0
+    result = moments(as_rows(X), 0, True)
+    np.testing.assert_allclose(result.squares, squares.astype(float), rtol=1e-13)
+    np.testing.assert_allclose(result.mean, mean.astype(float), rtol=1e-14)
+
+
 def exact_moments(X):
     """Mean and sums of squares of the numbers as they are, as fractions."""
     columns = [[Fraction(float(x)) for x in column] for column in X.T]

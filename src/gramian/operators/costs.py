@@ -18,6 +18,8 @@ from gramian.records import Plan, Spread
 # Multiply-adds a second: large products, products with few vectors, of float64 and of float32.
 LARGE = {"float64": 38e9, "float32": 70e9}
 THIN = {"float64": 17e9, "float32": 34e9}
+# The same with blocks of a table in float32 that are kept, and bytes a second of such blocks.
+THIN_KEPT, KEPT = 60e9, 18e9
 BANDWIDTH = 10e9  # bytes a second
 SIZES = {"float64": 8, "float32": 4}
 CENTRE = 5e-10  # seconds to centre one entry of a block in the cache
@@ -236,9 +238,11 @@ class TableCosts(Costs):
         n, d = self.shape
         entries = n * d * (self.share if self.sparse else 1.0)
         again = CENTRE_COLUMNS if form.matrix == "gram" else CENTRE
-        read = SIZES[form.arithmetic] / BANDWIDTH if form.storage == "kept" else again
-        file = 0.0 if form.storage == "kept" else self._read
-        rate = SPARSE_THIN if self.sparse else THIN[form.arithmetic]
+        kept = form.storage == "kept"
+        read = SIZES[form.arithmetic] / KEPT if kept else again
+        file = 0.0 if kept else self._read
+        rate = THIN_KEPT if kept and not form.double else THIN[form.arithmetic]
+        rate = SPARSE_THIN if self.sparse else rate
         return self._pass(entries * (2 * columns / rate + read) + file, self.order(form) * columns)
 
     def lift(self, form: Form, count: int) -> float:

@@ -21,7 +21,15 @@ from gramian.data import Block, Rows
 from gramian.data.device import device_blocks
 from gramian.data.rows import SeenRows, row_text
 from gramian.errors import DataError, option
-from gramian.operators.centered import PIECES, CenteredRows, in_batches, least_rows, terms_of, uncentered
+from gramian.operators.centered import (
+    CACHE_BYTES,
+    PIECES,
+    CenteredRows,
+    in_batches,
+    least_rows,
+    terms_of,
+    uncentered,
+)
 from gramian.records import FloatArray, Moments
 
 CHUNK = 256  # rows that are added up at once
@@ -357,11 +365,14 @@ def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
     if rows.weights is not None or not arrays.is_numpy(rows.like):
         return _by_block(view, center, most, products=False)
     if n <= 8192 and rows.free_to_revisit:
-        slices = view.column_slices()
+        # Segments of rows that are read from memory at once are long, and a piece of them stays in the cache.
+        widest = CACHE_BYTES // (CHUNK * view.arithmetic.itemsize)
+        width = max(view.column_slices()[0].stop, min(widest, rows.shape[1] // 8))
+        slices = cut(rows.shape[1], width)
 
         def columns(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
-            out = view.scratch(n, slices[0].stop)
-            return [(c.start, _measured(view.block(slice(None), c, out), center, out, most)[0]) for c in draw]
+            out = view.scratch(min(n, CHUNK), slices[0].stop)
+            return [(c.start, _measured_columns(view, c, center, out)) for c in draw]
 
         done = _in_order(arrays.each_thread(columns, slices))
         mean, squares, rest = (
@@ -728,6 +739,36 @@ def _measured(
             break
     mean, rest = _two_sum(mean, rest + left)
     return Moments(count, mean, np.maximum(squares - count * left * left, 0.0), rest), left
+
+
+def _measured_columns(view: CenteredRows, columns: slice, center: bool, scratch: Any) -> Moments:
+    """Moments of some columns of all rows, in one pass that subtracts the mean of the first few rows.
+
+    Where that is so far from the mean of all that squares would cancel, a second pass subtracts the better.
+    """
+    n, d = view.rows.shape[0], columns.stop - columns.start
+    parts = cut(n, CHUNK)
+    shift = left = np.zeros(d)
+    if center:
+        shift = _column_means(view.block(parts[0], columns, scratch))
+    for _ in range(2):
+        sums, squares = np.zeros(d), np.zeros(d)
+        for part in parts:
+            values = view.block(part, columns, scratch)
+            if center:
+                values = _minus(values, shift, scratch)
+                sums += np.ones(len(values)) @ values
+            squares += np.einsum("ij,ij->j", values, values)
+        if not center:
+            return Moments(n, left, squares, left)
+        left = sums / n
+        lost = n * left * left
+        # Squares overflow where the rounding of a large mean is left.
+        if ((lost <= 0.9 * squares) & np.isfinite(lost)).all():
+            break
+        shift = shift + left
+    mean, rest = _two_sum(shift, left)
+    return Moments(n, mean, np.maximum(squares - lost, 0.0), rest)
 
 
 def _about_zero(values: Any, probe: FloatArray | None, image: FloatArray) -> Moments | None:
