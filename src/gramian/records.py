@@ -555,7 +555,8 @@ class Completeness:
     Attributes
     ----------
     method : str
-        ``"full decomposition"``, ``"trace"``, ``"Frobenius norm"`` or ``"Lanczos"``.
+        ``"full decomposition"``, ``"trace"``, ``"Frobenius norm"``, ``"Cholesky factorization"`` or
+        ``"Lanczos from a fresh Gaussian block"``.
     kind : str
         Kind of the bound.
     bound : float

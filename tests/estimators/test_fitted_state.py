@@ -42,6 +42,7 @@ OF_PCA = {
     "missing": "projection",
     "regularization": 2.0,
     "feature_weight": [1.0, 2.0, 1.0, 1.0],
+    "certificate": "deterministic",
 }
 OF_KERNEL_PCA = {
     "n_components": 1,
