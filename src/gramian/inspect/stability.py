@@ -377,17 +377,17 @@ class _Resampled:
             How often each row was drawn for each replicate.
         k : int
         """
-        b, n = counts.shape
-        p = self.rows.shape[1]
+        (b, rows), p = counts.shape, self.rows.shape[1]
+        n = counts.sum(axis=1, keepdims=True)
         degrees = n - self.ddof
         shift = counts @ self.rows / n if self.center else np.zeros((b, p))
         C = self.rows - shift[:, None, :]
         if self.scale is not None:
             C /= self._divisors(C, counts, shift, degrees)[:, None, :]
         W = C * np.sqrt(counts)[..., None]
-        dual = n < p
+        dual = rows < p
         S = W @ W.mT if dual else W.mT @ W
-        total = np.trace(S, axis1=1, axis2=2) / degrees
+        total = np.trace(S, axis1=1, axis2=2) / degrees[:, 0]
         count = min(k, S.shape[-1])
         values, vectors = np.linalg.eigh(S)
         values, vectors = np.maximum(values[:, : -count - 1 : -1], 0.0), vectors[..., : -count - 1 : -1]
@@ -412,7 +412,7 @@ class _Resampled:
         and less where it changes the divisors of columns too, as :func:`sampling_of` derives. For genotypes
         that change is left out.
         """
-        n, power = counts.shape[1], POWERS.get(self.scale or "", 0.0)
+        n, power = counts.sum(axis=1, keepdims=True), POWERS.get(self.scale or "", 0.0)
         unit = np.where(total == 0, 1.0, total)[:, None]
         of_log = (C @ vectors) ** 2 / np.maximum(values, LEAST * unit)[:, None, :] - (1 - power)
         if power:
@@ -424,9 +424,11 @@ class _Resampled:
         of_odds /= np.maximum(1.0 - values / unit, LEAST)[:, None, :]
         errors = [np.sqrt(np.einsum("bn,bnk->bk", counts, part * part)) / n for part in (of_log, of_odds)]
         # Rows of equal distances have none at all.
-        return np.asarray(np.maximum(errors, SMALLEST * math.sqrt(2.0 / n)))
+        return np.asarray(np.maximum(errors, SMALLEST * np.sqrt(2.0 / n)))
 
-    def _divisors(self, C: FloatArray, counts: FloatArray, shift: FloatArray, degrees: float) -> FloatArray:
+    def _divisors(
+        self, C: FloatArray, counts: FloatArray, shift: FloatArray, degrees: FloatArray
+    ) -> FloatArray:
         """Return what each column is divided by; infinity for columns that are constant now."""
         deviations = np.sqrt(np.einsum("bn,bnp->bp", counts, C * C) / degrees)
         if self.scale == "genotype":
@@ -522,8 +524,8 @@ def _replicates(
     drawn, errors = np.empty((2, count, 2, k))
     loadings = np.empty((count, *P.shape))
     with progress_bar.shows_progress("stability"):
-        stacks = list(slices(count, max(1, STACK // resampled.bytes)))
-        for part in progress.track(stacks, "replicates"):
+        for part in slices(count, max(1, STACK // resampled.bytes)):
+            progress.report(f"replicate {part.start + 1} of {count}", "replicate", part.start, count)
             counts = np.array([resampled.draw(rng) for _ in range(part.start, part.stop)])
             some, whole, directions, several = resampled.components(counts, k)
             errors[part] = np.moveaxis(several, 0, 1)
