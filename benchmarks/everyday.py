@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import generators
@@ -20,9 +24,9 @@ from contenders import (
     peer_pca,
     transforming,
 )
-from harness.rows import Contender, FloatArray, Outcome
+from harness.rows import Check, Contender, FloatArray, Options, Outcome, Report, Row, Standing
 from harness.timing import TimedRow
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -54,7 +58,55 @@ KERNEL_LIMIT, ROW_LIMIT, KERNEL_ROW_LIMIT, SEARCH_LIMIT, STABILITY_LIMIT, IMPORT
 KERNEL_TABLES = ("100x5", "178x13", "569x30", "60x2000")
 
 
-def rows(quick: bool) -> list[TimedRow]:
+# What the shell is asked for, and the CPU seconds that it may take.
+COMMANDS: tuple[tuple[str, tuple[str, ...], float], ...] = (
+    ("everyday-shell", ("fit", "flowers.csv"), 1.0),
+    ("everyday-shell-report", ("fit", "flowers.csv", "-o", "out", "--report"), 1.8),
+    ("everyday-demo", ("demo", "-o", "demo"), 6.0),
+)
+
+
+@dataclass(frozen=True)
+class CommandRow:
+    """CPU seconds, user and system, of a command in a process of its own, on the flowers of the demo."""
+
+    name: str
+    arguments: tuple[str, ...]
+    limit: float
+    repeats: int
+
+    @property
+    def about(self) -> str:
+        return f"gramian {' '.join(self.arguments)}: CPU seconds of a process, without a peer"
+
+    def measure(self, options: Options, rehearsal: Any) -> Report:
+        """Run the command several times, in a folder with the table."""
+        seconds = list[float]()
+        with tempfile.TemporaryDirectory() as folder:
+            iris = load_iris()
+            kept = np.arange(len(iris.data)) % 10 != 9
+            columns = np.column_stack([iris.data, iris.target_names[iris.target]])[kept]
+            lines = [",".join([*(f"column{j}" for j in range(4)), "species"]), *map(",".join, columns)]
+            Path(folder, "flowers.csv").write_text("\n".join(lines) + "\n")
+            command = [sys.executable, "-m", "gramian", *self.arguments]
+            # Compiled once, as an installed package is.
+            env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+            for _ in range(self.repeats + 1):
+                before = _cpu_of_children()
+                subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True)
+                seconds.append(_cpu_of_children() - before)
+            del seconds[0]
+        standing = Standing("gramian", True, seconds, accurate=True)
+        check = Check("median CPU seconds", float(np.median(seconds)), self.limit)
+        return Report(self.name, self.about, {}, standings=[standing], checks=[check])
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def rows(quick: bool) -> list[Row]:
     """Return the rows; quick ones run a few calls."""
     made = [
         *(_fit(size, limit) for size, limit in PCA_LIMITS.items()),
@@ -72,7 +124,8 @@ def rows(quick: bool) -> list[TimedRow]:
         _stability(),
         _import(),
     ]
-    return [replace(row, repeats=3) for row in made] if quick else made
+    timed = [replace(row, repeats=3) for row in made] if quick else made
+    return [*timed, *(CommandRow(*command, repeats=1 if quick else 5) for command in COMMANDS)]
 
 
 def standardized(load: Callable[[], Any]) -> FloatArray:

@@ -66,6 +66,18 @@ def test_a_fit_of_an_array_loads_the_core_alone():
     assert len(loaded) <= 70, sorted(loaded)
 
 
+@pytest.mark.parametrize("first", ["PCA", "KernelPCA", "scan", "load"])
+def test_an_import_leaves_pandas_and_statistics_to_those_who_use_them(first):
+    fit = f"from gramian import {first}, PCA\nPCA(2).fit([[1.0, 2, 3], [2, 1, 0], [5, 5, 6], [0, 0, 1]])"
+    assert not {"pandas", "scipy.stats"} & imported_by(fit)
+    # Then they are the modules themselves, for scikit-learn too.
+    used = "import pandas, scipy.stats, sklearn.utils.fixes as fixes\n"
+    used += "assert pandas.DataFrame([[1]]).shape == (1, 1) and scipy.stats.rankdata([3, 1])[0] == 2\n"
+    used += "assert fixes.pd.DataFrame is pandas.DataFrame and fixes._mode([2, 2, 1]).mode == 2\n"
+    used += "assert type(pandas) is type(scipy.stats) is type(fixes)"
+    assert {"pandas", "scipy.stats"} <= imported_by(f"{fit}\n{used}")
+
+
 def test_the_map_of_the_package_names_files_that_exist():
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"(?<![\w/])\w+(?:/\w+)+\.(?:py|html|css|js)\b", text)) - {"io/formats/jsonl.py"}

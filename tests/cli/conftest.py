@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -83,7 +82,7 @@ def _sketches(request, monkeypatch):
     if "drawn" in request.fixturenames:
         return
 
-    sketch = SimpleNamespace(save=lambda path: Path(path).write_text("<svg></svg>"))
+    sketch = SimpleNamespace(save=lambda file, format: file.write("<svg></svg>"))
     sketched = type("Sketched", (Drawing,), {"__init__": lambda self, name, _: vars(self).update(name=name)})
     sketched.draw = lambda self: sketch
     monkeypatch.setattr(page.Figures, "_chart", lambda self, chart: "<svg></svg>")

@@ -36,7 +36,7 @@ def test_a_command_that_fails_ends_it(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("gramian.cli.fitting.proposed", fail)
     command = typer.main.get_command(app)
     with refused(GramianError):
-        demonstration._run(command, "Fit:", "fit", "x.csv")
+        demonstration._run(command, "fit", "x.csv")
     assert "it rains" in capsys.readouterr().err
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc
-from scipy.stats import chi2, f, false_discovery_control
+from scipy.special import betainc, chdtri, fdtri
 
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
@@ -279,7 +278,7 @@ def described(
     adjusted = np.full(p.shape, np.nan)
     tested = np.isfinite(p)
     if tested.any():
-        adjusted[tested] = false_discovery_control(p[tested], method="bh")
+        adjusted[tested] = _of_false_discoveries(p[tested])
     weighted = r2 @ variances / total
     order = np.argsort(-weighted, kind="stable")
     names, every = list(associations), list(associations.values())
@@ -302,6 +301,14 @@ def described(
 
 
 # ---- How much columns have to do with components, and where groups of points lie
+
+
+def _of_false_discoveries(p: FloatArray) -> FloatArray:
+    """Return p-values adjusted by the step-up procedure of Benjamini and Hochberg."""
+    falling = np.argsort(-p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[falling] = np.minimum.accumulate(p[falling] * p.size / np.arange(p.size, 0, -1))
+    return np.minimum(adjusted, 1.0)
 
 
 def correlations(model: Any, data: Any) -> FloatArray:
@@ -369,7 +376,7 @@ def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60
     d = np.sqrt(max(a * c - b * b, 0.0))
     root = np.array([[a + d, b], [b, c + d]]) / (np.sqrt(a + c + 2 * d) or 1.0)
     angle = np.linspace(0, 2 * np.pi, corners + 1)
-    circle = np.sqrt(chi2.ppf(level, 2)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    circle = np.sqrt(chdtri(2, 1 - level)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return np.asarray(size * (given.mean(axis=0) + circle @ root))
 
 
@@ -402,10 +409,10 @@ def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) 
     """
     given = np.asarray(points, dtype=np.float64)
     n = len(given)
-    squared = 2 * (n - 1) / (n - 2) * f.ppf(level, 2, n - 2) / n
+    squared = 2 * (n - 1) / (n - 2) * fdtri(2, n - 2, level) / n
     centre = given.mean(axis=0)
     around = normal_ellipse(given, level, corners) - centre
-    return np.asarray(centre + np.sqrt(squared / chi2.ppf(level, 2)) * around)
+    return np.asarray(centre + np.sqrt(squared / chdtri(2, 1 - level)) * around)
 
 
 # ---- Shares of the variance of columns that a label explains, without cancellation

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
-from scipy.stats import sem
 
 from gramian.errors import needs
 from gramian.notebook import Grid, InNotebook
@@ -227,7 +226,7 @@ def standard_error(scores: FloatArray) -> float:
 
     NaN for a single score, which has none.
     """
-    return float(sem(scores)) if len(scores) > 1 else math.nan
+    return float(np.std(scores, ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.nan
 
 
 def tolerance(score: float) -> float:

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.integrate import quad
-from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from gramian.checks import counted
@@ -510,6 +508,10 @@ def marchenko_pastur_median(beta: float) -> float:
     >>> round(marchenko_pastur_median(1.0), 4)
     0.6528
     """
+    # No other rule needs these, whose import takes longer than all rules together.
+    from scipy.integrate import quad
+    from scipy.optimize import brentq
+
     root = math.sqrt(beta)
 
     def density(angle: float) -> float:

@@ -4,6 +4,7 @@ Only the definitions of commands and options are imported at first, so that ``gr
 once; what a command needs is imported when it runs.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -24,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         What follows the program's name; by default what the program was called with.
     """
+    if arguments is None:
+        # Idle threads of BLAS would turn for 25 ms after each product, before anything else starts.
+        os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     try:
         import typer
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import re
 import shlex
 import shutil
+import textwrap
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +27,11 @@ from gramian.options import option
 RATIO = "0.95"
 # The answer of these commands may be no.
 QUESTIONS = ("identify", "verify")
+# Of what a command answers, so that the whole demonstration is one screen.
+SHOWN = re.compile(
+    r"(Kernel )?PCA (of|with) |Certified: |Plan: .*(SVD|kernel)|\d+ components: "
+    r"|\d+ pictures .*(enrolled|removed)|.*\.png: "
+)
 Step = Callable[..., None]
 
 
@@ -33,7 +42,8 @@ def demo(
     """Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.
 
     Digits: 1,797 pictures of 8 x 8 grey values from scikit-learn, with plans, certificates and result
-    folders. Faces: every command of gramian faces on drawn people. Each command is printed before it runs.
+    folders. Faces: the commands of gramian faces on drawn people. Each command is printed before it runs,
+    with the main lines of its answer.
     FOLDER/data gets small files to try commands on.
     """
     from gramian.report.results import check_folder
@@ -50,16 +60,16 @@ def demo(
         say(f"gramian: {note}")
     print(f"Example files to try commands on: {folder / 'data'}")
     digits = str(folder / "data" / "digits.npz")
-    fit = ("fit", f"{digits}::X", "--labels-from", f"{digits}::y", "--components", RATIO, "--report", "-o")
-    step("Fit a PCA of handwritten digits:", *fit, str(folder / "pca"))
-    kernel = ("--kernel", "rbf", "--gamma", "median")
-    step("And a kernel PCA, with a width by the data:", *fit, str(folder / "kernel-pca"), *kernel)
+    fit = ("fit", f"{digits}::X", "--labels-from", f"{digits}::y", "--components")
+    step(*fit, RATIO, "--report", "-o", str(folder / "pca"))
+    kernel = ("--kernel", "rbf", "--gamma", "median", "-o", str(folder / "kernel-pca"))
+    step(*fit, "10", *kernel)
     try:
         show_faces(step)
     except MissingExtraError as error:
         say(f"gramian: No faces were drawn. {error}")
     print(
-        f"\nDone in {time.perf_counter() - start:.0f} seconds. Open {folder / 'pca' / 'summary.md'}, "
+        f"Done in {time.perf_counter() - start:.0f} seconds. Open {folder / 'pca' / 'summary.md'}, "
         f"and in a browser {folder / 'pca' / 'report.html'}."
     )
 
@@ -73,8 +83,8 @@ def _faces_demo(folder: Path) -> Callable[[Step], None]:
     return lambda step: show_faces(step, folder)
 
 
-def _run(command: Any, why: str, *arguments: str) -> None:
-    """Print a command and what it answers.
+def _run(command: Any, *arguments: str) -> None:
+    """Print a command and the main lines of what it answers.
 
     Raises
     ------
@@ -82,8 +92,12 @@ def _run(command: Any, why: str, *arguments: str) -> None:
         If it fails.
     """
     line = f"gramian {shlex.join(arguments)}"
-    print(f"\n{why}\n$ {line}", flush=True)
-    code = run(command, arguments)
+    print(f"$ {line}", flush=True)
+    with redirect_stdout(io.StringIO()) as answer:
+        code = run(command, arguments)
+    for said in answer.getvalue().splitlines():
+        if SHOWN.match(said):
+            print(textwrap.shorten(said, 80, placeholder=" ..."), flush=True)
     if code > 1 or (code and not set(arguments[:2]) & {*QUESTIONS}):
         raise GramianError(f"{line} ended with {code}, so the demonstration ends here.")
 
@@ -186,7 +200,7 @@ NAMES = (
     "Anna", "Boris", "Chen", "Dalia", "Emeka", "Fatima", "Gustav", "Hana", "Ivan", "Júlia", "Kofi", "Leila",
     "Mateo", "Noor", "Olga", "Pavel", "Quynh", "Rosa", "Søren", "Tomás", "Uma", "Viktor", "Wanjiru", "Zoë",
 )  # fmt: skip
-TRAINED = 60  # people that the model is fitted on; the first of them are enrolled
+TRAINED = 30  # people that the model is fitted on; the first of them are enrolled
 PICTURES, ENROLLED = 6, 5
 SIZE = (46, 56)
 FACES_SEED = 1
@@ -213,40 +227,31 @@ def show_faces(step: Callable[..., None], folder: Path) -> None:
     Parameters
     ----------
     step : callable
-        Takes a reason and the arguments of a command; prints both and runs it.
+        Takes the arguments of a command; prints and runs it.
     folder : Path
         Where pictures and results go.
     """
     with progress("drawing faces"):
         _clear(folder)
         _draw(folder)
-    print(f"\n{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")
-    print("Their faces change by expression, light and alignment. Real pictures are used in the same way.")
+    print(f"{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")
     model, gallery, door = (str(folder / name) for name in ("faces.gramian", "people.gallery", "door"))
     anna = f"{door}/Anna.png"
-    for why, *arguments in (
+    for arguments in (
+        ("faces", "fit", str(folder / "pictures"), "-o", model, "--components", "100"),
+        ("plot", model, "--what", "components", "--format", "png", "-o", str(folder)),
+        # A picture that the model has not seen.
+        ("faces", "reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
+        ("faces", "enroll", model, gallery, str(folder / "people")),
+        # New pictures of two people, someone who is not enrolled, and a house.
         (
-            "Learn components from them:",
-            *("faces", "fit", str(folder / "pictures"), "-o", model, "--components", "100"),
-        ),
-        (
-            "Draw the mean face and components:",
-            *("plot", model, "--what", "components", "--format", "png", "-o", str(folder)),
-        ),
-        (
-            "Rebuild a picture of Anna that the model has not seen:",
-            *("faces", "reconstruct", model, anna, "-r", "10,25,50,100", "-o", str(folder / "strip.png")),
-        ),
-        (f"Enroll {len(NAMES)} of the people:", "faces", "enroll", model, gallery, str(folder / "people")),
-        (
-            "Who is at the door? New pictures of Anna and Zoë, someone who is not enrolled, and a house:",
             *("faces", "identify", model, gallery, anna, f"{door}/Zoë.png", f"{door}/stranger.png"),
             *(f"{door}/house.png", "--far", "0.01"),
         ),
-        ("Is it Anna?", "faces", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01"),
-        ("Anna asks to be forgotten:", "faces", "forget", gallery, "--person", "Anna"),
+        ("faces", "verify", model, gallery, anna, "--person", "Anna", "--far", "0.01"),
+        ("faces", "forget", gallery, "--person", "Anna"),
     ):
-        step(why, *arguments)
+        step(*arguments)
 
 
 def _clear(folder: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.checks import amount
+from gramian.cli import run as state
 from gramian.cli.options import Engine, Reading
 from gramian.cli.progress import progress, say
 from gramian.errors import GramianError, MemoryLimitError, ParameterError
@@ -20,7 +21,36 @@ from gramian.options import as_arguments, declared_of, given_options
 from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
+TEXTS = {".csv", ".tsv", ".txt", ".tab"}
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
+
+
+class _Hiding:
+    """An importer by which pandas is not installed."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def spare_pandas(data: str) -> None:
+    """Let pyarrow do without pandas, which it imports with its first array, where a process reads one text.
+
+    Parameters
+    ----------
+    data : str
+        Name of the file; files of other kinds may need pandas.
+    """
+    text = Path(data).suffix.lower() in TEXTS
+    if state.is_program and text and not {"pandas", "pyarrow"} & sys.modules.keys():
+        import pyarrow
+
+        sys.meta_path.insert(0, _Hiding)
+        try:
+            pyarrow.array([""])
+        finally:
+            sys.meta_path.remove(_Hiding)
 
 
 def proposed(
@@ -52,6 +82,7 @@ def proposed(
     found : gramian.analysis.proposals.Proposals
         Those that were applied.
     """
+    spare_pandas(data)
     from gramian.analysis.proposals import KNOWN, Method, Proposals, of_scan
     from gramian.io.scan import scan
     from gramian.kernel_pca.estimator import KernelPCA
@@ -128,6 +159,8 @@ def read_table(
     MemoryLimitError
         If all of it is needed, and memory is too small.
     """
+    if engine.engine is None:
+        spare_pandas(data)
     from gramian.arrays import memory_limit_bytes
     from gramian.io.scan import scan
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
-from scipy.stats import rankdata
 
 from gramian.arrays import as_float64, parallel_map
 from gramian.checks import check_choice, check_number, slices
@@ -96,6 +95,8 @@ def _treated(pictures: npt.NDArray[Any], how: str) -> npt.NDArray[Any]:
     if how == "none":
         return pictures
     if how == "equalise":
+        from scipy.stats import rankdata  # which takes longer to import than all else
+
         ranks = rankdata(pictures.reshape(len(pictures), -1), axis=1)
         return np.reshape((ranks - 0.5) * (255 / pictures[0].size), pictures.shape)
     logarithms = _logarithms(pictures)

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.covariance import empirical_covariance, shrunk_covariance
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils.validation import check_array
 
@@ -223,7 +222,11 @@ class _Within:
         self._shifts = 0.0 if shifts is None else shifts
 
     def fit(self, X: FloatArray) -> Self:
-        self.covariance_ = shrunk_covariance(empirical_covariance(X), SHRINKAGE) + self._shifts
+        # As scikit-learn's shrunk_covariance does, which checks its input at length, of each person anew.
+        C = X - X.mean(axis=0)
+        covariance = (1.0 - SHRINKAGE) / len(C) * (C.T @ C)
+        covariance.flat[:: C.shape[1] + 1] += SHRINKAGE * np.vdot(C, C) / C.size
+        self.covariance_ = covariance + self._shifts
         return self
 
 

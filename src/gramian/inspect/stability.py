@@ -20,7 +20,7 @@ from gramian.analysis.components import column_names, component_names
 from gramian.analysis.sampling import POWERS, grouped, named_group, reaches, separable
 from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.base.inputs import generators
-from gramian.checks import check_integer, check_number, counted, percent
+from gramian.checks import check_integer, check_number, counted, percent, slices
 from gramian.data import Rows, as_rows
 from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
 from gramian.notebook import Grid, Tabulated
@@ -29,7 +29,6 @@ from gramian.pca.missing import rows_as_fitted
 from gramian.pca.tables import scores_and_squares
 from gramian.records import FloatArray, IntArray, Seed
 from gramian.solve import factors, require_memory
-from gramian.solve.linear import eigenpairs
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
 DRAWS = 100  # of a replicate, until every column has an observed entry
@@ -37,6 +36,7 @@ LEAST = 1e-13  # ratio of a variance to the total that logarithms are taken of
 SMALLEST = 0.05  # of the normal standard error, below which none is believed
 ROWS = 10  # the fewest that give intervals
 LARGE = 700.0  # largest logarithm of a float
+STACK = 2 << 20  # bytes of replicates that are decomposed at once: what a cache holds
 SAME = 1e-3  # relative difference of variances up to which rows are those of the fit
 
 
@@ -259,14 +259,14 @@ def stability(
     rows = model._new_rows(X)
     resampled, k = _resampling(model, rows, n_resamples)
     n = rows.shape[0]
-    values, total, _, errors = resampled.components(np.ones(n), k)
+    (values,), (total,), _, errors = resampled.components(np.ones((1, n)), k)
     _require_same_rows(model, values, n)
     P = as_float64(model.components_)[:k]
     (rng,) = generators(random_state, 1)
     drawn, drawn_errors, loadings = _replicates(resampled, P, _equal(model, k), n_resamples, rng)
     off = drawn - _scales(values, total)
     # Replicates without the one row that makes a variance state far too small an error.
-    halves = np.minimum(errors * _reach(off / drawn_errors, level), 2 * _reach(off, level))
+    halves = np.minimum(errors[:, 0] * _reach(off / drawn_errors, level), 2 * _reach(off, level))
     known = np.append(values, separable(model)[k:] if k == model.n_components_ else [])
     ends, stated = np.full((2, k, 2), np.nan), _stated(n, k)
     if stated:
@@ -359,47 +359,52 @@ class _Resampled:
         n = len(self.rows)
         return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
 
-    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
-        """Return the k largest variances, the total variance, directions (k, d), and standard errors (2, k).
+    @property
+    def bytes(self) -> int:
+        """Working memory of one replicate."""
+        n, p = len(self.rows), int(self.rows.shape[1])
+        return 8 * (4 * n * p + 2 * min(n, p) ** 2)
 
-        The errors are those of the two scales of :func:`_scales`.
+    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the k largest variances, the total, directions and standard errors of replicates.
+
+        Shapes are (b, k), (b,), (b, k, d) and (2, b, k). The errors are those of the two scales of
+        :func:`_scales`.
 
         Parameters
         ----------
-        counts : ndarray of shape (n,)
-            How often each row was drawn.
+        counts : ndarray of shape (b, n)
+            How often each row was drawn for each replicate.
         k : int
         """
-        there = counts > 0
-        C, root = self.rows[there], np.sqrt(counts[there])
-        n = counts.sum()
+        (b, rows), p = counts.shape, self.rows.shape[1]
+        n = counts.sum(axis=1, keepdims=True)
         degrees = n - self.ddof
-        shift = counts[there] @ C / n if self.center else np.zeros(C.shape[1])
-        C = (C - shift) * root[:, None]
+        shift = counts @ self.rows / n if self.center else np.zeros((b, p))
+        C = self.rows - shift[:, None, :]
         if self.scale is not None:
-            C = C / self._divisors(C, shift, degrees)
-        dual = len(C) < C.shape[1]
-        S = C @ C.T if dual else C.T @ C
-        total = float(np.trace(S)) / degrees
-        count = min(k, len(S))
-        values, vectors = eigenpairs(S, count)
-        values = np.maximum(values, 0.0)
-        directions = np.zeros((k, C.shape[1]))
+            C /= self._divisors(C, counts, shift, degrees)[:, None, :]
+        W = C * np.sqrt(counts)[..., None]
+        dual = rows < p
+        S = W @ W.mT if dual else W.mT @ W
+        total = np.trace(S, axis1=1, axis2=2) / degrees[:, 0]
+        count = min(k, S.shape[-1])
+        values, vectors = np.linalg.eigh(S)
+        values, vectors = np.maximum(values[:, : -count - 1 : -1], 0.0), vectors[..., : -count - 1 : -1]
         if dual:
-            vectors = C.T @ vectors
-            vectors /= np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(np.float64).tiny)
-        errors = np.ones((2, k))
-        errors[:, :count] = self._errors(C, counts[there, None], vectors, values / degrees, total)
-        directions[:count] = vectors.T
+            vectors = W.mT @ vectors
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        variances, errors, directions = np.zeros((b, k)), np.ones((2, b, k)), np.zeros((b, k, p))
+        variances[:, :count] = values / degrees
+        errors[..., :count] = self._errors(C, counts, vectors, variances[:, :count], total)
+        directions[:, :count] = vectors.mT
         if self.basis is not None:
             directions = directions @ self.basis.T
-        variances = np.zeros(k)
-        variances[:count] = values / degrees
         square = 1.0 if self.scale in ("unit", "genotype") else self.unit**2
         return variances * square, total * square, directions, errors
 
     def _errors(
-        self, C: FloatArray, counts: FloatArray, vectors: FloatArray, values: FloatArray, total: float
+        self, C: FloatArray, counts: FloatArray, vectors: FloatArray, values: FloatArray, total: FloatArray
     ) -> FloatArray:
         """Return standard errors from the influence of each row, with the moments that the rows have.
 
@@ -407,21 +412,25 @@ class _Resampled:
         and less where it changes the divisors of columns too, as :func:`sampling_of` derives. For genotypes
         that change is left out.
         """
-        n, squares, power = counts.sum(), C * C, POWERS.get(self.scale or "", 0.0)
-        scores = (C @ vectors) ** 2 / np.maximum(values, LEAST * (total or 1.0))
-        of_log = scores - (1 - power) * counts
+        n, power = counts.sum(axis=1, keepdims=True), POWERS.get(self.scale or "", 0.0)
+        unit = np.where(total == 0, 1.0, total)[:, None]
+        of_log = (C @ vectors) ** 2 / np.maximum(values, LEAST * unit)[:, None, :] - (1 - power)
         if power:
-            columns = squares.sum(axis=0) / (n - self.ddof)
-            of_log -= power * (squares / np.where(columns > 0, columns, np.inf)) @ vectors**2
-        of_odds = of_log - (1 - power) * (squares.sum(axis=1, keepdims=True) / (total or 1.0) - counts)
-        of_odds = of_odds / np.maximum(1.0 - values / (total or 1.0), LEAST)
-        errors = [np.sqrt((part**2 / counts).sum(axis=0)) / n for part in (of_log, of_odds)]
+            columns = np.einsum("bn,bnp->bp", counts, C * C) / (n - self.ddof)
+            shares = C * C / np.where(columns > 0, columns, np.inf)[:, None, :]
+            of_log -= power * (shares @ vectors**2)
+        lengths = np.einsum("bnp,bnp->bn", C, C) / unit - 1.0
+        of_odds = of_log - (1 - power) * lengths[..., None]
+        of_odds /= np.maximum(1.0 - values / unit, LEAST)[:, None, :]
+        errors = [np.sqrt(np.einsum("bn,bnk->bk", counts, part * part)) / n for part in (of_log, of_odds)]
         # Rows of equal distances have none at all.
-        return np.asarray(np.maximum(errors, SMALLEST * math.sqrt(2.0 / n)))
+        return np.asarray(np.maximum(errors, SMALLEST * np.sqrt(2.0 / n)))
 
-    def _divisors(self, C: FloatArray, shift: FloatArray, degrees: float) -> FloatArray:
+    def _divisors(
+        self, C: FloatArray, counts: FloatArray, shift: FloatArray, degrees: FloatArray
+    ) -> FloatArray:
         """Return what each column is divided by; infinity for columns that are constant now."""
-        deviations = np.sqrt((C * C).sum(axis=0) / degrees)
+        deviations = np.sqrt(np.einsum("bn,bnp->bp", counts, C * C) / degrees)
         if self.scale == "genotype":
             p = np.clip((self.mean + shift) * self.unit / 2, 0.0, 1.0)
             divisor = np.sqrt(2 * p * (1 - p)) / self.unit
@@ -469,8 +478,14 @@ class _Refitted:
             "rows leave it without any. Leave out columns with few observed entries."
         )
 
-    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, float, FloatArray, FloatArray]:
-        """Return what :meth:`_Resampled.components` does; squares of scores are expected ones."""
+    @property
+    def bytes(self) -> int:
+        """Working memory that a stack of replicates may not share: each is a stack of its own."""
+        return STACK
+
+    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return what :meth:`_Resampled.components` does, of one replicate: squares are expected ones."""
+        (counts,) = counts
         with ignoring(GramianWarning):
             model = clone(self.model).fit(self.rows, sample_weight=counts)
         X = self.rows if model._maps_holes else model.impute(self.rows)
@@ -481,7 +496,8 @@ class _Refitted:
         of_odds = (ratios - squares[:, None] / unit) / np.maximum(1.0 - values / unit, LEAST)
         errors = [np.sqrt(counts @ part**2) / counts.sum() for part in (ratios - 1.0, of_odds)]
         least = SMALLEST * math.sqrt(2.0 / counts.sum())
-        return values, total, as_float64(model.components_), np.asarray(np.maximum(errors, least))
+        directions = as_float64(model.components_)[None]
+        return values[None], np.array([total]), directions, np.maximum(errors, least)[:, None]
 
 
 def _resampling(model: PCA, rows: Rows, n_resamples: int) -> tuple[_Resampled | _Refitted, int]:
@@ -508,9 +524,13 @@ def _replicates(
     drawn, errors = np.empty((2, count, 2, k))
     loadings = np.empty((count, *P.shape))
     with progress_bar.shows_progress("stability"):
-        for b in progress.track(range(count), "replicate"):
-            some, whole, directions, errors[b] = resampled.components(resampled.draw(rng), k)
-            drawn[b], loadings[b] = _scales(some, whole), _aligned(directions, P, groups)
+        for part in slices(count, max(1, STACK // resampled.bytes)):
+            progress.report(f"replicate {part.start + 1} of {count}", "replicate", part.start, count)
+            counts = np.array([resampled.draw(rng) for _ in range(part.start, part.stop)])
+            some, whole, directions, several = resampled.components(counts, k)
+            errors[part] = np.moveaxis(several, 0, 1)
+            drawn[part] = np.moveaxis(_scales(some, whole[:, None]), 0, 1)
+            loadings[part] = [_aligned(one, P, groups) for one in directions]
     return drawn, errors, loadings
 
 
@@ -519,13 +539,11 @@ def _stated(n: int, k: int) -> int:
     return min(k, (n - 1) // 2) if n >= ROWS else 0
 
 
-def _scales(variances: FloatArray, total: float) -> FloatArray:
-    """Return logarithms of variances and of the odds of their ratios, which are less skew; shape (2, k)."""
-    unit = total or 1.0
+def _scales(variances: FloatArray, total: float | FloatArray) -> FloatArray:
+    """Return logarithms of variances and of the odds of their ratios, which are less skew; shape (2, ...)."""
+    unit = np.where(np.asarray(total) == 0, 1.0, total)
     ratios = np.maximum(variances / unit, LEAST)
-    return np.array(
-        [np.log(ratios) + math.log(unit), np.log(ratios) - np.log(np.maximum(1.0 - ratios, LEAST))]
-    )
+    return np.array([np.log(ratios) + np.log(unit), np.log(ratios) - np.log(np.maximum(1.0 - ratios, LEAST))])
 
 
 def _reach(deviations: FloatArray, level: float) -> FloatArray:
@@ -590,7 +608,9 @@ def _equal(model: PCA, k: int) -> list[Any]:
 def _aligned(directions: FloatArray, P: FloatArray, groups: list[Any]) -> FloatArray:
     """Return the directions of a replicate in the order, and with the signs, of those of the model."""
     overlaps = P @ directions.T
-    _, partner = linear_sum_assignment(-(overlaps**2))
+    partner = np.argmax(overlaps**2, axis=1)
+    if len(set(partner.tolist())) < len(P):
+        _, partner = linear_sum_assignment(-(overlaps**2))
     signs = np.where(overlaps[np.arange(len(P)), partner] < 0, -1.0, 1.0)
     result: FloatArray = directions[partner] * signs[:, None]
     for group in groups:

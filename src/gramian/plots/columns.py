@@ -150,7 +150,7 @@ def _cells(down: str, across_order: Any, down_order: Any) -> Any:
     """Return the places of a heat map, with a column for each component."""
     x = alt.X("component:N", sort=across_order, title=None, axis=alt.Axis(labelAngle=-45, labelOverlap=False))
     y = alt.Y(down, sort=down_order, title=None, axis=alt.Axis(labelOverlap=False))
-    return alt.Chart().encode(x=x, y=y)
+    return style.Chart().encode(x=x, y=y)
 
 
 def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
@@ -158,7 +158,9 @@ def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
     x = alt.X("position:Q", title=position, scale=alt.Scale(zero=False, nice=False), axis=plain)
     color = alt.Color("component:N", sort=None, title=None, scale=alt.Scale(range=list(style.COLOURS)))
     dash = alt.StrokeDash("component:N", sort=None, title=None)
-    lines = alt.Chart().mark_line(strokeWidth=1.4).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
+    lines = (
+        style.Chart().mark_line(strokeWidth=1.4).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
+    )
     zero = style.chart({"zero": [0.0]}).mark_rule(color=style.ZERO).encode(y="zero:Q")
     return style.Layers(layer=[zero, lines], width=style.width(), height=style.HEIGHT - 70, **parts)
 
@@ -181,7 +183,7 @@ def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, names: Sequence[
     panels = []
     for title in titles:
         y = alt.Y("column:N", sort=None, title=None, axis=named)
-        bars = alt.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
+        bars = style.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
         bars = bars.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
         heading = alt.Title(title, fontSize=12, fontWeight="normal", anchor="middle", frame="group")
         panels.append(bars.properties(title=heading, width=across, height=max(60, BAR * len(names))))
@@ -306,7 +308,7 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     across, up, height = [-reach, reach], [-REACH[0], REACH[0]], round(side * REACH[0] / reach)
     labels = points.LabelLayout(across, up, (side, height))
     tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
-    tips = alt.Chart().mark_point(opacity=0)
+    tips = style.Chart().mark_point(opacity=0)
     tips = tips.encode(**style.xy(fields, titles, [across, up]), tooltip=["column:N", *tooltips])
     marks, notes = Arrows(result, names).layers(labels)
     mean = float(np.mean(squares))

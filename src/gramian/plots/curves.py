@@ -12,7 +12,19 @@ from gramian.analysis.candidates import Selection
 from gramian.analysis.components import kind_of
 from gramian.errors import DataError, option
 from gramian.plots.names import fitted
-from gramian.plots.style import BLUE, COLOURS, HEIGHT, INK, VERMILION, axis, chart, layered, limits, width
+from gramian.plots.style import (
+    BLUE,
+    COLOURS,
+    HEIGHT,
+    INK,
+    VERMILION,
+    Chart,
+    axis,
+    chart,
+    layered,
+    limits,
+    width,
+)
 from gramian.records import ModelKind
 
 PADDED = alt.Scale(zero=False, nice=False, padding=8)
@@ -64,11 +76,11 @@ def selection(result: Any) -> Any:
     if curve:
         whole = alt.Axis(tickMinStep=1, format="d")
         number = alt.X("size:Q", title=f"number of {result.unit}", axis=whole, scale=PADDED)
-        base, side, across, height = alt.Chart().encode(x=number), "y", width(), 280
+        base, side, across, height = Chart().encode(x=number), "y", width(), 280
     else:
         every = alt.Axis(labelOverlap=False, labelLimit=260)
         words = alt.Y("candidate:N", sort=None, title=None, axis=every)
-        base, side, across, height = alt.Chart().encode(y=words), "x", width() - 100, 20 * len(result)
+        base, side, across, height = Chart().encode(y=words), "x", width() - 100, 20 * len(result)
     channel = {"x": alt.X, "y": alt.Y}[side]
     score = axis(channel, "mean", result.measure, limits(mean - half, mean + half))
     bars = {side: channel("low:Q", title=result.measure), f"{side}2": "high:Q"}
@@ -141,7 +153,7 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     scale = alt.Scale(domain=list(sets), range=list(COLOURS[: len(sets)]))
     color = alt.Color("set:N", title=None, scale=scale) if len(sets) > 1 else alt.value(COLOURS[0])
     tips = ["set:N", "components:Q", alt.Tooltip("error:Q", format=".4f")]
-    lines = alt.Chart().encode(x=x, y=y, color=color, tooltip=tips)
+    lines = Chart().encode(x=x, y=y, color=color, tooltip=tips)
     marks = [lines.mark_line(strokeWidth=1.6)]
     if len(columns["error"]) <= 60 * len(sets):
         marks.append(lines.mark_point(filled=True, size=30, opacity=1))
@@ -193,7 +205,7 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     color = alt.Color("group:N", sort=None, title=None, scale=scale)
     y = alt.Y("share:Q", title="share of the group (%)", stack=None)
     tips = ["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")]
-    x, base = axis(alt.X, "low", title, edge), alt.Chart().encode(y=y, color=color)
+    x, base = axis(alt.X, "low", title, edge), Chart().encode(y=y, color=color)
     bars = base.mark_rect(opacity=0.45).encode(x=x, x2="high:Q", y2=alt.datum(0), tooltip=tips)
     steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q")
     what = [f"{name}: {at:.4g}" for name, at in marked.items()]

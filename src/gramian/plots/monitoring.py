@@ -15,7 +15,7 @@ from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.models.monitor import RowStatistics, monitor_of
 from gramian.plots.names import numbers_of, row_names_of
-from gramian.plots.style import BLUE, VERMILION, panel, stacked, width
+from gramian.plots.style import BLUE, VERMILION, Chart, panel, stacked, width
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
 MOST_COLUMNS = 20
@@ -80,7 +80,7 @@ def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
 def _panel(name: str, *, last: bool) -> Any:
     x = alt.X("position:Q", title="row" if last else None, axis=alt.Axis(format="d", labels=last))
     y = alt.Y(f"{name}:Q", title=name, scale=SQUARES, axis=alt.Axis(format=".6~g"))
-    base = alt.Chart()
+    base = Chart()
     tooltip = ["row:N", f"{name}:Q", f"{name} limit:Q", "alarm:N", *(f"contributor {j}:N" for j in (1, 2, 3))]
     points = base.mark_point(filled=True, size=18, opacity=0.8).encode(
         x=x, y=y, color=alt.Color("state:N", scale=COLOURS, title=None), tooltip=tooltip
@@ -153,7 +153,7 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
 
 
 def _bars(name: str, title: str) -> Any:
-    bars = alt.Chart(width=width(), height=140).mark_bar()
+    bars = Chart(width=width(), height=140).mark_bar()
     return bars.encode(
         x=alt.X("column:N", sort=None, title=None),
         y=alt.Y(f"{name}:Q", title=title),

@@ -124,7 +124,7 @@ def _rows(grid: FloatArray, model: Any) -> Any:
 def _panel(title: str, over: Any) -> Any:
     scale = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=SCORES)
     color = alt.Color("level:Q", title="score / largest", scale=scale, legend=alt.Legend(tickCount=5))
-    lines = alt.Chart().transform_filter(alt.FieldEqualPredicate(field="panel", equal=title))
+    lines = style.Chart().transform_filter(alt.FieldEqualPredicate(field="panel", equal=title))
     lines = lines.mark_rule(strokeWidth=1.6, strokeCap="round").encode(**BETWEEN, color=color)
     look = {"fontWeight": "normal", "anchor": "middle", "frame": "group"}
     heading = alt.Title(title, fontSize=11, limit=SIDE + 20, **look)
@@ -267,7 +267,7 @@ def relation(law: Any, X: Any, *, color: Any = None) -> Any:
     dots = dots.encode(
         **style.xy(("point_x", "point_y"), [names[j] for j in used], edges), **group.channels()
     )
-    curve = alt.Chart().mark_rule(strokeWidth=2, strokeCap="round", color=style.VERMILION, clip=True)
+    curve = style.Chart().mark_rule(strokeWidth=2, strokeCap="round", color=style.VERMILION, clip=True)
     return style.layered(
         dict(zip(ENDS, ends.T, strict=True)),
         [curve.encode(**BETWEEN), dots],
@@ -368,7 +368,7 @@ def directions(
     bare = {"axis": alt.Axis(labels=False, ticks=False, grid=False, domain=False)}
     place = style.xy(fields, names, edges) if d == 2 else style.xy(fields, ("", ""), edges, **bare)
     colors = group.channels()
-    dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**place, **colors)
+    dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**place, **colors)
     hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
     hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
     marks = [
@@ -433,7 +433,7 @@ def _arrows(start: FloatArray, tips: FloatArray, pixel: float) -> list[Any]:
 
 def _projected(model: Any, Z: FloatArray, colors: dict[str, Any]) -> Any:
     """Return the panel of the scores: a strip of one component, or the plane of two."""
-    dots = alt.Chart().mark_point(filled=True, size=30, opacity=0.85)
+    dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85)
     if Z.shape[1] == 1:
         x = style.axis(alt.X, "PC1", axis_title(model, 0), style.limits(Z[:, 0]))
         return style.panel([style.zero_lines()[0], dots.encode(x=x, **colors)], STRIP)
@@ -500,7 +500,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         fields, titles = (f"{when}_x", f"{when}_y"), [called[place] + unit for place in places]
         columns |= dict(zip(fields, pair[rows].T, strict=True))
         place = style.xy(fields, titles, style.edges_of(pair, line, margin=0.04))
-        points = alt.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
+        points = style.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
         points = points.encode(**place, tooltip=["row:Q", *(f"{field}:Q" for field in fields)])
         marks = [*style.zero_lines(), points, style.outline(line, color=style.VERMILION, strokeWidth=1.5)]
         panels.append(alt.LayerChart(layer=marks, width=side, height=side))
@@ -578,7 +578,7 @@ def counter_example(report: AuditReport) -> Any:
     more = [f"The first two of {d} coordinates."] if d > 2 else []
     if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
         place["y"] = place["y"].title(None).axis(labels=False, ticks=False, grid=False)
-    base, signs = alt.Chart().encode(**place), ["positive", "negative"]
+    base, signs = style.Chart().encode(**place), ["positive", "negative"]
     dots = base.mark_point(filled=True, opacity=0.9).encode(
         size=alt.Size("size:Q", title="|weight v|", scale=alt.Scale(range=[40, 400])),
         color=alt.Color("sign:N", scale=alt.Scale(domain=signs, range=[style.BLUE, style.VERMILION])),

@@ -219,7 +219,7 @@ def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) 
     colors = cloud.group.channels()
     if cloud.shape.kinds:
         colors["shape"] = cloud.shape.shapes("shape")
-    points = alt.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
+    points = style.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
     place = style.xy(cloud.fields, cloud.titles, edges)
     if not cloud.titles[1]:  # empty, not None: Vega-Lite cannot merge no axis with those of other layers
         place["y"] = place["y"].axis(labels=False, ticks=False, grid=False)
@@ -438,7 +438,7 @@ def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:
 
 def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
     rows = (
-        alt.Chart()
+        style.Chart()
         .transform_filter(brush)
         .transform_window(place="row_number()")
         .transform_filter(f"datum.place <= {LISTED}")
@@ -552,7 +552,7 @@ class LabelLayout:
         starts = np.where(far[:, None], points[kept], ends)
         columns = {"text": [texts[i] for i in kept], "text_x": middle[kept, 0], "text_y": middle[kept, 1]}
         columns |= {"from_x": starts[:, 0], "from_y": starts[:, 1], "to_x": ends[:, 0], "to_y": ends[:, 1]}
-        base = alt.Chart(style.table(columns))
+        base = style.Chart(style.table(columns))
         words = base.mark_text(**{"fontSize": 10.5, "color": style.INK, "baseline": "middle"} | looks)
         leaders = base.mark_rule(color=style.LINE, strokeWidth=0.6)
         layers = [

@@ -16,7 +16,7 @@ from gramian.inspect.choose_components import choose_components
 from gramian.inspect.stability import Stability
 from gramian.pca.estimator import PCA
 from gramian.plots.names import NOTHING, fitted
-from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, chart, layered, panel, stacked, width
+from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
 
 MOST_BARS = 40
 RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
@@ -112,7 +112,7 @@ def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
     x = x.axis(alt.Axis(values=labelled, labelAngle=0, ticks=False)).title("component")
     names = ["kept", *(["left out"] if more else []), "cumulative"]
     legend = alt.Scale(domain=names, range=[BLUE, *([LEFT_OUT] if more else []), VERMILION])
-    base = alt.Chart().transform_calculate(what="datum.kept ? 'kept' : 'left out'")
+    base = Chart().transform_calculate(what="datum.kept ? 'kept' : 'left out'")
     base = base.encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
     dots = base.mark_point(filled=True, size=26, opacity=1)
     return [
@@ -126,7 +126,7 @@ def _curves(x: Any, of: str) -> list[Any]:
     """Return the shares and the cumulative shares of many components as lines."""
     legend = alt.Scale(domain=["share", "cumulative"], range=[BLUE, VERMILION])
     x = x.axis(alt.Axis(format="d", tickCount=6)).title("component")
-    base = alt.Chart().encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
+    base = Chart().encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
     line = base.mark_line(strokeWidth=1.8)
     return [
         line.encode(y=_share(of), color=alt.ColorDatum("share", scale=legend, title=None)),
@@ -237,7 +237,7 @@ def _intervals(x: Any, least: float, unit: str) -> list[Any]:
         "low": f"max(datum.lower, {least})",
         "high": "isValid(datum.upper) ? datum.upper : datum.eigenvalue",
     }
-    base = alt.Chart().transform_calculate(**ends).encode(x=x)
+    base = Chart().transform_calculate(**ends).encode(x=x)
     y = alt.Y("low:Q", title=unit, scale=LOG, axis=alt.Axis(format="~g", tickCount=6))
     dots = base.mark_point(filled=True, color=BLUE, opacity=1, size=28)
     return [
@@ -254,7 +254,7 @@ def _intervals(x: Any, least: float, unit: str) -> list[Any]:
 def _radii(x: Any, tol: float) -> list[Any]:
     """Return error bounds relative to the largest eigenvalue, and the tolerance."""
     y = alt.Y("relative:Q", title="bound / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
-    dots = alt.Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
+    dots = Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
     line = chart({"tol": [tol]}).mark_rule(color=VERMILION, strokeDash=[5, 3])
     return [
         dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"]),
@@ -289,7 +289,7 @@ def stability(result: Stability) -> Any:
     }
     x = alt.X("component:O", title="component", axis=alt.Axis(labelAngle=0, ticks=False))
     shade = alt.Color("agreement:Q", scale=alt.Scale(domain=[0, 1], range=["#d5e3ec", BLUE]))
-    base = alt.Chart().encode(x=x, tooltip=["name:N", *(f"{key}:Q" for key in list(columns)[2:])])
+    base = Chart().encode(x=x, tooltip=["name:N", *(f"{key}:Q" for key in list(columns)[2:])])
     y = alt.Y("variance:Q", title="variance", scale=alt.Scale(zero=True))
     layer = [
         base.mark_rule(color=INK, strokeWidth=1.4).encode(y=alt.Y("low:Q", title="variance"), y2="high:Q"),

@@ -215,6 +215,25 @@ def browser_program() -> str:
     return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
 
 
+class Chart(alt.Chart):  # type: ignore[misc]
+    """Marks that make channels of texts directly; Altair searches its whole schema for each."""
+
+    def encode(self, **channels: Any) -> Any:
+        """Return a copy with these channels, as of Altair."""
+        return super().encode(**{name: _channel(name, given) for name, given in channels.items()})
+
+
+def _channel(name: str, given: Any) -> Any:
+    kind = f"{name[0].upper()}{name[1:]}"
+    if isinstance(given, list | tuple):
+        return [_channel(name, one) for one in given]
+    if isinstance(given, str):
+        return getattr(alt, kind)(given)
+    if isinstance(given, dict) and given.keys() == {"value"}:
+        return getattr(alt, f"{kind}Value")(given["value"])
+    return given
+
+
 class Layers(Drawn, alt.LayerChart):  # type: ignore[misc]
     """Layered marks."""
 
@@ -243,7 +262,7 @@ def framed(png: bytes, shape: tuple[int, ...]) -> Layers:
     """Return a picture as a figure."""
     url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     size = dict(zip(("height", "width"), shape, strict=True))
-    mark = alt.Chart().mark_image(align="left", baseline="top", **size)
+    mark = Chart().mark_image(align="left", baseline="top", **size)
     corner = mark.encode(x=alt.value(0), y=alt.value(0), url="url:N")
     return Layers(data=table({"url": [url]}), layer=[corner], view=alt.ViewConfig(stroke=None), **size)
 
@@ -354,7 +373,7 @@ def xy(fields: Sequence[str], titles: Sequence[str], edges: Sequence[Sequence[fl
 
 def chart(columns: Mapping[str, Any]) -> Any:
     """Return an empty chart of a table of its own."""
-    return alt.Chart(table(columns))
+    return Chart(table(columns))
 
 
 def segments(starts: FloatArray, ends: FloatArray, **looks: Any) -> Any:

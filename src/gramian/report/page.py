@@ -44,7 +44,12 @@ SIGNS = {"alpha": "α", "gamma": "γ", "nu": "ν", "sigma": "σ", "sum": "∑", 
 WORDS = {"or", "and", "on", "of", "some", "columns", "degree", "length_scale", "value", *FORMULAS}
 
 
-def write_report(path: str | os.PathLike[str], fitted: Fitted, used: Mapping[str, str] | None = None) -> None:
+def write_report(
+    path: str | os.PathLike[str],
+    fitted: Fitted,
+    used: Mapping[str, str] | None = None,
+    drawn: Mapping[str, str] | None = None,
+) -> None:
     """Write the report of a fitted model to a file, which appears whole or not at all.
 
     Parameters
@@ -53,8 +58,10 @@ def write_report(path: str | os.PathLike[str], fitted: Fitted, used: Mapping[str
     fitted : Fitted
     used : mapping of str to str, optional
         The versions that computed it, by default the installed ones.
+    drawn : mapping of str to str, optional
+        Figures that were drawn before, by name, as .svg.
     """
-    page = as_page(explanation(fitted, used))
+    page = as_page(explanation(fitted, used), drawn)
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "replace"))
 
@@ -64,9 +71,9 @@ def report_page(fitted: Fitted) -> str:
     return as_page(explanation(fitted))
 
 
-def as_page(whole: Explanation) -> str:
-    """Return a report as HTML."""
-    figures = Figures()
+def as_page(whole: Explanation, drawn: Mapping[str, str] | None = None) -> str:
+    """Return a report as HTML, with the figures that were drawn before, by name, as .svg."""
+    figures = Figures(drawn or {})
     inside = {one.title: page for one in whole.sections if (page := as_html(one.parts, figures))}
     links = "".join(f'<a href="#s{place}">{text(title)}</a>' for place, title in enumerate(inside))
     sections = (
@@ -131,18 +138,24 @@ class Figures:
     notes : list of str
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
         self.drawn, self.notes = 0, list[str]()
+        self.known = {name: svg for name, svg in (known or {}).items() if len(svg) <= LARGEST}
 
     def show(self, drawing: Drawing) -> str:
         """Return a figure as HTML, or "" with a note of the reason."""
         title = TITLES[drawing.name]
+        svg = self.known.pop(drawing.name, None)
         try:
             with needs("plots", "altair", "Drawing figures"):
                 from gramian.plots.style import room
-            with room(ROOM):
-                drawn = drawing.draw()
-                inside = _picture(drawn.png()) if isinstance(drawn, plots.Picture) else self._chart(drawn)
+            if svg is None:
+                with room(ROOM):
+                    drawn = drawing.draw()
+                    picture = isinstance(drawn, plots.Picture)
+                    inside = _picture(drawn.png()) if picture else self._chart(drawn)
+            else:
+                inside = self._inline(svg)
         except MissingExtraError as error:
             self.notes += [] if str(error) in self.notes else [str(error)]
             return ""
@@ -159,10 +172,23 @@ class Figures:
             pixels = io.BytesIO()
             chart.save(pixels, format="png")
             return _picture(pixels.getvalue(), dots=2)
+        return self._inline(svg.getvalue())
+
+    def _inline(self, svg: str) -> str:
         from gramian.plots.style import svg_in_page
 
         # Ids of one .svg are ids of the whole page.
-        return SHARED.sub(rf"\1f{self.drawn}-", svg_in_page(svg.getvalue()))
+        return SHARED.sub(rf"\1f{self.drawn}-", svg_in_page(svg))
+
+
+def drawn_svg(drawing: Drawing) -> str:
+    """Return a chart as .svg, as wide as in a report."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.style import room
+    svg = io.StringIO()
+    with room(ROOM):
+        drawing.draw().save(svg, format="svg")
+    return svg.getvalue()
 
 
 def _picture(png: bytes, dots: int = 1) -> str:

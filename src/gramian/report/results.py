@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,12 @@ def write_results(folder: Path, fitted: sections.Fitted, report: bool = False) -
         known = _write_scores(written, fitted)
         whole = sections.explanation(fitted, known=known)
         _write_tables(written, fitted)
-        _write_figures(written, whole)
+        drawn = _write_figures(written, whole)
         linear = fitted.model.model_kind.linear and fitted.model.n_components_
         if linear and fitted.table.picture_shape is not None:
             _write_pictures(written, fitted)
         if report:
-            written.add(REPORT, lambda path: page.write_report(path, fitted))
+            written.add(REPORT, lambda path: page.write_report(path, fitted, drawn=drawn))
         with atomic_write(place / PAGE) as file:
             file.write(summary_page(fitted, whole, written.files, written.notes).encode())
     return replace(written, folder=folder, files=[*written.files, PAGE])
@@ -199,15 +200,24 @@ def _write_scores(written: Written, fitted: sections.Fitted) -> sections.Survey:
     return sections.Survey(np.concatenate(drawn), shown.tolist() if len(shown) < n else None)
 
 
-def _write_figures(written: Written, whole: sections.Explanation) -> None:
+def _write_figures(written: Written, whole: sections.Explanation) -> dict[str, str]:
+    """Write the charts as files, and return them by name for the report, which has the same."""
+    drawn = dict[str, str]()
     try:
         for drawing in sections.flat(part for section in whole.sections for part in section.parts):
             if isinstance(drawing, sections.Drawing) and drawing.name in DRAWN:
                 name = f"{drawing.name}.svg"
                 if name not in written.files:
-                    written.add(name, drawing.draw().save)
+                    drawn[drawing.name] = svg = page.drawn_svg(drawing)
+                    written.add(name, partial(_write_text, text=svg))
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
+    return drawn
+
+
+def _write_text(path: Path, text: str) -> None:
+    with atomic_write(path) as file:
+        file.write(text.encode())
 
 
 def _write_tables(written: Written, fitted: sections.Fitted) -> None:
