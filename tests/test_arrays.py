@@ -1,5 +1,6 @@
 """Array kinds, exact scaling, threads and amounts of memory."""
 
+import os
 import sys
 import threading
 import time
@@ -341,3 +342,28 @@ def test_the_default_is_a_share_of_the_machine(monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "lots")
     with refused(ParameterError, "memory_limit"):
         memory_limit_bytes(None)
+
+
+def test_workers_that_ask_for_workers_do_not_wait_for_each_other(two_workers):
+    def inner(draw):
+        return sum(draw)
+
+    def outer(draw):
+        return sum(sum(each_thread(inner, range(item))) for item in draw)
+
+    assert sum(each_thread(outer, range(60))) == sum(sum(range(item)) for item in range(60))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_has_workers_of_its_own(two_workers):
+    def share(draw):
+        time.sleep(0.05)  # so long that the other one begins
+        return sum(draw)
+
+    assert sum(each_thread(share, range(100))) == 4950
+    child = os.fork()
+    if child == 0:
+        result = each_thread(share, range(100))
+        os._exit(0 if sum(result) == 4950 and len(result) == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0

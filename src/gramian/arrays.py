@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -510,10 +510,24 @@ def each_thread(share: Callable[[Iterator[T]], R], items: Iterable[T], *, most: 
         count = 1 if deterministic() else min(workers, len(todo), most or workers)
         if count == 1:
             return [share(draw())]
-        with ThreadPoolExecutor(count - 1) as pool:
-            # A copy of the context each, so that the caller's np.errstate holds in the workers.
-            futures = [pool.submit(copy_context().run, share, draw()) for _ in range(count - 1)]
-            return [share(draw()), *(future.result() for future in futures)]
+        # A copy of the context each, so that the caller's np.errstate holds in the workers.
+        others = [_pool().submit(copy_context().run, share, draw()) for _ in range(count - 1)]
+        try:
+            own = share(draw())
+        finally:  # workers that were busy elsewhere until nothing was left have nothing to do
+            others = [future for future in others if not future.cancel()]
+            wait(others)
+        return [own, *(future.result() for future in others)]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that are there for good: to start one takes as long as a small product."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="gramian")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork has none of the threads
 
 
 # --------------------------------------------------------------------- memory

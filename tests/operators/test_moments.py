@@ -115,6 +115,24 @@ def test_scatter_is_the_scatter_matrix(dtype, center, double):
     np.testing.assert_allclose(result.squares, result.squares.T, rtol=1e-14)
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.2, 0.3, 1e6], ids=["none", "small", "large", "far"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_blocks_with_small_means_and_others_are_as_exact(offset, dtype):
+    X = RNG.standard_normal((60_000, 6)) + offset * np.array([1, -1, 0.5, 0, 0, 0])
+    X[30_000:] += np.array([0, 0, 0, 1e4, 0, 0])  # where means are no longer small
+    X[:, 4:] = 0.0
+    X[17, 4], X[40_000, 5] = 1e8, 1e8
+    X = X.astype(dtype)
+    C = X.astype(np.longdouble)
+    C -= C.mean(axis=0)
+    exact = C.T @ C
+    exponent, result = scatter(as_rows(X), center=True, double=True)
+    assert exponent == 0
+    sizes = np.sqrt(np.diag(exact))
+    assert (np.abs(result.squares - exact) <= 1e-13 * np.outer(sizes, sizes)).all()
+    np.testing.assert_allclose(result.mean, X.astype(np.longdouble).mean(axis=0).astype(float), rtol=1e-12)
+
+
 @pytest.mark.parametrize("double", [False, True])
 def test_the_diagonal_of_a_scatter_matrix_is_exact_for_float32(double):
     X = (RNG.standard_normal((3000, 4)) * [1, 10, 0.1, 5] + [100, -3, 0, 7]).astype(np.float32)

@@ -35,7 +35,7 @@ from gramian.records import FloatArray, Moments
 CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
-SMALL_MEAN = 0.05
+SMALL_MEAN, SAMPLED = 0.05, 64  # rows in a block that show whether it may be so
 # Deviations of columns, relative to their means, up to which all values are equal.
 EQUAL, EQUAL_WEIGHTED = 1e-20, 1e-28
 CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
@@ -529,8 +529,18 @@ def _products(
         product = np.matmul(values.T, values, out=product)
         return np.diag(product).copy()
 
+    near = False  # whether the means of the last block were small
     for rows in draw:
-        part, inside = _measured(view.block(rows, slice(None), scratch), center, scratch, among, squares)
+        values, part, inside = view.block(rows, slice(None), scratch), None, np.zeros(d)
+        if center:
+            count, inside = len(values), _column_means(values)
+            if not near:  # no product in vain: a few rows tell whether it is worth a try
+                some = values[:: max(1, count // SAMPLED)]
+                near = _of_small_mean(count, inside, _squares(some) * (count / len(some))) is not None
+            part = _of_small_mean(count, inside, squares(values)) if near else None
+            near = part is not None
+        if part is None:
+            part, inside = _measured(values, center, scratch, among, squares)
         total += product
         yield rows.start, part, inside
 
@@ -788,14 +798,18 @@ def _about_zero(values: Any, probe: FloatArray | None, image: FloatArray) -> Mom
         if probe is not None:
             products += wide.T @ (wide @ probe)
         squares += ones @ np.multiply(wide, wide, out=wide)
-    mean = sums / count
+    result = _of_small_mean(count, sums / count, squares)
+    if result is not None and probe is not None:
+        image += products - np.outer(count * result.mean, result.mean @ probe)
+    return result
+
+
+def _of_small_mean(count: int, mean: FloatArray, squares: FloatArray) -> Moments | None:
+    """Moments for sums of squares about zero; None where means are no small part of them, or not finite."""
     shift = count * mean * mean
-    # Also false for NaN and infinity.
     if not (shift <= SMALL_MEAN * squares).all():
         return None
-    if probe is not None:
-        image += products - np.outer(count * mean, mean @ probe)
-    return Moments(count, mean, squares - shift, np.zeros(d))
+    return Moments(count, mean, squares - shift, np.zeros(len(mean)))
 
 
 def rows_of_chunk(d: int) -> int:

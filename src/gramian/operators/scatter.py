@@ -310,6 +310,8 @@ def product_error(
     Higham and Mary (2019), A new approach to probabilistic rounding error analysis, theorem 3.1.
     """
     unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
+    # Blocks about zero are multiplied with their means; see operators.moments.
+    total *= 1.0 + 1.2 * moments.SMALL_MEAN
     if unit < 1e-12:
         if products == 2 and centered.implicit:
             total = max(total, centered.implicit_total)
@@ -321,8 +323,6 @@ def product_error(
         other = sum(centered.rows.shape) - inner
         piece = min(arrays.THIN, other) if arrays.is_numpy(centered.rows.like) else other
         chain += piece + -(-other // piece)
-    # Blocks about zero are multiplied with their means; see operators.moments.
-    total *= 1.0 + 1.2 * moments.SMALL_MEAN
     worst = (chain + 3 * products) * unit * total + forming
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
     likely += centered.mean_error
