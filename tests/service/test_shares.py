@@ -303,6 +303,27 @@ def test_small_orders_that_wait_are_limited_as_others_are(obedient):
     asyncio.run(ask())
 
 
+def test_small_orders_are_answered_after_another_turn_took_those_before(obedient):
+    made, _ = obedient
+
+    async def ask():
+        pool = workers.Pool(8, 0, 30, 4, 5)
+        share = pool._share("somebody")
+        first = asyncio.create_task(pool.ask_small(small("a"), "somebody"))
+        await asyncio.sleep(0)  # its task has not begun
+        ((_, taken),) = share.taken(1)
+        await settled()
+        second = asyncio.create_task(pool.ask_small(small("b"), "somebody"))
+        await settled()
+        made[0].goes.set()
+        assert await second == {"said": "b"}
+        taken.set_result({"said": "a"})
+        assert await first == {"said": "a"}
+        assert (share.waiting, share.tasks, share.begins) == (0, 0, False)
+
+    asyncio.run(ask())
+
+
 def test_small_orders_end_with_the_server(obedient):
     made, _ = obedient
 

@@ -278,9 +278,9 @@ class Pool:
             return await self._within_time(worker.ask(order, on_message))
 
     async def ask_small(self, order: Message, who: str) -> Message:
-        """Send a small order, in one message with others of the visitor that wait for a worker meanwhile.
+        """Send a small order, together with others of the visitor that wait for a worker meanwhile.
 
-        Only the message is common. A worker carries out one order after the other, each as if it were alone.
+        Only messages are common. A worker carries out one order after the other, each as if it were alone.
         What is left after some time, or by a process that ended, waits for another turn. Parameters and
         errors are those of :meth:`ask`.
         """
@@ -316,7 +316,7 @@ class Pool:
                 answer.cancel()
             raise
         finally:
-            share.tasks -= 1
+            share.begins, share.tasks = False, share.tasks - 1
 
     async def _hand_out(self, share: _Slots, worker: Worker) -> None:
         """Send small orders to a worker, and more before it is done, unless others wait for one."""
@@ -339,10 +339,10 @@ class Pool:
                 sent.popleft()
                 if sent and not worker.left:
                     break
-                ends = late or worker.spent or share.turns or self._slots.turns
-                more = (
-                    Batch() if ends or len(sent) > LEAST_TOGETHER else share.taken(MOST_TOGETHER - len(sent))
+                enough = (
+                    len(sent) > LEAST_TOGETHER or late or worker.spent or share.turns or self._slots.turns
                 )
+                more = share.taken(0 if enough else MOST_TOGETHER - len(sent))
         finally:
             share.put(reversed([*late, *sent]))
 
