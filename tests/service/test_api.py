@@ -17,8 +17,8 @@ from scipy.io import savemat
 import gramian
 from gramian import PCA
 from gramian.faces import Gallery, identify
-from gramian.service import api, pages, tasks, worker, workers
-from gramian.service.sessions import describe
+from gramian.service import api, media, pages, tasks, worker, workers
+from gramian.service.sessions import SMALL_BODY, describe
 from served import BINARY, CSV, FACES, NPY, X, app, client_of, npy, until
 
 NEW = X[:4] + 0.25
@@ -73,6 +73,32 @@ def test_requests_at_the_same_time_are_answered_one_by_one(server, ids, monkeypa
     assert [statuses.count(status) for status in (200, 422)] == [15, 12]
     for number in range(3):  # of a row of the visitor's own
         assert f"row {number}" in json.loads(alone[9 * number][1])["error"]
+
+
+def test_a_small_body_of_json_needs_no_file(client, ids, monkeypatch):
+    place, text, stored, received = f"/api/v1/models/{ids['pca']}/transform", json.dumps(NEW.tolist()), [], []
+
+    def counted(*given):
+        stored.append(given)
+        return receive(*given)
+
+    receive = media.received
+    monkeypatch.setattr(media, "received", counted)
+    bodies = {
+        text.encode(): 0,
+        text.encode("utf-16"): 0,
+        text.encode().ljust(SMALL_BODY): 0,
+        text.encode().ljust(SMALL_BODY + 1): 1,
+        iter([text.encode()]): 1,  # of unknown length
+    }
+    for body, files in bodies.items():
+        stored.clear()
+        received.append(client.post(place, content=body, headers={"Content-Type": "application/json"}))
+        assert len(stored) == files
+    assert [got.json() for got in received] == 5 * [received[0].json()]
+    assert received[0].json()["rows"] == len(NEW)
+    refused = client.post(place, content=b"[[1, \xff]]", headers={"Content-Type": "application/json"})
+    assert (refused.status_code, "not strict JSON" in refused.json()["error"]) == (422, True)
 
 
 def test_every_form_of_body_and_answer(client, ids, files):

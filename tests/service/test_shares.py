@@ -167,28 +167,31 @@ def test_workers_that_have_seen_a_deleted_file_end_and_others_stay(started):
 
 
 class Obedient(Worker):
-    """Replies as its orders say, and notes what it was sent at once."""
+    """Replies as its orders say, and notes what it was sent at once, and how much it had to do then."""
 
     def __init__(self, sent):
         super().__init__()
-        self.replies, self.left, self.sent = False, [], sent
+        self.left, self.orders, self.sent, self.goes_on = 0, [], sent, asyncio.Event()
 
     async def send(self, orders):
-        self.usable, self.replies, self.left = False, True, list(orders)
-        self.sent.append([order["says"] for order in orders])
+        self.sent.append((self.left, [order["says"] for order in orders]))
+        self.usable, self.left = False, self.left + len(orders)
+        self.orders += orders
         await self.goes.wait()
 
     async def reply(self):
-        order = self.left.pop(0)
-        self.usable = not self.left
-        self.replies = bool(self.left)
-        if order["says"] == "stop":  # its time is up
-            self.usable, self.replies = True, False
+        order = self.orders.pop(0)
+        if order["says"] == "hold":
+            await self.goes_on.wait()
+        self.left = 0 if order["says"] == "die" else self.left - 1
+        self.usable = not self.left and order["says"] != "die"
         if order["says"] == "die":
-            self.usable = self.replies = False
             raise Refusal(413, "It died.")
         if order["says"] == "fail":
             raise Refusal(422, "X has 2 features.")
+        if order["says"] == "later" and not order.setdefault("again", False):
+            order["again"] = True
+            return None
         return {"said": order["says"]}
 
 
@@ -220,29 +223,56 @@ def test_small_orders_of_a_visitor_go_together_and_fail_alone(obedient):
 
         first = asked(small("a"), small("b", "kernel"))
         await settled()
-        rest = asked(*map(small, ("c", "fail", "stop", "d", "die", "e", "f")))
+        rest = asked(*map(small, ("c", "fail", "later", "d", "die", "e", "f")))
         others = asked(small("g"), who="somebody else")
         kernel = asked(small("h", "kernel"))
         await settled()
         # Those who find a free worker do not wait for others, and nobody waits for another visitor's.
-        assert sent == [["a"], ["b"], ["g"]]
+        together = ["c", "fail", "later", "d", "die", "e", "f", "h"]
+        assert sent == [(0, ["a", "b"]), (0, together), (0, ["g"])]
         for _ in range(4):
             for worker in made:
                 worker.goes.set()
             await settled()
         said = await asyncio.gather(*first, *rest, *others, *kernel, return_exceptions=True)
-        assert sent[3:] == [
-            ["c", "fail", "stop", "d", "die", "e", "f"],
-            ["h"],
-            ["d", "die", "e", "f"],  # what was left when the time was up
-            ["e", "f"],  # what was left by a process that ended
-        ]
+        # What there was no time for, and what was left by a process that ended.
+        assert sent[3:] == [(0, ["later", "e", "f", "h"])]
         shown = [getattr(one, "status", None) or one["said"] for one in said]
-        assert shown == ["a", "b", "c", 422, "stop", "d", 413, "e", "f", "g", "h"]
-        assert (pool.busy, pool._gathering, pool._working) == (0, {}, set())
+        assert shown == ["a", "b", "c", 422, "later", "d", 413, "e", "f", "g", "h"]
+        assert (pool.busy, pool._working) == (0, set())
         assert sum(worker.ended for worker in made) == 1
 
     asyncio.run(ask())
+
+
+def test_a_worker_gets_more_small_orders_before_it_is_done_unless_others_wait(obedient):
+    made, sent = obedient
+
+    async def ask(other, last, spent=False):
+        sent.clear()
+        made.clear()
+        pool = workers.Pool(1, 0, 30, 256, 5)
+        orders = [asyncio.create_task(pool.ask_small(small(say), "somebody")) for say in ("hold", "a")]
+        await settled()
+        made[0].goes.set()
+        orders.append(asyncio.create_task(pool.ask_small(small("b"), "somebody")))
+        if other is not None:
+            orders.append(asyncio.create_task(other(pool)))
+        await settled()
+        made[0].spent = spent
+        assert sent == [(0, ["hold", "a"])]
+        made[0].goes_on.set()
+        await settled()
+        for worker in made:
+            worker.goes.set()
+        await asyncio.gather(*orders)
+        assert sent[1:] == last
+        assert [worker.ended for worker in made] == ([True, False] if spent else [False])
+
+    asyncio.run(ask(None, [(1, ["b"])]))
+    asyncio.run(ask(None, [(0, ["b"])], spent=True))
+    asyncio.run(ask(lambda pool: pool.ask_small(small("c"), "another"), [(0, ["c"]), (0, ["b"])]))
+    asyncio.run(ask(lambda pool: pool.ask({}, lambda said: None, "somebody"), [(0, ["b"])]))
 
 
 def test_small_orders_that_wait_are_limited_as_others_are(obedient):
@@ -250,7 +280,9 @@ def test_small_orders_that_wait_are_limited_as_others_are(obedient):
 
     async def ask():
         pool = workers.Pool(1, 0, 30, 4, 5)
-        orders = [asyncio.create_task(pool.ask_small(small("a"), "somebody")) for _ in range(5)]
+        orders = [asyncio.create_task(pool.ask_small(small("a"), "somebody"))]
+        await settled()  # a worker has it, and the others wait
+        orders += [asyncio.create_task(pool.ask_small(small("a"), "somebody")) for _ in range(4)]
         await settled()
         for refused in (pool.ask_small(small("a"), "somebody"), pool.ask({}, who="somebody")):
             with pytest.raises(Refusal, match="Too many of your requests") as raised:
@@ -266,7 +298,28 @@ def test_small_orders_that_wait_are_limited_as_others_are(obedient):
         await settled()
         made[0].goes.set()
         assert len(await asyncio.gather(*orders)) == many
-        assert max(map(len, sent)) == workers.MOST_TOGETHER
+        assert max(left + len(orders) for left, orders in sent) == workers.MOST_TOGETHER
+
+    asyncio.run(ask())
+
+
+def test_small_orders_are_answered_after_another_turn_took_those_before(obedient):
+    made, _ = obedient
+
+    async def ask():
+        pool = workers.Pool(8, 0, 30, 4, 5)
+        share = pool._share("somebody")
+        first = asyncio.create_task(pool.ask_small(small("a"), "somebody"))
+        await asyncio.sleep(0)  # its task has not begun
+        ((_, taken),) = share.taken(1)
+        await settled()
+        second = asyncio.create_task(pool.ask_small(small("b"), "somebody"))
+        await settled()
+        made[0].goes.set()
+        assert await second == {"said": "b"}
+        taken.set_result({"said": "a"})
+        assert await first == {"said": "a"}
+        assert (share.waiting, share.tasks, share.begins) == (0, 0, False)
 
     asyncio.run(ask())
 

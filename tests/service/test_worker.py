@@ -213,18 +213,21 @@ def test_a_process_carries_out_orders_one_by_one_for_some_time():
         missing = {"do": "describe_model", "model": part("/nowhere/x.gramian", "x.gramian")}
         await made.send([{"do": "nothing"}, missing, {"do": "nothing"}])
         assert await made.reply() == {}
-        assert (made.usable, made.replies) == (False, True)
+        assert (made.usable, made.left) == (False, 2)
         with pytest.raises(workers.Refusal, match=r"x\.gramian"):
             await made.reply()
         assert await made.reply() == {}
-        assert (made.usable, made.replies) == (True, False)
-        # Ten thousand take longer than it has: the rest is for another turn.
-        replies, orders = 0, 10_000 * [{"do": "nothing"}]
+        assert (made.usable, made.left) == (True, 0)
+        # Ten thousand take longer than it has: the rest is for another turn. The next message has time again.
+        orders = 10_000 * [{"do": "nothing"}]
         await made.send(orders)
-        while made.replies:
-            await made.reply()
-            replies += 1
-        assert 0 < replies < len(orders)
+        await made.send(orders[:1])
+        replies = [await made.reply() for _ in orders]
+        done = replies.index(None)
+        assert replies[:done] == done * [{}]
+        assert replies[done:] == (len(orders) - done) * [None]
+        assert (done > 0, made.usable, made.left) == (True, False, 1)
+        assert await made.reply() == {}
         assert made.usable
         assert await made.ask({"do": "nothing"}) == {}
         await made.end()

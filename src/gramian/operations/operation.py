@@ -291,6 +291,10 @@ class Operation:
         found: type[Any] = get_type_hints(self.function)["options"]
         return found
 
+    @cached_property
+    def _says_how_called(self) -> bool:
+        return "asked" in signature(self.function).parameters
+
     @property
     def help(self) -> str:
         """What it does: a sentence, and paragraphs."""
@@ -350,7 +354,7 @@ class Operation:
             given[one.name] = read
         for one in of("faces"):
             given[one.name] = reader.faces(one, model, **({} if one.how is None else one.how(options)))
-        if "asked" in signature(self.function).parameters:
+        if self._says_how_called:
             given["asked"] = reader.asked()
         return given
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
+from secrets import token_hex
 from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -302,6 +303,10 @@ async def rows_in(
 ) -> AsyncIterator[dict[str, Any]]:
     """Yield what a worker needs to read the rows: the body, or uploaded data."""
     if data is None:
+        if caller.sends_little and (content := await media.received_json(caller.request, kinds)) is not None:
+            part = payload(Path(f"{token_hex(16)}.json"), "the data", reading)
+            yield part | {"once": True, "content": content}
+            return
         async with media.received(caller.request, kinds, caller.state.work) as path:
             yield payload(path, "the data", reading) | {"once": True}
     elif sends_body(caller.request.headers):
@@ -384,6 +389,8 @@ def add_operation(operation: Operation) -> None:
 
 for one in with_routes():
     add_operation(one)
+# A request looks for its route from the first to the last, and most are for operations.
+api.routes.sort(key=lambda route: not isinstance(route, OperationRoute))
 
 
 @api.get("/models/{id}/components", **ROWS_OUT)

@@ -35,7 +35,8 @@ def read_table(data: Message, expected: Expected | None = None, size: tuple[int,
     ----------
     data : dict
         ``path``; ``kind``, a suffix or "" to detect it; ``reading``, the options of ``scan``; ``given`` for a
-        source of the command line; perhaps ``labels``, the data of labels, with the ``column`` of them.
+        source of the command line; perhaps ``labels``, the data of labels, with the ``column`` of them;
+        perhaps ``content``, a small body that is in no file.
     expected : Expected, optional
     size : (height, width), optional
         Default size of pictures.
@@ -61,7 +62,9 @@ def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan
             """Return where to read: visitors' files have formats, but perhaps no suffix."""
             if part["given"]:
                 return locate(part["path"])
-            return _rows_in(files.enter_context(open(part["path"], "rb")), part["kind"])
+            if (content := part.get("content")) is not None:
+                return _rows_in(io.BytesIO(content.encode("latin-1")), part["kind"], part["path"])
+            return _rows_in(files.enter_context(open(part["path"], "rb")), part["kind"], part["path"])
 
         if (labels := data.get("labels")) is not None:
             reading["labels_from"] = LabelPlace(place(labels), labels["column"], labels["name"])
@@ -84,12 +87,12 @@ def columns_of(data: Message, **more: Any) -> Preview | None:
         return asked.preview()
 
 
-def _rows_in(file: IO[bytes], kind: str) -> IO[bytes]:
+def _rows_in(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
     """Return a stream for ``scan`` with the name of the file."""
     if kind not in (".json", ".ndjson"):
         return file
     stream: Any = json_rows(file, lines=kind == ".ndjson")
-    stream.name = file.name
+    stream.name = name
     return stream  # type: ignore[no-any-return]
 
 

@@ -60,18 +60,14 @@ async def received(request: Request, kinds: Mapping[str, str], folder: Path) -> 
     Refusal
         415 for an unsupported kind, 400 for an empty body, 507 for a full disk.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in kinds:
-        text = "This Content-Type is not supported here."
-        raise Refusal(415, text, f"Send Content-Type: {', or '.join(kinds)}.")
-    path = folder / f"{secrets.token_hex(16)}{kinds[kind]}"
+    path = folder / f"{secrets.token_hex(16)}{_suffix(request, kinds)}"
     try:
         with open(path, "xb") as file:
             async for chunk in request.stream():
                 file.write(chunk)
             size = file.tell()
         if not size:
-            raise Refusal(400, "The body is empty.", "Send the data as the body.")
+            raise _empty()
         yield path
     except OSError as error:
         if error.errno in FULL:
@@ -79,6 +75,27 @@ async def received(request: Request, kinds: Mapping[str, str], folder: Path) -> 
         raise
     finally:
         path.unlink(missing_ok=True)
+
+
+async def received_json(request: Request, kinds: Mapping[str, str]) -> str | None:
+    """Receive a small body of JSON, a character for each byte; None of another kind. Raises as `received`."""
+    if _suffix(request, kinds) != TABLES[JSON]:
+        return None
+    if not (body := await request.body()):
+        raise _empty()
+    return body.decode("latin-1")
+
+
+def _suffix(request: Request, kinds: Mapping[str, str]) -> str:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in kinds:
+        text = "This Content-Type is not supported here."
+        raise Refusal(415, text, f"Send Content-Type: {', or '.join(kinds)}.")
+    return kinds[kind]
+
+
+def _empty() -> Refusal:
+    return Refusal(400, "The body is empty.", "Send the data as the body.")
 
 
 def accepted_type(request: Request) -> str:

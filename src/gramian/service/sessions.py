@@ -306,12 +306,18 @@ class Caller(VisibleItems):
         self.session = state.sessions.find(self._cookie, self.network)
         super().__init__(self.session, state.shared, state.sources)
 
+    @property
+    def sends_little(self) -> bool:
+        """Whether the request has a small body, whose length is known."""
+        size = self.request.headers.get("content-length", "")
+        known = size.isdecimal() and "transfer-encoding" not in self.request.headers
+        return known and 0 < int(size) <= SMALL_BODY
+
     async def ask(self, do: str, /, **parts: Any) -> Message:
         """Return a worker's answer, within the share of the visitor, or of the network if there is none."""
         who = self.network if self.session is None else self.session.name
         order = {"do": do, **self._labelled(parts)}
-        size = self.request.headers.get("content-length", "")
-        if "model" in parts and "data" in parts and size.isdecimal() and 0 < int(size) <= SMALL_BODY:
+        if "model" in parts and "data" in parts and self.sends_little:
             return await self.state.quick.ask_small(order, who)
         return await self.state.quick.ask(order, who=who)
 

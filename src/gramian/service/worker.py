@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import re
@@ -26,7 +27,7 @@ from gramian.service.bodies import check_depth
 
 Message = dict[str, Any]
 TEMPORARY = (spool_folder(), tempfile.gettempdir())
-SECONDS_TOGETHER = 0.1  # after which the rest of some orders goes back, behind those of other visitors
+SECONDS_TOGETHER = 0.1  # after which the rest of a message goes back, behind orders of other visitors
 OWN = r"[0-9a-f]{32}(\.\w+)?"  # what the server calls the file of a body or an item
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (MemoryLimitError, 413),
@@ -55,17 +56,21 @@ def main() -> None:
     memory = int(sys.argv[1])
     confine(memory)
     most = data_bytes() + memory // 2
-    while True:
-        together = orders.get()
-        until = time.monotonic() + SECONDS_TOGETHER
-        for left, order in zip(range(len(together))[::-1], together, strict=True):
+    exhausted = False
+    while not exhausted:
+        until = math.inf
+        for order in orders.get():
+            if time.monotonic() > until:
+                say({"answer": None, "exhausted": False})
+                continue
+            until = min(until, time.monotonic() + SECONDS_TOGETHER)
             reply = answered(does[order["do"]], order, say)
             # Libraries keep memory that they have freed: the next request would meet the limit.
             exhausted = reply.get("exhausted", False) or data_bytes() > most
-            more = left > 0 and not exhausted and time.monotonic() < until
-            say(reply | {"exhausted": exhausted, "more": more})
-            if not more:
+            say(reply | {"exhausted": exhausted})
+            if exhausted:  # others carry out the rest
                 break
+    threading.Event().wait()
 
 
 def _listen(orders: queue.SimpleQueue[list[Message]]) -> None:

@@ -14,10 +14,10 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, Field
@@ -31,11 +31,14 @@ from gramian.service.storage import Item
 LONGEST_LINE = 16 << 20
 MOST_IDS = 100_000  # that a process may have seen until it is replaced
 ITEM = re.compile("(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
-MOST_TOGETHER = 32  # small orders in one message
+MOST_TOGETHER = 32  # small orders that a worker has at a time
+LEAST_TOGETHER = 16  # with which it gets more: it works while the server sends answers
 SOON = 1  # seconds until a busy server may have time
 TOO_MANY = "Too many of your requests are in progress"
 Message = dict[str, Any]
-Batch = deque[tuple[Message, "asyncio.Future[Message]"]]
+Order = tuple[Message, "asyncio.Future[Message]"]
+Batch = deque[Order]
+Reply = TypeVar("Reply")
 
 
 def ids_in(order: Message) -> set[str]:
@@ -56,8 +59,8 @@ class Worker:
     ----------
     usable : bool
         Whether it waits for an order.
-    replies : bool
-        Whether it goes on to the next one of several orders.
+    left : int
+        Replies to come; 0 after its failure.
     ids : set of str
         Files that it has seen. Their content may still be in its memory.
     spent : bool
@@ -67,7 +70,7 @@ class Worker:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._relay = asyncio.create_task(self._log())
-        self.usable, self.replies, self.spent = True, False, False
+        self.usable, self.left, self.spent = True, 0, False
         self.ids: set[str] = set()
 
     @classmethod
@@ -96,12 +99,14 @@ class Worker:
     async def ask(self, order: Message, on_message: Callable[[Message], None] = lambda said: None) -> Message:
         """Return the answer to an order; raises as :meth:`reply`."""
         await self.send([order])
-        return await self.reply(on_message)
+        answer = await self.reply(on_message)
+        assert answer is not None, "time was up before the first order"
+        return answer
 
     async def send(self, orders: Sequence[Message]) -> None:
         """Send orders, each of which has a reply of its own."""
         assert self._process.stdin is not None
-        self.usable, self.replies = False, True
+        self.usable, self.left = False, self.left + len(orders)
         line = json.dumps(orders)
         self.ids.update(ITEM.findall(line))
         self.spent |= len(self.ids) > MOST_IDS
@@ -109,8 +114,10 @@ class Worker:
             self._process.stdin.write(line.encode() + b"\n")
             await self._process.stdin.drain()
 
-    async def reply(self, on_message: Callable[[Message], None] = lambda said: None) -> Message:
-        """Return the answer to the next order; earlier messages go to ``on_message``.
+    async def reply(self, on_message: Callable[[Message], None] = lambda said: None) -> Message | None:
+        """Return the answer to the next order, or None if there was no time for it.
+
+        Earlier messages go to ``on_message``.
 
         Raises
         ------
@@ -118,18 +125,19 @@ class Worker:
             An error of the process, or its end.
         """
         assert self._process.stdout is not None
-        self.replies = False  # unless it says so
+        left, self.left = self.left - 1, 0  # unless it replies
         while line := await self._line(self._process.stdout):
             said: Message = json.loads(line)
-            if "status" in said or "answer" in said:
-                self.replies = said.get("more", False)
-                self.usable = not (self.replies or said.get("exhausted", False))
+            if "exhausted" in said:  # the last message about an order
+                self.left = 0 if said["exhausted"] else left
+                self.usable = not (self.left or said["exhausted"])
             if "status" in said:
                 if said.get("log"):
                     LOG.warning(said["error"], extra={"payload": {"traceback": said["log"]}})
                 raise Refusal(said["status"], said["error"], field=said.get("field"))
             if "answer" in said:
-                return dict(said["answer"])
+                answer: Message | None = said["answer"]
+                return answer
             on_message(said)
         raise Refusal(
             413,
@@ -167,25 +175,50 @@ class Worker:
 class _Slots(asyncio.Semaphore):
     """Workers that all, or one visitor, may use at the same time."""
 
-    waiting = 0
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.waiting = self.turns = 0  # orders, and how many turns there will be for them
+        self.small: Batch = deque()  # orders that go to a worker together
+        self.tasks = 0  # that hand them out, ...
+        self.begins = False  # ... one of which waits for its turn
 
     @asynccontextmanager
-    async def one(self, waiting: int, patience: float, refusal: Refusal) -> AsyncIterator[None]:
+    async def one(self, waiting: int, patience: float, refusal: Refusal, orders: int) -> AsyncIterator[None]:
         """Wait for one, and use it for the length of a block; refuse when too many wait, or too long."""
-        if self.locked() and self.waiting >= waiting:
-            raise refusal
-        self.waiting += 1
+        if orders:
+            self.admit(waiting, refusal)
+        self.waiting, self.turns = self.waiting + orders, self.turns + 1
         try:
             async with asyncio.timeout(patience):
                 await self.acquire()
         except TimeoutError:
             raise refusal from None
         finally:
-            self.waiting -= 1
+            self.waiting, self.turns = self.waiting - orders, self.turns - 1
         try:
             yield
         finally:
             self.release()
+
+    def admit(self, waiting: int, refusal: Refusal) -> None:
+        """Refuse one more order where it would wait, and too many wait already."""
+        if self.waiting >= waiting and (self.locked() or self.tasks):
+            raise refusal
+
+    def put(self, orders: Iterable[Order]) -> None:
+        """Put small orders before those that wait."""
+        before = len(self.small)
+        self.small.extendleft(orders)
+        self.waiting += len(self.small) - before
+
+    def taken(self, most: int) -> Batch:
+        """Take the first small orders, without those that nobody waits for."""
+        taken = Batch()
+        while self.small and len(taken) < most:
+            self.waiting -= 1
+            if not (order := self.small.popleft())[1].done():
+                taken.append(order)
+        return taken
 
 
 class Pool:
@@ -215,7 +248,6 @@ class Pool:
         self.waiting, self.patience, self.threads = waiting, patience, threads
         self._slots = _Slots(count)
         self._shares: WeakValueDictionary[str, _Slots] = WeakValueDictionary()
-        self._gathering: dict[tuple[str, str], Batch] = {}  # by visitor and model
         self._working: set[asyncio.Task[None]] = set()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
@@ -246,64 +278,75 @@ class Pool:
             return await self._within_time(worker.ask(order, on_message))
 
     async def ask_small(self, order: Message, who: str) -> Message:
-        """Send a small order, in one message with others of the visitor that wait for a worker meanwhile.
+        """Send a small order, together with others of the visitor that wait for a worker meanwhile.
 
-        Only the message is common. A worker carries out one order after the other, each as if it were alone.
+        Only messages are common. A worker carries out one order after the other, each as if it were alone.
         What is left after some time, or by a process that ended, waits for another turn. Parameters and
         errors are those of :meth:`ask`.
         """
-        key = who, order["model"]["path"]
-        share, batch = self._share(who), self._gathering.get(key)
+        share = self._share(who)
+        share.admit(self.waiting, busy(TOO_MANY, SOON))
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        if batch is None or len(batch) == MOST_TOGETHER:
-            batch = self._gathering[key] = deque([(order, answer)])
-            task = asyncio.create_task(self._work_off(batch, key))
+        share.small.append((order, answer))
+        share.waiting += 1
+        if not share.begins and not (share.tasks and share.locked()):
+            share.begins, share.tasks = True, share.tasks + 1
+            task = asyncio.create_task(self._work_off(share, who))
             self._working.add(task)
             task.add_done_callback(self._working.discard)
-        elif share.waiting >= self.waiting:
-            raise busy(TOO_MANY, SOON)
-        else:
-            share.waiting += 1
-            batch.append((order, answer))
         return await answer
 
-    async def _work_off(self, batch: Batch, key: tuple[str, str]) -> None:
-        """Have workers carry out a batch, which others may join until it begins."""
-        share, joinable = self._share(key[0]), True
-
-        def begin() -> None:
-            nonlocal joinable
-            if joinable:
-                share.waiting -= len(batch) - 1  # the first one was counted by its turn
-                joinable = False
-                if self._gathering.get(key) is batch:
-                    del self._gathering[key]
-
+    async def _work_off(self, share: _Slots, who: str) -> None:
+        """Have workers carry out the small orders of a visitor, in as many turns as it takes."""
         try:
-            while batch:
-                async with self._turn(key[0]), self._worker(ids_in(batch[0][0])) as worker:
-                    begin()
-                    await worker.send([order for order, _ in batch])
-                    while batch and worker.replies:
-                        answer = batch[0][1]
-                        try:
-                            reply = await self._within_time(worker.reply())
-                            if not answer.done():
-                                answer.set_result(reply)
-                        except Refusal as refusal:
-                            if not answer.done():
-                                answer.set_exception(refusal)
-                        batch.popleft()
-        except Exception as error:
-            for _, answer in batch:
-                if not answer.done():
-                    answer.set_exception(error)
+            while share.small:
+                share.begins = True
+                try:
+                    async with self._turn(who, orders=0):
+                        share.begins = False
+                        if share.small:
+                            async with self._worker(ids_in(share.small[0][0])) as worker:
+                                await self._hand_out(share, worker)
+                except Exception as error:
+                    share.begins = False
+                    for _, answer in share.taken(MOST_TOGETHER):
+                        answer.set_exception(error)
+        except asyncio.CancelledError:  # the server ends
+            for _, answer in share.taken(len(share.small)):
+                answer.cancel()
+            raise
         finally:
-            begin()
-            for _, answer in batch:
-                answer.cancel()  # of those without an answer: the server ends
+            share.begins, share.tasks = False, share.tasks - 1
 
-    async def _within_time(self, reply: Awaitable[Message]) -> Message:
+    async def _hand_out(self, share: _Slots, worker: Worker) -> None:
+        """Send small orders to a worker, and more before it is done, unless others wait for one."""
+        sent, late = Batch(), Batch()
+        more = share.taken(MOST_TOGETHER)
+        try:
+            while sent or more:
+                if more:
+                    sent.extend(more)
+                    await worker.send([order for order, _ in more])
+                answer = sent[0][1]
+                try:
+                    if (reply := await self._within_time(worker.reply())) is None:
+                        late.append(sent[0])
+                    elif not answer.done():
+                        answer.set_result(reply)
+                except Refusal as refusal:
+                    if not answer.done():
+                        answer.set_exception(refusal)
+                sent.popleft()
+                if sent and not worker.left:
+                    break
+                enough = (
+                    len(sent) > LEAST_TOGETHER or late or worker.spent or share.turns or self._slots.turns
+                )
+                more = share.taken(0 if enough else MOST_TOGETHER - len(sent))
+        finally:
+            share.put(reversed([*late, *sent]))
+
+    async def _within_time(self, reply: Awaitable[Reply]) -> Reply:
         try:
             async with asyncio.timeout(self.seconds):
                 return await reply
@@ -370,14 +413,14 @@ class Pool:
         return self._shares.setdefault(who, _Slots(max(1, self.count // 4)))
 
     @asynccontextmanager
-    async def _turn(self, who: str | None) -> AsyncIterator[None]:
-        """Wait for a turn of the visitor, and then for a free worker."""
+    async def _turn(self, who: str | None, orders: int = 1) -> AsyncIterator[None]:
+        """Wait for a turn of the visitor, and then for a free worker; 0 orders are counted elsewhere."""
         seconds = SOON if self.patience else 5
         share = _Slots(self.count) if who is None else self._share(who)
         async with (
             # The visitor's own orders end in this time.
-            share.one(self.waiting, self.seconds, busy(TOO_MANY, seconds)),
-            self._slots.one(self.waiting, self.patience, busy("The server is busy", seconds)),
+            share.one(self.waiting, self.seconds, busy(TOO_MANY, seconds), orders),
+            self._slots.one(self.waiting, self.patience, busy("The server is busy", seconds), 1),
         ):
             yield
 
