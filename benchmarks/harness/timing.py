@@ -115,6 +115,8 @@ class TimedRow:
         self, timed: list[tuple[Contender, Standing]], options: Options, rehearsal: TimedRow
     ) -> None:
         rehearse([c for c, _ in timed], rehearsal)
+        gc.collect()
+        gc.freeze()  # libraries are not searched again before every run
         data = self.data()
         states = {c.name: prepared(c, s, data) for c, s in timed}
         if self.warm:

@@ -131,6 +131,7 @@ def serve(options: Options, row: Any, rehearsal: Any, name: str) -> None:
     warnings.simplefilter("ignore")
     work = _contender_work(row, rehearsal, name) if name else _row_work(options, row)
     print(gramian.__file__, file=channel, flush=True)
+    gc.freeze()  # libraries are not searched again before every run
     while sys.stdin.readline():
         seconds, failure = None, ""
         gc.collect()
