@@ -16,7 +16,6 @@ DRAWN = np.random.default_rng(0)
 FLAT = DRAWN.standard_normal((900, 700))  # eigenvalues so close that an iteration does not separate them
 X = FLAT[:120, :8].round(1)  # equal values, between which noise decides
 y = np.arange(120) % 2
-WIDER = DRAWN.standard_normal((900, 720))  # more columns than `auto` decomposes at once
 FACES = drawn_faces(14, 2, size=(16, 16))
 
 
@@ -26,7 +25,7 @@ DRAWS = {
     "KernelPCA": lambda **options: KernelPCA(
         3, kernel="rbf", solver="nystroem", n_landmarks=20, **options
     ).fit_transform(X),
-    "Whitener": lambda **options: Whitener("pca", n_components=5, **options).fit_transform(WIDER),
+    "Whitener": lambda **options: Whitener("pca", n_components=5, **options).fit_transform(FLAT),
     "RandomFourierMap": lambda **options: gramian.RandomFourierMap(20, **options).fit_transform(X),
     "FeatureFilter": lambda **options: (
         gramian.FeatureFilter("mutual-information", 3, **options).fit(X, y).scores_
