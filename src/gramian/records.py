@@ -555,8 +555,7 @@ class Completeness:
     Attributes
     ----------
     method : str
-        ``"full decomposition"``, ``"trace"``, ``"Frobenius norm"``, ``"Cholesky factorization"`` or
-        ``"Lanczos from a fresh Gaussian block"``.
+        ``"full decomposition"``, ``"trace"``, ``"Frobenius norm"`` or ``"Lanczos"``.
     kind : str
         Kind of the bound.
     bound : float

@@ -15,7 +15,6 @@ from gramian.operators.operator import digest
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.operators.tiles import CenteredKernelOperator, MatrixSource, TileMatrix
 from gramian.records import Certificate, Completeness, Spectrum
-from gramian.solve import certificates
 from gramian.solve.certificates import certify, largest_missed, largest_possible
 
 
@@ -37,9 +36,9 @@ class Matrix:
     def __post_init__(self):
         self.computed = self.exact if self.computed is None else self.computed
         self.size = len(self.exact)
-        self.error_bound = self.dense_error = float(
-            np.linalg.norm(self.computed - self.exact, 2)
-        ) + 1e-14 * float(np.linalg.norm(self.exact))
+        self.error_bound = float(np.linalg.norm(self.computed - self.exact, 2)) + 1e-14 * float(
+            np.linalg.norm(self.exact)
+        )
 
     def promoted(self):
         return None
@@ -68,12 +67,6 @@ def with_spectrum(values, seed=0):
     Q = np.linalg.qr(rng.standard_normal((values.size, values.size)))[0]
     A = (Q * values) @ Q.T
     return (A + A.T) / 2, Q
-
-
-@pytest.fixture
-def without_factorization(monkeypatch):
-    """Small matrices are looked into as large ones are."""
-    monkeypatch.setattr(certificates, "ALONE", 0)
 
 
 def handed_over(operator, V, theta=None, **changes):
@@ -318,7 +311,7 @@ def test_a_missed_eigenvalue_is_found_by_the_probe_alone(psd):
             assert "may have been missed" in certificate.reasons[0]
 
 
-def test_nothing_missed_is_certified_by_the_probe(without_factorization):
+def test_nothing_missed_is_certified_by_the_probe():
     exact, Q = with_spectrum(HIDDEN)
     operator = Matrix(exact)
     certificate = certificate_of(operator, handed_over(operator, Q[:, :5]))
@@ -384,7 +377,7 @@ def test_no_trace_bound_for_a_matrix_not_proven_positive():
 
 
 @pytest.mark.parametrize("knows", [True, False])
-def test_the_probe_alone_covers_both_signs(knows, without_factorization):
+def test_the_probe_alone_covers_both_signs(knows):
     """Neither trace nor norm: the Krylov space sees both ends of the spectrum."""
     values = np.concatenate([[1.0, 0.9], 0.4 * np.linspace(-2, 1, 170)])
     exact, Q = with_spectrum(values)
@@ -584,7 +577,7 @@ def test_kinds_follow_the_weakest_part():
     assert certificate_of(operator, result).completeness.kind == "estimate"
 
 
-def test_reads_like_sentences(without_factorization):
+def test_reads_like_sentences():
     exact, Q = with_spectrum(HIDDEN)
     operator = Matrix(exact)
     text = str(certificate_of(operator, handed_over(operator, Q[:, :5])))
@@ -725,26 +718,3 @@ def test_float64_products_keep_their_error_bound(maker):
             gap = gap - gap.mean(axis=0) - gap.mean(axis=1)[:, None] + gap.mean()
         assert np.linalg.norm(gap, 2) <= operator.dense_error
         assert operator.error_kind == "deterministic"
-
-
-@pytest.mark.parametrize(("following", "share"), [(0.5, 0.75), (0.7, 0.95)])
-def test_a_factorization_bounds_a_small_rest_whose_norm_is_large(following, share):
-    exact, Q = with_spectrum([3.0, 2.0, 0.8, *[following] * 60])
-    certificate = certificate_of(operator := Matrix(exact), handed_over(operator, Q[:, :3]))
-    complete = certificate.completeness
-    assert (complete.method, complete.kind, complete.probability) == (
-        "Cholesky factorization",
-        "deterministic",
-        0,
-    )
-    assert following < complete.bound == pytest.approx(share * 0.8, rel=1e-9)
-    assert operator.products == 0
-    assert_true(certificate, exact)
-
-
-def test_no_factorization_hides_an_eigenvalue_that_was_left_out():
-    exact, Q = with_spectrum([3.0, 2.0, 0.8, *[0.5] * 60])
-    certificate = certificate_of(operator := Matrix(exact), handed_over(operator, Q[:, [0, 2, 3]]))
-    assert not certificate.ok
-    assert certificate.completeness.bound >= 2.0
-    assert_true(certificate, exact)

@@ -8,10 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from gramian import arrays
-from gramian.operators.operator import ALONE, Operator
+from gramian.operators.operator import Operator
 from gramian.records import (
     BOUND_KINDS,
     PROBE_PROBABILITY,
@@ -34,9 +33,6 @@ SEARCHED, SEARCHED_FIRST = 0.25, 0.6
 PROBE_GAP_INDEFINITE = 0.1
 PROBE_COLUMNS, PROBE_STEPS = 8, 12
 HUGE, TINY = 1e100, 1e-300
-# Shares of the last computed value that a factorization tries as bounds on the others.
-SHARES = (0.75, 0.95)
-EPS = float(np.finfo(np.float64).eps)
 ORTHONORMAL = 1e-12  # below which a norm of V.T V - I needs no digits
 
 
@@ -242,10 +238,6 @@ def _completeness(
         remainder = missed(math.sqrt(max(norm**2 - seen**2, 0.0) + 1e-13 * norm**2) + error)
         if best is None or remainder < best.bound:
             best = _bounded("Frobenius norm", remainder, last, kind)
-    if operator.size <= ALONE and (best is None or best.bound > last):  # else all directions are bounded
-        below = missed(_factored(spectrum, operator) + max(error, operator.dense_error))
-        if best is None or below < best.bound:
-            best = _bounded("Cholesky factorization", below, last, kind)
     risk, room = 0.0, enough - last
     exact = operator.promoted() if error > SEARCHED * room else None
     tried = [(operator, error)] if exact is None or error <= SEARCHED_FIRST * room else []
@@ -260,32 +252,6 @@ def _completeness(
             likely: BoundKind = "probabilistic" if probability and kind == "deterministic" else kind
             best = _bounded(method, bound, last, likely, risk if probability else 0.0)
     return best
-
-
-def _factored(spectrum: Spectrum, operator: Operator) -> float:
-    """Bound the largest eigenvalue of ``P A P`` by a share of the last computed value, or by infinity.
-
-    ``P A P`` is ``P (A - V T V.T) P``. Where the Cholesky factorization of ``M = s I - A + V T V.T`` runs to
-    its end, no eigenvalue of M is below ``-gamma trace(M)``, ``gamma = (m + 2) eps`` (Rump 2006, Verification
-    of positive definiteness). What forms M adds the rounding of three sums and of k products an entry.
-    """
-    A, m = operator.dense(), operator.size
-    last, total = float(spectrum.values[-1]), float(spectrum.values.sum())
-    if last <= 0 or not arrays.is_numpy(A):
-        return math.inf
-    left = spectrum.vectors * spectrum.values @ spectrum.vectors.T - A
-    size = math.sqrt(float(np.vdot(A, A)))
-    for share in SHARES:
-        value = share * last
-        M = left.copy()
-        M.flat[:: m + 1] += value
-        with arrays.blas_threads():
-            _, failed = lapack.dpotrf(M.T, overwrite_a=1, clean=0)
-        if not failed:
-            trace = m * value + total + abs(float(np.trace(A)))
-            forming = (spectrum.values.size + 4) * (size + math.sqrt(m) * value + 2.0 * total)
-            return value + EPS * ((m + 2) * trace + forming)
-    return math.inf
 
 
 def _left_of(trace: float, spectrum: Spectrum, operator: Operator, sigma: float) -> float:
