@@ -555,14 +555,3 @@ def test_whatever_is_asked_the_certificate_is_true(question):
     rank = result.components.rank
     residuals = np.linalg.norm(Kc @ V[:, :rank] - V[:, :rank] * values[:rank], axis=0)
     assert (residuals <= 2e-5 * exact[0] + slack).all()
-
-
-@pytest.mark.parametrize(("sigma", "solvers"), [(2.0, ["krylov"]), (0.05, ["krylov", "dense"])])
-def test_a_small_kernel_is_iterated_only_where_its_eigenvalues_fall(sigma, solvers):
-    values = np.random.default_rng(0).standard_normal((600, 3))
-    model = KernelPCA(3, kernel=RBF(sigma=sigma)).fit(values)
-    assert [attempt.plan.solver for attempt in model.attempts_] == solvers
-    exact = np.linalg.eigvalsh(of_definition(values, sigma))[::-1]
-    assert (np.abs(model.eigenvalues_ - exact[:3]) <= model.certificate_.radii + 1e-13 * exact[0]).all()
-    assert model.certificate_.ok
-    assert exact[3] <= model.certificate_.completeness.bound
