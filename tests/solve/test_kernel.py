@@ -242,8 +242,7 @@ def test_tiles_made_again_give_what_the_definition_gives(name):
     model = KernelPCA(4, kernel=RBF(sigma=sigma), solver="krylov", tol=1e-5, random_state=0)
     everything = model.plan(values)
     least = min(other.bytes for other in everything.alternatives)
-    kept = min(other.bytes for other in everything.alternatives if other.storage == "its parts in memory")
-    for limit in (least, (least + kept) // 2):
+    for limit in (least, (least + everything.bytes) // 2):
         model.memory_limit = limit
         foreseen = model.plan(values)
         model.fit(values)

@@ -11,7 +11,7 @@ from gramian.arrays import THIN, as_float64, each_thread, is_numpy, namespace, t
 from gramian.checks import slices
 from gramian.records import BoundKind
 
-ALONE = 700  # order up to which starting threads takes as long as what they save of a pass over a matrix
+ALONE = 1000  # order up to which starting threads takes longer than what they save of a thin product
 
 
 def digest(*arrays: Any) -> bytes:

@@ -26,7 +26,7 @@ from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
 from gramian.operators.costs import BANDWIDTH, KERNEL_VALUE, LARGE, SCRATCH, SIZES, Costs, Form, whole_product
 from gramian.operators.costs import THIN as THIN_RATE
-from gramian.operators.operator import ALONE, digest, symmetric_times
+from gramian.operators.operator import digest, symmetric_times
 from gramian.records import BoundKind, Calls, FloatArray
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast 
 CACHE_BYTES = 1 << 20
 LAP_ENTRIES = 1 << 30  # of the kernel matrix, seconds of work
 FEW_ROWS = 512  # of which a start is made
-THREADS = 5e-4  # seconds until the threads of a pass have started and ended
 NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
 
 
@@ -600,7 +599,7 @@ class TileMatrix:
             return sums, squares
 
         def of_batch(stripes: Sequence[list[Stack]]) -> FloatArray:
-            parts = arrays.each_thread(share, stripes, most=1 if self.n <= ALONE else None)
+            parts = arrays.each_thread(share, stripes)
             sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
             return np.append(sums, sum(part[1] for part in parts))
 
@@ -1087,7 +1086,7 @@ class KernelCosts(Costs):
             return whole_product(n, columns)
         rate, read = THIN_RATE[form.arithmetic], SIZES[form.arithmetic] / BANDWIDTH
         if form.storage == "kept":
-            return n * n * max(columns / rate, read / 2) + THREADS
+            return n * n * max(columns / rate, read / 2)
         if self.given:
             return n * n * (columns / rate + read)
         return n * n * max(columns / rate, form.share * read / 2) + (1.0 - form.share) * self._values(form)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from gramian import arrays
 from gramian.operators.costs import PASS, Costs, Form, TableCosts
-from gramian.operators.operator import ALONE, Operator
+from gramian.operators.operator import Operator
 from gramian.progress import note
 from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 from gramian.solve import route
@@ -31,7 +30,6 @@ PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
 WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
 FEWEST_PASSES = 16
-FLAT = 4  # share of the order, as a divisor, from which on so many equal eigenvalues are too many
 STAGNANT = 15  # passes without a smaller residual after which more of them are of no use
 
 
@@ -118,9 +116,6 @@ class KrylovRoute(route.Route):
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> route.SolverResult:
         """Iterate, and improve the pairs where float32 products cannot meet the tolerance."""
-        if self.foresees and request.solver == "auto" and self.form.whole and _flat(operator):
-            empty = _spectrum(operator, _Basis(operator, 0, 0), np.zeros(0), np.zeros((0, 0)), 0, 0)
-            return _stalled(empty, "the eigenvalues fall too slowly for an iteration")
         result = krylov(
             operator,
             request.target,
@@ -320,15 +315,6 @@ def krylov(
             basis.restart(Y, target.count + block // 2)
         candidate = basis.fresh(rng) if following is None else following
     raise AssertionError("max_passes must be positive")
-
-
-def _flat(operator: Operator) -> bool:
-    """Whether a small kernel matrix has so many eigenvalues of one size that a direct route is faster."""
-    if not operator.psd or operator.size > ALONE:
-        return False
-    trace, norm = operator.trace() or 0.0, operator.frobenius() or 0.0
-    # (trace / norm)^2 equal eigenvalues would have this trace and this Frobenius norm.
-    return not 0 < trace < math.sqrt(operator.size / FLAT) * norm
 
 
 def _stalled(spectrum: Spectrum, why: str) -> route.SolverResult:

@@ -49,9 +49,7 @@ BRIEF, TINY = 0.01, DIRECT + 2e-5
 ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (direct.routes, krylov.routes)
 SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
 SAVED = 5e-4  # seconds below which a product saves nothing worth a digit of the smallest eigenvalues
-# Seconds below which a direct route is taken, and those of a kernel, whose eigenvalues fall faster: an
-# iteration may need many passes.
-QUICK, QUICK_KERNEL = 0.05, 0.02
+QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
 LONG = 600.0
 LIMIT = option("memory_limit")
 SHOWN = 3
@@ -150,14 +148,13 @@ def _order(costs: Costs, target: Target) -> Callable[[Ranked], tuple[bool, bool,
     least = min(costs.shape) if isinstance(costs, TableCosts) else 0
     # Few of many components are most often far above rounding; where they are not, the SVD takes over.
     few = exacting and target.count is not None and 2 * target.count <= least
-    quick = QUICK_KERNEL if costs.forms()[0].matrix == "centered kernel" else QUICK
 
     def key(item: Ranked) -> tuple[bool, bool, float]:
         route, seconds = item.route, item.cost.seconds
         whole = exacting and route.solver == "full"
         product = few and route.direct and route.solver == "covariance" and route.form.double
         saved = SAVED if product else 0.0
-        return not (whole or product), not (route.direct and seconds < quick), seconds + saved
+        return not (whole or product), not (route.direct and seconds < QUICK), seconds + saved
 
     return key
 
