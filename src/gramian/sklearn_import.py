@@ -27,9 +27,16 @@ class _StandIn(ModuleType):
             del sys.modules[self.__name__]
 
 
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ImportError:
+        return False
+
+
 def _import() -> None:
     # Without pandas the failing import is quick, and means something to scikit-learn.
-    missing = [name for name in DEFERRED if name not in sys.modules and find_spec(name) is not None]
+    missing = [name for name in DEFERRED if name not in sys.modules and _is_there(name)]
     stand_ins = [_StandIn(name) for name in missing]
     sys.modules.update({stand_in.__name__: stand_in for stand_in in stand_ins})
     try:
