@@ -278,7 +278,9 @@ def described(
     adjusted = np.full(p.shape, np.nan)
     tested = np.isfinite(p)
     if tested.any():
-        adjusted[tested] = _of_false_discoveries(p[tested])
+        from scipy.stats import false_discovery_control  # whose import takes longer than all the rest
+
+        adjusted[tested] = false_discovery_control(p[tested], method="bh")
     weighted = r2 @ variances / total
     order = np.argsort(-weighted, kind="stable")
     names, every = list(associations), list(associations.values())
@@ -301,14 +303,6 @@ def described(
 
 
 # ---- How much columns have to do with components, and where groups of points lie
-
-
-def _of_false_discoveries(p: FloatArray) -> FloatArray:
-    """Return p-values adjusted by the step-up procedure of Benjamini and Hochberg."""
-    falling = np.argsort(-p, kind="stable")
-    adjusted = np.empty_like(p)
-    adjusted[falling] = np.minimum.accumulate(p[falling] * p.size / np.arange(p.size, 0, -1))
-    return np.minimum(adjusted, 1.0)
 
 
 def correlations(model: Any, data: Any) -> FloatArray:

@@ -466,12 +466,13 @@ def _scatter(
     terms = terms_of(view)
     least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
     slices = view.row_slices(least)
-    products = _products if view.arithmetic == np.float64 else functools.partial(_products_of_single, probe)
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]:
         total, image = np.zeros((d, d)), np.zeros((d, 0 if probe is None else probe.shape[1]))
         result, left = list[tuple[int, Moments]](), list[FloatArray]()
-        for start, part, inside in products(view, center, among, draw, slices[0].stop, total, image):
+        single = functools.partial(_products_of_single, probe, image)
+        products = _products if view.arithmetic == np.float64 else single
+        for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
             if inside.any():
                 left.append(math.sqrt(part.count) * inside)
             result.append((start, part))
@@ -511,13 +512,7 @@ def _restored(*saved: Any) -> ProbedMoments:
 
 
 def _products(
-    view: CenteredRows,
-    center: bool,
-    among: int,
-    draw: Iterator[slice],
-    most: int,
-    total: FloatArray,
-    _: FloatArray,
+    view: CenteredRows, center: bool, among: int, draw: Iterator[slice], most: int, total: FloatArray
 ) -> Iterator[tuple[int, Moments, FloatArray]]:
     """Add products of blocks of float64 to ``total``; yield moments, and the means that are left in them."""
     d = len(total)
@@ -547,13 +542,13 @@ def _products(
 
 def _products_of_single(
     probe: FloatArray | None,
+    image: FloatArray,
     view: CenteredRows,
     center: bool,
     among: int,
     draw: Iterator[slice],
     most: int,
     total: FloatArray,
-    image: FloatArray,
 ) -> Iterator[tuple[int, Moments, FloatArray]]:
     """The same of blocks of float32, whose moments are measured in float64.
 

@@ -16,7 +16,6 @@ from gramian import arrays, records
 from gramian.operators import costs, moments, operator
 from gramian.operators.centered import PIECES, CenteredRows, filled, in_batches, least_rows, terms_of
 
-FloatArray = records.FloatArray
 # Width, in standard deviations, of the rounding estimate.
 CONFIDENCE = 6.0
 
@@ -36,7 +35,7 @@ class ScatterOperator(ABC):
         The matrix, where the pass that measured the mean has already made it.
     probed : float, optional
         Bound on the error of that matrix, from a probe.
-    certain : bool
+    worst_case : bool
         Whether the worst case over all roundings bounds the errors, and nothing less.
 
     Attributes
@@ -57,7 +56,7 @@ class ScatterOperator(ABC):
         whole: bool = False,
         matrix: Any = None,
         probed: float = math.inf,
-        certain: bool = False,
+        worst_case: bool = False,
     ) -> None:
         shape = centered.rows.shape
         inner = shape[self.axis]
@@ -68,7 +67,7 @@ class ScatterOperator(ABC):
         # A matrix that comes with the mean is that of ``moments.scatter``.
         terms = None if matrix is None else terms_of(centered)
         self._terms = block if terms is None else terms + PIECES
-        self._probed, self._certain = probed, certain
+        self._probed, self._worst_case = probed, worst_case
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix
@@ -84,13 +83,13 @@ class ScatterOperator(ABC):
         C = self.centered
         if self._formed:
             return self._matrix_error
-        return product_error(C, C.rows.shape[self.axis], C.thin, products=2, certain=self._certain)
+        return product_error(C, C.rows.shape[self.axis], C.thin, products=2, worst_case=self._worst_case)
 
     @cached_property
     def _matrix_error(self) -> tuple[float, records.BoundKind]:
         C = self.centered
         return product_error(
-            C, C.rows.shape[self.axis], self._terms, probed=self._probed, certain=self._certain
+            C, C.rows.shape[self.axis], self._terms, probed=self._probed, worst_case=self._worst_case
         )
 
     @property
@@ -114,7 +113,7 @@ class ScatterOperator(ABC):
         C = self.centered
         if C.arithmetic != np.float32:
             return None
-        other = type(self)(replace(C, double=True), certain=self._certain)
+        other = type(self)(replace(C, double=True), worst_case=self._worst_case)
         other.like = self.like
         return other
 
@@ -280,7 +279,7 @@ def product_error(
     *,
     products: int = 1,
     probed: float = math.inf,
-    certain: bool = False,
+    worst_case: bool = False,
 ) -> tuple[float, records.BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
 
@@ -302,7 +301,7 @@ def product_error(
         1 for the matrix itself, 2 for a product with C after one with its transpose.
     probed : float
         Bound from a probe of this product (:func:`probed_error`): it takes the place of an estimate.
-    certain : bool
+    worst_case : bool
         Whether the worst case is asked for.
 
     References
@@ -330,10 +329,10 @@ def product_error(
     if probed < math.inf:
         likely, kind = probed, "probabilistic"
     # A bound that is certain is worth twice the width.
-    return (worst, "deterministic") if certain or worst <= 2 * likely else (likely, kind)
+    return (worst, "deterministic") if worst_case or worst <= 2 * likely else (likely, kind)
 
 
-def probed_error(view: CenteredRows, gap: FloatArray, probe: FloatArray) -> float:
+def probed_error(view: CenteredRows, gap: records.FloatArray, probe: records.FloatArray) -> float:
     """Bound ``||S - exact S||_2`` for a computed scatter matrix S of float32 products, from a probe.
 
     Parameters

@@ -90,8 +90,8 @@ class TableFit:
         center = bool(asked.center)
         metric = inputs.check_feature_weight(asked.feature_weight, rows)
         ddof, scale = inputs.ddof_of(asked.ddof, rows), inputs.check_scale(asked.scale, rows, center)
-        certain = check_choice("certificate", asked.certificate, CERTIFICATES) == "deterministic"
-        problem = LinearProblem(rows, center, scale, ddof, metric=metric, certain=certain)
+        worst_case = check_choice("certificate", asked.certificate, CERTIFICATES) == "deterministic"
+        problem = LinearProblem(rows, center, scale, ddof, metric=metric, worst_case=worst_case)
         if rows.weights is not None:
             problem.unit = WEIGHTED
         return problem

@@ -87,7 +87,7 @@ class LinearProblem(Problem):
         In the unit of ``rows.weights``, as the sum of the weights is.
     metric : ndarray of shape (d,) or None
         Roots of the weights of the columns.
-    certain : bool
+    worst_case : bool
         Whether rounding is bounded by its worst case only.
     view : CenteredRows or None
         The centred data, once it has been measured.
@@ -100,7 +100,7 @@ class LinearProblem(Problem):
     unit: str = "eigenvalues (variances)"
     view: CenteredRows | None = None
     metric: FloatArray | None = None
-    certain: bool = False
+    worst_case: bool = False
 
     @property
     def costs(self) -> TableCosts:
@@ -149,11 +149,11 @@ class LinearProblem(Problem):
             return self._covariance(double=form.double)
         view = self.measured().multiplied_in(double=form.double)
         kind = GramOperator if form.matrix == "gram" else CovarianceOperator
-        return kind(view, keep=form.storage == "kept", whole=form.whole, certain=self.certain)
+        return kind(view, keep=form.storage == "kept", whole=form.whole, worst_case=self.worst_case)
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""
-        probe = None if double or self.certain else self._probe()
+        probe = None if double or self.worst_case else self._probe()
         exponent, result = scatter(self.rows, center=self.center, double=double, probe=probe)
         self.view = from_moments(self.rows, result, exponent, **self._options)
         require_range(self.view, self.degrees)
@@ -167,7 +167,7 @@ class LinearProblem(Problem):
         probed = math.inf
         if probe is not None and isinstance(result, ProbedMoments):
             probed = probed_error(self.view, result.gap, probe)
-        return CovarianceOperator(view, whole=True, matrix=matrix, probed=probed, certain=self.certain)
+        return CovarianceOperator(view, whole=True, matrix=matrix, probed=probed, worst_case=self.worst_case)
 
     def _probe(self) -> FloatArray | None:
         """Gaussian columns for rows of NumPy whose products round in float32; None where none are needed.
@@ -248,7 +248,7 @@ class LinearProblem(Problem):
             view = solution.operator.centered
             values = np.maximum(solution.spectrum.values[: factors.size], np.finfo(np.float64).tiny)
             top = float(values.max(initial=0.0))
-            exact = view.unit_roundoff < 1e-12 or self.certain
+            exact = view.unit_roundoff < 1e-12 or self.worst_case
             kind = kind if exact else "estimate"
             n = view.rows.shape[0]
             terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
@@ -298,10 +298,12 @@ class LinearProblem(Problem):
         k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
         top, total = float(spectrum.values.max(initial=0.0)), view.total
         error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
-        error = 4.0 * error + _rounding_of(result.vectors, solution.operator, view, top, certain=self.certain)
+        error = 4.0 * error + _rounding_of(
+            result.vectors, solution.operator, view, top, worst_case=self.worst_case
+        )
         kind, complete = spectrum.error_kind, certificate.completeness
         double = arrays.numpy_dtype(result.vectors) == np.float64
-        if isinstance(solution.operator, GramOperator) and not (double or self.certain):
+        if isinstance(solution.operator, GramOperator) and not (double or self.worst_case):
             kind = "estimate"
         trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
         beyond = math.inf
@@ -318,14 +320,16 @@ class LinearProblem(Problem):
         return Remainder(data.norms * 2.0**data.exponent, root, kind)
 
 
-def _rounding_of(vectors: Any, operator: Operator, view: CenteredRows, top: float, *, certain: bool) -> float:
+def _rounding_of(
+    vectors: Any, operator: Operator, view: CenteredRows, top: float, *, worst_case: bool
+) -> float:
     """Bound what the rounding of directions changes ``V diag(t) V.T`` by."""
     terms = 1.0
     unit, size = float(np.finfo(arrays.numpy_dtype(vectors)).eps) / 2, math.sqrt(view.total)
     if isinstance(operator, GramOperator):
         # An entry is a sum over the rows, of sparse ones before their means are taken off.
         n = view.rows.shape[0]
-        terms = n if unit < 1e-12 or certain else min(n, CONFIDENCE * math.sqrt(n))
+        terms = n if unit < 1e-12 or worst_case else min(n, CONFIDENCE * math.sqrt(n))
         size = view.gross if view.implicit else size
     change = terms * unit * size
     return change * (2.0 * math.sqrt(top) + change)
