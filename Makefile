@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-gpu docs site release-check clean
+.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site release-check clean
 FITS = 10000
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make lint           check style, types, the import layers and docstrings"
 	@echo "make bench          compare speed and accuracy with other libraries, all suites"
 	@echo "make bench-quick    compare some ratios with the last full run on this machine, in minutes"
+	@echo "make bench-fields   compare with the tools of four fields: single cells, processes, grids, genomes"
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
 	@echo "make docs           run the code in the docstrings, the README and docs/"
 	@echo "make site           build the documentation with pictures and a gallery; writes build/site/html"
@@ -96,6 +97,10 @@ bench: .venv-bench/installed
 bench-quick: .venv-bench/installed
 	.venv-bench/bin/python benchmarks/guard.py
 
+# plink2 takes part where it is on the path: apt-get install plink2.
+bench-fields: .venv-fields/installed
+	.venv-fields/bin/python benchmarks fields
+
 # This file does not install PyTorch: choose the build for your driver.
 bench-gpu: .venv/installed-dev
 	$(BIN)/python benchmarks/gpu.py
@@ -113,7 +118,7 @@ release-check: .venv/installed-release
 	$(BIN)/python .ci/release/check.py $(CHECK)
 
 clean:
-	rm -rf .venv .venv-anndata .venv-bench build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
+	rm -rf .venv .venv-anndata .venv-bench .venv-fields build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -144,4 +149,11 @@ PIP = 'pip>=25.1'
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet $(PIP)
 	.venv-bench/bin/python -m pip install --quiet -e . --group bench
+	@touch $@
+
+# scanpy needs pandas below 3.
+.venv-fields/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-fields
+	.venv-fields/bin/python -m pip install --quiet $(PIP)
+	.venv-fields/bin/python -m pip install --quiet -e . --group fields
 	@touch $@

@@ -13,6 +13,7 @@ from pathlib import Path
 import cluster
 import everyday
 import exact
+import fields
 import growth
 import meaning
 import monitoring
@@ -39,6 +40,7 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "plans": plans.rows,
     "service": serving.rows,
     "cluster": cluster.rows,
+    "fields": fields.rows,
 }
 
 
