@@ -411,7 +411,8 @@ class FeatureFit(KernelFit):
         # As transform does; what a value is off by, is also what it is for all rows.
         landmarks = numpy_rows(nodes.landmarks)
         precision = precision_of(landmarks, self.parameters.tol)
-        return landmark_features(lambda rows: kernel.bind(rows, precision), landmarks, n, dtype, every)
+        like = self.rows.like
+        return landmark_features(lambda rows: kernel.bind(rows, precision), landmarks, n, dtype, like, every)
 
     def _model(
         self,

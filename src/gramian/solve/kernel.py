@@ -345,15 +345,15 @@ class Basis:
     error: float
 
     @classmethod
-    def of(cls, W: FloatArray, relative: float, absolute: float) -> Basis:
+    def of(cls, W: FloatArray, relative: float, absolute: float, like: Any) -> Basis:
         """Orthonormalise landmarks with the kernel matrix W; those that depend on others add nothing.
 
         Their differences first, so that what is far from the origin of feature space loses nothing, and then
-        their mean. An entry of W is off by ``absolute + relative * |k|``.
+        their mean. An entry of W is off by ``absolute + relative * |k|``. W is decomposed where ``like`` is.
         """
         m = len(W)
         means = W.mean(axis=0)
-        values, vectors = linear.eigenpairs(W - means - means[:, None] + means.mean())
+        values, vectors = linear.eigenpairs(moved(W - means - means[:, None] + means.mean(), like))
         largest = float(np.abs(W).max(initial=0.0))
         error = absolute + relative * largest
         noise = 2.0 * m * (error + EPS * largest)
@@ -427,7 +427,12 @@ class Features:
 
 
 def landmark_features(
-    bind: Callable[[Any], Evaluator], landmarks: Any, n: int, dtype: Any, every: Evaluator | None = None
+    bind: Callable[[Any], Evaluator],
+    landmarks: Any,
+    n: int,
+    dtype: Any,
+    like: Any,
+    every: Evaluator | None = None,
 ) -> Features:
     """Return the projections of n rows onto the span of landmarks.
 
@@ -439,6 +444,8 @@ def landmark_features(
     n : int
     dtype : dtype
         Of the rows.
+    like : array
+        Of the kind, and on the device, of the rows: the landmarks' matrix is decomposed there.
     every : Evaluator, optional
         The kernel, bound to all rows; it states the error bound of a value.
     """
@@ -456,7 +463,7 @@ def landmark_features(
     values(landmarks, W)
     W = (W + W.T) / 2
     np.fill_diagonal(W, diagonal / scale)
-    basis = Basis.of(W, relative, absolute / scale)
+    basis = Basis.of(W, relative, absolute / scale, like)
 
     def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
         there = moved(landmarks, like)
