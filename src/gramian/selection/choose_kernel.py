@@ -418,7 +418,8 @@ def _reason(criterion: str, judge: Judge, best: TriedKernel, count: int) -> str:
     if criterion == "preimage":
         return (
             f"Pre-images by {what} have {best.mean:.4g}{error} times the error of noisy held-out rows, the "
-            f"smallest of {kernels}. No filter has 1, the best linear filter {judge.linear_filter:.4g}."
+            f"smallest of {kernels}. Without denoising it is 1, with the best linear filter "
+            f"{judge.linear_filter:.4g}."
         )
     if criterion == "parallel":
         if not best.size:
