@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from gramian.checks import amount, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError, choice
+from gramian.light_import import sparse
 from gramian.progress import track
 from gramian.records import FloatArray
 

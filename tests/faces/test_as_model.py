@@ -10,8 +10,8 @@ from gramian.analysis.components import decomposition_of, kind_of
 from gramian.errors import DataError
 from gramian.faces import FaceSpace, drawn_faces
 from gramian.records import ModelKind
+from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
-from gramian.report.sections import Fitted
 from gramian.store.model_file import write_model
 from refusals import refused
 

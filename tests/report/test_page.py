@@ -11,8 +11,9 @@ from gramian.models.monitor import monitor_of
 from gramian.plots.style import VARIABLES
 from gramian.report import page as pages
 from gramian.report import sections
+from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
-from gramian.report.sections import Drawing, Fitted, survey
+from gramian.report.sections import Drawing, survey
 from gramian.report.sentences import findings
 
 RNG = np.random.default_rng(0)

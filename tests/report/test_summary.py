@@ -6,8 +6,9 @@ from scipy import sparse
 
 import gramian
 from gramian.data.table import Origin, Table
+from gramian.report.fitted import Fitted
 from gramian.report.results import summary_page
-from gramian.report.sections import Fitted, Survey, explanation
+from gramian.report.sections import Survey, explanation
 from gramian.report.sentences import findings, headline, methods_paragraph
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, chdtri, fdtri
 
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
@@ -16,6 +15,7 @@ from gramian.arrays import as_float64, dense, memory_limit_bytes, parallel_map
 from gramian.checks import counted, percent
 from gramian.data import as_rows
 from gramian.errors import DataError
+from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.operators.moments import center_rows
 from gramian.records import FloatArray, IntArray
@@ -370,7 +370,7 @@ def normal_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60
     d = np.sqrt(max(a * c - b * b, 0.0))
     root = np.array([[a + d, b], [b, c + d]]) / (np.sqrt(a + c + 2 * d) or 1.0)
     angle = np.linspace(0, 2 * np.pi, corners + 1)
-    circle = np.sqrt(chdtri(2, 1 - level)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    circle = np.sqrt(special.chdtri(2, 1 - level)) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return np.asarray(size * (given.mean(axis=0) + circle @ root))
 
 
@@ -403,10 +403,10 @@ def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) 
     """
     given = np.asarray(points, dtype=np.float64)
     n = len(given)
-    squared = 2 * (n - 1) / (n - 2) * fdtri(2, n - 2, level) / n
+    squared = 2 * (n - 1) / (n - 2) * special.fdtri(2, n - 2, level) / n
     centre = given.mean(axis=0)
     around = normal_ellipse(given, level, corners) - centre
-    return np.asarray(centre + np.sqrt(squared / chdtri(2, 1 - level)) * around)
+    return np.asarray(centre + np.sqrt(squared / special.chdtri(2, 1 - level)) * around)
 
 
 # ---- Shares of the variance of columns that a label explains, without cancellation
@@ -437,7 +437,7 @@ class Explained:
         if self.within < 1:
             return np.ones(self.share.size)
         # The upper tail of F, whose argument 1 - R^2 stays finite where F does not.
-        return np.asarray(betainc(self.within / 2, self.between / 2, self.rest))
+        return np.asarray(special.betainc(self.within / 2, self.between / 2, self.rest))
 
 
 def unit_columns(columns: FloatArray) -> FloatArray:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from gramian.checks import counted
+from gramian.light_import import special
 from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 
@@ -418,7 +418,7 @@ def log_evidence(values: FloatArray, n: int, most: int | None = None) -> FloatAr
     noise = np.maximum(tail[1 : most + 1] / (d - k), LEAST)
     logs = np.cumsum(np.log(np.maximum(lam[:most], LEAST)))
     half = (d - k + 1) / 2
-    uniform = np.cumsum(gammaln(half) - half * np.log(np.pi)) - k * np.log(2)
+    uniform = np.cumsum(special.gammaln(half) - half * np.log(np.pi)) - k * np.log(2)
     pairs = d * k - k * (k + 1) / 2
     evidence = uniform - n / 2 * (logs + (d - k) * np.log(noise)) + (pairs + k) / 2 * np.log(2 * np.pi)
     hessian = _gaps(lam, most) - (k - 1) * logs + pairs * np.log(n)

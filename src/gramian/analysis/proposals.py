@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, overload
 
 import numpy as np
-from scipy.special import kolmogorov, ndtri
 
 from gramian.analysis import imputation
 from gramian.analysis.units import FEW, neighbours, same_range, unit_difference, units_of
@@ -22,7 +21,7 @@ from gramian.errors import DataError, Surface, option, worded
 from gramian.io.lazy import LazyArray
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
-from gramian.kernels.widths import median_distance
+from gramian.light_import import special
 from gramian.reading import ReadingOptions
 from gramian.records import FloatArray
 
@@ -609,7 +608,7 @@ def names_rows(values: FloatArray, j: int) -> bool:
     steps, places = np.arange(n + 1) / n, (x - x[0]) / (x[-1] - x[0])
     distance = float(max((steps[1:] - places).max(), (places - steps[:-1]).max()))
     slow = abs(float(correlations(given[1:], given[:-1, None])[0])) > SLOW and (np.diff(given) < 0).any()
-    if (gaps == 1).mean() < NUMBERED and (slow or kolmogorov(distance * np.sqrt(n)) < LEVEL):
+    if (gaps == 1).mean() < NUMBERED and (slow or special.kolmogorov(distance * np.sqrt(n)) < LEVEL):
         return False
     others = np.delete(values, j, axis=1)
     others = np.where(np.isnan(others), np.nanmean(others, axis=0), others)
@@ -626,7 +625,7 @@ def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
 
 def chance(n: int, tests: int) -> float:
     """Return a correlation that so many independent columns exceed in 1 of 100 tables (Fisher's z)."""
-    return float(np.tanh(-ndtri(LEVEL / (2 * tests)) / np.sqrt(max(n - 3, 1))))
+    return float(np.tanh(-special.ndtri(LEVEL / (2 * tests)) / np.sqrt(max(n - 3, 1))))
 
 
 # ---------------------------------------------------------------- rules for several columns
@@ -726,6 +725,8 @@ def _kernel(
         return
     why, evidence = "distances between rows set the width", dict[str, Any]()
     if sample is not None:
+        from gramian.kernels.widths import median_distance
+
         X = sample if deviations is None else sample / np.where(deviations > 0, deviations, 1.0)
         X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
         with suppress(DataError):  # all rows are equal, or too far apart

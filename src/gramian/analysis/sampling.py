@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc
 
 from gramian.analysis.components import component_names, effective_rows, kind_of, known_variances
 from gramian.analysis.units import column_variances
 from gramian.arrays import as_float64
 from gramian.checks import counted
+from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, IntArray, ModelKind
 
@@ -239,7 +239,7 @@ def reaches(values: FloatArray, count: int, degrees: float) -> IntArray:
         some, q = values[j:], np.arange(1.0, m - j + 1)
         logs = np.cumsum(np.log(some / some[0])) - q * np.log(np.cumsum(some / some[0]) / q)
         statistic = np.maximum(-(degrees - (2 * q**2 + q + 2) / (6 * q)) * logs, 0.0)[1:]
-        differ = np.flatnonzero(chdtrc(((q - 1) * (q + 2) / 2)[1:], statistic) < LEVEL)
+        differ = np.flatnonzero(special.chdtrc(((q - 1) * (q + 2) / 2)[1:], statistic) < LEVEL)
         result[j] = j + int(differ[0]) if differ.size else m - 1
     return result
 

@@ -85,8 +85,7 @@ def proposed(
     spare_pandas(data)
     from gramian.analysis.proposals import KNOWN, Method, Proposals, of_scan
     from gramian.io.scan import scan
-    from gramian.kernel_pca.estimator import KernelPCA
-    from gramian.pca.estimator import PCA
+    from gramian.operations.fit import kind_and_rules
 
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data
     names = {(declared_of(one).parameters or (one.name,))[0]: one.name for one in fields(options)}
@@ -97,7 +96,7 @@ def proposed(
     if kernel == "precomputed" or (data != "-" and not looked.repeatable):
         return source, reading, options, Proposals()
     method: Method = "pca" if kernel is None and imputes else "kernel-pca"
-    takes = signature(PCA if kernel is None else KernelPCA).parameters
+    takes = signature(kind_and_rules(kernel is None)[0]).parameters
     try:
         with progress(f"looking at {'standard input' if data == '-' else data}"):
             found = of_scan(looked, method, chosen)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import betainc
 
 from gramian.analysis.components import column_names, component_names, kind_of, shares_of
 from gramian.analysis.findings import (
@@ -43,6 +42,7 @@ from gramian.checks import counted, evenly, listed, percent
 from gramian.data import Rows
 from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
+from gramian.light_import import special
 from gramian.records import FloatArray, IntArray, ModelKind
 
 # Rows, columns and entries that are looked at; of more rows half as many, evenly spaced pairs of neighbours.
@@ -412,7 +412,7 @@ def one_row(e: Evidence) -> Iterator[Finding]:
     for i in e.leading:
         row, share, n = _largest_share(e, i)
         # The share of one of n normal scores follows a beta distribution.
-        if share > HALF and n * (1 - betainc(0.5, (n - 2) / 2, share)) < LEVEL:
+        if share > HALF and n * (1 - special.betainc(0.5, (n - 2) / 2, share)) < LEVEL:
             assert e.rows is not None
             text = row_text(e.rows, row)
             yield Finding(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
-from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +22,7 @@ from gramian.base.inputs import generators
 from gramian.checks import check_integer, check_number, counted, percent, slices
 from gramian.data import Rows, as_rows
 from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
+from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
@@ -287,7 +287,7 @@ def stability(
         variances=values,
         variance_intervals=np.exp(np.minimum(ends[0], math.log(total) if unit else LARGE)),
         ratios=values / (total or 1.0),
-        ratio_intervals=expit(ends[1]),
+        ratio_intervals=special.expit(ends[1]),
         loadings=P,
         loading_intervals=between,
         agreement=cosines.mean(axis=0),

@@ -19,13 +19,13 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
-from scipy.special import gammainc
 
 from gramian import arrays, notebook
 from gramian.checks import amount, check_integer, check_number, check_share, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, option
 from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
 from gramian.kernels.widths import GAMMA_AND_SIGMA, gamma_of
+from gramian.light_import import special
 from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -548,7 +548,7 @@ class TaylorFeatureMap(MonomialMap):
         square = min(radius, 1e150) ** 2
         rounding = len(self) + 12 * (self.order + 1) + (self.n_features_in + 8) * (square + 6)
         # No inner product of two such rows leaves [-1, 1].
-        return min(float(gammainc(self.order + 1, square)) + rounding * EPS + 2 * eps, 2.0)
+        return min(float(special.gammainc(self.order + 1, square)) + rounding * EPS + 2 * eps, 2.0)
 
 
 def taylor_map(

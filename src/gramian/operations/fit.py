@@ -191,22 +191,15 @@ def estimator(options: Model) -> Any:
         For an option that does not belong to what is computed, or whose value is not understood.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.kernel_pca.estimator import KernelPCA
-    from gramian.kernel_pca.fits import COUNT_RULES
-    from gramian.kernel_pca.scaling import check_scale
-    from gramian.kernels.expression import PRECOMPUTED
-    from gramian.pca.estimator import PCA
-    from gramian.pca.rules import NAMED, check_rmse
-    from gramian.solver_names import solver_names
+    from gramian.pca.rules import check_rmse
 
     pca = options.kernel is None
-    kind: type[Any] = PCA if pca else KernelPCA
+    kind, rules = kind_and_rules(pca)
     names = {one.name: (declared_of(one).parameters or (one.name,))[0] for one in fields(Model)}
     takes = inspect.signature(kind).parameters
     what = "a kernel, which --kernel names" if pca else "PCA, without --kernel"
     only_for(what, options, *(own for own, name in names.items() if name not in takes))
     if options.kernel is not None:
-        check_scale(options.scale, precomputed=options.kernel.strip() == PRECOMPUTED)
         _check_kernel_options(options, options.kernel)
     memory_limit_bytes(options.memory_limit)
     if options.solver is not None:
@@ -216,7 +209,7 @@ def estimator(options: Model) -> Any:
     given: dict[str, Any] = {
         names[name]: value for name, value in given_options(options).items() if name in names
     }
-    given["n_components"] = read_components(options.components, NAMED if pca else COUNT_RULES)
+    given["n_components"] = read_components(options.components, rules)
     given["center"] = not options.no_center
     if options.scale == "none":
         del given["scale"]
@@ -225,9 +218,24 @@ def estimator(options: Model) -> Any:
     return kind(**given)
 
 
+def kind_and_rules(pca: bool) -> tuple[type[Any], Sequence[str]]:
+    """Return PCA or KernelPCA, the only one that is imported, and its rules for numbers of components."""
+    if pca:
+        from gramian.pca.estimator import PCA
+        from gramian.pca.rules import NAMED
+
+        return PCA, NAMED
+    from gramian.kernel_pca.estimator import KernelPCA
+    from gramian.kernel_pca.fits import COUNT_RULES
+
+    return KernelPCA, COUNT_RULES
+
+
 def _check_kernel_options(options: Model, kernel: str) -> None:
+    from gramian.kernel_pca.scaling import check_scale
     from gramian.kernels.expression import PRECOMPUTED, parse
 
+    check_scale(options.scale, precomputed=kernel.strip() == PRECOMPUTED)
     if options.solver != "nystroem":
         only_for("--solver nystroem", options, "landmarks")
         if options.solver != "random-features":
@@ -306,8 +314,8 @@ def fit(
 
     from gramian.inspect.diagnose import diagnosis_of
     from gramian.report.facts import component_facts, data_facts, diagnosis_facts, model_facts, versions
+    from gramian.report.fitted import Fitted
     from gramian.report.pieces import completed
-    from gramian.report.sections import Fitted
     from gramian.report.sentences import headline, used_lines
 
     made = estimator_of(options, data.missing.method)

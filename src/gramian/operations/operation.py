@@ -200,7 +200,7 @@ class Result:
         What is said of the file behind its name.
     fit : mapping of str to str
         The options of a fit that the result proposes.
-    fitted : gramian.report.sections.Fitted, optional
+    fitted : gramian.report.fitted.Fitted, optional
         What a folder of results is written from.
     """
 

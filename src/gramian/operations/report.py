@@ -56,6 +56,7 @@ def report(options: Report, model: Any, data: Any = None, asked: Asked | None = 
     """
     from gramian.analysis.components import mapping_of
     from gramian.report import sections
+    from gramian.report.fitted import Fitted
     from gramian.report.page import as_page
     from gramian.report.pieces import completed
 
@@ -68,7 +69,7 @@ def report(options: Report, model: Any, data: Any = None, asked: Asked | None = 
     reading = None
     if table is not None and asked.reading and table.values.shape[0] == fitted.n_samples_:
         reading = _as_fitted(asked.reading, fitted)
-    whole = sections.explanation(sections.Fitted(model, table, reading=reading), asked.versions or None)
+    whole = sections.explanation(Fitted(model, table, reading=reading), asked.versions or None)
     page = as_page(whole).encode("utf-8", "replace")
     return Result(facts=sections.as_json(whole), content=page)
 

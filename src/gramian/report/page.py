@@ -19,7 +19,8 @@ from gramian.kernels.expression import FORMULAS
 from gramian.notebook import Grid
 from gramian.plots.registry import FIGURES
 from gramian.report.facts import versions
-from gramian.report.sections import Beside, Code, Drawing, Explanation, Fitted, Folded, Part, explanation
+from gramian.report.fitted import Fitted
+from gramian.report.sections import Beside, Code, Drawing, Explanation, Folded, Part, explanation
 from gramian.store.atomic import atomic_write
 
 LONGEST = 60  # characters of a name

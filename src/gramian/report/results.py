@@ -21,6 +21,7 @@ from gramian.pca.tables import linear_columns, linear_rows
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey, require_pillow, signed
 from gramian.plots.names import component_titles
 from gramian.report import facts, page, pictures, pieces, sections, sentences
+from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
 from gramian.store.atomic import atomic_folder, atomic_write, finish_folder, place_inside
 
@@ -76,7 +77,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def write_results(folder: Path, fitted: sections.Fitted, report: bool = False) -> Written:
+def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written:
     """Write model, tables, charts, pictures and a summary.
 
     They replace the results of an earlier fit when all of them are complete. Other files stay.
@@ -118,7 +119,7 @@ def own_files(folder: Path) -> list[str]:
 
 
 def summary_page(
-    fitted: sections.Fitted, whole: sections.Explanation, files: Sequence[str], notes: Sequence[str]
+    fitted: Fitted, whole: sections.Explanation, files: Sequence[str], notes: Sequence[str]
 ) -> str:
     """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
     lines = [f"# {facts.method_name(fitted.model)} of {sentences.quoted(fitted.table.source)}"]
@@ -155,7 +156,7 @@ def as_markdown(parts: Iterable[sections.Part], files: Sequence[str]) -> list[st
     return lines
 
 
-def _files(fitted: sections.Fitted, files: Sequence[str], notes: Sequence[str]) -> list[str]:
+def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[str]:
     kind = "correlations of columns with scores" if fitted.loadings == "correlation" else "unit vectors"
     words = {
         "model": 'the fitted model: `gramian transform`, or in Python `gramian.load("model.gramian")`',
@@ -179,7 +180,7 @@ def _files(fitted: sections.Fitted, files: Sequence[str], notes: Sequence[str]) 
 # --------------------------------------------------------------------- tables
 
 
-def _write_scores(written: Written, fitted: sections.Fitted) -> sections.Survey:
+def _write_scores(written: Written, fitted: Fitted) -> sections.Survey:
     """Write the table of scores; return those to draw."""
     table, suffix = fitted.table, fitted.format
     if table.in_memory:
@@ -220,7 +221,7 @@ def _write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
-def _write_tables(written: Written, fitted: sections.Fitted) -> None:
+def _write_tables(written: Written, fitted: Fitted) -> None:
     written.table("eigenvalues", facts.component_facts(fitted.model))
     imputed = getattr(fitted.model, "imputed_", None)
     if imputed is not None:
@@ -230,7 +231,7 @@ def _write_tables(written: Written, fitted: sections.Fitted) -> None:
         _write_loadings(written, fitted)
 
 
-def _write_loadings(written: Written, fitted: sections.Fitted) -> None:
+def _write_loadings(written: Written, fitted: Fitted) -> None:
     k, d = fitted.model.components_.shape
     if k * d > MOST_CELLS:
         written.notes.append(
@@ -255,7 +256,7 @@ def imputed_table(imputed: imputation.Imputed, table: Table) -> dict[str, npt.ND
     }
 
 
-def _write_statistics(written: Written, fitted: sections.Fitted) -> None:
+def _write_statistics(written: Written, fitted: Fitted) -> None:
     """Write coordinates, cos2 and contributions of columns, and of the rows of a table in memory."""
     model, table = fitted.model, fitted.table
     n, d = table.values.shape[0], model.n_features_in_
@@ -296,7 +297,7 @@ def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:
 # ------------------------------------------------------------------- pictures
 
 
-def _write_pictures(written: Written, fitted: sections.Fitted) -> None:
+def _write_pictures(written: Written, fitted: Fitted) -> None:
     try:
         require_pillow()
     except MissingExtraError as error:

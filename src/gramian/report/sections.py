@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,10 +18,9 @@ from gramian.analysis.components import decomposition_of, feature_names_of, mapp
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.data.table import Table
-from gramian.errors import Surface
 from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
-from gramian.inspect.diagnose import Diagnosis, diagnosis_of, serious_and_notes
+from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
 from gramian.io.metadata import labels_of
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.rules import KERNEL_RULES
@@ -33,6 +32,7 @@ from gramian.pca.tables import linear_rows
 from gramian.plots.names import component_titles, groupings
 from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
+from gramian.report.fitted import Fitted
 from gramian.report.tables import row_names
 
 FIRST, MOST = 10, 200  # components at once, and at most
@@ -43,45 +43,6 @@ MOST_SCORES = 8  # components of which all scores are kept, to compare groups
 PATIENCE = 10.0  # seconds predicted for one rule
 SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
 PASSING = 1e-7  # of a number, to draw it again
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fitted model with all inputs of its report.
-
-    Attributes
-    ----------
-    model : fitted PCA, KernelPCA, Whitener, FaceSpace or Monitor
-    table : Table or None
-        The data of the fit, or new rows. Without them some sections are missing.
-    scores : ndarray of shape (n_samples, n_components)
-        Empty for a table in a file: they are computed while they are written.
-    command : tuple of str
-        The shell command of the fit.
-    seconds : float
-        Time of the fit.
-    loadings : {"unit", "correlation"}
-    format : {"csv", "parquet"}
-    reading : mapping of str to object, or None
-        The arguments of :func:`gramian.scan`; None for data that are not from a file.
-    diagnosis : Diagnosis, optional
-        Of this model and table, if it is known.
-    """
-
-    model: Any
-    table: Any
-    scores: Any = field(default_factory=lambda: np.empty((0, 0)))
-    command: tuple[str, ...] = ()
-    seconds: float | None = None
-    loadings: str = "unit"
-    format: str = "csv"
-    reading: Mapping[str, Any] | None = None
-    diagnosis: Diagnosis | None = None
-
-    @property
-    def surface(self) -> Surface:
-        """Whose terms findings use: of the shell that has fitted, of the page, or of Python."""
-        return "shell" if self.command else "python" if self.reading is None else "page"
 
 
 @dataclass(frozen=True)

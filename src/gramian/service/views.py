@@ -29,9 +29,9 @@ from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey
 from gramian.plots.names import component_titles, groupings
 from gramian.plots.registry import available
+from gramian.report.fitted import Fitted
 from gramian.report.page import report_page, typeset
 from gramian.report.results import write_results
-from gramian.report.sections import Fitted
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
 from gramian.service.bodies import Message, asked_of, read_table

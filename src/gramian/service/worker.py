@@ -20,7 +20,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from gramian import errors, sklearn_import
+from gramian import errors, light_import
 from gramian.errors import GramianError, MemoryLimitError, shortened
 from gramian.io.names import readable
 from gramian.io.spool import spool_folder
@@ -53,7 +53,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     from gramian.service import tasks, views
 
-    for name in sklearn_import.DEFERRED:  # what they take is no memory of the request that needs them first
+    for name in light_import.DEFERRED:  # what they take is no memory of the request that needs them first
         with suppress(ImportError):
             import_module(name)
     does = tasks.TASKS | views.VIEWS
