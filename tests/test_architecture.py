@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gramian.light_import import DEFERRED
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "gramian"
 TESTS = ROOT / "tests"
@@ -67,15 +69,69 @@ def test_a_fit_of_an_array_loads_the_core_alone():
 
 
 @pytest.mark.parametrize("first", ["PCA", "KernelPCA", "scan", "load"])
-def test_an_import_leaves_pandas_and_statistics_to_those_who_use_them(first):
+def test_an_import_leaves_what_it_does_not_use_to_others(first):
     fit = f"from gramian import {first}, PCA\nPCA(2).fit([[1.0, 2, 3], [2, 1, 0], [5, 5, 6], [0, 0, 1]])"
-    assert not {"pandas", "scipy.stats"} & imported_by(fit)
-    # Then they are the modules themselves, for scikit-learn too.
+    # Distances of kernels need scipy.special, by their module of rotations.
+    needed = {"scipy.special"} if first in ("KernelPCA", "load") else set()
+    assert not (set(DEFERRED) - needed) & imported_by(fit)
+    # Then they are the modules themselves, for scikit-learn and SciPy too.
     used = "import pandas, scipy.stats, sklearn.utils.fixes as fixes\n"
     used += "assert pandas.DataFrame([[1]]).shape == (1, 1) and scipy.stats.rankdata([3, 1])[0] == 2\n"
     used += "assert fixes.pd.DataFrame is pandas.DataFrame and fixes._mode([2, 2, 1]).mode == 2\n"
     used += "assert type(pandas) is type(scipy.stats) is type(fixes)"
     assert {"pandas", "scipy.stats"} <= imported_by(f"{fit}\n{used}")
+
+
+OURS = "import gramian; gramian.PCA(1).fit([[1.0, 2], [2, 1], [5, 5]]).sampling_"
+THEIRS = "import sklearn.decomposition, sklearn.linear_model"
+SPECIAL = "import scipy.special; scipy.special.ndtri(0.5)"
+TESTING = "import numpy.f2py, numpy.testing; numpy.testing.assert_array_equal([1], [1])"
+TOGETHER = """
+import threading
+errors, start = [], threading.Barrier(3)
+def run(text):
+    start.wait()
+    try:
+        exec(text, {})
+    except BaseException as error:
+        errors.append(error)
+threads = [threading.Thread(target=run, args=[text]) for text in (OURS, THEIRS, f"{SPECIAL}; {TESTING}")]
+[one.start() for one in threads]
+[one.join() for one in threads]
+assert not errors, errors
+"""
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        [OURS, THEIRS, SPECIAL, TESTING],
+        [THEIRS, OURS, TESTING, SPECIAL],
+        [SPECIAL, TESTING, OURS, THEIRS],
+        [TESTING, OURS, SPECIAL, THEIRS],
+        ["from scipy.special import logit", OURS, SPECIAL, THEIRS, TESTING],
+        [f"{OURS=}; {THEIRS=}; {SPECIAL=}; {TESTING=}", TOGETHER],
+    ],
+    ids=["ours", "scikit-learn", "special", "testing", "a function", "threads"],
+)
+def test_modules_that_are_deferred_are_themselves_in_the_end(order):
+    check = f"""
+import importlib, pickle, sys, types
+import numpy, scipy, scipy.special, scipy.special._ufuncs
+from gramian.light_import import special
+for name in {DEFERRED}:
+    module = importlib.import_module(name)
+    assert type(module) is types.ModuleType and sys.modules[name] is module, name
+    package, _, child = name.rpartition(".")
+    assert not package or getattr(sys.modules[package], child) is module, name
+assert scipy.special._ufuncs is sys.modules["scipy.special._ufuncs"]
+assert scipy.special.chdtrc is special.chdtrc and "Parameters" in scipy.special.chdtrc.__doc__
+assert scipy.special.logsumexp([0.0]) == 0 and numpy.testing.assert_allclose(1, 1) is None
+assert pickle.loads(pickle.dumps(scipy.special.ndtri)) is scipy.special.ndtri
+import sklearn.utils._array_api as used
+assert used.special.xlogy(0.0, 0.0) == 0
+"""
+    imported_by("\n".join([*order, check]))
 
 
 def test_the_map_of_the_package_names_files_that_exist():
