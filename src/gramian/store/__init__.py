@@ -14,7 +14,8 @@ from numbers import Real
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
-from scipy.sparse import issparse
+
+from gramian.light_import import sparse
 
 Bound = dict[str, Any]
 
@@ -44,7 +45,7 @@ class Array:
         """Raise a ValueError unless the value is such an array."""
         if not self.shape and _plain(value, float, None, ()):
             value = np.asarray(value, dtype=float)
-        entries = value.data if self.sparse and issparse(value) else value
+        entries = value.data if self.sparse and sparse.issparse(value) else value
         if not isinstance(entries, np.ndarray) or entries.dtype.kind not in self.kinds:
             raise ValueError(
                 f"{name} is {_described(value)}, not an array of {'text' if self.kinds == 'O' else 'numbers'}"
