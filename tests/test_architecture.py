@@ -82,6 +82,17 @@ def test_an_import_leaves_what_it_does_not_use_to_others(first):
     assert {"pandas", "scipy.stats"} <= imported_by(f"{fit}\n{used}")
 
 
+def test_a_fit_at_the_prompt_loads_nothing_of_reports_kernels_and_conversions(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b,c\n" + "\n".join(f"{i % 7},{i * i % 11},{i % 5}.5" for i in range(30)))
+    loaded = imported_by(
+        "import sys, contextlib, gramian.cli\n"
+        f"with contextlib.redirect_stdout(sys.stderr): assert not gramian.cli.main(['fit', {str(table)!r}])"
+    )
+    assert not loaded & {"pydantic", "altair", "scipy.special", "scipy.stats", "numpy.f2py", "scipy.spatial"}
+    assert not loaded & {"gramian.kernels", "gramian.kernel_pca", "gramian.models", "gramian.report.sections"}
+
+
 OURS = "import gramian; gramian.PCA(1).fit([[1.0, 2], [2, 1], [5, 5]]).sampling_"
 THEIRS = "import sklearn.decomposition, sklearn.linear_model"
 SPECIAL = "import scipy.special; scipy.special.ndtri(0.5)"

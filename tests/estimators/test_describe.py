@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import false_discovery_control
 from sklearn.decomposition import PCA as SklearnPCA
 
 import gramian
@@ -24,6 +25,16 @@ def study():
     frame = pd.DataFrame(X, index=names, columns=[f"g{j}" for j in range(8)])
     meta = pd.DataFrame({"batch": batch, "age": rng.normal(50, 9, size=60)}, index=names)
     return frame, meta
+
+
+def test_p_values_are_adjusted_as_by_benjamini_and_hochberg():
+    rng = np.random.default_rng(0)
+    groups = {f"v{j}": rng.integers(3, size=40).astype(str) for j in range(6)}
+    X = rng.normal(size=(40, 5))
+    for metadata in (groups, groups | {"same": groups["v0"], "numbers": X[:, 0]}, {"one": X[:, 1]}):
+        found = gramian.describe(PCA(4).fit(X), X, metadata)
+        expected = false_discovery_control(found.p.ravel(), method="bh").reshape(found.p.shape)
+        np.testing.assert_allclose(found.p_adjusted, expected, rtol=1e-12)
 
 
 def test_a_batch_effect_is_seen_however_metadata_are_given(study, tmp_path):
