@@ -11,6 +11,7 @@ from gramian.data import as_rows
 from gramian.operators.moments import center_rows
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.records import Target
+from gramian.solve import direct
 from gramian.solve.direct import solve_dense, solve_svd
 from gramian.solve.route import count_for_fraction, relative_tolerance
 from helpers import spectrum_matrix
@@ -100,12 +101,27 @@ def test_another_driver_takes_over(monkeypatch):
         return real(A, **options)
 
     monkeypatch.setattr(scipy.linalg, "eigh", fails_once)
+    monkeypatch.setattr(direct, "MEDIUM", 0)
     for target in (Target(), Target(count=2)):
         calls.clear()
         op = operator((200, 100))
         assert_solved(op, solve_dense(op, target, "covariance"))
         assert len(calls) == 2
         assert calls[1]["driver"] in ("ev", "evx")
+
+
+@pytest.mark.parametrize("routine", ["dsytrd", "dstemr", "dsterf"])
+def test_the_usual_driver_takes_over_from_the_tridiagonal_form(monkeypatch, routine):
+    real, failed = getattr(scipy.linalg.lapack, routine), []
+
+    def fails(*args, **options):
+        failed.append(routine)
+        return (*real(*args, **options)[:-1], 1)
+
+    monkeypatch.setattr(scipy.linalg.lapack, routine, fails)
+    op = operator((200, 100))
+    assert_solved(op, solve_dense(op, Target(count=2), "covariance", every=True))
+    assert failed
 
 
 # ------------------------------------------------------------------------- SVD

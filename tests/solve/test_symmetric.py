@@ -6,6 +6,7 @@ import pytest
 from gramian.errors import MemoryLimitError
 from gramian.records import SolveRequest, Target
 from gramian.solve import SymmetricProblem, eigenpairs, eigenvalues, factors, solve, solving
+from gramian.solve.direct import leading
 from gramian.solve.linear import leading_values
 from helpers import spectrum_matrix
 from refusals import refused
@@ -28,6 +29,22 @@ def test_eigenpairs_of_a_matrix(m):
         np.testing.assert_allclose(V.T @ V, np.eye(m), atol=1e-12)
         np.testing.assert_allclose(A @ V, V * values, atol=1e-12)
         np.testing.assert_array_equal(A, before)
+
+
+@pytest.mark.parametrize("m", [40, 300, 600])
+def test_few_eigenpairs_of_a_dense_matrix(m):
+    """With the next eigenvalue or all others, where many are equal too."""
+    steps = np.repeat(np.linspace(5, 1, 20), m // 20)
+    for values in (0.9 ** np.arange(m), np.ones(m), steps, np.append(np.ones(3), np.zeros(m - 3))):
+        A = symmetric(values)
+        exact = np.linalg.eigvalsh(A)[::-1]
+        for every in (False, True):
+            found, V, rest = leading(A, Target(count=5), every=every)
+            np.testing.assert_allclose(found, exact[:5], atol=1e-13)
+            np.testing.assert_allclose(V.T @ V, np.eye(5), atol=1e-12)
+            np.testing.assert_allclose(A @ V, V * found, atol=1e-12)
+            assert rest.size >= (m - 5 if every and m <= 512 else 1)
+            np.testing.assert_allclose(rest, exact[5 : 5 + rest.size], atol=1e-13)
 
 
 def test_few_eigenpairs_of_a_large_matrix_are_iterated():

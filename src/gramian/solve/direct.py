@@ -18,8 +18,9 @@ from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, 
 from gramian.solve.krylov import improved
 from gramian.solve.route import Route, SolverResult, count_of, finishing, relative_tolerance
 
-# Up to MEDIUM all eigenvalues of a table take little time in addition to few vectors. Above LARGE the matrix
-# leaves the cache, and half of the reduction runs at the speed of memory.
+# Up to MEDIUM few vectors are sooner found all at once than one by one, and all eigenvalues of a table take
+# little time in addition. Above LARGE the matrix leaves the cache, and half of the reduction runs at the
+# speed of memory.
 MEDIUM, LARGE, SLOWER = 512, 1500, 1.25
 
 
@@ -185,10 +186,10 @@ def _leading_on_host(
         return values, vectors, all_values[k:].copy()
     if _partial(m, target):
         k = target.count or 0
-        if every and m <= MEDIUM and (pairs := _few_and_every_value(A, k)) is not None:
-            values, vectors = pairs
-            return values[:k].copy(), vectors, values[k:].copy()
         # One more than asked for: the gap below the last one bounds the error of its direction.
+        if m <= MEDIUM and (pairs := _few(A, k if every else k + 1, every=every)) is not None:
+            values, vectors = pairs
+            return values[:k].copy(), np.ascontiguousarray(vectors[:, :k]), values[k:].copy()
         values, vectors = _eigh(A, subset_by_index=[m - k - 1, m - 1])
         # Of many equal eigenvalues LAPACK's search by index may return none.
         if values.size == k + 1:
@@ -200,20 +201,23 @@ def _leading_on_host(
     return values[:k].copy(), np.ascontiguousarray(vectors[:, :k]), values[k:].copy()
 
 
-def _few_and_every_value(A: FloatArray, k: int) -> tuple[FloatArray, FloatArray] | None:
-    """Return all eigenvalues and the leading vectors, from one tridiagonal form; None where LAPACK fails."""
+def _few(A: FloatArray, k: int, *, every: bool) -> tuple[FloatArray, FloatArray] | None:
+    """Return k leading vectors with k or all eigenvalues, by one tridiagonal form; None where LAPACK fails.
+
+    LAPACK's own routine for few pairs searches for their eigenvalues one by one.
+    """
     m = len(A)
     with arrays.blas_threads():
         reflectors, diagonal, beside, scales, failed = lapack.dsytrd(A, lower=1, lwork=32 * m)
-        values, unfinished = lapack.dsterf(diagonal, beside)
         places = {"range": 2, "vl": 0.0, "vu": 1.0, "il": m - k + 1, "iu": m}
         sizes = {"lwork": 18 * m, "liwork": 10 * m}
-        number, _, V, missed = lapack.dstemr(diagonal, np.append(beside, 0.0), **places, **sizes)
+        number, values, V, missed = lapack.dstemr(diagonal, np.append(beside, 0.0), **places, **sizes)
+        values, unfinished = lapack.dsterf(diagonal, beside) if every else (values[:k], False)
         if failed or unfinished or missed or number != k:
             return None
         V = np.asfortranarray(V[:, :k])
         V[1:] = lapack.dormqr("L", "N", reflectors[1:, :-1], scales, V[1:], lwork=64 * k)[0]
-    return values[::-1], np.ascontiguousarray(V[:, ::-1])
+    return values[::-1], V[:, ::-1]
 
 
 def _eigh(A: Any, **options: Any) -> tuple[Any, Any]:
