@@ -18,6 +18,9 @@ SCALE = "scale"
 MEDIAN_ROWS = 1000
 LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
 SCALE_OR_NONE = f"{choice('scale')}, or leave it out for 1 over the number of columns."
+# Made once: every fit checks its numbers several times.
+OR_FACTOR = f"Or give {choice('median')} or {SCALE_OR_NONE}"
+OR_WIDTHS = f"Give one, one for every feature, or {choice('median')}."
 # What is wrong with both, and what they are.
 GAMMA_AND_SIGMA = "and sigma are two names of one width, so give one of them", "gamma is 1 / (2 sigma^2)."
 
@@ -117,14 +120,13 @@ def check_width(name: str, value: Any, optional: bool = False) -> None:
     several = isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1)
     for entry in value if several and len(value) else [value]:
         number = entry.item() if isinstance(entry, np.generic) else entry
-        advice = f"Give one, one for every feature, or {choice('median')}."
-        check_number(f"an entry of {name}" if several else name, number, above=0, advice=advice)
+        check_number(f"an entry of {name}" if several else name, number, above=0, advice=OR_WIDTHS)
 
 
 def check_factor(gamma: Any) -> None:
     """Refuse what is neither a positive number nor "median" nor "scale" nor None."""
     if gamma is not None and not is_median(gamma) and not is_scale(gamma):
-        check_number("gamma", gamma, above=0, advice=f"Or give {choice('median')} or {SCALE_OR_NONE}")
+        check_number("gamma", gamma, above=0, advice=OR_FACTOR)
 
 
 def resolved_factor(gamma: Any, X: Any) -> float:
