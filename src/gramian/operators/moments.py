@@ -61,6 +61,11 @@ def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
     ----------
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
+    return _merged(parts, apart)[0]
+
+
+def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, FloatArray]:
+    """Moments of all blocks, and how far the mean of each lies from theirs, times the root of its count."""
     mean, rest, gaps = _mean_of(parts)
     count = sum(part.count for part in parts)
     if parts[0].squares.ndim == 2:
@@ -72,11 +77,11 @@ def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
     else:
         squares = np.sum([part.squares for part in parts], axis=0) + np.einsum("ij,ij->j", gaps, gaps)
     if not apart:
-        return Moments(count, mean, squares, rest)
+        return Moments(count, mean, squares, rest), gaps
     same = np.sqrt(_diagonal(squares) / (count or 1.0)) <= apart * np.abs(mean)
     squares[..., same] = 0.0
     squares[same] = 0.0
-    return Moments(count, mean, squares, np.where(same, 0.0, rest))
+    return Moments(count, mean, squares, np.where(same, 0.0, rest)), gaps
 
 
 class _Merge(Protocol):
@@ -485,7 +490,7 @@ def _scatter(
     def of_batch(batch: list[slice]) -> Moments:
         parts = arrays.each_thread(share, batch) if d <= workers_limit else [share(iter(batch))]
         result = _in_order([part for *_, part in parts])
-        merged, gaps = merge_moments(*result), _mean_of(result)[2]
+        merged, gaps = _merged(result)
         squares, *others = (total for total, *_ in parts)
         for total in others:
             squares += total
@@ -535,7 +540,7 @@ def _products(
             part = _of_small_mean(count, inside, squares(values)) if near else None
             near = part is not None
         if part is None:
-            part, inside = _measured(values, center, scratch, among, squares)
+            part, inside = _measured(values, center, scratch, among, squares, inside if center else None)
         total += product
         yield rows.start, part, inside
 
@@ -716,10 +721,12 @@ def _measured(
     scratch: Any,
     n: int,
     squares_of: Callable[[Any], FloatArray] | None = None,
+    shift: Any = None,
 ) -> tuple[Moments, FloatArray]:
     """Moments of a block of float64 out of n rows, and the mean that is left in it where that was measured.
 
-    ``squares_of`` finds the sums of squares of the columns less their rounded means.
+    ``squares_of`` finds the sums of squares of the columns less their rounded means; ``shift`` are those, if
+    they are known.
     """
     count, d = values.shape
     squares_of = squares_of or _squares
@@ -729,8 +736,8 @@ def _measured(
     mean, rest = np.zeros(d), np.zeros(d)
     # An error of a mean shows in the square only, but between blocks to first order.
     allowed = ALONE if count == n else n * EPS / 4
-    for _ in range(2):
-        shift = _column_means(values)
+    for last in (False, True):
+        shift = _column_means(values) if last or shift is None else shift
         values = _minus(values, shift, scratch)
         mean, gone = _two_sum(mean, shift)
         rest += gone
