@@ -702,14 +702,14 @@ class TileMatrix:
 def _sums(filled: Any, side: int, left: Any, right: Any) -> tuple[FloatArray, FloatArray, float]:
     """Sums of the rows and of the columns of a stack, and of its squares: float64 beyond one tile."""
     tiles = filled.reshape(-1, min(side, len(filled)), filled.shape[1])
-    if left is not None:
-        squares = float(np.einsum("ij,ij->i", filled, filled).sum(dtype=np.float64))
-        left, right = left.astype(filled.dtype), right.astype(filled.dtype)
-        down = np.matmul(left.reshape(len(tiles), 1, -1), tiles).sum(axis=(0, 1), dtype=np.float64)
-        return arrays.as_float64(filled @ right), down, squares
-    down = tiles.sum(axis=1).sum(axis=0, dtype=np.float64)
+    # As products with the vector along which they run: sooner than reductions.
+    both = zip((left, right), filled.shape, strict=True)
+    left, right = (
+        np.ones(size, filled.dtype) if along is None else along.astype(filled.dtype) for along, size in both
+    )
+    down = np.matmul(left.reshape(len(tiles), 1, -1), tiles).sum(axis=(0, 1), dtype=np.float64)
     squares = float(np.einsum("ij,ij->i", filled, filled).sum(dtype=np.float64))
-    return arrays.as_float64(filled.sum(axis=1)), down, squares
+    return arrays.as_float64(filled @ right), down, squares
 
 
 # ------------------------ on a cluster, where each is computed and stays
