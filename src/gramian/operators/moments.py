@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -508,7 +509,9 @@ def _scatter(
     about = [np.array([view.exponent, center]), *([] if probe is None else [probe])]
     merge: Any = merge_moments if probe is None else _merge_probed
     restore: Any = Moments if probe is None else _restored
-    result: Moments = in_batches(view, slices, of_batch, merge, "covariance", of=about, restore=restore)
+    # From one batch to the next BLAS is held at one thread: its others would wait, and spin, for a while.
+    with arrays.blas_threads() if d <= workers_limit else nullcontext():
+        result: Moments = in_batches(view, slices, of_batch, merge, "covariance", of=about, restore=restore)
     return result
 
 
@@ -790,16 +793,18 @@ def _about_zero(values: Any, probe: FloatArray | None, image: FloatArray) -> Mom
     What their products make of the probe is added to ``image``.
     """
     count, d = values.shape
-    sums, squares, products = np.zeros(d), np.zeros(d), np.zeros(image.shape)
+    squares, products = np.zeros(d), np.zeros((d, image.shape[1] + 1))
     scratch = np.empty((min(count, rows_of_chunk(d)), d))
+    factor = np.ones((len(scratch), products.shape[1]))  # the last column adds up the rows
     for part in cut(count, len(scratch)):
-        wide = scratch[: part.stop - part.start]
+        length = part.stop - part.start
+        wide = scratch[:length]
         wide[...] = values[part]
-        ones = np.ones(len(wide))
-        sums += ones @ wide
         if probe is not None:
-            products += wide.T @ (wide @ probe)
-        squares += ones @ np.multiply(wide, wide, out=wide)
+            np.matmul(wide, probe, out=factor[:length, :-1])
+        products += wide.T @ factor[:length]
+        squares += np.einsum("ij,ij->j", wide, wide)
+    sums, products = products[:, -1], products[:, :-1]
     result = _of_small_mean(count, sums / count, squares)
     if result is not None and probe is not None:
         image += products - np.outer(count * result.mean, result.mean @ probe)

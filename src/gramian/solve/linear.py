@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from gramian.operators.scatter import (
     ScatterOperator,
     probed_error,
     product_error,
+    product_tolerance,
 )
 from gramian.records import (
     BOUND_KINDS,
@@ -40,11 +42,13 @@ from gramian.records import (
 from gramian.solve import direct
 from gramian.solve.certificates import lifted
 from gramian.solve.route import Route
-from gramian.solve.solving import Problem, Solution, run, solve
+from gramian.solve.solving import Problem, Schedule, Solution, run, solve
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
-# which what is read in every pass is multiplied in float64.
+# which what is read in every pass is multiplied in float64. From so many on float32 takes less, and is tried
+# where rows of a file show that one pass will do: eigenvalues this far above rounding, for no smaller tol.
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
+LEAST_COLUMNS, FAR_ABOVE, LEAST_TOL = 64, 4.0, 1e-6
 # Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
 # improves its result.
 FEW_ENTRIES, NARROW = 3_000_000, 128
@@ -108,13 +112,43 @@ class LinearProblem(Problem):
         rows = self.rows
         n, d = rows.shape
         # To read once more costs more than products of few columns in float64, which need one pass.
-        few = d <= FEW_COLUMNS
+        few = d <= FEW_COLUMNS and not self._one_pass_in_float32
         if rows.free_to_revisit:
             few = n * d <= FEW_ENTRIES and min(n, d) <= NARROW and arrays.is_numpy(rows.like)
         quick = few or quick_double(rows.like)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
         return TableCosts(rows.shape, dtype, *facts)
+
+    def schedule(self, request: SolveRequest) -> Schedule:
+        """Plan: return the routes to what is asked for."""
+        self.request = request  # on which the arithmetic depends
+        return super().schedule(request)
+
+    @property
+    def _one_pass_in_float32(self) -> bool:
+        """Whether products of float32 are likely to do for a file, as far as some of its rows tell."""
+        request, d = self.request, self.rows.shape[1]
+        if request is None or request.target.count is None or request.tol < LEAST_TOL or self.worst_case:
+            return False
+        if d < LEAST_COLUMNS or not self._probed or self.rows.free_to_revisit or not self.rows.cuts_columns:
+            return False
+        values, view = self._sampled_values, uncentered(self.rows, 0)
+        least = FAR_ABOVE * product_tolerance(self.rows.shape, view.unit_roundoff, terms_of(view) or 0)
+        return request.target.count <= len(values) and bool(
+            values[request.target.count - 1] > least * values[0]
+        )
+
+    @cached_property
+    def _sampled_values(self) -> FloatArray:
+        """Eigenvalues of the covariance of some rows of a file, from runs of them all over it; or none."""
+        n, d = self.rows.shape
+        run = -(-4 * d // SAMPLED_ROWS)
+        if n < 4 * run * SAMPLED_ROWS or self.scale is not None or self.metric is not None:
+            return np.empty(0)
+        starts = [i * (n - run) // (SAMPLED_ROWS - 1) for i in range(SAMPLED_ROWS)]
+        some = [self.rows.cut(slice(i, i + run), slice(None)) for i in starts]
+        return self._values_of(np.concatenate(some))
 
     @property
     def weight(self) -> float:
@@ -176,7 +210,7 @@ class LinearProblem(Problem):
         seed.
         """
         rows, request = self.rows, self.request
-        if not arrays.is_numpy(rows.like) or rows.weights is not None or rows.block_dtype != np.float32:
+        if not self._probed:
             return None
         seen: list[Any] = []
         if rows.free_to_revisit and rows.in_one_place:
@@ -188,21 +222,32 @@ class LinearProblem(Problem):
         of = [*drawn.integers(2**32, size=4).tolist(), int.from_bytes(digest(*seen), "little")]
         return np.random.default_rng(of).standard_normal((rows.shape[1], PROBE_COLUMNS))
 
+    @property
+    def _probed(self) -> bool:
+        """Whether the rows can be probed: those of NumPy in float32, without weights."""
+        rows = self.rows
+        return arrays.is_numpy(rows.like) and rows.weights is None and rows.block_dtype == np.float32
+
     @arrays.blas_threads()  # several would wait for each other longer than so little work takes
     @np.errstate(all="ignore")  # of what is not finite or too large nothing is said
-    def _estimate(self, some: Any) -> float:
-        """Rounding of the scatter matrix over its largest eigenvalue, as a model and a few rows have it."""
-        if self.scale is not None or self.metric is not None:
-            return math.inf
+    def _values_of(self, some: Any) -> FloatArray:
+        """Eigenvalues of the covariance of some rows, descending; none where they do not vary."""
         C = some.astype(np.float64)
         C = C - C.mean(axis=0) if self.center else C
         total = float(np.sum(C * C))
         if not 0 < total < math.inf:
+            return np.empty(0)
+        return np.linalg.eigvalsh(C @ C.T if len(C) < C.shape[1] else C.T @ C)[::-1]
+
+    def _estimate(self, some: Any) -> float:
+        """Rounding of the scatter matrix over its largest eigenvalue, as a model and a few rows have it."""
+        values = self._values_of(some) if self.scale is None and self.metric is None else np.empty(0)
+        if not values.size:
             return math.inf
         view = uncentered(self.rows, 0)
         inner, terms = self.rows.shape[0], terms_of(view) or self.rows.shape[0]
         of_trace = product_error(view, inner, terms + PIECES)[0] / view.total
-        return of_trace * total / max(float(np.linalg.eigvalsh(C @ C.T)[-1]), 1e-300)
+        return float(of_trace * values.sum() / max(float(values[0]), 1e-300))
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Cut off the eigenvalues that the larger side has beyond ``min(n, d)``: they are zero."""
