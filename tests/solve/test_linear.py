@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gramian import PCA
+from gramian import PCA, scan
 from gramian.arrays import as_float64
 from gramian.base.fitted import with_orthonormality
 from gramian.data import as_rows
 from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.io.stored import StoredRows
 from gramian.operators import moments
 from gramian.operators.costs import Form
 from gramian.operators.scatter import ScatterOperator
@@ -343,3 +344,45 @@ def test_orthonormality_of_many_vectors_is_measured():
         loss = np.linalg.norm(V.T.astype(float) @ V.astype(float) - np.eye(k), 2)
         stated = with_orthonormality(certificate, V, None).orthogonality
         assert loss <= stated <= 1.01 * loss + m * np.finfo(float).eps
+
+
+def stored(tmp_path, X):
+    np.save(tmp_path / "x.npy", X)
+    return StoredRows.of(scan(tmp_path / "x.npy").open(1 << 20).values, 1 << 20)
+
+
+@pytest.mark.parametrize("kind", ["normal", "signs", "one large row", "offset"])
+def test_a_pass_over_a_file_in_float32_is_bounded_by_its_probe(kind, tmp_path):
+    n, d = 20_000, 100
+    X = np.random.default_rng(0).standard_normal((n, d)) * 0.97 ** np.arange(d)
+    if kind == "signs":
+        X = np.where(X > 0, 1.1, -1.1)
+    if kind == "one large row":
+        X[1] *= 300
+    X = (X + (1e4 if kind == "offset" else 0)).astype("f4")
+    C = X.astype(float) - X.astype(float).mean(axis=0)
+    exact = np.linalg.eigvalsh(C.T @ C)[::-1]
+    problem = LinearProblem(stored(tmp_path, X))
+    solution = solve(problem, SolveRequest(Target(count=5), tol=1e-5, memory_limit=1 << 40))
+    assert [attempt.plan.arithmetic for attempt in solution.attempts] == ["float32"]
+    assert problem.rows.passes.count == 1
+    assert solution.certificate.ok
+    assert solution.spectrum.error_kind == "probabilistic"
+    off = np.abs(solution.spectrum.values - exact[:5]).max()
+    assert 0 < off <= solution.spectrum.error_bound < 1e-5 * exact[0]
+
+
+@pytest.mark.parametrize("why", ["tol", "deterministic", "steep", "scaled", "few columns", "weights"])
+def test_a_file_is_multiplied_in_float64_where_float32_would_read_it_twice(why, tmp_path):
+    n, d = 20_000, 40 if why == "few columns" else 100
+    X = np.random.default_rng(0).standard_normal((n, d))
+    X = (X * (0.5 if why == "steep" else 0.97) ** np.arange(d)).astype("f4")
+    rows = stored(tmp_path, X)
+    rows = replace(rows, weights=np.ones(n)) if why == "weights" else rows
+    scale = "unit" if why == "scaled" else None
+    problem = LinearProblem(rows, scale=scale, worst_case=why == "deterministic")
+    tol = 1e-8 if why == "tol" else 1e-5
+    solution = solve(problem, SolveRequest(Target(count=20), tol=tol, memory_limit=1 << 40))
+    assert [attempt.plan.arithmetic for attempt in solution.attempts] == ["float64"]
+    assert problem.rows.passes.count == 1
+    assert solution.certificate.ok

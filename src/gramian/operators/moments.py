@@ -801,7 +801,7 @@ def _about_zero(values: Any, probe: FloatArray | None, image: FloatArray) -> Mom
         wide = scratch[:length]
         wide[...] = values[part]
         if probe is not None:
-            np.matmul(wide, probe, out=factor[:length, :-1])
+            factor[:length, :-1] = wide @ probe
         products += wide.T @ factor[:length]
         squares += np.einsum("ij,ij->j", wide, wide)
     sums, products = products[:, -1], products[:, :-1]
