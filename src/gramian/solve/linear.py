@@ -128,16 +128,15 @@ class LinearProblem(Problem):
     @property
     def _one_pass_in_float32(self) -> bool:
         """Whether products of float32 are likely to do for a file, as far as some of its rows tell."""
-        request, d = self.request, self.rows.shape[1]
+        request, rows = self.request, self.rows
         if request is None or request.target.count is None or request.tol < LEAST_TOL or self.worst_case:
             return False
-        if d < LEAST_COLUMNS or not self._probed or self.rows.free_to_revisit or not self.rows.cuts_columns:
+        at_once = rows.in_one_place and rows.cuts_columns and not rows.free_to_revisit
+        if not at_once or not self._probed or rows.shape[1] < LEAST_COLUMNS:
             return False
-        values, view = self._sampled_values, uncentered(self.rows, 0)
-        least = FAR_ABOVE * product_tolerance(self.rows.shape, view.unit_roundoff, terms_of(view) or 0)
-        return request.target.count <= len(values) and bool(
-            values[request.target.count - 1] > least * values[0]
-        )
+        values, view, last = self._sampled_values, uncentered(rows, 0), request.target.count - 1
+        rounding = product_tolerance(rows.shape, view.unit_roundoff, terms_of(view) or 0)
+        return last < len(values) and bool(values[last] > FAR_ABOVE * rounding * values[0])
 
     @cached_property
     def _sampled_values(self) -> FloatArray:
