@@ -108,6 +108,10 @@ class InNotebook:
 class Tabulated(InNotebook):
     """Shows the same sentences and tables of a record at a prompt and in a notebook."""
 
+    def parts(self) -> list[str | Grid]:
+        """Return the sentences and tables in order."""
+        return list(self._notebook())
+
     def __str__(self) -> str:
         return as_text(self._notebook())
 

@@ -96,7 +96,7 @@ class Events(Tabulated):
 
     def to_markdown(self) -> str:
         """Return the events as a table of Markdown."""
-        return self._grid(len(self)).markdown()
+        return self._grid().markdown()
 
     @property
     def summary(self) -> str:
@@ -104,10 +104,10 @@ class Events(Tabulated):
         rule = "" if self.consecutive == 1 else f" of at least {self.consecutive} alarms in a row"
         return f"{counted(len(self), 'event')}{rule}."
 
-    def _grid(self, most: int) -> Grid:
+    def _grid(self) -> Grid:
         heads = ("start", "end", "length", "alarms", "statistic", "excess", "variables of the first alarms")
         rows = []
-        for i in range(min(most, len(self))):
+        for i in range(len(self)):
             names = [str(self[f"variable {place}"][i]) for place in (1, 2, 3)]
             start, end, statistic = (str(self[name][i]) for name in ("start", "end", "statistic"))
             length, alarms, excess = int(self["length"][i]), int(self["alarms"][i]), float(self["excess"][i])
@@ -117,7 +117,7 @@ class Events(Tabulated):
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.summary
         if len(self):
-            yield self._grid(len(self))
+            yield self._grid()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,24 +142,23 @@ class RunRules(Tabulated):
     delays: FloatArray | None
     rows: int
 
+    @property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """``consecutive``, ``false events``, ``per 1,000 rows`` and, with faulty rows, ``delay``."""
+        rate = 1000 * self.false_events / max(self.rows, 1)
+        found = {"consecutive": np.array(self.consecutive), "false events": self.false_events}
+        found["per 1,000 rows"] = rate
+        return found if self.delays is None else found | {"delay": self.delays}
+
     def to_frame(self) -> Any:
         """Return the rules as a pandas data frame."""
-        return candidates.data_frame(self._rows(), self._heads())
-
-    def _heads(self) -> tuple[str, ...]:
-        heads = ("consecutive", "false events", "per 1,000 rows")
-        return heads if self.delays is None else (*heads, "delay")
-
-    def _rows(self) -> list[tuple[Any, ...]]:
-        rate = 1000 * self.false_events / max(self.rows, 1)
-        parts = [self.consecutive, self.false_events.tolist(), rate.tolist()]
-        parts += [] if self.delays is None else [self.delays.tolist()]
-        return list(zip(*parts, strict=True))
+        return candidates.data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Rules on {counted(self.rows, 'normal row')}:"
-        heads = self._heads()
-        yield Grid(heads, self._rows(), ("", "", ".3g", ".4g")[: len(heads)])
+        columns = self.columns
+        rows = list(zip(*(values.tolist() for values in columns.values()), strict=True))
+        yield Grid(tuple(columns), rows, ("", "", ".3g", ".4g")[: len(columns)], kinds="n" * len(columns))
 
 
 def run_rules(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -647,7 +647,7 @@ class Monitor(Saved, MonitorAttributes):
     @property
     def _without_history(self) -> int:
         """Number of first rows that are not measured."""
-        return 0 if _takes_holes(self.model_) else int(self.lags)
+        return 0 if self._maps_holes else int(self.lags)
 
     def _history(self, X: Any, model: Any) -> table.Table:
         """Return rows with the columns of earlier rows, which are NaN where there are none."""
@@ -671,14 +671,14 @@ class Monitor(Saved, MonitorAttributes):
         for lag in range(lags + 1):
             values[lag:, lag * own : (lag + 1) * own] = X[: n - lag]
         names = rows.feature_names if expected is None else expected.names
-        names = names or [f"x{j}" for j in range(own)]
+        known = names or [f"x{j}" for j in range(own)]
         ends = ["", *(f" ({counted(lag, 'row')} before)" for lag in range(1, lags + 1))]
         whole = table.Table(values) if rows.table is None else rows.table
         numbers = range(n) if whole.row_numbers is None else whole.row_numbers
         return replace(
             whole,
             values=values,
-            feature_names=tuple(f"{name}{end}" for end in ends for name in names),
+            feature_names=tuple(f"{name}{end}" for end in ends for name in known),
             row_names=rows.row_names,
             row_numbers=tuple(numbers),
         )
@@ -735,6 +735,15 @@ class Monitor(Saved, MonitorAttributes):
         """Names of the columns of the model, where it has them."""
         return self.model_.feature_names_in_[: self.n_features_in_]
 
+    @property
+    def reading_(self) -> dict[str, Any]:
+        """How the data of the model were read."""
+        return dict(getattr(self.model_, "reading_", {}))
+
+    @property
+    def _maps_holes(self) -> bool:
+        return _takes_holes(self.model_)
+
     def _saved_parameters(self) -> dict[str, Any]:
         # The file has the model once, as fitted.
         return super()._saved_parameters() | {"model": None}
@@ -757,7 +766,15 @@ class Monitor(Saved, MonitorAttributes):
         return tags
 
 
-def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal: Any = None) -> Monitor:
+def monitor_of(
+    model: Any,
+    X: Any = None,
+    *,
+    alpha: float | None = None,
+    lags: int | None = None,
+    consecutive: int | None = None,
+    normal: Any = None,
+) -> Monitor:
     """Return the monitor for a model: with the limits of normal rows, or by theory without any.
 
     Parameters
@@ -768,23 +785,35 @@ def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal:
         If these are the rows of the fit, limits for such rows follow from them too.
     alpha : float, optional
         By default 0.01, or that of the monitor.
+    lags : int, optional
+        Number of earlier rows: a new model with the parameters of this one is fitted to the normal rows.
+    consecutive : int, optional
+        Alarms in a row that begin an event, by default 1, or that of the monitor.
     normal : array-like, optional
         Normal rows, which set the limits.
 
     Raises
     ------
     ParameterError
-        For another model, and for another alpha of a monitor without normal rows.
+        For another model, and for another alpha or other lags without normal rows.
     """
     given = isinstance(model, Monitor)
+    if lags and normal is None:
+        hint = "Give normal rows, to which a model of them and the rows before them is fitted."
+        raise ParameterError("lags", lags, "needs normal rows", hint)
+    rule = {} if consecutive is None else {"consecutive": consecutive}
     if given and normal is None:
         if alpha is not None:
             hint = f"Leave {option('alpha')} out, or give normal rows."
             raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
-        return model  # type: ignore[no-any-return]
+        other: Monitor = copy(model).set_params(**rule)
+        other._check()
+        return other
     fitted = mapping_of(model)
     monitor = clone(model) if given else Monitor(fitted)
-    monitor.set_params(model=fitted, **({} if alpha is None else {"alpha": alpha}))
+    monitor.set_params(model=fitted, **rule, **({} if alpha is None else {"alpha": alpha}))
+    if lags is not None and lags != monitor.lags:
+        monitor.set_params(model=clone(fitted), lags=lags)
     if normal is not None:
         return monitor.fit(normal)
     monitor._check()
