@@ -92,20 +92,22 @@ def test_events_rules_and_a_report(plant, gramian):
 
 
 def test_earlier_rows(plant, gramian):
+    write_process("late.csv", 60, 3, odd=range(40, 60))
+    gramian("fit", "fit.csv", "--components", 0.9, "-o", "m.gramian")
     made = ("--normal", "normal.csv", "--lags", 2, "--save", "w.gramian", "-o", "a.csv")
-    ran = gramian("monitor", "m.gramian", "new.csv", *made)
+    ran = gramian("monitor", "m.gramian", "late.csv", *made)
     assert ran.code == 0, ran.err
     assert "2 rows have no T2, and so no alarm." in ran.out
-    expected = package.Monitor(package.PCA(2), lags=2).fit(package.scan("normal.csv"))
+    expected = package.Monitor(package.PCA(0.9), lags=2).fit(package.scan("normal.csv"))
     rows = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
-    wanted = expected.statistics(package.scan("new.csv").read())
-    assert [row["row"] for row in rows] == [f"h{i}" for i in range(50)]
+    wanted = expected.statistics(package.scan("late.csv").read())
+    assert [row["row"] for row in rows] == [f"h{i}" for i in range(60)]
     np.testing.assert_allclose([float(row["SPE"]) for row in rows[2:]], wanted["SPE"][2:])
     assert {rows[0]["T2"], rows[1]["SPE"]} == {""}
     # A saved monitor reads the columns of a row, and takes another rule.
-    again = gramian("monitor", "w.gramian", "new.csv", "--consecutive", 2)
+    again = gramian("monitor", "w.gramian", "late.csv", "--consecutive", 2)
     assert (again.code, "of at least 2 alarms in a row" in again.out) == (0, True), again.err
-    assert gramian("plot", "w.gramian", "new.csv", "-o", "figures").code == 0
+    assert gramian("plot", "w.gramian", "late.csv", "-o", "figures").code == 0
     assert Path("figures/contribution-map.svg").is_file()
     ran = gramian("monitor", "m.gramian", "new.csv", "--lags", 2)
     assert (ran.code, "--lags 2 needs normal rows" in ran.err) == (2, True), ran.err
