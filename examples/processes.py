@@ -1,7 +1,7 @@
 """Monitoring a process: a monitor learns the normal rows of a simulated plant, and diagnoses three faults.
 
-Run ``python examples/processes.py``. It prints the limits, the false alarms on later normal rows, the delay by
-run rule, and for each fault the events and the variables that begin them.
+Run ``python examples/processes.py``. It prints the limits, the false alarms on later normal rows, the delay
+by run rule, and for each fault the events and the variables that begin them.
 """
 
 from __future__ import annotations

@@ -661,7 +661,7 @@ class Monitor(Saved, MonitorAttributes):
         n, own = rows.shape
         if d and own != d:
             raise DataError(f"X has {own} features, but Monitor is expecting {d} features as input.")
-        if n <= lags + 1:
+        if n <= lags and not _takes_holes(model):
             raise DataError(f"{counted(n, 'row')} and {option('lags', lags)} leave no row with a history.")
         hint, limit = f"Use fewer {option('lags')}, or fewer rows.", memory_limit_bytes(model.memory_limit)
         require_memory("Earlier rows", 8 * n * own * (lags + 1), limit, hint)
@@ -806,6 +806,8 @@ def monitor_of(
         if alpha is not None:
             hint = f"Leave {option('alpha')} out, or give normal rows."
             raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
+        if not rule:
+            return model
         other: Monitor = copy(model).set_params(**rule)
         other._check()
         return other

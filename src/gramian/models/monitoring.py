@@ -404,8 +404,7 @@ def correlation_times(values: FloatArray) -> tuple[float, ...]:
     products = np.fft.irfft(power, 2 * m, axis=0)
     r = products[1:m] / np.where(products[0] > m * EPS, products[0], np.inf)
     significant = np.cumprod(r > special.ndtri(1 - SIGNIFICANT) / math.sqrt(m), axis=0)
-    totals: FloatArray = np.sum(r * significant, axis=0)
-    return tuple(float(1 + 2 * total) for total in totals)
+    return (*(1 + 2 * np.sum(r * significant, axis=0)).tolist(),)
 
 
 def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> FloatArray | None:
