@@ -807,7 +807,7 @@ def monitor_of(
             hint = f"Leave {option('alpha')} out, or give normal rows."
             raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
         if not rule:
-            return model
+            return model  # type: ignore[no-any-return]
         other: Monitor = copy(model).set_params(**rule)
         other._check()
         return other

@@ -397,14 +397,14 @@ def correlation_times(values: FloatArray) -> tuple[float, ...]:
     """
     m = len(values)
     if m < 3:
-        return (1.0,) * values.shape[1]
+        return tuple(1.0 for _ in values.T)
     ranks = np.stack([_shares_up_to(column, np.full(m, 1 / m)) for column in values.T], axis=1)
     ranks -= ranks.mean(axis=0)
     power = np.abs(np.fft.rfft(ranks, 2 * m, axis=0)) ** 2
     products = np.fft.irfft(power, 2 * m, axis=0)
     r = products[1:m] / np.where(products[0] > m * EPS, products[0], np.inf)
     significant = np.cumprod(r > special.ndtri(1 - SIGNIFICANT) / math.sqrt(m), axis=0)
-    return (*(1 + 2 * np.sum(r * significant, axis=0)).tolist(),)
+    return tuple((1 + 2 * np.sum(r * significant, axis=0)).tolist())
 
 
 def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> FloatArray | None:
