@@ -100,7 +100,8 @@ def _alarms(n: int, quick: bool) -> TimedRow:
     return TimedRow(
         f"processes-alarms-{n}",
         f"{tables} records of the plant of examples/processes.py, seeds 0, 1, ...: {K} components of {n:,} "
-        f"normal rows of 14 columns, alarms in the {later:,} rows after them; 1 % requested, within a factor of 2",
+        f"normal rows of 14 columns, alarms in the {later:,} rows after them; 1 % requested, within a factor "
+        "of 2",
         data=data,
         contenders=(
             Contender("gramian.Monitor", ours, outcome, ours=True),

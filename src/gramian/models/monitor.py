@@ -521,9 +521,8 @@ class Monitor(Saved, MonitorAttributes):
         columns: dict[str, Any] = {"row": _row_names(self._history(X, self.model_) if first else data)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
-        beyond = [np.where(columns[name] > limit, name, "") for name, limit in limits.items()]
-        said = [" and ".join(filter(None, exceeded)) for exceeded in zip(*beyond, strict=True)]
-        columns["alarm"] = np.array(said, dtype=object)
+        which = sum((columns[name] > limit) << place for place, (name, limit) in enumerate(limits.items()))
+        columns["alarm"] = np.array(["", "T2", "SPE", "T2 and SPE"], dtype=object)[which]
         for place in range(CONTRIBUTORS):
             columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
         return RowStatistics(columns, self.limits_, self._events(columns, data, list(limits.values()), names))

@@ -133,7 +133,8 @@ class LinearStatistics:
 def _reconstructed(product: FloatArray, own: FloatArray, unit: float = 1.0) -> FloatArray:
     """Return ``(M c)_i^2 / M_ii``; 0 where the statistic does not depend on the column."""
     some = own * unit > NEGLIGIBLE
-    return np.asarray((np.where(some, product, 0.0) / np.sqrt(np.where(some, own, 1.0))) ** 2)
+    parts = product * np.where(some, 1 / np.sqrt(np.where(some, own, 1.0)), 0.0)
+    return np.asarray(np.square(parts, out=parts))
 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -754,6 +755,10 @@ def _disagreement(alpha: float, known: Known, limits: list[float]) -> str:
 
 def top_contributors(contributions: FloatArray, count: int = 3) -> npt.NDArray[np.intp]:
     """Return the columns of the largest contributions of each row, largest first; -1 where there is none."""
-    count = min(count, contributions.shape[1])
-    top = np.argsort(-contributions, axis=1, kind="stable")[:, :count]
-    return np.where(np.take_along_axis(contributions, top, axis=1) > 0, top, -1)
+    top = np.full((len(contributions), min(count, contributions.shape[1])), -1)
+    left, rows = np.maximum(np.nan_to_num(contributions), 0.0), np.arange(len(contributions))
+    for place in range(top.shape[1]):
+        largest = np.argmax(left, axis=1)
+        top[:, place] = np.where(left[rows, largest] > 0, largest, -1)
+        left[rows, largest] = 0.0
+    return top
