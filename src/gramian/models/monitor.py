@@ -680,6 +680,9 @@ class Monitor(Saved, MonitorAttributes):
             feature_names=tuple(f"{name}{end}" for end in ends for name in known),
             row_names=rows.row_names,
             row_numbers=tuple(numbers),
+            column_numbers=None,
+            missing=table.Missing(),
+            imputed=None,
         )
 
     def _with_history(self, X: Any, model: Any) -> Any:
@@ -690,7 +693,11 @@ class Monitor(Saved, MonitorAttributes):
         names = None if whole.row_names is None else whole.row_names[first:]
         assert whole.row_numbers is not None
         return replace(
-            whole, values=whole.values[first:], row_names=names, row_numbers=whole.row_numbers[first:]
+            whole,
+            values=whole.values[first:],
+            row_names=names,
+            row_numbers=whole.row_numbers[first:],
+            **whole.labels_at(slice(first, None)),
         )
 
     def _new_rows(self, X: Any) -> Rows:
@@ -750,6 +757,10 @@ class Monitor(Saved, MonitorAttributes):
     def _check_restored(self) -> None:
         """Take the fitted model of the file as the parameter too, and check the statistics."""
         self.model = self.model_
+        self._check()
+        names = getattr(self.model_, "feature_names_in_", None)
+        if self.lags and (names is None or len(names) % (self.lags + 1)):
+            raise ValueError("lags does not fit the columns of model_")
         if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (
             monitoring.BOTH[:1],
             monitoring.BOTH,
