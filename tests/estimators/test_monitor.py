@@ -425,6 +425,11 @@ def test_a_model_of_rows_with_missing_values_takes_rows_without_history(tmp_path
         with pytest.raises(DataError, match=said):
             stream.statistics(other)
     assert len(monitor.statistics(rows[:1])) == 1
+    for fitted in (PCA(3).fit(rows), PCA(3).fit(pd.DataFrame(rows, columns=list("abcdefgh")))):
+        with refused(ParameterError, "lags"):
+            Monitor(fitted, lags=1).fit(rows)
+    new = Monitor(monitor.model_, lags=2).fit(remembering(300, 4))
+    assert new.model_ is monitor.model_
 
 
 def test_events_begin_with_the_columns_that_begin_them():

@@ -73,7 +73,8 @@ class Events(Tabulated):
         ``start`` and ``end``: names or numbers of the rows of the first and the last alarm; ``length``: rows
         from one to the other; ``alarms`` among them; ``statistic``: "T2", "SPE" or "T2 and SPE", whichever
         exceeded its limit in the first alarms; ``excess``: the largest T2 or SPE, relative to its limit;
-        ``variable 1`` to ``variable 3``: the columns that contribute most to the first three alarms.
+        ``variable 1`` to ``variable 3``: the columns that contribute most to the first three alarms, of the
+        first 1,000 events.
     runs : tuple of Run
         The same by places of rows.
     consecutive : int

@@ -190,8 +190,10 @@ class Monitor(Saved, MonitorAttributes):
         Share of normal rows with an alarm: in total, over both statistics, and for one row.
     limit : {"empirical", "theory"}, default="empirical"
         What decides alarms of new rows. "empirical" uses a quantile of held-out normal rows, without
-        assumptions on their distribution. "theory" assumes independent normal rows, and takes the moments of
-        T2 and SPE from held-out rows. With fewer than about ``2 / alpha`` held-out rows theory decides.
+        assumptions on their distribution. "theory" assumes normal rows, and takes the moments of T2 and SPE,
+        and how many rows say as much as an independent one, from held-out rows. With fewer than about
+        ``2 / alpha`` held-out rows theory decides; if they are fewer only because they depend on each other,
+        the larger of the two limits.
     cv : int, default=5
         Number of folds for held-out rows, if the normal rows are those of the fit; at most the number of
         rows. Folds are consecutive rows, as in scikit-learn's KFold, and rows next to a fold that depend on
@@ -382,6 +384,19 @@ class Monitor(Saved, MonitorAttributes):
         check_integer("lags", self.lags, 0)
         check_integer("consecutive", self.consecutive, 1)
         _require_model(self.model)
+        if self.lags and _is_begun(self.model):
+            names = list(map(str, getattr(self.model, "feature_names_in_", ())))
+            own = names[: len(names) // (self.lags + 1)]
+            if not own or names != self._lagged(own):
+                hint = "Give a model that is not fitted."
+                raise ParameterError(
+                    "lags", self.lags, "but the fitted model has no columns of earlier rows", hint
+                )
+
+    def _lagged(self, names: Sequence[str]) -> list[str]:
+        """Return the names of columns, and of those of earlier rows."""
+        ends = ["", *(f" ({counted(lag, 'row')} before)" for lag in range(1, int(self.lags) + 1))]
+        return [f"{name}{end}" for end in ends for name in names]
 
     def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
         """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
@@ -670,14 +685,12 @@ class Monitor(Saved, MonitorAttributes):
         for lag in range(lags + 1):
             values[lag:, lag * own : (lag + 1) * own] = X[: n - lag]
         names = rows.feature_names if expected is None else expected.names
-        known = names or [f"x{j}" for j in range(own)]
-        ends = ["", *(f" ({counted(lag, 'row')} before)" for lag in range(1, lags + 1))]
         whole = table.Table(values) if rows.table is None else rows.table
         numbers = range(n) if whole.row_numbers is None else whole.row_numbers
         return replace(
             whole,
             values=values,
-            feature_names=tuple(f"{name}{end}" for end in ends for name in known),
+            feature_names=tuple(self._lagged(names or [f"x{j}" for j in range(own)])),
             row_names=rows.row_names,
             row_numbers=tuple(numbers),
             column_numbers=None,
@@ -758,9 +771,6 @@ class Monitor(Saved, MonitorAttributes):
         """Take the fitted model of the file as the parameter too, and check the statistics."""
         self.model = self.model_
         self._check()
-        names = getattr(self.model_, "feature_names_in_", None)
-        if self.lags and (names is None or len(names) % (self.lags + 1)):
-            raise ValueError("lags does not fit the columns of model_")
         if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (
             monitoring.BOTH[:1],
             monitoring.BOTH,

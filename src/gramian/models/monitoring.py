@@ -698,7 +698,7 @@ def _spe_of_fit(level: float, known: Known) -> list[tuple[str, float]]:
     """Return the limits of SPE of rows of the fit."""
     limits = _jackson_mudholkar(level, known, of_fit=True)
     if known.own is not None and len(known.own) > 1:
-        limits.append(("Box", box_limit(level, float(known.own[:, 1].mean()), float(known.own[:, 1].var()))))
+        limits.append(("Box", _box_limit(level, known.own[:, 1])))
     return limits
 
 
@@ -722,9 +722,21 @@ def _tail_limits(level: float, known: Known) -> list[tuple[str, float]]:
         limit *= min(max(1.0, ratio), ratio * spread)
     limits = [("scaled F", limit)]
     for m in of_spe:
-        variance = np.average((known.held_out[:, 1] - mean[1]) ** 2, weights=known.weights) * m / (m - 1)
-        limits.append(("Box", box_limit(level, float(mean[1]), float(variance), m)))
+        limits.append(("Box", _box_limit(level, known.held_out[:, 1], known.weights, m)))
     return limits
+
+
+def _box_limit(
+    level: float, values: FloatArray, weights: FloatArray | None = None, count: float = math.inf
+) -> float:
+    """Return Box's limit by the moments of values, whose squares may be beyond float64."""
+    mean = float(np.average(values, weights=weights))
+    if not mean > 0:
+        return mean
+    variance = float(np.average((values / mean - 1) ** 2, weights=weights))
+    return mean * box_limit(
+        level, 1.0, variance if math.isinf(count) else variance * count / (count - 1), count
+    )
 
 
 def _dependence(known: Known, larger: bool) -> str:
