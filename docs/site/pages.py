@@ -45,6 +45,8 @@ RESULTS = (
     "analysis.normal_model.ProjectionQuality",
     "analysis.sampling.Sampling",
     "inspect.choose_components.ComponentChoices",
+    "models.events.Events",
+    "models.events.RunRules",
     "models.monitor.RowStatistics",
     "inspect.diagnose.Diagnosis",
     "inspect.findings.Finding",
