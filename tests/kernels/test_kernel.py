@@ -368,7 +368,7 @@ def test_two_vectors_give_a_number():
     for one, two in ((0.0, 1.0), (0, np.float32(1)), (np.array(0.0), 1)):  # numbers are rows of one column
         value = RBF(gamma=0.5)(one, two)
         assert isinstance(value, float)
-        assert value == np.exp(-0.5)
+        assert value == pytest.approx(np.exp(-0.5), rel=1e-14)
     with refused(DataError):
         RBF()(0.0, [1.0])
     with refused(DataError):
