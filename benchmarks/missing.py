@@ -6,9 +6,9 @@ IterativeImputer uses its 20 nearest features; ``--slow`` adds its default, whic
 20 men x 6 measurements lose 6 entries, a hundred times. Then EM with 10 components on 5000 x 500, 10 %
 missing, runs in alternation with fits of the complete table.
 
-``--counts`` runs nothing but this: six standardised tables lose a tenth of their entries, ten times. The error
-of the number of components that cross-validation chooses, over all ten, is divided by that of the fixed number
-which is best over all ten, and which only who knows the removed entries can name.
+``--counts`` runs nothing but this: six standardised tables lose a tenth of their entries, ten times. The
+error of the number of components that cross-validation chooses, over all ten, is divided by that of the fixed
+number that is best over all ten. Only who knows the removed entries can name that number.
 
 Needs the folder tables in shared/data beside the repository or in $GRAMIAN_TEST_DATA.
 """
@@ -30,7 +30,14 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer
 
 from gramian import PCA
-from gramian.analysis.imputation import COUNT_FOLDS, COUNTS, HeldOut, choose_count, impute_em, impute_iterative
+from gramian.analysis.imputation import (
+    COUNT_FOLDS,
+    COUNTS,
+    HeldOut,
+    choose_count,
+    impute_em,
+    impute_iterative,
+)
 
 COMPONENTS = 5
 SHARES = (0.05, 0.1, 0.3)
@@ -157,11 +164,15 @@ def counts(repeats: int) -> None:
         "places": np.genfromtxt(tables() / "places.csv", delimiter=",", skip_header=1)[:, 1:10],
         "gasoline": spectra()[:, ::8],
     }
-    print("| table | method | chosen | best fixed | error over that of the best fixed |\n|---|---|---|---|---|")
+    print(
+        "| table | method | chosen | best fixed | error over that of the best fixed |\n|---|---|---|---|---|"
+    )
     for name, X in known.items():
         for method in ("em", "iterative"):
             chosen, best, ratio = chosen_counts(X, method, repeats)
-            print(f"| {name} | {method} | {min(chosen)} to {max(chosen)} | {best} | {ratio:.3f} |", flush=True)
+            print(
+                f"| {name} | {method} | {min(chosen)} to {max(chosen)} | {best} | {ratio:.3f} |", flush=True
+            )
 
 
 def main() -> None:
@@ -171,7 +182,8 @@ def main() -> None:
     parser.add_argument("--counts", action="store_true", help="numbers of components by cross-validation")
     asked = parser.parse_args()
     if asked.counts:
-        return counts(2 if asked.quick else 10)
+        counts(2 if asked.quick else 10)
+        return
     warnings.simplefilter("ignore", ConvergenceWarning)
     X = spectra()[:, :: 4 if asked.quick else 1]
     print(f"{X.shape[0]} x {X.shape[1]} spectra, {COMPONENTS} components; error over that of column means\n")

@@ -299,6 +299,21 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
         light = parameter_at_fit(self, "light")
         return _by_blocks(lambda block: work(relight(block, light)), self._checked(faces))
 
+    def relight(self, faces: Any) -> Relit:
+        """Return pictures with corrected illumination: what ``decomposition_`` was fitted on.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
+
+        Returns
+        -------
+        ndarray of shape (n, height, width), float32
+            Grey values for ``light="none"``.
+        """
+        return np.asarray(self._of_relit(faces, lambda relit: relit), dtype=np.float32)
+
     def _checked(self, faces: Any) -> Pictures:
         check_is_fitted(self)
         pictures = as_pictures(faces)

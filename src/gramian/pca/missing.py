@@ -416,7 +416,7 @@ def _by_model(
         if asked.n_components == "cv":
             evidence = {"components": list(errors), "held_out_error": list(errors.values())}
             said = (
-                f"The error of held-out entries is least with {k} components, of {len(errors)} numbers tried."
+                f"Held-out entries have the least error with {k} components, of {len(errors)} numbers tried."
             )
             choice = ComponentChoice("cv", k, {name: np.array(v) for name, v in evidence.items()}, said)
     more: dict[str, Any] = {"weights": shares}
