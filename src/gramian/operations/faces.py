@@ -419,7 +419,8 @@ def _answered(options: Recognise, model: Any, gallery: Any, pictures: Any, *pers
         rejected = calibration["predicted_false_reject"]
         own = "an unknown share" if rejected is None else f"{100 * rejected:.3g} %"
         default = " (the default for so many people)" if recogniser.far is None else ""
-        share = f"{100 * calibration['predicted_false_accept']:.3g} %"
+        named = calibration["predicted_false_accept"]
+        share = "an unknown share" if named is None else f"{100 * named:.3g} %"
         lines += [
             "",
             f"{counted(calibration['people'], 'person', 'people')} enrolled; false accept rate "
