@@ -263,7 +263,7 @@ def test_a_rate_that_few_people_cannot_show():
     assert "Rates from 0.11 can be observed" in result.identify.notes[0]
     assert result.identify.false_accept is result.verify.false_accept is None
     assert "at least 10 are needed" in result.identify.notes[-1]
-    assert str(result).startswith("At a threshold extrapolated for a rate of 0.001")
+    assert str(result).startswith("At a threshold extrapolated for a rate of 0.01 (")
     assert calibrated(*some_people(10, 3), 0.2).identify.false_accept <= 0.2
 
 

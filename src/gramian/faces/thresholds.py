@@ -426,7 +426,7 @@ def calibrate(
     """
     result = held_out(vectors, people, build)
     n_people = int(people.max()) + 1
-    margin = margin_of(vectors, n_people, variances, moved)
+    margin = margin_of(vectors, n_people, variances, moved) if n_people >= STATED else 1.0
     notes: tuple[str, ...] = ()
     identified: Callable[[float], Threshold]
     verified: Callable[[float], Threshold]
@@ -536,8 +536,8 @@ def _unobserved(far: float, whom: str, count: float) -> str:
 
 def _unstated(n_people: int) -> str:
     return (
-        f"{n_people} enrolled people are too few to state which share of strangers gets a name: at least "
-        f"{STATED} are needed. The threshold is extrapolated for the rate asked for."
+        f"{n_people} enrolled people are too few to state a false accept rate: at least {STATED} are needed. "
+        "The threshold is extrapolated for the rate asked for."
     )
 
 
