@@ -33,7 +33,7 @@ GENERATED = {
     ],
 }
 # Modules that gramian does not import by itself.
-ON_DEMAND = ("anndata", "onnx")
+ON_DEMAND = ("anndata", "onnx", "xarray")
 # What estimators store and functions return.
 RESULTS = (
     "records.Certificate",

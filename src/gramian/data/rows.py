@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
-from gramian.checks import counted, slices
+from gramian.checks import counted, first_few, slices
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, MissingValuesError
 from gramian.records import RealArray, Spread
@@ -387,12 +387,19 @@ class Rows(ABC):
                 f"Input X contains inf (infinity): {self._place(where.first_infinite)}{total}.",
                 "Replace it with a finite number or leave out the row.",
             )
-        raise MissingValuesError(f"Input X contains NaN: {where.extent(self._place)}.")
+        columns = np.flatnonzero(where.by_column == self.shape[0]).tolist()
+        # One row, or a chunk, says nothing about a column.
+        empty = "" if self.part or self.shape[0] < 2 else first_few(columns, self._column)
+        others = where.missing > self.shape[0] * len(columns)
+        said = f"Input X contains NaN: {where.extent(self._place)}."
+        raise MissingValuesError(said, empty=empty, others=others)
 
     def _place(self, where: tuple[int, int]) -> str:
         row, column = where
-        name = f" ({self.feature_names[column]!r})" if self.feature_names else ""
-        return f"{row_text(self, row)}, column {column}{name}"
+        return f"{row_text(self, row)}, {self._column(column)}"
+
+    def _column(self, column: int) -> str:
+        return f"column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
         n, d = self.shape

@@ -23,14 +23,14 @@ GAIN = 1e-10  # of the criterion in a sweep, relatively, at which sweeps end
 POWER = 4  # of promax's target, as in R
 
 
-def varimax(loadings: FloatArray) -> FloatArray:
+def varimax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
     """Return the orthogonal matrix R that maximises the varimax criterion of ``loadings @ R``.
-
-    Rows are scaled to length 1 before (Kaiser's normalisation), so that each column counts alike.
 
     Parameters
     ----------
     loadings : ndarray of shape (d, k)
+    normalize : bool
+        Scale rows to length 1 before (Kaiser's normalisation), so that each column of the data counts alike.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def varimax(loadings: FloatArray) -> FloatArray:
     >>> np.abs(A @ varimax(A)).round(4).tolist()
     [[1.4142, 0.0], [1.4142, 0.0], [0.0, 1.4142]]
     """
-    lengths = np.linalg.norm(loadings, axis=1)
+    lengths = np.linalg.norm(loadings, axis=1) if normalize else np.full(1, np.abs(loadings).max(initial=0.0))
     A = loadings / np.where(lengths > 0, lengths, 1.0)[:, None]
     d, k = A.shape
     R = np.eye(k)
@@ -73,7 +73,7 @@ def varimax(loadings: FloatArray) -> FloatArray:
     return R
 
 
-def promax(loadings: FloatArray) -> FloatArray:
+def promax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
     """Return the oblique matrix R of promax, after varimax: ``loadings @ R`` has simple structure.
 
     The correlations of the rotated components are ``inv(R.T @ R)``, with ones on its diagonal.
@@ -86,7 +86,7 @@ def promax(loadings: FloatArray) -> FloatArray:
     ----------
     Hendrickson and White (1964), Promax: a quick method for rotation to oblique simple structure.
     """
-    R = varimax(loadings)
+    R = varimax(loadings, normalize)
     L = loadings @ R
     U = np.linalg.lstsq(L, L * np.abs(L) ** (POWER - 1), rcond=None)[0]
     # Unscaled columns of U may differ by orders of magnitude.
@@ -96,6 +96,17 @@ def promax(loadings: FloatArray) -> FloatArray:
 
 
 METHODS = {"varimax": varimax, "promax": promax}
+
+
+def rotated(loadings: FloatArray, method: str, normalize: bool = True) -> tuple[FloatArray, FloatArray]:
+    """Return rotated loadings, by descending variance and with fixed signs, and the matrix for them."""
+    R = METHODS[method](loadings, normalize)
+    L = loadings @ R
+    order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
+    signs = fixed_signs(L[:, order])
+    return np.asarray(L[:, order] * signs), np.asarray(R[:, order] * signs)
+
+
 SHOWN = 20
 COMMON = (
     "The result depends on the number of components rotated. The certificate is about the components before "
@@ -237,19 +248,15 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
     deviations = np.sqrt(as_float64(model.explained_variance_)[:k])
     A = as_float64(model.components_)[:k].T * deviations
-    R = METHODS[method](A)
-    L = A @ R
-    order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
-    signs = fixed_signs(L[:, order])
-    R, L = R[:, order] * signs, L[:, order] * signs
-    variances = np.sum(L**2, axis=0)
+    L, R = rotated(A, method)
+    variances = np.asarray(np.sum(L**2, axis=0))
 
     def standardized(X: Any) -> FloatArray:
         whitened = model._projection().deviations is not None
         return np.asarray(as_float64(model.transform(X))[:, :k] / (1.0 if whitened else deviations))
 
     total = float(model.total_variance_) or 1.0
-    correlations = np.linalg.inv(R.T @ R)
+    correlations = np.asarray(np.linalg.inv(R.T @ R))
     return Rotation(
         method, column_names(model), L, variances, variances / total, R, correlations, standardized
     )

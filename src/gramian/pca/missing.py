@@ -296,12 +296,13 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
     names = rows.feature_names
     empty_rows = [row_text(rows, row) for row, count in holes.by_row.items() if count == d]
     empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
-    for what, empty in (("row", empty_rows), ("column", empty_columns)):
+    grid = by_surface(" gramian.xarray.pca takes such cells of a grid as a mask.", "")
+    for what, empty, advice in (("row", empty_rows, ""), ("column", empty_columns, grid)):
         if empty:
             raise DataError(
                 f"{counted(len(empty), f'{what} has', f'{what}s have')} no entry at all: {first_few(empty)}. "
                 "Nothing determines what is missing there.",
-                f"Leave out such {what}s.",
+                f"Leave out such {what}s.{advice}",
             )
 
 
