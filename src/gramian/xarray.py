@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -303,12 +303,11 @@ def inverse(
     scores = scores.transpose(..., COMPONENT)
     samples = scores.isel({COMPONENT: 0}, drop=True)
     values = layout.projection(ds.sel({COMPONENT: labels})).back(np.asarray(scores).reshape(-1, len(labels)))
-    results = {
-        part.name: part.on_grid(block, part.rest, samples)
-        .rename(part.name or None)
-        .assign_attrs(part.base.attrs)
-        for part, block in zip(layout.parts, layout.split(values), strict=True)
-    }
+    results = {}
+    for part, block in zip(layout.parts, layout.split(values), strict=True):
+        full = part.on_grid(block, part.rest).reshape(samples.shape + part.base.shape)
+        field = _labelled(full, samples, part.base).assign_attrs(part.base.attrs)
+        results[part.name] = field.rename(part.name or None)
     if not layout.parts[0].suffix:
         return next(iter(results.values()))
     import xarray
@@ -379,7 +378,7 @@ def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     result = first.drop_vars(errors)
     for part, block in zip(layout.parts, layout.split((L / np.sqrt(variances)).T), strict=True):
         old = first[f"components{part.suffix}"]
-        result[old.name] = old.copy(data=part.on_grid(block.astype(old.dtype), 0.0, first[COMPONENT]).values)
+        result[old.name] = old.copy(data=part.on_grid(block.astype(old.dtype)))
     total = float(ds.attrs["total_variance"]) or 1.0
     result["explained_variance"] = first["explained_variance"].copy(data=variances)
     result["explained_variance_ratio"] = first["explained_variance_ratio"].copy(data=variances / total)
@@ -415,22 +414,14 @@ class _Part:
     used: BoolArray
     rest: FloatArray
 
-    def on_grid(
-        self, values: Any, elsewhere: float | FloatArray, outer: DataArray | None = None
-    ) -> DataArray:
-        """Return values (..., m) of the cells that take part on the grid.
-
-        ``elsewhere`` is for the others; those that have no value are NaN. ``outer`` has the coordinates of
-        the dimensions before the cells.
-        """
+    def on_grid(self, values: Any, elsewhere: float | FloatArray = 0.0) -> Any:
+        """Return values (..., m) of the cells that take part on the grid; cells without a value are NaN."""
         if not self.used.all():
             full = np.empty((*values.shape[:-1], self.used.size), values.dtype)
             full[...] = np.where(np.isnan(self.rest), np.nan, elsewhere)
             full[..., np.flatnonzero(self.used)] = values
             values = full
-        if outer is None:
-            return self.base.copy(data=values.reshape(self.base.shape))
-        return _labelled(values.reshape(outer.shape + self.base.shape), outer, self.base)
+        return values.reshape((*values.shape[:-1], *self.base.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -804,45 +795,42 @@ def _results(
     import xarray
 
     k, normal, sample = int(model.n_components_), model._normal_model(), model.sampling_
-    numbers = xarray.DataArray(np.arange(1, k + 1), dims=COMPONENT, name=COMPONENT)
-    numbers = numbers.assign_coords({COMPONENT: numbers}).assign_attrs(long_name="number of the component")
     center, divisor = as_float64(model._center), model._host_divisor
     if divisor is None:
         divisor = np.ones(len(center))
-    own = [
-        "1" if own else part.base.attrs.get("units") for own, part in zip(scaled, layout.parts, strict=True)
-    ]
-    unit = own[0] if len(set(own)) == 1 else None
+    units = [part.base.attrs.get("units") for part in layout.parts]
+    own = {"1" if is_scaled else unit for is_scaled, unit in zip(scaled, units, strict=True)}
+    unit = own.pop() if len(own) == 1 else None
     square = unit if unit in (None, "1") else f"{unit}2" if str(unit).isalpha() else f"({unit})2"
-    result = {}
+    result: dict[str, Any] = {}
 
-    def add(name: str, array: DataArray, long_name: str, units: Any) -> None:
-        attrs = {"long_name": long_name} | ({} if units is None else {"units": units})
-        result[name] = array.assign_attrs(attrs)
+    def add(name: str, dims: Sequence[Hashable], values: Any, long_name: str, units: Any) -> None:
+        result[name] = dims, values, {"long_name": long_name} | ({} if units is None else {"units": units})
 
-    def by_component(values: npt.ArrayLike, fill: float = np.nan) -> DataArray:
-        full = np.full(k, fill, np.asarray(values).dtype)
+    def by_component(name: str, values: npt.ArrayLike, long_name: str, units: Any) -> None:
+        full = np.full(k, np.nan)
         full[: np.size(values)] = values
-        return numbers.copy(data=full)
+        add(name, [COMPONENT], full, long_name, units)
 
     blocks = (layout.split(values) for values in (np.asarray(model.components_), center, divisor))
-    for part, is_scaled, directions, mean, own_divisor in zip(layout.parts, scaled, *blocks, strict=True):
-        grid = part.base.attrs.get("units") if is_scaled else "1"
-        what = part.name or "the field"
-        bare = replace(part, base=part.base.drop_attrs(deep=False))
-        add(f"components{part.suffix}", bare.on_grid(directions, 0.0, numbers), f"components of {what}", "1")
-        result[f"mean{part.suffix}"] = part.on_grid(mean, part.rest)
-        add(f"divisor{part.suffix}", bare.on_grid(own_divisor, np.inf), f"divisor of {what}", grid)
-    add("scores", _labelled(scores.reshape(*samples.shape, k), samples, numbers), "scores", unit)
-    add("explained_variance", by_component(model.explained_variance_), "explained variance", square)
-    ratios = by_component(model.explained_variance_ratio_)
-    add("explained_variance_ratio", ratios, "ratio to the total variance", "1")
+    for part, is_scaled, cells, *blocked in zip(layout.parts, scaled, units, *blocks, strict=True):
+        (directions, mean, own_divisor), dims = blocked, part.base.dims
+        of, what = part.suffix, part.name or "the field"
+        add(f"components{of}", [COMPONENT, *dims], part.on_grid(directions), f"components of {what}", "1")
+        result[f"mean{of}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
+        factor = part.on_grid(own_divisor, np.inf)
+        add(f"divisor{of}", dims, factor, f"divisor of {what}", cells if is_scaled else "1")
+    add("scores", [*samples.dims, COMPONENT], scores.reshape(*samples.shape, k), "scores", unit)
+    by_component("explained_variance", model.explained_variance_, "explained variance", square)
+    ratios = model.explained_variance_ratio_
+    by_component("explained_variance_ratio", ratios, "ratio to the total variance", "1")
     if sample is not None:
-        error, of_ratio = sample.standard_errors, sample.ratio_standard_errors
-        add("explained_variance_error", by_component(error), "standard error of the variance", square)
-        add("explained_variance_ratio_error", by_component(of_ratio), "standard error of the ratio", "1")
-        group = [number for number, some in enumerate(sample.groups, 1) for _ in some]
-        add("group", by_component(group, 0), "components of one number are not separated", None)
+        errors, of_ratios = sample.standard_errors, sample.ratio_standard_errors
+        by_component("explained_variance_error", errors, "standard error of the variance", square)
+        by_component("explained_variance_ratio_error", of_ratios, "standard error of the ratio", "1")
+        group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
+        group[: len(errors)] = [number for number, some in enumerate(sample.groups, 1) for _ in some]
+        add("group", [COMPONENT], group, "components of one number are not separated", None)
     imputed = model.imputed_
     attrs: dict[str, Any] = {
         name: int(value) if isinstance(value, bool) else value
@@ -863,7 +851,9 @@ def _results(
     }
     if not layout.parts[0].suffix and layout.parts[0].name:
         attrs["variable"] = layout.parts[0].name
-    return xarray.Dataset(result, attrs=attrs)
+    coordinates = [array.coords.to_dataset() for array in (samples, *(part.base for part in layout.parts))]
+    coords = xarray.merge(coordinates, compat="override").coords
+    return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
 
 
 def _said(given: Any) -> str:
