@@ -22,11 +22,11 @@ y, x = np.deg2rad(lat)[:, None], np.deg2rad(lon)
 
 seesaw = np.exp(-((y / 0.25) ** 2)) * np.cos(x - 3.5)
 index = np.convolve(rng.standard_normal(371), np.ones(12) / 12**0.5, "valid")[:, None, None]
-travelling = 0.8 * np.cos(4 * x - 2 * np.pi * month / 30) * np.exp(-(((y + 0.7) / 0.25) ** 2))
+travelling = 1.2 * np.cos(4 * x - 2 * np.pi * month / 30) * np.exp(-(((y + 0.7) / 0.25) ** 2))
 values = (
-    290 - 20 * y**2 + 1.5 * index * seesaw + travelling + 0.4 * rng.standard_normal((360, len(lat), len(lon)))
+    290 - 20 * y**2 + 1.2 * index * seesaw + travelling + 0.4 * rng.standard_normal((360, len(lat), len(lon)))
 )
-land = ((lon > 20) & (lon < 60) & (lat[:, None] > -30)) | ((lon > 280) & (lon < 310))
+land = ((lon > 20) & (lon < 60) & (lat[:, None] > -30)) | ((lon > 280) & (lon < 310) & (lat[:, None] > -40))
 sst = xarray.DataArray(values, {"time": time, "lat": lat, "lon": lon}, name="sst", attrs={"units": "K"})
 sst = sst.where(~land)
 
@@ -35,10 +35,10 @@ sst = sst.where(~land)
 # back as NaN.
 
 ds = gramian.xarray.pca(sst, weights="coslat", n_components=6)
-ds.scores
+print(ds.scores.sizes)
 
 # %%
-# The bars are two standard errors to each side, which is North's rule of thumb. PC2 and PC3 overlap, and
+# The bars are two standard errors to each side, as North's rule of thumb draws them. PC2 and PC3 overlap, and
 # the words say the same: the wave travels, so it needs two patterns, which are arbitrary up to a rotation.
 
 scree = (
@@ -47,10 +47,14 @@ scree = (
 scree["low"] = scree.explained_variance_ratio - 2 * scree.explained_variance_ratio_error
 scree["high"] = scree.explained_variance_ratio + 2 * scree.explained_variance_ratio_error
 axis = alt.X("component:O", axis=alt.Axis(labelAngle=0))
-bars = alt.Chart(scree).mark_rule().encode(axis, alt.Y("low", title="ratio of the variance"), alt.Y2("high"))
+bars = (
+    alt.Chart(scree)
+    .mark_rule(strokeWidth=2)
+    .encode(axis, alt.Y("low", title="ratio of the variance", scale=alt.Scale(type="log", domain=[0.002, 0.5])), alt.Y2("high"))
+)
 points = (
     alt.Chart(scree)
-    .mark_circle(size=80, opacity=1)
+    .mark_tick(thickness=3, width=14)
     .encode(axis, y="explained_variance_ratio", color="group:N")
 )
 (bars + points).properties(width=330, height=240)
