@@ -318,8 +318,8 @@ def inverse(
 def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     """Rotate components by varimax, so that each is large in few cells.
 
-    The criterion is of ``components * sqrt(explained_variance)`` as they are, so that weights of cells count.
-    :func:`gramian.rotate` scales columns to length 1 before.
+    It is the rotation of :func:`gramian.rotate`: of ``components * sqrt(explained_variance)``, with Kaiser's
+    normalisation, in which each cell counts alike whatever its weight.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     first = ds.isel({COMPONENT: slice(k)})
     deviations = np.sqrt(first["explained_variance"].values)
     A = as_float64(layout.stacked(first, "components")).T * deviations
-    L, R = rotated(A, "varimax", normalize=False)
+    L, R = rotated(A, "varimax")
     variances = np.sum(L**2, axis=0)
     whitened = bool(ds.attrs["whiten"])
     standardized = first["scores"].values / (1.0 if whitened else deviations)

@@ -23,14 +23,14 @@ GAIN = 1e-10  # of the criterion in a sweep, relatively, at which sweeps end
 POWER = 4  # of promax's target, as in R
 
 
-def varimax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
+def varimax(loadings: FloatArray) -> FloatArray:
     """Return the orthogonal matrix R that maximises the varimax criterion of ``loadings @ R``.
+
+    Rows are scaled to length 1 before (Kaiser's normalisation), so that each column counts alike.
 
     Parameters
     ----------
     loadings : ndarray of shape (d, k)
-    normalize : bool
-        Scale rows to length 1 before (Kaiser's normalisation), so that each column of the data counts alike.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def varimax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
     >>> np.abs(A @ varimax(A)).round(4).tolist()
     [[1.4142, 0.0], [1.4142, 0.0], [0.0, 1.4142]]
     """
-    lengths = np.linalg.norm(loadings, axis=1) if normalize else np.full(1, np.abs(loadings).max(initial=0.0))
+    lengths = np.linalg.norm(loadings, axis=1)
     A = loadings / np.where(lengths > 0, lengths, 1.0)[:, None]
     d, k = A.shape
     R = np.eye(k)
@@ -73,7 +73,7 @@ def varimax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
     return R
 
 
-def promax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
+def promax(loadings: FloatArray) -> FloatArray:
     """Return the oblique matrix R of promax, after varimax: ``loadings @ R`` has simple structure.
 
     The correlations of the rotated components are ``inv(R.T @ R)``, with ones on its diagonal.
@@ -86,7 +86,7 @@ def promax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
     ----------
     Hendrickson and White (1964), Promax: a quick method for rotation to oblique simple structure.
     """
-    R = varimax(loadings, normalize)
+    R = varimax(loadings)
     L = loadings @ R
     U = np.linalg.lstsq(L, L * np.abs(L) ** (POWER - 1), rcond=None)[0]
     # Unscaled columns of U may differ by orders of magnitude.
@@ -98,9 +98,9 @@ def promax(loadings: FloatArray, normalize: bool = True) -> FloatArray:
 METHODS = {"varimax": varimax, "promax": promax}
 
 
-def rotated(loadings: FloatArray, method: str, normalize: bool = True) -> tuple[FloatArray, FloatArray]:
+def rotated(loadings: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
     """Return rotated loadings, by descending variance and with fixed signs, and the matrix for them."""
-    R = METHODS[method](loadings, normalize)
+    R = METHODS[method](loadings)
     L = loadings @ R
     order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
     signs = fixed_signs(L[:, order])
