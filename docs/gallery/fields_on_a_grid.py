@@ -38,7 +38,7 @@ ds = gramian.xarray.pca(sst, weights="coslat", n_components=6)
 print(ds.scores.sizes)
 
 # %%
-# The bars are two standard errors to each side, as North's rule of thumb draws them. PC2 and PC3 overlap, and
+# The bars are two standard errors to each side; North's rule of thumb compares one. PC2 and PC3 overlap, and
 # the words say the same: the wave travels, so it needs two patterns, which are arbitrary up to a rotation.
 
 scree = (
@@ -50,7 +50,11 @@ axis = alt.X("component:O", axis=alt.Axis(labelAngle=0))
 bars = (
     alt.Chart(scree)
     .mark_rule(strokeWidth=2)
-    .encode(axis, alt.Y("low", title="ratio of the variance", scale=alt.Scale(type="log", domain=[0.002, 0.5])), alt.Y2("high"))
+    .encode(
+        axis,
+        alt.Y("low", title="ratio of the variance", scale=alt.Scale(type="log", domain=[0.002, 0.5])),
+        alt.Y2("high"),
+    )
 )
 points = (
     alt.Chart(scree)
