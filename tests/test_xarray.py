@@ -60,8 +60,8 @@ def area(lat=LAT):
     return np.broadcast_to(np.cos(np.deg2rad(lat))[:, None], (len(lat), 8))
 
 
-def same(one, other, atol=1e-9):
-    for name in one.data_vars:
+def same(one, other, atol=1e-9, but=""):
+    for name in one.data_vars.keys() - {but}:
         expected = other[name].transpose(*one[name].dims)
         assert np.allclose(
             one[name].astype(float), expected.astype(float), rtol=0, atol=atol, equal_nan=True
@@ -357,24 +357,27 @@ class Recorded:
 def test_chunks_give_the_results_of_the_array_and_are_read_one_by_one():
     import dask.array
 
-    lat = np.linspace(-90, 90, 6)
+    lat, unknown = np.linspace(-90, 90, 6), "explained_variance_ratio_error"  # of other eigenvalues
     field = SEA.assign_coords(lat=lat)
-    expected = pca(field, weights="coslat", n_components=K)
+    expected = pca(field, weights="coslat", n_components=K, solver="krylov")
     for chunks in ((5, 6, 8), (7, 2, 3), (20, 3, 8)):
         source = Recorded(field.values)
         lazy = field.copy(data=dask.array.from_array(source, chunks=chunks, meta=np.empty((0, 0, 0))))
         ds = pca(lazy, weights="coslat", n_components=K)
-        same(ds, expected)
+        same(ds, expected, but=unknown)
         assert source.most == np.prod(chunks)
         scores = project(ds, lazy)
         assert scores.chunks is not None
         assert np.allclose(scores, expected.scores, rtol=0, atol=1e-9)
     both = several()
-    same(
-        pca(both.chunk(time=6), n_components=K, scale="variable"), pca(both, n_components=K, scale="variable")
-    )
+    options = {"n_components": K, "scale": "variable"}
+    same(pca(both.chunk(time=6), **options), pca(both, **options), but=unknown)
     mixed = both.assign(sst=both.sst.chunk(time=6, lat=3))
-    same(pca(mixed, n_components=K, scale="unit"), pca(both, n_components=K, scale="unit"))
+    same(
+        pca(mixed, n_components=K, scale="unit"),
+        pca(both, n_components=K, scale="unit", solver="krylov"),
+        but=unknown,
+    )
 
 
 # ------------------------------------------------------------------ rotation

@@ -85,7 +85,7 @@ def pca(
     da : DataArray or Dataset
         Real numbers with ``sample_dim`` and any other dimensions, in any order. The variables of a Dataset
         are stacked, so that they share scores; all need ``sample_dim``. Chunks of Dask are processed where
-        they are, in several passes: chunk along time.
+        they are, in several passes of ``solver="krylov"``: chunk along time.
     sample_dim : str or sequence of str, default="time"
         Dimension of the samples, or several of them, such as ``("member", "time")``.
     weights : "coslat", DataArray or None, default=None
@@ -181,6 +181,9 @@ def pca(
         own.append(weight)
     layout, table, weight = _Layout(parts), _joined(tables), np.concatenate(own)
     samples = _without(next(iter(fields.values())), parts[0].base.dims, dims)
+    if is_dask(table):
+        # Its passes take chunks as they are; the dual Gram matrix is of columns, for which Dask holds all.
+        parameters.setdefault("solver", "krylov")
     try:
         model = PCA(
             min(MOST, *table.shape) if n_components is None else n_components,
