@@ -23,6 +23,7 @@ from gramian.io.files import Place, opened_source
 from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
 from gramian.io.missing import handle_missing, rows_of_table
+from gramian.io.pruning import Windows, pruned
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
 from gramian.io.transform import with_transform
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
@@ -69,6 +70,13 @@ def choose(
                 "applies to genotypes (.bed) that a fitted model maps",
                 "Leave it out.",
             )
+        if reading.prune is not None and (expected is not None or not genotypes or reading.transpose):
+            raise ParameterError(
+                "prune",
+                reading.prune,
+                "applies to genotypes for a fit: new rows have the variants of their model",
+                f"Leave it out, as with {option('transpose')}." if reading.transpose else "Leave it out.",
+            )
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         read = not (table.origin.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
@@ -91,6 +99,8 @@ def _completed(
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
     if reading.exclude is not None:
         table = without(table, reading.exclude)
+    if reading.prune is not None:
+        table = pruned(table, Windows.of(reading.prune))
     if expected is not None:
         table = as_expected(table, expected, leave_out=reading.unmatched == "leave-out")
     if reading.transform is not None:
@@ -223,6 +233,7 @@ def _table_of_array(
         row_numbers=None if reading.rows is None else rows,
         column_numbers=None if places is None or features is not None else tuple(places),
         alleles=alleles,
+        genome=source.genome,
         weights=weights,
         groups=groups,
     )

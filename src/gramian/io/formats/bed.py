@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, slices
 from gramian.data.rows import Holes
+from gramian.data.table import Genome
 from gramian.errors import DataError, needs
 from gramian.io.lazy import Derived, StoredArray
 from gramian.io.parts import repeated_note, unique_names
@@ -82,7 +83,7 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
     MissingExtraError
         If bed-reader is not installed.
     """
-    bed, source = _opened_bed(opened), opened.name
+    (bed, lines, people), source = _opened_bed(opened), opened.name
     opened.is_whole = False
     with damage(source):
         shape = (int(bed.iid_count), int(bed.sid_count))
@@ -92,6 +93,12 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
             ["" if one == UNKNOWN else str(one) for one in every] for every in (bed.allele_1, bed.allele_2)
         )
         alleles = dict(zip(names, zip(*known, strict=True), strict=True))
+    genome = Genome(
+        names,
+        np.array([line[0] for line in lines]),
+        _positions([line[-3] for line in lines]),
+        np.array([line[2:4] == [UNKNOWN, UNKNOWN] for line in people]),
+    )
 
     def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
         rows = range(shape[0]) if rows is None else rows
@@ -110,6 +117,7 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
         row_names=tuple(str(name) for name in bed.iid),
         by_columns=True,
         alleles=alleles,
+        genome=genome,
         notes=("values count allele 1 (A1, the fifth column of the .bim file)", *repeated_note(repeated)),
     )
 
@@ -138,7 +146,13 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
     return Genotypes(spool.rows(), (n, d), width, Holes.of_counts(of_row, of_column), means)
 
 
-def _opened_bed(opened: Opened) -> Any:
+def _positions(texts: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return positions in base pairs, 0 where they are no numbers."""
+    return np.array([int(one) if one.lstrip("-").isdecimal() else 0 for one in texts], dtype=np.int64)
+
+
+def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:
+    """Return the open file, and the columns of its .bim and .fam files."""
     path, source = opened.path or Path(), opened.name
     with needs("genetics", "bed-reader", "reading PLINK's .bed files"):
         from bed_reader import open_bed
@@ -159,7 +173,7 @@ def _opened_bed(opened: Opened) -> Any:
         "iid": [line[1] for line in people],
     }
     with damage(source):
-        return opened.enter_context(open_bed(path, properties=known))
+        return opened.enter_context(open_bed(path, properties=known)), variants, people
 
 
 def _bytes(n: int, d: int) -> int:

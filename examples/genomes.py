@@ -1,0 +1,122 @@
+"""Genotypes from two .bed files to a map with error bars: prune, fit, project, look for relatives.
+
+    python examples/genomes.py OUT
+
+Generates a reference cohort of three populations in linkage disequilibrium, and a second cohort of one admixed
+population that counts some alleles the other way round, lacks variants and has missing calls. Writes both as
+PLINK files, the scores of the second cohort with standard errors, and a figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from bed_reader import to_bed
+
+import gramian
+from gramian import PCA
+
+ALLELES = ("A", "C", "G", "T")
+PANEL = 24  # haplotypes of which those of a population are mosaics
+
+
+def cohort(
+    shares: np.ndarray, variants: int, *, seed: int = 0, people: int = 0, drift: float = 0.1
+) -> np.ndarray:
+    """Return generated genotypes: counts 0, 1, 2, shape (n, variants).
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n, populations)
+        What each individual has of each population.
+    variants : int
+    seed : int
+        Of the populations; the same for all cohorts of them.
+    people : int
+        Seed of the individuals.
+    drift : float
+        Variance of the frequencies of populations, relative to p (1 - p): Wright's fixation index.
+    """
+    rng = np.random.default_rng(seed)
+    ancestral = rng.uniform(0.1, 0.9, variants)
+    spread = (1 - drift) / drift
+    frequencies = rng.beta(ancestral * spread, (1 - ancestral) * spread, (shares.shape[1], variants))
+    panels = rng.random((shares.shape[1], PANEL, variants)) < frequencies[:, None, :]
+    return sum(_mosaic(panels, shares, np.random.default_rng([people, copy])) for copy in (0, 1))
+
+
+def _mosaic(panels: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return one haplotype of each individual, which follows another one of the panels every few variants."""
+    n, d = len(shares), panels.shape[2]
+    starts = rng.random((n, d)) < 0.15
+    starts[:, 0] = True
+    number = np.maximum.accumulate(np.where(starts, np.arange(d), 0), axis=1)
+    population = (rng.random((n, d, 1)) > np.cumsum(shares, axis=1)[:, None, :-1]).sum(axis=2)
+    source = rng.integers(0, panels.shape[1], (n, d))
+    population, source = (np.take_along_axis(one, number, axis=1) for one in (population, source))
+    copied = panels[population, source, np.arange(d)]
+    return (copied ^ (rng.random((n, d)) < 0.02)).astype(np.int8)
+
+
+def write(
+    path: Path, counts: np.ndarray, names: Sequence[str], alleles: np.ndarray, chromosomes: int = 4
+) -> None:
+    """Write genotypes, NaN where a call is missing, as a .bed file with its .bim and .fam files."""
+    n, d = counts.shape
+    to_bed(
+        path,
+        counts.astype(np.float32),
+        properties={
+            "fid": names,
+            "iid": names,
+            "sid": [f"rs{j}" for j in range(d)],
+            "chromosome": [str(1 + j * chromosomes // d) for j in range(d)],
+            "bp_position": [1000 * (j + 1) for j in range(d)],
+            "allele_1": alleles[0],
+            "allele_2": alleles[1],
+        },
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Generate two cohorts, and write what is said above."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--variants", type=int, default=4000)
+    parser.add_argument("--people", type=int, default=100, help="of each population")
+    asked = parser.parse_args(arguments)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    made(asked.out, asked.people, asked.variants)
+    analysed(asked.out)
+
+
+def made(folder: Path, people: int, variants: int) -> None:
+    """Write reference.bed, with one pair of siblings, and second.bed."""
+    rng = np.random.default_rng(7)
+    first = np.repeat(np.eye(3), people, axis=0)
+    reference = cohort(first, variants).astype(np.float32)
+    sibling = np.where(rng.random(variants) < 0.5, reference[0], cohort(first[:1], variants, people=5)[0])
+    reference = np.vstack([reference, sibling])
+    alleles = (
+        np.array([ALLELES[j % 4] for j in range(variants)]),
+        np.array([ALLELES[(j + 1) % 4] for j in range(variants)]),
+    )
+    reference[rng.random(reference.shape) < 0.01] = np.nan
+    write(folder / "reference.bed", reference, [f"ref{i}" for i in range(len(reference))], np.array(alleles))
+
+    share = rng.uniform(0.2, 0.8, people)
+    second = cohort(np.c_[share, 1 - share, 0 * share], variants, people=1).astype(np.float32)
+    second[rng.random(second.shape) < rng.uniform(0, 0.6, people)[:, None]] = np.nan
+    swapped = rng.random(variants) < 0.3
+    one, other = np.where(swapped, alleles[1], alleles[0]), np.where(swapped, alleles[0], alleles[1])
+    second[:, swapped] = 2 - second[:, swapped]
+    there = slice(0, variants - variants // 20)  # the last ones are absent
+    write(
+        folder / "second.bed",
+        second[:, there],
+        [f"new{i}" for i in range(people)],
+        np.array([one[there], other[there]]),
+    )
