@@ -65,7 +65,7 @@ def write(
     path: Path, counts: np.ndarray, names: Sequence[str], alleles: np.ndarray, chromosomes: int = 4
 ) -> None:
     """Write genotypes, NaN where a call is missing, as a .bed file with its .bim and .fam files."""
-    n, d = counts.shape
+    d = counts.shape[1]
     to_bed(
         path,
         counts.astype(np.float32),

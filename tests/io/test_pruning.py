@@ -55,7 +55,7 @@ def study(path, missing=0.0, n=60, d=240, seed=0, **properties):
 
 def by_definition(X, chromosomes, size, step, bound):
     """Go through windows as the manual of PLINK says, on integers."""
-    n, d = X.shape
+    d = X.shape[1]
     frequency = [np.nanmean(X[:, j]) / 2 if (~np.isnan(X[:, j])).any() else 0 for j in range(d)]
     rarer = [min(p, 1 - p) for p in frequency]
 

@@ -75,7 +75,7 @@ def choose(
                 "prune",
                 reading.prune,
                 "applies to genotypes for a fit: new rows have the variants of their model",
-                f"Leave it out, as with {option('transpose')}." if reading.transpose else "Leave it out.",
+                f"Leave out {option('transpose')}." if reading.transpose else "Leave it out.",
             )
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         read = not (table.origin.sha256 or isinstance(table.values, LazyArray))

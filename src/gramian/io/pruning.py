@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,7 @@ class Windows:
         except ValueError:
             step, r2 = 0, -1.0
         if size is None or len(parts) not in (2, 3) or step < 1 or not 0 <= r2 < 1:
-            raise ParameterError(
-                "prune", asked, "is not a window, a step and an r2 of 0 or more and below 1", how
-            )
+            raise ParameterError("prune", asked, "is not a window, a step and an r2 in [0, 1)", how)
         width, far = int(size[1]), size[2] is not None
         if width < 1 + (not far) or step > (1 if far else width):
             least = "a step of 1" if far else "a window of at least 2 variants and a step of at most that"
@@ -92,7 +91,7 @@ class Windows:
         """
         places = np.arange(len(positions))
         if self.by_distance:
-            return np.searchsorted(positions, positions + 1000 * self.size, side="right")
+            return np.asarray(np.searchsorted(positions, positions + 1000 * self.size, side="right"))
         return np.minimum(places - places % self.step + self.size, len(positions))
 
 
@@ -137,14 +136,14 @@ def pruned(table: Table, windows: Windows) -> Table:
     keep = np.zeros(len(names), dtype=bool)
     labels = genome.chromosomes[places[columns]]
     starts = [0, *(np.flatnonzero(labels[1:] != labels[:-1]) + 1).tolist(), len(labels)]
-    for start, stop in zip(starts, starts[1:], strict=False):
+    for start, stop in pairwise(starts):
         some = columns[start:stop]
         positions = genome.positions[places[some]]
         if windows.by_distance and (np.diff(positions) < 0).any():
             raise DataError(
                 f"{table.source}: the positions of chromosome {labels[start]} do not rise, so windows of a "
                 "distance are not defined.",
-                "Sort the variants (plink2 --make-pgen --sort-vars), or use a window of a number of variants.",
+                "Sort the variants (plink2 --make-pgen --sort-vars), or use windows of a number of variants.",
             )
         ends = windows.ends(positions)
         keep[some[_independent(table.values, founders, some, ends, windows)]] = True
