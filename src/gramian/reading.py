@@ -64,7 +64,9 @@ class ReadingOptions:
     )
     unmatched: Literal["error", "leave-out"] | None = option(
         "HOW",
-        "New genotypes with variants that are absent or of unclear allele: error or leave-out.",
+        "New genotypes with variants that are absent or of unclear allele: leave-out counts them as missing, "
+        "or error.",
+        usual="leave-out with a warning",
         label="unmatched variants",
         local=True,
     )

@@ -69,6 +69,7 @@ def test_new_rows_by_the_definition_of_conditional_expectation(options):
         assert np.allclose(filled[i], expected)
         assert np.isclose(likelihood[i], density)
     assert np.allclose(quality.observed, 1 - HOLES.mean(axis=1))
+    assert np.array_equal(quality.scores, scores)
 
 
 def test_standard_errors_are_those_of_scores():
@@ -113,7 +114,10 @@ def test_rows_that_determine_nothing_are_named_and_never_at_the_origin():
             with pytest.warns(MissingValuesWarning, match=re.escape(names)):
                 result = call(frame)
             assert np.isnan(result).any(axis=1).nonzero()[0].tolist() == undetermined
-        assert np.isnan(pca.projection_quality(frame).standard_errors[1]).all()
+        with pytest.warns(MissingValuesWarning, match=re.escape(names)):
+            quality = pca.projection_quality(frame)
+        assert np.isnan(quality.standard_errors[1]).all()
+        assert np.isnan(quality.scores[1]).all()
 
 
 def test_complete_rows_keep_their_bits():

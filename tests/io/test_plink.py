@@ -11,7 +11,7 @@ import gramian
 from gramian import PCA, scan
 from gramian.base.inputs import expected_columns
 from gramian.data import as_rows
-from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.errors import DataError, FileError, MissingExtraError, MissingValuesWarning, ParameterError
 from refusals import refused
 
 LIMIT = 6_000_000
@@ -189,13 +189,19 @@ def test_a_cohort_that_counts_other_alleles_is_mapped_alike(limit, tmp_path):
     model = gramian.load(tmp_path / "m.gramian").set_params(memory_limit=limit)
     assert model.counted_alleles_[5] == "A"
     with refused(DataError):
-        model.transform(tmp_path / "new.bed")
+        model.transform(scan(tmp_path / "new.bed", unmatched="error"))
     # What is left out is missing, and predicted from the other variants.
     holed = X.copy()
     holed[:, [7, 39]] = np.nan
     expected = model.transform(pd.DataFrame(holed, columns=model.feature_names_in_))
     new = scan(tmp_path / "new.bed", unmatched="leave-out")
     assert np.allclose(model.transform(new), expected, rtol=0, atol=1e-3)
+    said = r"new.bed: 1 variant of unclear .* of 40: 'rs7'; 1 absent variant counts as missing, of 40: 'rs39'"
+    with pytest.warns(MissingValuesWarning, match=said):
+        quality = model.projection_quality(tmp_path / "new.bed")
+    assert np.allclose(quality.scores, expected, rtol=0, atol=1e-3)
+    assert np.allclose(quality.observed, 1 - np.isnan(holed).mean(axis=1))
+    assert (quality.standard_errors > 0).all()
     means = np.asarray(model.column_means_)
     filled_in = filled(holed, means) - means
     by_means = model.transform(scan(tmp_path / "new.bed", unmatched="leave-out", missing="mean"))
@@ -208,8 +214,8 @@ def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
     table = scan(tmp_path / "new.bed", unmatched="leave-out").read(expected_columns(model))
     notes = " | ".join(table.notes)
     assert "2 variants count the other allele and became 2 - x: 'rs5', 'rs9'" in notes
-    assert "1 variant of unclear allele count as missing" in notes
-    assert "1 absent variant count as missing" in notes
+    assert "1 variant of unclear allele counts as missing" in notes
+    assert "1 absent variant counts as missing" in notes
     assert np.array_equal(table.values[:, :7], X[:, :7], equal_nan=True)
     with refused(ParameterError, "unmatched"):
         PCA(2).fit(scan(tmp_path / "x.bed", unmatched="leave-out"))
@@ -229,7 +235,11 @@ def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
         assert np.allclose(model.transform(write(values, one, other)), scores, rtol=0, atol=1e-4)
     for one, other in (("T", "A"), ("C", "G")):
         with refused(DataError):
-            model.transform(write(X, one, other))
+            model.transform(scan(write(X, one, other), unmatched="error"))
+    # No variant of the model is there.
+    to_bed(tmp_path / "y.bed", X[:, :3].copy(), properties={"sid": ["a", "b", "c"]})
+    with refused(DataError):
+        model.transform(tmp_path / "y.bed")
     assert not hasattr(model.fit(np.nan_to_num(X)), "counted_alleles_")
 
 

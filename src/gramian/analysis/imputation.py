@@ -14,7 +14,7 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+from scipy import linalg, sparse
 
 from gramian.checks import slices
 from gramian.records import FloatArray
@@ -24,6 +24,7 @@ IndexArray = npt.NDArray[np.intp]
 
 PAIRS = 512  # columns of products of two components that are multiplied at a time
 BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
+FEW_HOLES = 0.05  # share of holes up to which products over these alone are faster
 CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
 # Least noise variance relative to the variance of a column: data of exactly low rank has a likelihood
 # without a maximum.
@@ -94,14 +95,19 @@ class Patterns:
 
     Attributes
     ----------
-    masks : ndarray of shape (u, d), float64
-        1 where a row of the pattern has an entry.
+    observed : ndarray of bool, shape (u, d)
+        Whether a row of the pattern has an entry.
     of_row : ndarray of shape (n,)
         Number of each row's pattern.
     """
 
-    masks: FloatArray
+    observed: npt.NDArray[np.bool_]
     of_row: IndexArray
+
+    @cached_property
+    def masks(self) -> FloatArray:
+        """The same as numbers, 1 where a row of the pattern has an entry."""
+        return self.observed.astype(np.float64)
 
     @classmethod
     def of(cls, observed: npt.NDArray[np.bool_]) -> Patterns:
@@ -109,7 +115,7 @@ class Patterns:
         packed = np.packbits(observed, axis=1)
         whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
         _, first, of_row = np.unique(whole, return_index=True, return_inverse=True)
-        return cls(observed[first].astype(np.float64), of_row.reshape(-1))
+        return cls(observed[first], of_row.reshape(-1))
 
     @cached_property
     def _sorted_rows(self) -> IndexArray:
@@ -121,10 +127,23 @@ class Patterns:
         With each slice come its rows, in the order of their patterns, and the places of these in the slice.
         """
         order = self._sorted_rows
-        for part in slices(len(self.masks), max(1, BATCH // max(k * k, self.masks.shape[1]))):
+        for part in slices(len(self.observed), max(1, BATCH // max(k * k, self.observed.shape[1]))):
             first, last = np.searchsorted(self.of_row, (part.start, part.stop), sorter=order)
             rows = order[first:last]
             yield part, rows, self.of_row[rows] - part.start
+
+
+def grams_of_holes(observed: npt.NDArray[np.bool_], W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ``W_O.T W_O`` over the observed rows O of every pattern, and over the others, shape (u, k, k).
+
+    Where few rows are missing, products are formed of these alone.
+    """
+    holes = ~observed
+    if np.count_nonzero(holes) > FEW_HOLES * holes.size:
+        return grams(observed.astype(np.float64), W), grams(holes.astype(np.float64), W)
+    places = sparse.csr_array(holes, dtype=np.float64)
+    gone = _symmetric(len(holes), W.shape[1], lambda i, j: places @ (W[:, i] * W[:, j]))
+    return W.T @ W - gone, gone
 
 
 def grams(masks: FloatArray, W: FloatArray) -> FloatArray:

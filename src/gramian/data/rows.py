@@ -526,12 +526,19 @@ def _not_finite(block: Block) -> Holes | None:
         if bool(xp.isfinite(xp.sum(values))):
             return None
     values, start = to_numpy(block.dense), block.rows.start
-    missing, infinite = np.isnan(values), np.argwhere(np.isinf(values))
-    if not len(infinite) and not missing.any():
+    missing = np.isnan(values)
+    of_row = missing.sum(axis=1)
+    count = int(of_row.sum())
+    # Most tables with holes have no infinity, and counting is faster than listing.
+    beyond = values.size - int(np.count_nonzero(np.isfinite(values))) > count
+    infinite = np.argwhere(np.isinf(values)) if beyond else np.empty((0, 2), dtype=np.intp)
+    if not len(infinite) and not count:
         return None
-    first = [(start + int(i), int(j)) for i, j in np.argwhere(missing)[:PLACES_SHOWN]]
+    rows = np.flatnonzero(of_row)[:PLACES_SHOWN]
+    first = [(start + int(i), int(j)) for i in rows for j in np.flatnonzero(missing[i])[:PLACES_SHOWN]]
+    first = first[:PLACES_SHOWN]
     return replace(
-        Holes.of_counts(missing.sum(axis=1), missing.sum(axis=0), start),
+        Holes.of_counts(of_row, missing.sum(axis=0), start),
         first=tuple(first),
         infinite=len(infinite),
         first_infinite=(start + int(infinite[0, 0]), int(infinite[0, 1])) if len(infinite) else (0, 0),

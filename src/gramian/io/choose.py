@@ -18,7 +18,7 @@ from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, ParameterError, of_new_rows, option
 from gramian.io import parts, spool
 from gramian.io.exclude import without
-from gramian.io.expected import as_expected
+from gramian.io.expected import as_expected, leaves_out
 from gramian.io.files import Place, opened_source
 from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
@@ -102,7 +102,7 @@ def _completed(
     if reading.prune is not None:
         table = pruned(table, Windows.of(reading.prune))
     if expected is not None:
-        table = as_expected(table, expected, leave_out=reading.unmatched == "leave-out")
+        table = as_expected(table, expected, reading.unmatched)
     if reading.transform is not None:
         table = with_transform(table, reading.transform)
     stored = isinstance(table.values, LazyArray)
@@ -286,7 +286,7 @@ def _value_columns(
     places = parts.pick_columns(columns, inside, name).values
     if source.by_columns and expected is not None and expected.names is not None:
         available = [columns[place] for place in places]
-        there = set(available) if reading.unmatched == "leave-out" else set(expected.names)
+        there = set(available if leaves_out(reading.unmatched, expected) else expected.names)
         some = tuple(column for column in expected.names if column in there) or expected.names
         advice = () if source.alleles is None else (UNMATCHED,)
         order, notes = Expected(some).places(available, name, *advice)

@@ -92,7 +92,8 @@ class Windows:
         places = np.arange(len(positions))
         if self.by_distance:
             return np.asarray(np.searchsorted(positions, positions + 1000 * self.size, side="right"))
-        return np.minimum(places - places % self.step + self.size, len(positions))
+        ends: IndexArray = np.minimum(places - places % self.step + self.size, len(positions))
+        return ends
 
 
 def pruned(table: Table, windows: Windows) -> Table:

@@ -74,8 +74,9 @@ class Scan(ReadingOptions):
         :class:`gramian.PCA` to impute, and leave out rows without any value.
     unmatched : {"error", "leave-out"}, optional
         For new genotypes (.bed) of a fitted model: what to do with a variant that is absent, or of which it
-        is unclear whether it counts the fitted allele. "leave-out" makes its entries missing. By default it
-        is an error. A variant that clearly counts the other allele always becomes 2 - x.
+        is unclear whether it counts the fitted allele. "leave-out" makes its entries missing; by default a
+        warning says so, but it is an error for models that map no missing values. A variant that clearly
+        counts the other allele always becomes 2 - x.
     prune : "WINDOW,STEP,R2", optional
         Of genotypes for a fit, leave out variants in linkage disequilibrium, as ``--indep-pairwise`` of PLINK
         does: ``"50,5,0.2"`` compares variants in windows of 50, from one to the next 5 further, and of a pair

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import arrays, checks, progress_bar
 from gramian.analysis.components import Summary
 from gramian.analysis.findings import warn_of_findings
-from gramian.analysis.projection import LinearProjection, divided, incomplete_rows, warn_of_undetermined
+from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
 from gramian.base.inputs import Folder
@@ -629,8 +629,13 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         Returns
         -------
         ProjectionQuality
-            A standard error is the standard deviation of the distance from the score of the complete row,
-            under the fitted model: 0 for rows without missing values.
+            The scores with their standard errors. A standard error is the standard deviation of the distance
+            from the score of the complete row, under the fitted model: 0 for rows without missing values.
+
+        Warns
+        -----
+        MissingValuesWarning
+            As :meth:`transform`.
 
         Examples
         --------
@@ -648,15 +653,16 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         """
         from gramian.analysis.normal_model import ProjectionQuality
 
-        rows, incomplete = self._rows_with_holes(X), self._normal_model()
+        check_is_fitted(self)
+        rows = self._new_rows(X).here()
         n, d = rows.shape
         observed, errors = np.ones(n), np.zeros((n, self.n_components_))
-        for places, some in incomplete_rows(rows):
-            observed[places] = 1 - np.isnan(some).sum(axis=1) / d
-            errors[places, : self.rank_] = incomplete.scores(some)[1]
-        if (deviations := self._projection().deviations) is not None:
-            errors = divided(errors, deviations)
-        return ProjectionQuality(observed, errors)
+        projection = replace(self._projection(), incomplete=self._normal_model())
+        with of_new_rows():
+            scores = arrays.to_numpy(projection.scores(rows, errors))
+        if (holes := rows.holes()) is not None:
+            observed[list(holes.by_row)] -= np.array(list(holes.by_row.values())) / d
+        return ProjectionQuality(scores, observed, projection.whitened(errors))
 
     def impute(self, X: Any) -> RealArray:
         """Return X with its missing values replaced by their conditional expectations under the model.

@@ -105,7 +105,7 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
         columns = range(shape[1]) if columns is None else columns
         require_room(Header((len(rows), len(columns)), np.dtype(np.float32), bed.read), source)
         index = (slice(rows.start, rows.stop, rows.step), list(columns))
-        return np.asarray(bed.read(index=index, dtype="float32"))
+        return np.asarray(bed.read(index=index, dtype="float32", order="C"))
 
     return ArraySource(
         source,
