@@ -247,3 +247,56 @@ def test_a_variant_without_a_name_is_known_by_its_place(tmp_path):
     properties = {"sid": ["rs1", ".", ".", "rs4"], "chromosome": ["1", "1", "2", "2"]}
     to_bed(tmp_path / "x.bed", np.eye(4), properties=properties | {"bp_position": [10, 20, 30, 40]})
     assert scan(tmp_path / "x.bed").read().feature_names == ("rs1", "1:20", "2:30", "rs4")
+
+
+def write_pgen(path, X, alternatives=None):
+    """Write the genotypes of a .bed file that counts A as PLINK 2 does, with A as the alternative allele."""
+    pgenlib = pytest.importorskip("pgenlib")
+    n, d = X.shape
+    with pgenlib.PgenWriter(str(path).encode(), n, variant_ct=d, nonref_flags=False) as writer:
+        for column in X.T:
+            writer.append_biallelic(np.where(np.isnan(column), -9, column).astype(np.int8))
+    alternatives = alternatives or ["A"] * d
+    lines = [f"1\t{j + 1}\trs{j}\tG\t{alternatives[j]}\t.\n" for j in range(d)]
+    path.with_suffix(".pvar").write_text("##x\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\n" + "".join(lines))
+    people = [f"f{i}\tperson{i}\t{'father' if i % 4 == 3 else 0}\t0\tNA\n" for i in range(n)]
+    path.with_suffix(".psam").write_text("#FID\tIID\tPAT\tMAT\tSEX\n" + "".join(people))
+
+
+def test_pgen_files_hold_what_bed_files_hold(tmp_path):
+    X = genotypes(60, 300)
+    write_pgen(tmp_path / "x.pgen", X)
+    known = {"sid": [f"rs{j}" for j in range(300)], "chromosome": ["1"] * 300, "bp_position": range(1, 301)}
+    known |= {"allele_1": ["A"] * 300, "allele_2": ["G"] * 300, "iid": [f"person{i}" for i in range(60)]}
+    known["father"] = ["father" if i % 4 == 3 else "0" for i in range(60)]
+    to_bed(tmp_path / "x.bed", X, properties=known)
+    for how in ({}, {"rows": "3:40:2", "columns": "rs9,rs2"}, {"prune": "20,5,0.05"}, {"missing": "drop-rows"}):
+        one, other = (scan(tmp_path / name, **how).read() for name in ("x.pgen", "x.bed"))
+        assert np.array_equal(one.values, other.values, equal_nan=True)
+        assert (one.feature_names, one.row_names) == (other.feature_names, other.row_names)
+        assert one.alleles == other.alleles
+    rows = as_rows(tmp_path / "x.pgen", limit=60_000, check_finite=False)
+    assert not rows.free_to_revisit
+    assert np.allclose(rows.cut(slice(5, 9), slice(0, 50)), filled(X, np.nanmean(X, axis=0))[5:9, :50])
+    model = PCA(2, random_state=0).fit(tmp_path / "x.bed")
+    assert np.allclose(model.transform(tmp_path / "x.pgen"), model.transform(tmp_path / "x.bed"))
+
+
+def test_what_a_pgen_file_lacks_is_named(tmp_path, monkeypatch):
+    X, path = genotypes(20, 300), tmp_path / "x.pgen"
+    write_pgen(path, X, ["A,T"] + ["A"] * 299)
+    with refused(DataError):
+        scan(path).read()
+    write_pgen(path, X)
+    pvar = path.with_suffix(".pvar")
+    text = pvar.read_text()
+    for wrong in (text[: len(text) // 2].rsplit("\n", 1)[0], "1\t2\n", "#CHROM\tPOS\n1\n"):
+        pvar.write_text(wrong)
+        with refused(DataError):
+            scan(path).read()
+    pvar.rename(tmp_path / "x.pvar.zst")
+    with refused(DataError):
+        scan(path).read()
+    monkeypatch.setitem(sys.modules, "pgenlib", None)
+    with refused(MissingExtraError):
+        scan(path).read()

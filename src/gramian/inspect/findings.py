@@ -247,7 +247,7 @@ def relatives(e: Evidence) -> Iterator[Finding]:
     if table is not None and table.genome is not None and table.feature_names is not None:
         places = [table.genome.places.get(name, 0) for name in table.feature_names]
         autosomes = table.genome.autosomal[places]
-        calls = calls if autosomes.all() else calls[:, autosomes]
+        calls = calls[:, autosomes] if 0 < autosomes.sum() < len(autosomes) else calls
     pairs = related(calls)
     if not pairs:
         return
