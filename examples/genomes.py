@@ -2,9 +2,9 @@
 
     python examples/genomes.py OUT
 
-Generates a reference cohort of three populations in linkage disequilibrium, and a second cohort of one admixed
-population that counts some alleles the other way round, lacks variants and has missing calls. Writes both as
-PLINK files, the scores of the second cohort with standard errors, and a figure.
+Generates a reference cohort of three populations in linkage disequilibrium with a pair of siblings, and a
+second, admixed cohort that counts some alleles the other way round, lacks variants and has missing calls.
+Writes both as PLINK files, the scores of the second cohort with standard errors, and a figure.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 from bed_reader import to_bed
 
 import gramian
 from gramian import PCA
+from gramian.analysis.normal_model import ProjectionQuality
+from gramian.plots.style import table
 
 ALLELES = ("A", "C", "G", "T")
 PANEL = 24  # haplotypes of which those of a population are mosaics
@@ -45,6 +48,10 @@ def cohort(
     spread = (1 - drift) / drift
     frequencies = rng.beta(ancestral * spread, (1 - ancestral) * spread, (shares.shape[1], variants))
     panels = rng.random((shares.shape[1], PANEL, variants)) < frequencies[:, None, :]
+    # A variant in linkage disequilibrium with the one before separates the same haplotypes.
+    linked = rng.random(variants) < 0.4
+    linked[0] = False
+    panels = panels[:, :, np.maximum.accumulate(np.where(linked, 0, np.arange(variants)))]
     return sum(_mosaic(panels, shares, np.random.default_rng([people, copy])) for copy in (0, 1))
 
 
@@ -120,3 +127,44 @@ def made(folder: Path, people: int, variants: int) -> None:
         [f"new{i}" for i in range(people)],
         np.array([one[there], other[there]]),
     )
+
+
+def analysed(folder: Path) -> None:
+    """Fit the reference cohort, project the second one, and write scores.csv and genomes.svg."""
+    reference = gramian.scan(folder / "reference.bed", prune="50,5,0.2")
+    model = PCA(4, scale="genotype").fit(reference)
+    print(f"{model.n_features_in_:,} variants are left after pruning.")
+    for finding in gramian.diagnose(model, reference).findings:
+        print(finding.line())
+    kinship = model.explained_variance_ * (model.n_samples_ - 1) / model.n_features_in_
+    print("Eigenvalues as plink2 --pca prints them:", ", ".join(f"{value:.4g}" for value in kinship))
+
+    second = gramian.scan(folder / "second.bed", unmatched="leave-out")
+    quality, names = model.projection_quality(second), gramian.scan(folder / "second.bed").read().row_names
+    errors = [f"{name}_standard_error" for name in model.get_feature_names_out()]
+    head = ["name", *model.get_feature_names_out(), *errors, "observed"]
+    columns = np.column_stack([quality.scores, quality.standard_errors, quality.observed])
+    lines = [",".join([name, *map("{:.5g}".format, row)]) for name, row in zip(names, columns, strict=True)]
+    (folder / "scores.csv").write_text("\n".join([",".join(head), *lines]) + "\n")
+    figure(model.transform(reference), quality).save(folder / "genomes.svg")
+    print(f"Written: {folder / 'scores.csv'} and {folder / 'genomes.svg'}")
+
+
+def figure(reference: np.ndarray, quality: ProjectionQuality) -> alt.LayerChart:
+    """Draw the reference as pale points, and the second cohort with intervals of two standard errors."""
+    scores, errors = quality.scores, 2 * quality.standard_errors
+    parts = {"PC1": scores[:, 0], "PC2": scores[:, 1]}
+    parts |= {"left": scores[:, 0] - errors[:, 0], "right": scores[:, 0] + errors[:, 0]}
+    parts |= {"low": scores[:, 1] - errors[:, 1], "high": scores[:, 1] + errors[:, 1]}
+    base = alt.Chart(table(parts)).encode(x=alt.X("PC1:Q", title="PC1"), y=alt.Y("PC2:Q", title="PC2"))
+    pale = alt.Chart(table({"PC1": reference[:, 0], "PC2": reference[:, 1]})).mark_circle(color="#bbbbbb")
+    return alt.layer(
+        pale.encode(x="PC1:Q", y="PC2:Q"),
+        base.mark_rule(color="#0072b2", opacity=0.35).encode(x=alt.X("left:Q", title="PC1"), x2="right:Q"),
+        base.mark_rule(color="#0072b2", opacity=0.35).encode(y=alt.Y("low:Q", title="PC2"), y2="high:Q"),
+        base.mark_circle(color="#0072b2", opacity=1),
+    ).properties(width=420, height=320)
+
+
+if __name__ == "__main__":
+    main()

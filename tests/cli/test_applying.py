@@ -319,8 +319,8 @@ def test_genotypes_of_a_cohort_that_counts_the_other_allele(tmp_path, monkeypatc
     frame = Table(X, tuple(names))
     model = package.load("m.gramian")
     assert np.allclose(np.load("y.npy"), model.transform(frame), rtol=0, atol=1e-5)
-    unmatched = "--unmatched", "leave-out"
-    assert gramian("transform", "m.gramian", "y.bed", *unmatched, "--standard-errors", "-o", "e.csv").code == 0
+    more = "--unmatched", "leave-out", "--standard-errors", "-o", "e.csv"
+    assert gramian("transform", "m.gramian", "y.bed", *more).code == 0
     written, quality = pd.read_csv("e.csv"), model.projection_quality(frame)
     assert list(written)[1:] == ["PC1", "PC2", "PC1_standard_error", "PC2_standard_error", "observed"]
     expected = np.c_[quality.scores, quality.standard_errors, quality.observed]

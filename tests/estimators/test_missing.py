@@ -86,6 +86,24 @@ def test_standard_errors_are_those_of_scores():
         assert np.allclose((gaps / errors).std(axis=0), 1, atol=0.06)
 
 
+def test_standard_errors_of_wide_tables_are_those_of_scores():
+    # Most discarded eigenvalues are 0: their mean over those that are not is far above the noise of an entry.
+    rng = np.random.default_rng(4)
+    n, d, k = 80, 1500, 2
+    directions = rng.standard_normal((k, d))
+    X, new = (rng.standard_normal((m, k)) @ directions + 2 * rng.standard_normal((m, d)) for m in (n, 400))
+    holed = np.where(rng.random(new.shape) < 0.4, np.nan, new)
+    for method in ("em", "projection"):
+        model = PCA(k, missing=method).fit(X)
+        quality = model.projection_quality(holed)
+        gaps = (quality.scores - model.transform(new)) / quality.standard_errors
+        assert np.allclose(gaps.std(axis=0), 1, atol=0.12)
+        assert np.abs(gaps).max() < 5
+        filled = model.impute(holed)
+        back = model.inverse_transform(quality.scores)
+        assert np.allclose(filled[np.isnan(holed)], back[np.isnan(holed)], atol=1e-2 * np.abs(back).max())
+
+
 def test_projection_is_least_squares_and_the_limit_without_noise():
     pca = PCA(K, missing="projection").fit(WHOLE)
     flat = pca.inverse_transform(pca.transform(WHOLE))

@@ -270,7 +270,12 @@ def test_pgen_files_hold_what_bed_files_hold(tmp_path):
     known |= {"allele_1": ["A"] * 300, "allele_2": ["G"] * 300, "iid": [f"person{i}" for i in range(60)]}
     known["father"] = ["father" if i % 4 == 3 else "0" for i in range(60)]
     to_bed(tmp_path / "x.bed", X, properties=known)
-    for how in ({}, {"rows": "3:40:2", "columns": "rs9,rs2"}, {"prune": "20,5,0.05"}, {"missing": "drop-rows"}):
+    for how in (
+        {},
+        {"rows": "3:40:2", "columns": "rs9,rs2"},
+        {"prune": "20,5,0.05"},
+        {"missing": "drop-rows"},
+    ):
         one, other = (scan(tmp_path / name, **how).read() for name in ("x.pgen", "x.bed"))
         assert np.array_equal(one.values, other.values, equal_nan=True)
         assert (one.feature_names, one.row_names) == (other.feature_names, other.row_names)

@@ -114,7 +114,7 @@ class Evidence:
             values = as_float64(values)
             full = np.isfinite(values).all(axis=1)
             if not full.all() and getattr(self.model, "_maps_holes", False):
-                values = as_float64(self.model.impute(values))
+                values = self.model._normal_model(of_entries=True).filled(values)
                 full = np.isfinite(values).all(axis=1)
             if not full.all():
                 places, values, part = places[full], values[full], part.picked(np.flatnonzero(full))

@@ -70,11 +70,14 @@ def choose(
                 "applies to genotypes (.bed) that a fitted model maps",
                 "Leave it out.",
             )
-        if reading.prune is not None and (expected is not None or not genotypes or reading.transpose):
+        if reading.prune is not None and expected is not None:
+            reading = replace(reading, prune=None)
+            notes += (f"the variants are those of the model, whatever {option('prune')} leaves out",)
+        if reading.prune is not None and (not genotypes or reading.transpose):
             raise ParameterError(
                 "prune",
                 reading.prune,
-                "applies to genotypes for a fit: new rows have the variants of their model",
+                "applies to genotypes, which have variants as columns",
                 f"Leave out {option('transpose')}." if reading.transpose else "Leave it out.",
             )
         table = table_of(source, reading, limit, None if reading.transpose else expected)

@@ -657,7 +657,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         rows = self._new_rows(X).here()
         n, d = rows.shape
         observed, errors = np.ones(n), np.zeros((n, self.n_components_))
-        projection = replace(self._projection(), incomplete=self._normal_model())
+        projection = replace(self._projection(), incomplete=self._normal_model(of_entries=True))
         with of_new_rows():
             scores = arrays.to_numpy(projection.scores(rows, errors))
         if (holes := rows.holes()) is not None:
@@ -695,7 +695,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         >>> PCA(1, missing="em").fit(X).impute(X)[2].round(3)
         array([2., 4., 6.])
         """
-        rows, incomplete = self._rows_with_holes(X), self._normal_model()
+        rows, incomplete = self._rows_with_holes(X), self._normal_model(of_entries=True)
         values = np.array(arrays.to_numpy(arrays.dense(rows.in_memory())))
         for places, some in incomplete_rows(rows):
             values[places] = incomplete.filled(some)
@@ -723,8 +723,13 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         # Of a stream, whose parameters are those of its next decomposition, which this must not start.
         return str(vars(self).get("_fit_parameters", {}).get("missing", "error"))
 
-    def _normal_model(self) -> NormalModel:
-        """Return the normal model: of imputed rows with the components that imputed them."""
+    def _normal_model(self, *, of_entries: bool = False) -> NormalModel:
+        """Return the normal model: of imputed rows with the components that imputed them.
+
+        ``noise_variance_`` is the mean of the discarded eigenvalues of the fit, as in scikit-learn. Of fewer
+        rows than columns most of these are 0 and are not counted: ``of_entries`` takes the variance that is
+        left in an entry of a row instead.
+        """
         from gramian.analysis.normal_model import NormalModel
 
         check_is_fitted(self)
@@ -733,6 +738,9 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         if imputed is not None and imputed.noise_variance is not None:
             noise = imputed.noise_variance
             variances = np.where(np.arange(rank) < imputed.n_components, variances, 0.0)
+        elif of_entries and self.n_samples_ <= self.n_features_in_ and self.total_variance_ is not None:
+            varying = self.n_features_in_ - len(self.constant_features_)
+            noise = max(self.total_variance_ - float(variances.sum()), 0.0) / max(varying - rank, 1)
         return NormalModel(
             self.components_[:rank, :],
             variances,
@@ -755,7 +763,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             self._host_divisor,
             deviations,
             self.rank_,
-            self._normal_model() if self._missing_method != "error" else None,
+            self._normal_model(of_entries=True) if self._missing_method != "error" else None,
         )
 
     @property
