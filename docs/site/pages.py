@@ -180,7 +180,8 @@ def formats() -> str:
     lines += [
         "",
         "*Marks of missing values* are words such as `NA`, to which `--na-values` adds further ones. "
-        "[Scientific files](containers.md) explains HDF5, .h5ad, sparse matrices and genotypes, and "
+        "[Scientific files](containers.md) explains HDF5, .h5ad and sparse matrices, "
+        "[Genomes](genomes.md) genotypes, and "
         "[Data larger than memory](large_data.md) what is read block by block. In Python, an array, a frame "
         "of pandas or polars, a sparse matrix and a Dask array are accepted too.",
         "",
