@@ -133,7 +133,9 @@ def incomplete_rows(
     for part in slices(len(places), max(1, HOLED // rows.shape[1])):
         X = arrays.as_float64(arrays.dense(rows.at(places[part])))
         with_holes = np.isnan(X).any(axis=1)
-        if with_holes.any():
+        if with_holes.all():  # as those of genotypes, which need no copy
+            yield places[part], X
+        elif with_holes.any():
             yield places[part][with_holes], X[with_holes]
 
 
