@@ -145,7 +145,7 @@ def _scores(folder: Path) -> float:
     """Compare scores of people without missing calls, for which PLINK sums the same."""
     command = [PLINK, "--bfile", "first", *SCORE, "--out", "complete"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    theirs = np.loadtxt(folder / "complete.sscore", skiprows=1, usecols=range(2, 2 + COMPONENTS))
+    theirs = np.loadtxt(folder / "complete.sscore", skiprows=1, usecols=range(1, 1 + COMPONENTS))
     ours = gramian.load(folder / "m.gramian").transform(folder / "first.bed")
     gaps = theirs - theirs.mean(axis=0) - ours
     return float(np.abs(gaps).max() / np.abs(ours).max())

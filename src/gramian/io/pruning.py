@@ -18,7 +18,7 @@ from gramian.io.spool import columns_taken
 from gramian.progress import track
 
 EPSILON = 2.0**-44  # of PLINK: what is nearer counts as equal
-BLOCK = 256  # variants whose products are formed at a time, where the window is no wider
+BLOCK = 64  # variants whose products are formed at a time, where the window is no wider
 WORKED = 1 << 28  # bytes of the genotypes of a block and of its neighbours
 
 IndexArray = npt.NDArray[np.intp]
