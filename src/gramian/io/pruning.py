@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import blas_threads
 from gramian.checks import counted, slices
 from gramian.data.table import Table
 from gramian.errors import DataError, InputTypeError, ParameterError, option
@@ -147,7 +148,8 @@ def pruned(table: Table, windows: Windows) -> Table:
                 "Sort the variants (plink2 --make-pgen --sort-vars), or use windows of a number of variants.",
             )
         ends = windows.ends(positions)
-        keep[some[_independent(table.values, founders, some, ends, windows)]] = True
+        with blas_threads():  # one: products are so small that a second thread only waits
+            keep[some[_independent(table.values, founders, some, ends, windows)]] = True
     if not keep.any():
         raise DataError(f"{table.source} cannot be pruned: all variants are constant.", "Use other data.")
     left, aside = int(keep.sum()), len(names) - len(columns)
