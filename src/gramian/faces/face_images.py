@@ -44,6 +44,16 @@ class Faces:
         Of each file, before it was resized. None where pictures came as an array.
     files : tuple of bytes or None
         The files themselves, where they were asked for.
+
+    Examples
+    --------
+    >>> from gramian.faces import drawn_faces
+    >>> faces = drawn_faces(3, 2, size=(24, 28))
+    >>> faces.pictures.shape, faces.people
+    ((6, 28, 24), ('p01', 'p01', 'p02', 'p02', 'p03', 'p03'))
+    >>> first = faces.take([0, 1])
+    >>> len(first.names), first.people
+    (2, ('p01', 'p01'))
     """
 
     pictures: Pictures

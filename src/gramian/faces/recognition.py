@@ -46,6 +46,14 @@ class Answer:
         The smallest similarity score that is accepted.
     face_score, face_threshold : float or None
         Distance from the faces, and its limit; None where they were not given.
+
+    Examples
+    --------
+    >>> from gramian.faces import Answer
+    >>> print(Answer("person", "Anna", 0.93, "Berta", 0.41, threshold=0.6))
+    Anna (similarity 0.93; threshold 0.6; next: Berta, 0.41)
+    >>> print(Answer("unknown", None, 0.52, "Anna", 0.52, threshold=0.6))
+    Unknown person (similarity 0.52 to Anna; threshold 0.6)
     """
 
     kind: str
@@ -455,6 +463,15 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
     ------
     DataError
         As :func:`identify`, and for somebody who is not enrolled.
+
+    Examples
+    --------
+    >>> from gramian.faces import FaceSpace, Recogniser, drawn_faces, verify
+    >>> faces = drawn_faces(12, 4, size=(24, 28))
+    >>> space = FaceSpace(20).fit(faces)
+    >>> recogniser = Recogniser(far=0.05).fit(space.transform(faces), faces.people, space.eigenvalues_)
+    >>> [verify(space, recogniser, faces.take([0]), name)[0].kind for name in ("p01", "p03")]
+    ['person', 'unknown']
     """
     return _answers(model, partial(recogniser.verify, person=person), faces)
 
