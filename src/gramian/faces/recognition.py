@@ -292,6 +292,11 @@ class Recogniser:
         -------
         ndarray of shape (m, n_people)
             Columns as in ``people_``.
+
+        Raises
+        ------
+        DataError
+            Before :meth:`fit`, and for vectors of another length.
         """
         if not hasattr(self, "_matcher"):
             raise DataError("Nobody is enrolled in this recogniser.", "Call fit first.")

@@ -167,6 +167,8 @@ def choose_components(
     ------
     ParameterError
         For an unknown rule, or a model that is not fitted if ``X`` is None.
+    InputTypeError
+        For a model that is neither PCA nor KernelPCA, and for two data sets.
 
     References
     ----------

@@ -398,6 +398,11 @@ class Kernel(Hyperparameters, ABC):
         -------
         self
             The changed kernel.
+
+        Raises
+        ------
+        ParameterError
+            For a name that is no parameter. Values are checked when the kernel is used.
         """
         allowed = self.get_params(deep=False)
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):

@@ -212,6 +212,8 @@ def audit(
         or wherever it is tried; the message names the two rows.
     IndefiniteKernelError
         When a proven kernel is refuted, which is a defect of this package.
+    ParameterError
+        For ``n_features`` other than the columns of X, and ``"precomputed"`` without X.
 
     Notes
     -----

@@ -183,6 +183,13 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         self
             After Ctrl-C the best subset so far is selected, ``interrupted_`` is True, and KeyboardInterrupt
             is raised again.
+
+        Raises
+        ------
+        DataError
+            For labels that are missing or do not match the rows.
+        ParameterError
+            For settings that contradict each other or the number of columns.
         """
         scorer = scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward", "exhaustive"))
