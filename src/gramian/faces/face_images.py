@@ -40,6 +40,7 @@ class Faces:
     notes : tuple of str
         Automatic decisions of the reader.
     source : str
+        Where the pictures come from, such as a path.
     sizes : tuple of (width, height) or None
         Of each file, before it was resized. None where pictures came as an array.
     files : tuple of bytes or None
@@ -85,8 +86,8 @@ class Faces:
 
         Parameters
         ----------
-        places : slice, or array-like of int or bool
-            Which pictures.
+        places : slice, array-like of int of shape (m,) or of bool of shape (n,)
+            Which pictures, counted from 0.
 
         Returns
         -------

@@ -33,6 +33,7 @@ class Answer:
     Attributes
     ----------
     kind : {"person", "unknown", "not-a-face"}
+        What the picture shows.
     person : str or None
         The person recognised; None unless ``kind`` is "person".
     score : float
@@ -42,6 +43,7 @@ class Answer:
         The most similar person apart from ``person``; for an unknown person the most similar one. None in a
         verification, and where there is nobody else.
     runner_up_score : float or None
+        The similarity score of ``runner_up``.
     threshold : float
         The smallest similarity score that is accepted.
     face_score, face_threshold : float or None
@@ -118,7 +120,9 @@ class Recogniser:
     n_impostor_, n_genuine_ : int
         Number of pictures used as those of strangers, and as new pictures of enrolled people.
     discriminant_ : LinearDiscriminantAnalysis or None
+        The fitted discriminants; None where vectors are compared as they are.
     n_vectors_, n_components_ : int
+        Number of enrolled vectors, and of their entries that are compared.
     notes_, verify_notes_ : tuple of str
         Automatic decisions and limits, for identification and for verification.
 

@@ -131,7 +131,9 @@ class Rotation(Tabulated):
     Attributes
     ----------
     method : {"varimax", "promax"}
+        The rotation.
     columns : list of d str
+        Names of the columns.
     loadings : ndarray of shape (d, k)
         Rotated ``component * sqrt(variance)``; under unit scale and varimax the correlations of columns with
         the rotated scores. Sorted by variance, and the largest entry of each is positive.

@@ -69,9 +69,11 @@ class Stability(Tabulated):
     next_separated : bool or None
         Whether the last component is separated from the first one that was left out, if that is known.
     n_resamples, n_samples : int
+        Number of bootstrap samples, and of rows in each.
     level : float
         Nominal coverage of the intervals.
     feature_names : list of str
+        Names of the columns.
     """
 
     variances: FloatArray

@@ -190,6 +190,7 @@ class Slopes:
     Attributes
     ----------
     values : array of shape (b, n)
+        k of every row with every fitted row.
     pull : callable
         From weights W of shape (b, n) to ``sum_i W_bi dk(x_b, y_i)/dx_b``, shape (b, d).
     stiffness : callable or None
@@ -210,7 +211,9 @@ class DiagonalSlopes:
     Attributes
     ----------
     values : array of shape (b,)
+        k(x, x) of each row.
     gradient : array of shape (b, d)
+        Its derivative by x.
     """
 
     values: Any

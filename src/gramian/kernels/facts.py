@@ -30,6 +30,7 @@ class Validity:
     Attributes
     ----------
     status : {"proven", "refuted", "unknown"}
+        What is known.
     reason : str
         The theorem or closure rule, or what speaks against it.
     formula : str

@@ -110,7 +110,9 @@ class Relations(InNotebook, Sequence[Relation]):
     Attributes
     ----------
     relations : tuple of Relation
+        The equations found.
     degree : int
+        Largest degree of the polynomials that were searched.
     n_samples, n_features, n_monomials : int
         Of the data.
     nearest : float

@@ -73,6 +73,7 @@ class RowStatistics(Tabulated):
         ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
         limit, "" where there are none.
     limits : ControlLimits
+        The limits of T2 and SPE.
     events : Events
         Runs of alarms, and the columns that begin them.
     """

@@ -135,9 +135,11 @@ class KernelSelection(Selection[TriedKernel]):
     n_components : int or None
         The chosen number of components; None where the criterion does not choose one.
     criterion : {"preimage", "parallel", "alignment", "score"}
+        How kernels were compared.
     measure : str
         Name of the values: error, energy, alignment, or the name of a score.
     notes : tuple of str
+        Automatic decisions, such as fewer rows.
     about : str
         Description of the comparison.
     """

@@ -106,9 +106,11 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     nested_score_, nested_standard_error_, optimism_ : float
         With ``nested``: score of the whole selection on held-out rows, and ``score_`` minus that score.
     nested_scores_ : ndarray of shape (n_folds,)
+        Score of the whole search on each outer fold.
     nested_supports_ : ndarray of bool, shape (n_folds, n_features)
         The features selected without each outer fold.
     n_features_in_ : int
+        Number of columns of the fitted data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Where the features have names.
 
@@ -769,6 +771,7 @@ class SearchStep(Candidate):
     models : int
         Number of models fitted in this step: new candidates times folds.
     seconds : float
+        Time of the step.
     validated : bool
         False where models were scored on their training rows.
     """
@@ -833,6 +836,7 @@ class History(Selection[SearchStep]):
     names : tuple of str
         Of all features.
     nested : Nested or None
+        The nested validation; None where it was not asked for.
     """
 
     names: tuple[str, ...] = ()
