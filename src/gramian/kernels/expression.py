@@ -468,7 +468,14 @@ class KernelEntry:
 
 
 class KernelTable(tuple[KernelEntry, ...]):
-    """All kernels, as a tuple that prints as a table."""
+    """All kernels, as a tuple that prints as a table.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> [row.name for row in gramian.kernels.table()][:4]
+    ['linear', 'poly', 'rbf', 'laplacian']
+    """
 
     __slots__ = ()
 

@@ -142,6 +142,15 @@ class KernelSelection(Selection[TriedKernel]):
         Automatic decisions, such as fewer rows.
     about : str
         Description of the comparison.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selection = gramian.choose_kernel(X, y, ["linear", "rbf(sigma=1)"], n_components=[2])
+    >>> selection.best, selection.n_components, selection.measure
+    (linear(), 2, 'accuracy')
     """
 
     criterion: str = ""

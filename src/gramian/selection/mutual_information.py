@@ -49,6 +49,15 @@ class MutualInformation(InNotebook):
         Entropy of a discrete label, in nats: the upper bound of the values. None for numbers.
     notes : tuple of str
         Automatic decisions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> result = gramian.mutual_information(X, y)
+    >>> result.feature_names[result.values.argmax()], bool(result.values.max() <= result.label_entropy)
+    ('petal length (cm)', True)
     """
 
     values: FloatArray

@@ -837,6 +837,18 @@ class History(Selection[SearchStep]):
         Of all features.
     nested : Nested or None
         The nested validation; None where it was not asked for.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> search = gramian.SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=2).fit(X, y)
+    >>> [round(step.mean, 3) for step in search.history_.tried]
+    [0.96, 0.967]
+    >>> [search.history_.names[j] for j in search.history_.chosen.subset]
+    ['petal length (cm)', 'petal width (cm)']
     """
 
     names: tuple[str, ...] = ()
