@@ -8,10 +8,10 @@ python .ci/release/check.py [--python 3.12] [--quick] [--tag v0.2.0] [--dist FOL
    fits, saves and loads; the command states its version, and names its extra.
 3. The same Python with the newest versions of all extras, and the lowest Python also with the lowest
    versions that pyproject.toml allows: the tests of the sdist run against the installed wheel.
-4. With the lowest Python, the steps of conda's recipe run on the sdist, where there is what it requires.
+4. With the lowest Python, the steps of conda's recipe run on the sdist, with the recipe's requirements.
 
-With --dist also: nothing is left to fill in, and the top section of the changelog has a date. Nothing is
-uploaded.
+With --dist, these come first: nothing is left to fill in, and the top section of the changelog has a date.
+Nothing is uploaded.
 
 A table at the end has every step, with the reason for each that was skipped. The exit code is 1 if one
 failed, or if no Python was there; otherwise sdist and wheel are copied to FOLDER, for a release. All tests
@@ -170,14 +170,15 @@ def check_links(table: Table, wheel: Path, source: Path) -> None:
     table.add("links of the long description", "ok" if links and not bad else "failed", found)
 
 
-def check_filled_in(table: Table) -> None:
-    """Check what only an owner knows, and the date of the changelog."""
+def check_filled_in(table: Table) -> bool:
+    """Check what only an owner knows, and the date of the changelog; return whether all is there."""
     for name in OWNED:
         left = TO_FILL_IN.findall((ROOT / name).read_text(encoding="utf-8"))
         table.add(f"{name} is filled in", "failed" if left else "ok", ", ".join(dict.fromkeys(left)))
     top = re.search(r"^## .*$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
     dated = re.fullmatch(r"## \S+ \(\d{4}-\d\d-\d\d\)", top)
     table.add("the changelog is dated", "ok" if dated else "failed", top)
+    return all(outcome == "ok" for _, outcome, _ in table.rows)
 
 
 def check_recipe(table: Table, folder: Path, python: Path, source: Path) -> None:
@@ -276,8 +277,9 @@ def main() -> int:
     asked = parser.parse_args()
     tests = asked.tests or list(QUICK if asked.quick else ("tests",))
     table = Table()
-    if asked.dist:
-        check_filled_in(table)
+    if asked.dist and not check_filled_in(table):
+        print(table)
+        return 1
     with tempfile.TemporaryDirectory(prefix="gramian-release-") as work:
         built = build(table, Path(work))
         if built and asked.tag:
