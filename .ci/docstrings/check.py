@@ -34,7 +34,7 @@ MODULES = (
     "gramian.plots",
     "gramian.xarray",
 )
-# anndata needs pandas below 3: its example runs in docs/anndata.md.
+# anndata needs pandas below 3: their examples run in docs/single_cells.md.
 SKIPPED = {"gramian.anndata.neighbors_margin", "gramian.anndata.pca"}
 
 
