@@ -16,6 +16,7 @@ QUERIES = {
     "alpha": (None, "0.2"),
     "color": (None, "nothing"),
     "seed": (None, "-1"),
+    "standard_errors": ("true", "maybe"),
     "shape": (None, "nothing"),
     "columns": (["a", "b", "c"], ["nothing"]),
     "components": (None, "99"),

@@ -73,7 +73,7 @@ def related(calls: FloatArray) -> list[Pair]:
     >>> child = child + parents[1, rng.integers(0, 2, 3000), np.arange(3000)]
     >>> pairs = related(np.vstack([parents.sum(axis=1), child]))
     >>> [(one.first, one.second, round(one.kinship, 1)) for one in pairs]
-    [(0, 4, 0.2), (1, 4, 0.2)]
+    [(1, 4, 0.2), (0, 4, 0.2)]
     """
     n, d = calls.shape
     columns = np.asarray(evenly(d, SCREENED), dtype=np.intp)
