@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from calibration import imputed, intervals, limits, products
+from calibration import genomes, imputed, intervals, limits, products
 from calibration.rate import Rate
 from threadpoolctl import threadpool_limits
 
@@ -21,6 +21,7 @@ TABLES: dict[str, Callable[[bool], Iterator[Rate]]] = {
     "limits": limits.rates,
     "intervals": intervals.rates,
     "products": products.rates,
+    "genomes": genomes.rates,
 }
 WIDE = 3.0  # standard errors of the few draws that a quick table allows for
 

@@ -1,17 +1,17 @@
 """AnnData is read, and gets results under scanpy's names. Run in an environment with pandas below 3."""
 
-from pathlib import Path
+import importlib
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from gramian import PCA
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError
 
 anndata = pytest.importorskip("anndata", reason="anndata needs pandas below 3 and is not installed here")
 
-from gramian.anndata import pca  # noqa: E402
+from gramian.anndata import neighbors_margin, pca  # noqa: E402
 
 rng = np.random.default_rng(0)
 COUNTS = rng.poisson(2.0, (40, 9)).astype(np.float32)
@@ -33,12 +33,17 @@ def test_results_have_scanpys_names_and_the_definitions_values(tmp_path):
     values = np.linalg.eigvalsh(C.T @ C / 39)[::-1]
     for matrix in (None, np.log1p(COUNTS), sparse.csc_matrix(np.log1p(COUNTS))):
         adata = cells(matrix)
-        model = pca(adata, 4)
+        model = pca(adata, 4, mask_var=None)
         assert adata.obsm["X_pca"].shape == (40, 4)
         assert np.allclose(adata.obsm["X_pca"], C @ adata.varm["PCs"], rtol=0, atol=1e-4)
         assert np.allclose(adata.uns["pca"]["variance"], values[:4], rtol=1e-4)
         assert np.allclose(adata.uns["pca"]["variance_ratio"], values[:4] / values.sum(), rtol=1e-4)
-        assert adata.uns["pca"]["params"] == {"zero_center": True, "use_highly_variable": False}
+        assert adata.uns["pca"]["params"] == {
+            "zero_center": True,
+            "use_highly_variable": False,
+            "mask_var": None,
+        }
+        assert adata.obsm["X_pca"].dtype == np.float32
         assert adata.uns["pca"]["certificate"] == str(model.certificate_)
         assert model.feature_names_in_.tolist() == adata.var_names.tolist()
     adata.write_h5ad(tmp_path / "a.h5ad")
@@ -49,7 +54,7 @@ def test_results_have_scanpys_names_and_the_definitions_values(tmp_path):
 
 def test_layers_and_masks_choose_the_columns():
     adata = cells()
-    model = pca(adata, layer="counts", mask_var="highly_variable", scale="unit")
+    model = pca(adata, 6, layer="counts", mask_var="highly_variable", scale="unit")
     expected = PCA(6, scale="unit").fit(COUNTS[:, MASK])
     assert np.allclose(adata.uns["pca"]["variance"], expected.explained_variance_, rtol=1e-5)
     assert (adata.varm["PCs"][~MASK] == 0).all()
@@ -69,20 +74,240 @@ def test_layers_and_masks_choose_the_columns():
     assert np.allclose(model.transform(other), expected.transform(COUNTS[:5][:, MASK]), rtol=0, atol=1e-4)
 
 
-def test_annotated_data_are_read_by_every_estimator(tmp_path):
+def test_annotated_data_are_read_by_every_estimator():
     adata = cells()
     model = PCA(2).fit(adata)
     assert model.feature_names_in_.tolist() == adata.var_names.tolist()
     assert np.allclose(model.explained_variance_, PCA(2).fit(np.log1p(COUNTS)).explained_variance_, rtol=1e-4)
-    view = adata[:, MASK]
-    assert PCA(2).fit(view).n_features_in_ == 6
-    adata.write_h5ad(tmp_path / "a.h5ad")
-    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
-    for read in (PCA(2).fit, pca):
-        with pytest.raises(DataError, match=r"backed by a file. Pass pathlib.Path\(adata.filename\)"):
-            read(backed)
-    assert PCA(2).fit(Path(backed.filename)).n_features_in_ == 9
+    assert PCA(2).fit(adata[:, MASK]).n_features_in_ == 6
+
+
+def test_without_a_mask_highly_variable_genes_are_used_as_in_scanpy():
+    adata, expected = cells(), cells()
+    pca(adata)
+    pca(expected, 5, mask_var="highly_variable")  # one less than the smaller of 40 cells and 6 genes
+    assert np.array_equal(adata.obsm["X_pca"], expected.obsm["X_pca"])
+    assert adata.uns["pca"]["params"] == {
+        "zero_center": True,
+        "use_highly_variable": True,
+        "mask_var": "highly_variable",
+    }
+    del adata.var["highly_variable"]
+    pca(adata)
+    assert adata.varm["PCs"].shape == (9, 8)
+    assert adata.varm["PCs"].any(axis=1).all()
+
+
+def test_results_without_centring_are_those_of_a_truncated_decomposition():
+    X = np.log1p(COUNTS).astype(np.float64)
+    Vt = np.linalg.svd(X, full_matrices=False)[2]
+    scores = X @ Vt[:3].T
+    for matrix in (X, sparse.csr_matrix(X), sparse.csr_matrix(np.log1p(COUNTS))):
+        adata = cells(matrix)
+        pca(adata, 3, zero_center=False, mask_var=None, key_added="svd", dtype=np.float64)
+        V = adata.varm["svd"]
+        assert np.allclose(np.abs(V.T @ Vt[:3].T), np.eye(3), rtol=0, atol=1e-5)
+        assert np.allclose(adata.obsm["svd"], X @ V, rtol=0, atol=1e-5)
+        assert np.allclose(adata.uns["svd"]["variance"], scores.var(axis=0), rtol=1e-4)
+        assert np.allclose(
+            adata.uns["svd"]["variance_ratio"], scores.var(axis=0) / X.var(axis=0).sum(), rtol=1e-4
+        )
+        assert adata.uns["svd"]["params"]["zero_center"] is False
+        assert adata.obsm["svd"].dtype == np.float64
+        assert "X_pca" not in adata.obsm
+
+
+@pytest.mark.parametrize("mode", ["r", "r+"])
+@pytest.mark.parametrize("kind", ["sparse", "dense", "chunks"])
+def test_annotated_data_in_a_file_are_read_in_place(tmp_path, mode, kind):
+    adata = cells(np.log1p(COUNTS) if kind != "sparse" else None)
+    adata.write_h5ad(tmp_path / "a.h5ad", compression="gzip" if kind == "chunks" else None)
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed=mode)
+    pca(adata, 3)
+    pca(backed, 3)
+    assert np.allclose(backed.obsm["X_pca"], adata.obsm["X_pca"], rtol=0, atol=1e-5)
+    assert np.allclose(backed.varm["PCs"], adata.varm["PCs"], rtol=0, atol=1e-5)
+    assert backed.isbacked
+    assert PCA(2).fit(backed).feature_names_in_.tolist() == adata.var_names.tolist()
+    part, whole = backed[5:30, ::2], adata[5:30, ::2]
+    assert np.allclose(PCA(2).fit(part).explained_variance_, PCA(2).fit(whole).explained_variance_, rtol=1e-5)
+    if kind != "sparse":
+        with pytest.raises(DataError, match=r"rows in another order than the file. Sort the index"):
+            PCA(2).fit(backed[[3, 1, 2, 5]])
+    layer = PCA(3).fit(COUNTS[:, MASK])
+    pca(backed, 3, layer="counts")
+    assert np.allclose(backed.uns["pca"]["variance"], layer.explained_variance_, rtol=1e-5)
+    if mode == "r+" and kind != "sparse":  # what is written through it counts
+        backed.X[0, 0] = 50.0
+        with pytest.warns(UserWarning, match="decides"):
+            assert PCA(2).fit(backed).mean_[0] > 1.0
     backed.file.close()
+
+
+def test_annotated_data_larger_than_memory_are_read_block_by_block_or_refused_with_the_need(tmp_path):
+    counts = sparse.random(60_000, 300, density=0.07, format="csr", dtype=np.float32, random_state=0)
+    anndata.AnnData(counts).write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    model = pca(backed, 5, memory_limit="30MB")
+    assert "MB" in str(model.plan_)
+    assert np.allclose(model.explained_variance_, PCA(5).fit(counts).explained_variance_, rtol=1e-4)
+    with pytest.raises(MemoryLimitError, match=r"needs .*B"):
+        pca(backed, 5, memory_limit="2MB")
+    backed.file.close()
+
+
+def test_scanpy_gives_the_same_and_goes_on_with_the_results():
+    sc = pytest.importorskip("scanpy", reason="scanpy is not installed here; make bench-fields installs it")
+    counts = sparse.csr_matrix(cell_counts(300, 80))
+    for options in (
+        {},
+        {"layer": "scaled"},
+        {"mask_var": None, "n_comps": 7},
+        {"mask_var": np.arange(80) % 3 > 0, "key_added": "own"},
+        {"zero_center": False, "n_comps": 6},
+        {"dtype": "float64", "random_state": 3},
+    ):
+        both = []
+        for function, more in ((pca, {"tol": 1e-9}), (sc.pp.pca, {"svd_solver": "arpack"})):
+            adata = anndata.AnnData(
+                counts.astype(np.float64), layers={"scaled": counts.toarray() / np.float64(3)}
+            )
+            adata.var["highly_variable"] = np.arange(80) % 4 > 0
+            function(adata, **options, **more)
+            both.append(adata)
+        ours, theirs = both
+        assert set(ours.obsm) == set(theirs.obsm)
+        assert set(ours.varm) == set(theirs.varm)
+        for name in ours.uns:
+            assert set(ours.uns[name]) == {*theirs.uns[name], "certificate"}
+            own, other = ours.uns[name]["params"], theirs.uns[name]["params"]
+            # scanpy compares an array with a name there, entry by entry.
+            other["use_highly_variable"] = np.all(other["use_highly_variable"])
+            assert {key: str(value) for key, value in own.items()} == {k: str(v) for k, v in other.items()}
+            for what in ("variance", "variance_ratio"):
+                assert np.allclose(ours.uns[name][what], theirs.uns[name][what], rtol=1e-6), options
+        for slot in ("obsm", "varm"):
+            for name in getattr(ours, slot):
+                mine, his = getattr(ours, slot)[name], getattr(theirs, slot)[name]
+                assert mine.shape == his.shape
+                assert mine.dtype == his.dtype
+                assert np.abs(mine - his).max() < 1e-5 * np.abs(his).max(), (slot, name, options)
+
+
+@pytest.mark.filterwarnings("ignore")  # of scanpy and the packages it uses
+def test_scanpys_functions_run_on_the_results(monkeypatch):
+    sc = pytest.importorskip("scanpy", reason="scanpy is not installed here; make bench-fields installs it")
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed here")
+    plt.switch_backend("agg")
+    adata = anndata.AnnData(sparse.csr_matrix(cell_counts(200, 80)))
+    adata.obs["kind"] = np.where(np.arange(200) % 2, "a", "b")
+    adata.var["highly_variable"] = np.arange(80) % 4 > 0
+    pca(adata, 10)
+    sc.pp.neighbors(adata, n_neighbors=10)
+    assert adata.obsp["distances"].shape == (200, 200)
+    for draw in (sc.pl.pca, sc.pl.pca_loadings, sc.pl.pca_variance_ratio, sc.pl.pca_overview):
+        draw(adata, show=False)
+    plt.close("all")
+    new = anndata.AnnData(adata.X[:20].toarray() + 0.01)
+    new.var = adata.var.copy()
+    adata.obs["kind"] = adata.obs["kind"].astype("category")
+    # scanpy 1.11 hands over a number of trees that newer releases of pynndescent leave open.
+    trees = importlib.import_module("pynndescent.rp_trees")
+    forest = trees.make_forest
+    monkeypatch.setattr(trees, "make_forest", lambda X, k, n, *rest: forest(X, k, n or 4, *rest))
+    sc.tl.ingest(new, adata, obs="kind", embedding_method="pca")
+    assert (new.obs["kind"].astype(str) == adata.obs["kind"].iloc[:20].astype(str).to_numpy()).mean() > 0.4
+    assert new.obsm["X_pca"].shape == (20, 10)
+
+
+def nearest(scores, count):
+    """The nearest others of each row, by distances from differences."""
+    return [
+        set(
+            np.argsort([np.inf if j == i else np.linalg.norm(row - other) for j, other in enumerate(scores)])[
+                :count
+            ]
+        )
+        for i, row in enumerate(scores)
+    ]
+
+
+@pytest.mark.parametrize("zero_center", [True, False])
+@pytest.mark.parametrize("size", [(240, 60), (60, 240)])
+def test_certain_neighbours_are_those_in_the_exact_scores(size, zero_center):
+    shares, changed = {}, {}
+    X = cell_counts(*size)
+    C = X.astype(np.float64)
+    C = C - C.mean(axis=0) if zero_center else C
+    exact = nearest(C @ np.linalg.svd(C, full_matrices=False)[2][:8].T, 9)
+    for turned in (0.0, 1e-5, 1e-3, 1e-2, 1e-1):
+        for seed in range(3):
+            adata = anndata.AnnData(sparse.csr_matrix(X) if seed else X)
+            pca(adata, 8, zero_center=zero_center, tol=1e-9, dtype=np.float64)
+            # Another subspace by about so much, and in other coordinates, as a solver could have returned it.
+            draw = np.random.default_rng(seed)
+            V = adata.varm["PCs"] + turned * draw.standard_normal(adata.varm["PCs"].shape) / np.sqrt(size[1])
+            V = np.linalg.qr(V)[0] @ np.linalg.qr(draw.standard_normal((8, 8)))[0]
+            adata.varm["PCs"], adata.obsm["X_pca"] = V, C @ V
+            result = neighbors_margin(adata, 10)
+            wrong = np.array([own != right for own, right in zip(nearest(C @ V, 9), exact, strict=True)])
+            assert not wrong[adata.obs["neighbors_certain"]].any()
+            shares[turned], changed[turned] = result.share, wrong.mean()
+            assert np.array_equal(result.certain, adata.obs["neighbors_margin"] > 0)
+    assert shares[0.0] == 0.0
+    assert shares[1e-2] > 0.1
+    assert shares[1e-1] > 0.9
+    assert changed[1e-1] > 0.05
+
+
+def test_errors_of_scores_bound_what_they_are_off():
+    X = cell_counts(150, 50)
+    C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+    V = np.linalg.svd(C, full_matrices=False)[2][:6].T
+    adata = anndata.AnnData(X)
+    for noise in (0.0, 1e-6, 1e-3):
+        pca(adata, 6, mask_var=None, key_added="own", tol=1e-9)
+        adata.obsm["own"] += noise * np.random.default_rng(0).standard_normal((150, 6)).astype(np.float32)
+        result = neighbors_margin(adata, 5, key_added="own")
+        left, _, right = np.linalg.svd(V.T @ adata.varm["own"])
+        off = np.linalg.norm(adata.obsm["own"] - C @ V @ left @ right, axis=1)
+        assert (off <= result.error).all()
+        assert np.median(result.error) < 20 * max(np.median(off), 1e-7)
+        assert f"{np.count_nonzero(~result.certain)} of 150 rows" in str(result)
+    # All others are neighbours: nothing can change.
+    assert neighbors_margin(adata, 150, key_added="own").share == 0.0
+    pca(adata, 6, mask_var=None, scale="unit", key_added="scaled")
+    with pytest.raises(DataError, match=r"are not those of this data .*Compute them again"):
+        neighbors_margin(adata, 5, key_added="scaled")
+    with pytest.raises(ParameterError, match="key_added='mine' names no PCA of this AnnData"):
+        neighbors_margin(adata, key_added="mine")
+    with pytest.raises(ParameterError, match="n_neighbors"):
+        neighbors_margin(adata, 151, key_added="own")
+
+
+def test_the_tolerance_is_that_of_scores_in_float32_unless_another_is_given():
+    adata = cells()
+    assert pca(adata, 2).tol == pca(adata, 2, tol=None).tol == 1e-7
+    assert pca(adata, 2, tol=1e-3).tol == 1e-3
+
+
+def test_equal_distances_are_not_certain():
+    points = np.repeat(
+        np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]), [1, 2, 2, 2, 2], 0
+    )
+    adata = anndata.AnnData(np.column_stack([points * [3.0, 2.0], np.zeros(9)]))
+    pca(adata, 2)
+    neighbors_margin(adata, 2)
+    assert not adata.obs["neighbors_certain"].iloc[0]  # two are equally near
+    neighbors_margin(adata, 5)
+    assert adata.obs["neighbors_certain"].iloc[0]  # the four at a distance of 2
+
+
+def cell_counts(cells, genes):
+    """Logarithms of counts of cells of four kinds."""
+    draw = np.random.default_rng(1)
+    levels = draw.lognormal(0.0, 1.0, genes) * np.where(draw.random((4, genes)) < 0.2, 5.0, 1.0)
+    return np.log1p(draw.poisson(levels[draw.integers(4, size=cells)])).astype(np.float32)
 
 
 def test_what_is_not_there_is_named():
@@ -100,6 +325,9 @@ def test_what_is_not_there_is_named():
         pca(adata, mask_var=np.arange(9))
     with pytest.raises(ParameterError, match="True for at least one"):
         pca(adata, mask_var=np.zeros(9, dtype=bool))
+    for name, advice in (("svd_solver", "every result is exact to tol"), ("center", "use zero_center")):
+        with pytest.raises(InputTypeError, match=rf"does not support {name}. {name}: .*{advice}"):
+            pca(adata, **{name: "arpack"})
     with pytest.raises(DataError, match=r"X of this AnnData is empty. Name a layer"):
         PCA(2).fit(anndata.AnnData(obs=adata.obs, var=adata.var, layers={"counts": COUNTS}))
     assert not adata.obsm

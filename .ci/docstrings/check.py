@@ -29,6 +29,7 @@ MODULES = (
     "gramian.kernels",
     "gramian.onnx",
     "gramian.plots",
+    "gramian.xarray",
 )
 
 

@@ -1,11 +1,13 @@
-"""False alarms of a monitor on new normal rows, from few rows on and with holes."""
+"""False alarms of a monitor on new normal rows: few rows, holes, heavy tails, and rows that depend."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.signal import lfilter
 
 from calibration.rate import Rate
 from gramian import PCA, Monitor
@@ -24,40 +26,90 @@ def noise(rng: np.random.Generator) -> Callable[[int], FloatArray]:
 
 def factors(rng: np.random.Generator) -> Callable[[int], FloatArray]:
     """Return a generator of rows with two factors, and noise."""
+    return _of_factors(rng, lambda n, width: rng.standard_normal((n, width)))
+
+
+def tails(rng: np.random.Generator) -> Callable[[int], FloatArray]:
+    """Return a generator of rows with Student's t in factors and noise, with 4 degrees of freedom."""
+    return _of_factors(rng, lambda n, width: rng.standard_t(4, (n, width)))
+
+
+def remembering(phi: float) -> Law:
+    """Return a law of factors and noise that are autoregressive: x_t = phi x_(t-1) + normal shocks."""
+
+    def law(rng: np.random.Generator) -> Callable[[int], FloatArray]:
+        def columns(n: int, width: int) -> FloatArray:
+            shocks = rng.standard_normal((n + 200, width)) * np.sqrt(1 - phi**2)
+            return np.asarray(lfilter([1], [1, -phi], shocks, axis=0)[200:])
+
+        return _of_factors(rng, columns)
+
+    law.__name__ = f"autoregressive {phi:g}"
+    return law
+
+
+def _of_factors(
+    rng: np.random.Generator, columns: Callable[[int, int], FloatArray]
+) -> Callable[[int], FloatArray]:
     W = 2 * rng.standard_normal((K, D))
-    return lambda n: rng.standard_normal((n, K)) @ W + rng.standard_normal((n, D))
+    return lambda n: columns(n, K) @ W + columns(n, D)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows of the fit, what they have, and the range that false alarms should lie in."""
+
+    law: Law
+    n: int
+    limit: str = "empirical"
+    missing: float = 0.0
+    lags: int = 0
+    wanted: tuple[tuple[float, float], tuple[float, float]] = (WANTED[0.05], WANTED[0.01])
 
 
 def rates(quick: bool) -> Iterator[Rate]:
     """Yield the rates."""
     for law in (noise, factors):
         for n in (15, 60) if quick else (15, 20, 30, 60, 200):
-            yield from _alarms(law, n, 10 if quick else 150)
+            yield from _alarms(Case(law, n), 10 if quick else 150)
+    for phi in (0.5, 0.9):
+        for n in (300,) if quick else (100, 300, 1000):
+            short = n == 100 and phi > 0.5  # as many as 5 independent rows
+            wanted = ((0.04, 0.1), (0.006, 0.04)) if short else ((0.04, 0.07), (0.005, 0.018))
+            yield from _alarms(Case(remembering(phi), n, wanted=wanted), 10 if quick else 150)
+    if not quick:
+        yield from _alarms(Case(remembering(0.9), 1000, lags=1), 60)
+        for n in (100, 300, 1000):  # 1 % of fewer than 200 rows follows from theory, which knows no tails
+            wanted = ((0.035, 0.07), (0.006, 0.04 if n < 200 else 0.018))
+            yield from _alarms(Case(tails, n, wanted=wanted), 150)
     # With fewer rows both limits are the same.
-    yield from _alarms(factors, 200, 2 if quick else 60, limit="theory")
+    yield from _alarms(Case(factors, 200, limit="theory"), 2 if quick else 60)
     for missing in (0.5,) if quick else (0.1, 0.3, 0.5):
-        yield from _alarms(factors, 200, 3 if quick else 40, missing=missing)
+        yield from _alarms(Case(factors, 200, missing=missing), 3 if quick else 40)
 
 
-def _alarms(law: Law, n: int, tables: int, limit: str = "empirical", missing: float = 0.0) -> Iterator[Rate]:
-    """Yield the mean share of new rows with an alarm in T2, SPE or both."""
+def _alarms(case: Case, tables: int) -> Iterator[Rate]:
+    """Yield the mean share of later rows with an alarm in T2, SPE or both."""
     shares: dict[tuple[float, str], list[float]] = {}
+    missing = case.missing
     for seed in range(tables):
         rng = np.random.default_rng(seed)
-        rows = law(rng)
-        X, new = _with_holes(rows(n), missing, rng), {"complete": rows(NEW)}
-        if missing:
-            new["such"] = _with_holes(rows(NEW), missing, rng)
+        every = case.law(rng)(case.n + NEW)
+        X, rows = _with_holes(every[: case.n], missing, rng), every[case.n :]
+        new = {"complete": rows} | ({"such": _with_holes(rows, missing, rng)} if missing else {})
         for alpha in WANTED:
-            model = PCA(K, missing="em" if missing else "error")
-            monitor = Monitor(model, alpha=alpha, limit=limit).fit(X)
+            model = PCA(K * (case.lags + 1), missing="em" if missing else "error")
+            monitor = Monitor(model, alpha=alpha, limit=case.limit, lags=case.lags).fit(X)
             for kind, some in new.items():
-                shares.setdefault((alpha, kind), []).append(float(np.mean(monitor.predict(some) == -1)))
+                alarms = monitor.predict(some)[case.lags :] == -1
+                shares.setdefault((alpha, kind), []).append(float(np.mean(alarms)))
     for (alpha, kind), values in shares.items():
-        about = f"{missing:.0%} missing, {kind} new rows" if missing else f"{limit} limits"
-        name = f"alarms at {alpha:.0%}: {n} rows of {law.__name__}, {about}"
+        about = f"{missing:.0%} missing, {kind} new rows" if missing else f"{case.limit} limits"
+        about += f", {case.lags} lag" if case.lags else ""
+        name = f"alarms at {alpha:.0%}: {case.n} rows of {case.law.__name__}, {about}"
         error = float(np.std(values)) / tables**0.5
-        yield Rate(name, float(np.mean(values)), error, *WANTED[alpha])
+        wanted = dict(zip(WANTED, case.wanted, strict=True))[alpha]
+        yield Rate(name, float(np.mean(values)), error, *wanted)
 
 
 def _with_holes(X: FloatArray, missing: float, rng: np.random.Generator) -> FloatArray:

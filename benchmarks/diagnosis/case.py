@@ -32,6 +32,7 @@ REMEDIES = {
     "arch": "along the arch",
     "groups-of-zeros": "presence and absence",
     "size": "divide each row by its total",
+    "related-rows": "without one of each pair",
 }
 # What is never said of rows in random order without a trap.
 QUIET = ("identifier", "row-order", "arch", "ties")

@@ -33,7 +33,7 @@ GENERATED = {
     ],
 }
 # Modules that gramian does not import by itself.
-ON_DEMAND = ("anndata", "onnx")
+ON_DEMAND = ("anndata", "onnx", "xarray")
 # What estimators store and functions return.
 RESULTS = (
     "records.Certificate",
@@ -45,9 +45,12 @@ RESULTS = (
     "analysis.normal_model.ProjectionQuality",
     "analysis.sampling.Sampling",
     "inspect.choose_components.ComponentChoices",
+    "models.events.Events",
+    "models.events.RunRules",
     "models.monitor.RowStatistics",
     "inspect.diagnose.Diagnosis",
     "inspect.findings.Finding",
+    "inspect.neighbors.NeighborsMargin",
     "inspect.rotate.Rotation",
     "inspect.stability.Stability",
     "faces.gallery.Person",
@@ -177,7 +180,8 @@ def formats() -> str:
     lines += [
         "",
         "*Marks of missing values* are words such as `NA`, to which `--na-values` adds further ones. "
-        "[Scientific files](containers.md) explains HDF5, .h5ad, sparse matrices and genotypes, and "
+        "[Scientific files](containers.md) explains HDF5, .h5ad and sparse matrices, "
+        "[Genomes](genomes.md) genotypes, and "
         "[Data larger than memory](large_data.md) what is read block by block. In Python, an array, a frame "
         "of pandas or polars, a sparse matrix and a Dask array are accepted too.",
         "",

@@ -188,6 +188,12 @@ class MissingValuesError(DataError):
         How many values are missing, and where, as a sentence.
     fitted : bool
         Whether these are new rows of a fitted model.
+    hint : str, optional
+        What to do, in place of the choices.
+    empty : str, optional
+        Columns without any value.
+    others : bool
+        Whether values are missing in other columns too.
 
     Attributes
     ----------
@@ -195,7 +201,9 @@ class MissingValuesError(DataError):
         The same without a name for the data.
     """
 
-    def __init__(self, where: str, fitted: bool = False) -> None:
+    def __init__(
+        self, where: str, fitted: bool = False, hint: str = "", empty: str = "", others: bool = True
+    ) -> None:
         there = where.removeprefix("Input X contains NaN: ")
         there = there if there[:1].isdigit() else f"A value is missing: {there}"
         if fitted:
@@ -207,14 +215,17 @@ class MissingValuesError(DataError):
                 f"{rest}",
                 f"{only} Leave such rows out, or fit a PCA that imputes them, which {rest}",
             )
-        else:
-            hint = by_surface(
+        elif not hint:
+            choices = by_surface(
                 'Use missing="em" or "iterative", by which PCA imputes them, or "mean"; gramian.scan '
                 'also takes "drop-rows" and "drop-columns". For other methods fill them first: '
                 'PCA(k, missing="em").fit(X).impute(X).',
                 "Choose one: --missing em or iterative (PCA imputes them), mean, drop-rows or drop-columns.",
                 "Choose what to do with missing values: impute, fill with means, or drop.",
             )
+            leave_out = f"Leave out what has no value at all, since no method can fill it: {empty}"
+            grid = by_surface(". gramian.xarray.pca takes such cells of a grid as a mask.", ".")
+            hint = " ".join([f"{leave_out}{grid}"] * bool(empty) + [choices] * (others or not empty))
         super().__init__(by_surface(where, there), hint)
         self.parameter, self.where, self.there, self.fitted = "missing", where, there, fitted
 

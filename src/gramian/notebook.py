@@ -56,6 +56,15 @@ class Grid:
         more = len(self.rows) - self.most
         return "\n".join([*lines, f"... and {more:,} more"] if more > 0 else lines)
 
+    def markdown(self) -> str:
+        """Return the table with all of its rows as Markdown."""
+        rules = ["---:" if kind == "n" else "---" for kind in self.kinds or "t" * len(self.heads)]
+        rows = (
+            [_text(*cell).replace("|", "\\|") for cell in zip(row, self._forms(), strict=True)]
+            for row in self.rows
+        )
+        return "\n".join(f"| {' | '.join(row)} |" for row in (self.heads, rules, *rows))
+
     def html(self) -> str:
         """Return the table as HTML."""
         head = "".join(f'<th style="text-align:left">{_safe(name)}</th>' for name in self.heads)
@@ -98,6 +107,10 @@ class InNotebook:
 
 class Tabulated(InNotebook):
     """Shows the same sentences and tables of a record at a prompt and in a notebook."""
+
+    def parts(self) -> list[str | Grid]:
+        """Return the sentences and tables in order."""
+        return list(self._notebook())
 
     def __str__(self) -> str:
         return as_text(self._notebook())

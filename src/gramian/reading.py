@@ -64,8 +64,17 @@ class ReadingOptions:
     )
     unmatched: Literal["error", "leave-out"] | None = option(
         "HOW",
-        "New genotypes with variants that are absent or of unclear allele: error or leave-out.",
+        "New genotypes with variants that are absent or of unclear allele: leave-out counts them as missing, "
+        "or error.",
+        usual="leave-out with a warning",
         label="unmatched variants",
+        local=True,
+    )
+    prune: Any = option(
+        "WINDOW,STEP,R2",
+        "Genotypes for a fit: leave out variants in linkage disequilibrium, as plink2 --indep-pairwise, such "
+        "as 50,5,0.2.",
+        label="pruning",
         local=True,
     )
     size: Any = option("WxH", "Resize pictures to this size.", label="size of pictures")

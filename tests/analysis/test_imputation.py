@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 
 from gramian import PCA
 from gramian.analysis.imputation import (
@@ -248,6 +249,23 @@ def test_cross_validation_chooses_a_number_of_components():
             train[rows, columns] = np.nan
             squares += list((impute(train, 2, weights=weights).filled - X)[rows, columns] ** 2)
         assert np.isclose(errors[2], np.sqrt(np.mean(squares)), rtol=1e-2)
+
+
+def test_cross_validation_looks_beyond_a_rise():
+    # The error rises from 4 to 6 components; then come the pairs of columns that are nearly equal.
+    X = load_diabetes().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    holed = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    best, errors = choose_count(HeldOut(holed, np.random.default_rng(0), count=10), 9, "em")
+    assert set(errors) == set(range(1, 10))
+    assert errors[4] < errors[6]
+    error = {k: np.linalg.norm(impute_em(holed, k, max_iter=200).filled - X) for k in (2, 4, 6, 8, best)}
+    assert best == 9
+    assert error[best] <= 1.01 * min(error.values())
+    assert error[best] < 0.95 * error[4]
+    model = PCA("cv", missing="em", random_state=0).fit(holed[:60, :5])
+    assert model.n_components_ == model.imputed_.n_components == model.component_choice_.number
+    assert "Held-out entries have the least error" in model.component_choice_.sentence
 
 
 @pytest.mark.parametrize("impute", [impute_em, impute_iterative])

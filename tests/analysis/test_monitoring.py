@@ -10,6 +10,7 @@ from gramian.models.monitoring import (
     are_rows_of_the_fit,
     box_limit,
     control_limits,
+    correlation_times,
     empirical_limits,
     equally_probable,
     of_all_rows,
@@ -34,18 +35,48 @@ def test_statistics_and_contributions_are_their_definitions():
     new = LinearStatistics(P, values[:2])
     C = RNG.normal(size=(7, 6))
     T2, SPE = new.measured(C).T
-    to_t2, residuals = new.contributions(C)
-    for row, t2, spe, parts, left in zip(C, T2, SPE, to_t2, residuals, strict=True):
+    for row, t2, spe, left in zip(C, T2, SPE, new.residuals(C), strict=True):
         t = [float(p @ row) for p in P]
         back = sum(score * p for score, p in zip(t, P, strict=True))
         np.testing.assert_allclose(t2, sum(score**2 / v for score, v in zip(t, values, strict=False)))
         np.testing.assert_allclose(spe, ((row - back) ** 2).sum())
-        expected = [row[i] * sum(t[j] / values[j] * P[j, i] for j in range(2)) for i in range(6)]
-        np.testing.assert_allclose(parts, expected)
         np.testing.assert_allclose(left, row - back)
-    np.testing.assert_allclose(to_t2.sum(axis=1), T2)
-    np.testing.assert_allclose((residuals**2).sum(axis=1), SPE)
-    assert (to_t2 < 0).any()
+
+
+def reconstructed(row, M, i):
+    """By how much a statistic ``x.T M x`` falls if column i is what makes it smallest."""
+    unit = np.eye(len(row))[i]
+    return (unit @ M @ row) ** 2 / (unit @ M @ unit)
+
+
+def test_contributions_are_by_reconstruction():
+    X = RNG.normal(size=(40, 6)) @ RNG.normal(size=(6, 6))
+    _mean, P, values = components(X, 2)
+    statistics = LinearStatistics(P, values[:2])
+    C = RNG.normal(size=(7, 6))
+    for place, M in enumerate((P.T @ np.diag(1 / values[:2]) @ P, np.eye(6) - P.T @ P)):
+        parts, before = statistics.contributions(C)[place], statistics.measured(C)[:, place]
+        np.testing.assert_allclose(parts, [[reconstructed(row, M, i) for i in range(6)] for row in C])
+        for i in range(6):  # the least value over all values of the column
+            values_of_column = np.linspace(-30, 30, 20_001)
+            rows = np.repeat(C[:1], 20_001, axis=0)
+            rows[:, i] = values_of_column
+            least = statistics.measured(rows)[:, place].min()
+            np.testing.assert_allclose(before[0] - least, parts[0, i], atol=1e-4)
+        assert (parts <= before[:, None] * (1 + 1e-9)).all()
+        # A fault in one column alone has the largest contribution there (Alcala and Qin 2009).
+        alone = statistics.contributions(5 * np.eye(6))[place]
+        np.testing.assert_allclose(alone.max(axis=1), np.diag(alone))
+        # Complete decompositions sum to the statistic.
+        np.testing.assert_allclose(np.sum(C * (C @ M), axis=1), before)
+    # Columns without a say have none: constant ones, and those that components give back.
+    P = np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
+    to_t2, to_spe = LinearStatistics(P[1:], values[:1]).contributions(np.array([[3.0, 1.0, 1.0]]))
+    assert (to_t2[0, 0], to_t2[0, 1] > 0) == (0, True)
+    to_t2, to_spe = LinearStatistics(P, values[:2]).contributions(np.array([[3.0, 1.0, 1.0]]))
+    assert (to_spe[0, 0], to_spe[0, 1] > 0) == (0, True)
+    large = LinearStatistics(P, 1e300 * values[:2]).contributions(1e150 * np.array([[3.0, 1.0, 1.0]]))[0]
+    np.testing.assert_allclose(large, to_t2)
 
 
 def test_statistics_of_incomplete_rows_are_their_definitions():
@@ -58,8 +89,8 @@ def test_statistics_of_incomplete_rows_are_their_definitions():
     C[:30][rng.random(size=(30, 6)) < 0.4] = np.nan
     C[0], C[1, 1:], C[2, 2:] = np.nan, np.nan, np.nan
     C[1, 0], C[2, :2] = 1.5, (0.3, -2.0)
-    measured, (to_t2, residuals) = model.measured(C), model.contributions(C)
-    for row, (t2, spe) in zip(C, measured, strict=True):
+    measured, both = model.measured(C), model.contributions(C)
+    for row, (t2, spe), *parts in zip(C, measured, *both, strict=True):
         there = ~np.isnan(row)
         covariance = (W @ W.T + s * np.eye(6))[np.ix_(there, there)]
         t = W[there].T @ np.linalg.solve(covariance, row[there])
@@ -72,12 +103,20 @@ def test_statistics_of_incomplete_rows_are_their_definitions():
         expected = [equally_probable(part, free[:1], 2)[0], s * equally_probable(rest, free[1:], 4)[0]]
         np.testing.assert_allclose([t2, spe], expected)
         np.testing.assert_array_equal(np.isnan([t2, spe]), free == 0)
+        if free.all() and np.linalg.matrix_rank(A) == 2:
+            # By the matrices of both parts, and the share that the probabilities change.
+            of_t2 = np.linalg.inv(covariance) @ W[there] @ np.linalg.inv(A)
+            of_t2 = of_t2 @ (W[there].T @ np.linalg.inv(covariance))
+            own = W[there]
+            of_spe = np.eye(there.sum()) - own @ np.linalg.pinv(own)
+            for M, contribution, value in zip((of_t2, of_spe), parts, (t2, spe), strict=True):
+                share = value / (row[there] @ M @ row[there])
+                wanted = [share * reconstructed(row[there], M, i) for i in range(there.sum())]
+                np.testing.assert_allclose(contribution[there], wanted, rtol=1e-6, atol=1e-9)
     assert np.isnan(measured[0]).all()
-    np.testing.assert_allclose(to_t2.sum(axis=1), measured[:, 0])
-    np.testing.assert_allclose((residuals**2).sum(axis=1), measured[:, 1])
     determined = np.isfinite(measured).all(axis=1)[:, None] & np.isnan(C)
-    assert (to_t2[determined] == 0).all()
-    assert (residuals[determined] == 0).all()
+    for parts in both:
+        assert (parts[determined] == 0).all()
     # Without missing values they are those of complete rows, whatever the noise.
     np.testing.assert_array_equal(measured[30:], LinearStatistics(P, variances).measured(C[30:]))
     complete_only = LinearStatistics(P, variances).measured(C)
@@ -280,18 +319,57 @@ def test_statistics_of_folds_are_those_of_a_model_of_all_rows():
     np.testing.assert_array_equal(of_all_rows(0 * held_out, 0 * own, 0.8), 0 * held_out)
 
 
-def test_a_sentence_where_rows_depend_on_their_neighbours():
-    said = control_limits(0.05, known(normal=400, autocorrelation=0.9))
-    assert (said.autocorrelation, said.effective_rows) == (0.9, pytest.approx(400 * 0.1 / 1.9))
-    assert "autocorrelation of the scores is 0.90, so that 400 rows say as much as 21 independent" in str(
-        said
-    )
-    # Not significant, not large, or not known.
-    for r, n in ((0.4, 20), (0.29, 400), (-0.9, 400)):
-        quiet = control_limits(0.05, known(normal=n, autocorrelation=r))
-        assert quiet.sentences == (), (r, n)
-        assert quiet.effective_rows <= n
-    assert control_limits(0.05, known()).autocorrelation is None
+def autoregressive(phi, m, seed=0):
+    rng, rows = np.random.default_rng(seed), np.zeros((m, 2))
+    noise = rng.normal(size=(m, 2))
+    for t in range(1, m):
+        rows[t] = phi * rows[t - 1] + noise[t] * np.sqrt(1 - phi**2)
+    return rows
+
+
+def test_correlation_times_are_those_of_the_process():
+    assert correlation_times(np.random.default_rng(2).normal(size=(1000, 2))) == (1.0, 1.0)
+    for phi in (0.5, 0.9):  # ranks of normal values have about their autocorrelations phi^j
+        both = correlation_times(autoregressive(phi, 100_000))
+        np.testing.assert_allclose(both, (1 + phi) / (1 - phi), rtol=0.1)
+    slow = autoregressive(0.9, 20_000)
+    # By the definition, and whatever the scale: ranks know none.
+    ranks = stats.rankdata(slow[:300, :1], axis=0)
+    C, total = ranks - ranks.mean(), 1.0
+    for j in range(1, 300):
+        r = float(np.sum(C[j:] * C[:-j]) / np.sum(C**2))
+        if r <= stats.norm.isf(0.01) / np.sqrt(300):
+            break
+        total += 2 * r
+    np.testing.assert_allclose(correlation_times(np.exp(slow[:300, :1])), [total])
+    assert correlation_times(np.ones((50, 2))) == (1.0, 1.0)
+    assert correlation_times(np.empty((0, 2))) == (1.0, 1.0)
+    assert correlation_times(np.arange(3.0)[:, None]) == (1.0,)
+
+
+def test_rows_that_depend_on_their_neighbours_count_as_fewer():
+    rows = autoregressive(0.9, 400, seed=1) ** 2
+    limits, time = control_limits(0.05, known(held_out=rows, n=400.0)), correlation_times(rows)
+    assert limits.effective_rows == pytest.approx(400 / max(time))
+    values = {(one.statistic, one.method): one.value for one in limits.limits if one.rows == "new"}
+    assert values["T2", "F"] == t2_limit(limits.level, 400 / time[0], 2)
+    jackson = spe_limit(limits.level, np.ones(2)) * (1 + 3 * time[1] / 400)
+    assert values["SPE", "Jackson-Mudholkar"] == pytest.approx(jackson)
+    m = 400 / time[1]
+    box = box_limit(limits.level, rows[:, 1].mean(), rows[:, 1].var() * m / (m - 1), m)
+    assert values["SPE", "Box"] == pytest.approx(box)
+    # 42 rows have no rank for 5 %: the larger limit decides, of theory and of the ranks of all rows.
+    assert "400 held-out rows say as much as" in str(limits)
+    assert "The larger of the limits by theory and by their ranks decides." in str(limits)
+    for name, tail in (("T2", "scaled F"), ("SPE", "Box")):
+        assert limits.deciding()[name] == max(values[name, tail], values[name, "empirical"])
+    theory = control_limits(0.05, known(held_out=rows), "theory")
+    assert theory.deciding()["SPE"] == pytest.approx(box)
+    # Rows of the fit have the distribution of their number; independent rows are as they were.
+    assert limits.deciding("fit")["T2"] == t2_limit(limits.level, 400, 2, of_fit=True)
+    assert control_limits(0.05, known()).effective_rows == 400
+    alone = control_limits(0.05, known(held_out=np.empty((0, 2)), weights=np.empty(0)))
+    assert alone.effective_rows is None
 
 
 def test_fewer_than_five_rows_for_each_component_are_named():

@@ -3,6 +3,7 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gramian as package
@@ -306,12 +307,27 @@ def test_genotypes_of_a_cohort_that_counts_the_other_allele(tmp_path, monkeypatc
     swapped = {"sid": names[:5], "allele_1": ["G"] * 5, "allele_2": ["A"] * 5}
     bed.to_bed("y.bed", 2 - X[:, :5], properties=swapped)
     assert gramian("fit", "x.bed", "--components", "2", "-o", "m.gramian").code == 0
-    ran = gramian("transform", "m.gramian", "y.bed", "-o", "y.npy")
+    ran = gramian("transform", "m.gramian", "y.bed", "--unmatched", "error", "-o", "y.npy")
     assert (ran.code, "--unmatched leave-out" in ran.err) == (1, True)
+    ran = gramian("transform", "m.gramian", "y.bed", "-o", "y.npy")
+    assert (ran.code, "warning: y.bed: 1 absent variant counts as missing, of 6" in ran.err) == (0, True)
     ran = gramian("transform", "m.gramian", "y.bed", "--unmatched", "leave-out", "-o", "y.npy")
     assert ran.code == 0
     assert "5 variants count the other allele and became 2 - x" in ran.err
-    assert "1 absent variant count" in ran.err
+    assert "gramian: 1 absent variant counts as missing" in ran.err
     X[:, 5] = np.nan
     frame = Table(X, tuple(names))
-    assert np.allclose(np.load("y.npy"), package.load("m.gramian").transform(frame), rtol=0, atol=1e-5)
+    model = package.load("m.gramian")
+    assert np.allclose(np.load("y.npy"), model.transform(frame), rtol=0, atol=1e-5)
+    more = "--unmatched", "leave-out", "--standard-errors", "-o", "e.csv"
+    assert gramian("transform", "m.gramian", "y.bed", *more).code == 0
+    written, quality = pd.read_csv("e.csv"), model.projection_quality(frame)
+    assert list(written)[1:] == ["PC1", "PC2", "PC1_standard_error", "PC2_standard_error", "observed"]
+    expected = np.c_[quality.scores, quality.standard_errors, quality.observed]
+    assert np.allclose(written.iloc[:, 1:], expected, rtol=0, atol=1e-5)
+    assert (expected[:, 2:4] > 0).all()
+    Y = np.random.default_rng(0).normal(size=(20, 3))
+    np.savetxt("z.csv", Y, delimiter=",", header="a,b,c", comments="")
+    assert gramian("fit", "z.csv", "--kernel", "rbf", "-o", "k.gramian").code == 0
+    ran = gramian("transform", "k.gramian", "z.csv", "--standard-errors")
+    assert (ran.code, "--standard-errors are those of a PCA" in ran.err) == (2, True)

@@ -74,6 +74,45 @@ def test_a_saved_monitor_is_a_model(plant, gramian):
     assert (ran.code, "a saved monitor has its own" in ran.err) == (2, True)
 
 
+def test_events_rules_and_a_report(plant, gramian):
+    write_process("late.csv", 60, 3, odd=range(40, 60))
+    made = ("--normal", "normal.csv", "--consecutive", 3)
+    ran = gramian("monitor", "m.gramian", "late.csv", *made, "--report", "alarms.md")
+    assert (ran.code, "1 event of at least 3 alarms in a row." in ran.out) == (0, True), ran.err
+    text = Path("alarms.md").read_text()
+    assert text.startswith("# Alarms in late.csv\n\n")
+    row = next(line for line in text.splitlines() if line.startswith("| h40 | h59 | 20 | 20 |"))
+    assert "level" in row
+    assert "| consecutive | false events | per 1,000 rows |" in text
+    facts = gramian("monitor", "m.gramian", "late.csv", *made, "--json").json
+    (event,) = facts["events"]
+    assert (event["start"], event["length"], event["variable 1"]) == ("h40", 20, "level")
+    assert [rule["consecutive"] for rule in facts["rules"]] == [1, 2, 3, 5, 10]
+    assert gramian("monitor", "m.gramian", "late.csv", "--json").json["rules"] == []
+
+
+def test_earlier_rows(plant, gramian):
+    write_process("late.csv", 60, 3, odd=range(40, 60))
+    gramian("fit", "fit.csv", "--components", 0.9, "-o", "m.gramian")
+    made = ("--normal", "normal.csv", "--lags", 2, "--save", "w.gramian", "-o", "a.csv")
+    ran = gramian("monitor", "m.gramian", "late.csv", *made)
+    assert ran.code == 0, ran.err
+    assert "2 rows have no T2, and so no alarm." in ran.out
+    expected = package.Monitor(package.PCA(0.9), lags=2).fit(package.scan("normal.csv"))
+    rows = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
+    wanted = expected.statistics(package.scan("late.csv").read())
+    assert [row["row"] for row in rows] == [f"h{i}" for i in range(60)]
+    np.testing.assert_allclose([float(row["SPE"]) for row in rows[2:]], wanted["SPE"][2:])
+    assert {rows[0]["T2"], rows[1]["SPE"]} == {""}
+    # A saved monitor reads the columns of a row, and takes another rule.
+    again = gramian("monitor", "w.gramian", "late.csv", "--consecutive", 2)
+    assert (again.code, "of at least 2 alarms in a row" in again.out) == (0, True), again.err
+    assert gramian("plot", "w.gramian", "late.csv", "-o", "figures").code == 0
+    assert Path("figures/contribution-map.svg").is_file()
+    ran = gramian("monitor", "m.gramian", "new.csv", "--lags", 2)
+    assert (ran.code, "--lags 2 needs normal rows" in ran.err) == (2, True), ran.err
+
+
 def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):
     made = ("--kernel", "rbf", "--gamma", 0.01, "--solver", "nystroem", "--n-landmarks", 30)
     assert gramian("fit", "fit.csv", *made, "--components", 2, "-o", "k.gramian").code == 0

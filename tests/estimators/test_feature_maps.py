@@ -22,21 +22,31 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gramian
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap
 from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError
-from gramian.kernels import RBF, Polynomial
+from gramian.kernels import RBF, Linear, Polynomial
 from refusals import refused
 
 MODELS = {
     "polynomial": PolynomialMap(degree=3, gamma=0.5),
     "polynomial, no constant": PolynomialMap(degree=2, coef0=0),
+    "polynomial, no weights": PolynomialMap(degree=2, weights=None),
     "taylor": TaylorMap(order=6, sigma=3.0),
     "taylor, widths": TaylorMap(order=3, gamma=[0.1, 0.2, 0.05], center=False),
     "fourier": RandomFourierMap(60, sigma=2.0, random_state=0),
     "fourier, odd": RandomFourierMap(61, sigma=2.0, random_state=0),
     "fourier, independent": RandomFourierMap(50, sigma=[1.0, 2.0, 4.0], orthogonal=False, random_state=3),
 }
+
+
+def crossed(X):
+    """Half of the mixed terms of (x . y)^2, which the map without weights has once."""
+    squares = np.stack([np.outer(x, x) for x in X.T], axis=2)
+    return (squares.sum(axis=2) ** 2 - (squares**2).sum(axis=2)) / 2
+
+
 KERNELS = {
     "polynomial": lambda X: Polynomial(degree=3, gamma=0.5).gram(X),
     "polynomial, no constant": lambda X: Polynomial(degree=2, coef0=0.0).gram(X),
+    "polynomial, no weights": lambda X: (1 + Linear() + Linear() ** 2).gram(X) - crossed(X),
     "taylor": lambda X: RBF(sigma=3.0).gram(X),
     "taylor, widths": lambda X: RBF(gamma=0.5).gram(X * np.sqrt([0.2, 0.4, 0.1])),
     "fourier": lambda X: RBF(sigma=2.0).gram(X),

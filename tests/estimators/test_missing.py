@@ -69,6 +69,7 @@ def test_new_rows_by_the_definition_of_conditional_expectation(options):
         assert np.allclose(filled[i], expected)
         assert np.isclose(likelihood[i], density)
     assert np.allclose(quality.observed, 1 - HOLES.mean(axis=1))
+    assert np.array_equal(quality.scores, scores)
 
 
 def test_standard_errors_are_those_of_scores():
@@ -83,6 +84,24 @@ def test_standard_errors_are_those_of_scores():
         errors = model.projection_quality(holed[determined]).standard_errors
         gaps = model.transform(holed[determined]) - model.transform(rows[determined])
         assert np.allclose((gaps / errors).std(axis=0), 1, atol=0.06)
+
+
+def test_standard_errors_of_wide_tables_are_those_of_scores():
+    # Most discarded eigenvalues are 0: their mean over those that are not is far above the noise of an entry.
+    rng = np.random.default_rng(4)
+    n, d, k = 80, 1500, 2
+    directions = rng.standard_normal((k, d))
+    X, new = (rng.standard_normal((m, k)) @ directions + 2 * rng.standard_normal((m, d)) for m in (n, 400))
+    holed = np.where(rng.random(new.shape) < 0.4, np.nan, new)
+    for method in ("em", "projection"):
+        model = PCA(k, missing=method).fit(X)
+        quality = model.projection_quality(holed)
+        gaps = (quality.scores - model.transform(new)) / quality.standard_errors
+        assert np.allclose(gaps.std(axis=0), 1, atol=0.12)
+        assert np.abs(gaps).max() < 5
+        filled = model.impute(holed)
+        back = model.inverse_transform(quality.scores)
+        assert np.allclose(filled[np.isnan(holed)], back[np.isnan(holed)], atol=1e-2 * np.abs(back).max())
 
 
 def test_projection_is_least_squares_and_the_limit_without_noise():
@@ -113,7 +132,10 @@ def test_rows_that_determine_nothing_are_named_and_never_at_the_origin():
             with pytest.warns(MissingValuesWarning, match=re.escape(names)):
                 result = call(frame)
             assert np.isnan(result).any(axis=1).nonzero()[0].tolist() == undetermined
-        assert np.isnan(pca.projection_quality(frame).standard_errors[1]).all()
+        with pytest.warns(MissingValuesWarning, match=re.escape(names)):
+            quality = pca.projection_quality(frame)
+        assert np.isnan(quality.standard_errors[1]).all()
+        assert np.isnan(quality.scores[1]).all()
 
 
 def test_complete_rows_keep_their_bits():

@@ -1,10 +1,12 @@
 """Every treatment against its formula, written out."""
 
 import numpy as np
+import pytest
 from scipy.ndimage import gaussian_filter
 
 from gramian.errors import DataError, ParameterError
-from gramian.faces.light import LIGHTS, grey_scale, relight, unlight
+from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces.light import LIGHTS, choose_light, grey_scale, relight, unlight
 from refusals import refused
 
 
@@ -79,3 +81,40 @@ def test_what_has_no_logarithm():
 def test_unknown_treatment():
     with refused(ParameterError, "light"):
         relight(pictures(), "equalize")
+
+
+def test_the_light_is_chosen_by_pictures_of_the_same_people():
+    rng = np.random.default_rng(0)
+    faces = drawn_faces(8, 5, size=(24, 28), seed=1)
+    plain, people = np.asarray(faces.pictures, dtype=np.float64), np.array(faces.people)
+    # Every picture gets another increasing change of its grey values, which equalising takes back.
+    bent = (
+        255 * (plain / 255) ** rng.uniform(0.2, 5.0, (len(plain), 1, 1)) * rng.uniform(0.3, 1.0, (40, 1, 1))
+    )
+
+    def share(pictures, light):
+        rows = relight(pictures.astype(np.float32), light).reshape(40, -1).astype(np.float64)
+        rows = rows - rows.mean(axis=0)
+        hits = 0
+        for i, row in enumerate(rows):
+            cosines = rows @ row / np.linalg.norm(rows, axis=1)
+            cosines[i] = -np.inf
+            hits += people[cosines.argmax()] == people[i]
+        return hits / 40
+
+    for pictures in (plain, bent):
+        shares = [share(pictures, light) for light in LIGHTS]
+        best, why = choose_light(pictures.astype(np.float32), people)
+        assert best == LIGHTS[int(np.argmax(shares))]
+        assert f"{best} {100 * max(shares):.0f} %" in why
+    space = FaceSpace(10, light="auto").fit(bent.astype(np.float32), people)
+    assert space.light_ != "none"
+    same = FaceSpace(10, light=space.light_).fit(bent.astype(np.float32), people)
+    np.testing.assert_array_equal(space.transform(bent), same.transform(bent))
+    assert space.fingerprint_ == same.fingerprint_
+    assert space.light == "auto"
+    assert "most similar to another one" in space.notes_[0]
+    with pytest.raises(DataError, match="nobody has two"):
+        FaceSpace(3, light="auto").fit(bent[::5].astype(np.float32), people[::5])
+    with pytest.raises(DataError, match="nobody has two"):
+        FaceSpace(3, light="auto").fit(bent.astype(np.float32))

@@ -6,6 +6,8 @@ import re
 import numpy as np
 import pytest
 
+from gramian import PCA
+from gramian.faces import Recogniser
 from gramian.faces import thresholds as module
 from gramian.faces.thresholds import (
     calibrate,
@@ -259,7 +261,31 @@ def test_a_rate_that_few_people_cannot_show():
         "8 people who serve as strangers are too few to observe a false accept rate of 0.001"
     )
     assert "Rates from 0.11 can be observed" in result.identify.notes[0]
-    assert result.identify.false_accept <= 0.001
+    assert result.identify.false_accept is result.verify.false_accept is None
+    assert "at least 10 are needed" in result.identify.notes[-1]
+    assert str(result).startswith("At a threshold extrapolated for a rate of 0.01 (")
+    assert calibrated(*some_people(10, 3), 0.2).identify.false_accept <= 0.2
+
+
+def test_a_model_that_knows_the_strangers_takes_a_margin():
+    vectors, people = some_people(30, 3)
+    known = vectors - vectors.mean(axis=0)
+    assert calibrated(known, people, 0.3).identify.value == pytest.approx(
+        calibrated(vectors, people, 0.1).identify.value, rel=0.05
+    )
+    assert calibrated(known, people, None).identify.far == 0.05
+    named = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        scale = np.arange(1, 201) ** -0.7
+        places = np.repeat(rng.standard_normal((40, 200)), 4, axis=0)
+        pictures = scale * (places + 0.6 * rng.standard_normal(places.shape))
+        model, people = PCA(40).fit(pictures[:80]), np.repeat(np.arange(20), 4).astype(str)
+        recogniser = Recogniser(far=0.05)
+        recogniser.fit(model.transform(pictures[:80]), people, model.explained_variance_)
+        strange = recogniser.similarity(model.transform(pictures[80:])).max(axis=1)
+        named.append((strange >= recogniser.threshold_).mean())
+    assert np.mean(named) <= 0.05
 
 
 def test_strangers_are_drawn_where_hardly_anybody_is_enrolled():
@@ -282,7 +308,7 @@ def test_nobody_has_two_pictures():
     result = calibrated(*some_people(8, 1), 0.2)
     assert result.identify.false_reject is None
     assert (result.n_genuine, result.n_impostor) == (0, 8)
-    assert "the false reject rate is unknown" in result.identify.notes[-1]
+    assert any("the false reject rate is unknown" in note for note in result.identify.notes)
 
 
 def test_pictures_that_are_all_equally_far_apart_tell_nothing():

@@ -22,7 +22,7 @@ from refusals import refused
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Kinds that no stream can be: folders, and .bed, which is three files. Text is what nothing else tells.
-WITHOUT_CONTENT = {"folder", "zarr", "bed", "text"}
+WITHOUT_CONTENT = {"folder", "zarr", "bed", "pgen", "text"}
 X = np.arange(12.0).reshape(4, 3)
 
 

@@ -11,7 +11,7 @@ import gramian
 from gramian import PCA, scan
 from gramian.base.inputs import expected_columns
 from gramian.data import as_rows
-from gramian.errors import DataError, FileError, MissingExtraError, ParameterError
+from gramian.errors import DataError, FileError, MissingExtraError, MissingValuesWarning, ParameterError
 from refusals import refused
 
 LIMIT = 6_000_000
@@ -189,13 +189,19 @@ def test_a_cohort_that_counts_other_alleles_is_mapped_alike(limit, tmp_path):
     model = gramian.load(tmp_path / "m.gramian").set_params(memory_limit=limit)
     assert model.counted_alleles_[5] == "A"
     with refused(DataError):
-        model.transform(tmp_path / "new.bed")
+        model.transform(scan(tmp_path / "new.bed", unmatched="error"))
     # What is left out is missing, and predicted from the other variants.
     holed = X.copy()
     holed[:, [7, 39]] = np.nan
     expected = model.transform(pd.DataFrame(holed, columns=model.feature_names_in_))
     new = scan(tmp_path / "new.bed", unmatched="leave-out")
     assert np.allclose(model.transform(new), expected, rtol=0, atol=1e-3)
+    said = r"new.bed: 1 variant of unclear .* of 40: 'rs7'; 1 absent variant counts as missing, of 40: 'rs39'"
+    with pytest.warns(MissingValuesWarning, match=said):
+        quality = model.projection_quality(tmp_path / "new.bed")
+    assert np.allclose(quality.scores, expected, rtol=0, atol=1e-3)
+    assert np.allclose(quality.observed, 1 - np.isnan(holed).mean(axis=1))
+    assert (quality.standard_errors > 0).all()
     means = np.asarray(model.column_means_)
     filled_in = filled(holed, means) - means
     by_means = model.transform(scan(tmp_path / "new.bed", unmatched="leave-out", missing="mean"))
@@ -208,8 +214,8 @@ def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
     table = scan(tmp_path / "new.bed", unmatched="leave-out").read(expected_columns(model))
     notes = " | ".join(table.notes)
     assert "2 variants count the other allele and became 2 - x: 'rs5', 'rs9'" in notes
-    assert "1 variant of unclear allele count as missing" in notes
-    assert "1 absent variant count as missing" in notes
+    assert "1 variant of unclear allele counts as missing" in notes
+    assert "1 absent variant counts as missing" in notes
     assert np.array_equal(table.values[:, :7], X[:, :7], equal_nan=True)
     with refused(ParameterError, "unmatched"):
         PCA(2).fit(scan(tmp_path / "x.bed", unmatched="leave-out"))
@@ -229,7 +235,11 @@ def test_what_was_exchanged_and_left_out_is_noted(tmp_path):
         assert np.allclose(model.transform(write(values, one, other)), scores, rtol=0, atol=1e-4)
     for one, other in (("T", "A"), ("C", "G")):
         with refused(DataError):
-            model.transform(write(X, one, other))
+            model.transform(scan(write(X, one, other), unmatched="error"))
+    # No variant of the model is there.
+    to_bed(tmp_path / "y.bed", X[:, :3].copy(), properties={"sid": ["a", "b", "c"]})
+    with refused(DataError):
+        model.transform(tmp_path / "y.bed")
     assert not hasattr(model.fit(np.nan_to_num(X)), "counted_alleles_")
 
 
@@ -237,3 +247,61 @@ def test_a_variant_without_a_name_is_known_by_its_place(tmp_path):
     properties = {"sid": ["rs1", ".", ".", "rs4"], "chromosome": ["1", "1", "2", "2"]}
     to_bed(tmp_path / "x.bed", np.eye(4), properties=properties | {"bp_position": [10, 20, 30, 40]})
     assert scan(tmp_path / "x.bed").read().feature_names == ("rs1", "1:20", "2:30", "rs4")
+
+
+def write_pgen(path, X, alternatives=None):
+    """Write the genotypes of a .bed file that counts A as PLINK 2 does, with A as the alternative allele."""
+    pgenlib = pytest.importorskip("pgenlib")
+    n, d = X.shape
+    with pgenlib.PgenWriter(str(path).encode(), n, variant_ct=d, nonref_flags=False) as writer:
+        for column in X.T:
+            writer.append_biallelic(np.where(np.isnan(column), -9, column).astype(np.int8))
+    alternatives = alternatives or ["A"] * d
+    lines = [f"1\t{j + 1}\trs{j}\tG\t{alternatives[j]}\t.\n" for j in range(d)]
+    path.with_suffix(".pvar").write_text("##x\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\n" + "".join(lines))
+    people = [f"f{i}\tperson{i}\t{'father' if i % 4 == 3 else 0}\t0\tNA\n" for i in range(n)]
+    path.with_suffix(".psam").write_text("#FID\tIID\tPAT\tMAT\tSEX\n" + "".join(people))
+
+
+def test_pgen_files_hold_what_bed_files_hold(tmp_path):
+    X = genotypes(60, 300)
+    write_pgen(tmp_path / "x.pgen", X)
+    known = {"sid": [f"rs{j}" for j in range(300)], "chromosome": ["1"] * 300, "bp_position": range(1, 301)}
+    known |= {"allele_1": ["A"] * 300, "allele_2": ["G"] * 300, "iid": [f"person{i}" for i in range(60)]}
+    known["father"] = ["father" if i % 4 == 3 else "0" for i in range(60)]
+    to_bed(tmp_path / "x.bed", X, properties=known)
+    for how in (
+        {},
+        {"rows": "3:40:2", "columns": "rs9,rs2"},
+        {"prune": "20,5,0.05"},
+        {"missing": "drop-rows"},
+    ):
+        one, other = (scan(tmp_path / name, **how).read() for name in ("x.pgen", "x.bed"))
+        assert np.array_equal(one.values, other.values, equal_nan=True)
+        assert (one.feature_names, one.row_names) == (other.feature_names, other.row_names)
+        assert one.alleles == other.alleles
+    rows = as_rows(tmp_path / "x.pgen", limit=60_000, check_finite=False)
+    assert not rows.free_to_revisit
+    assert np.allclose(rows.cut(slice(5, 9), slice(0, 50)), filled(X, np.nanmean(X, axis=0))[5:9, :50])
+    model = PCA(2, random_state=0).fit(tmp_path / "x.bed")
+    assert np.allclose(model.transform(tmp_path / "x.pgen"), model.transform(tmp_path / "x.bed"))
+
+
+def test_what_a_pgen_file_lacks_is_named(tmp_path, monkeypatch):
+    X, path = genotypes(20, 300), tmp_path / "x.pgen"
+    write_pgen(path, X, ["A,T"] + ["A"] * 299)
+    with refused(DataError):
+        scan(path).read()
+    write_pgen(path, X)
+    pvar = path.with_suffix(".pvar")
+    text = pvar.read_text()
+    for wrong in (text[: len(text) // 2].rsplit("\n", 1)[0], "1\t2\n", "#CHROM\tPOS\n1\n"):
+        pvar.write_text(wrong)
+        with refused(DataError):
+            scan(path).read()
+    pvar.rename(tmp_path / "x.pvar.zst")
+    with refused(DataError):
+        scan(path).read()
+    monkeypatch.setitem(sys.modules, "pgenlib", None)
+    with refused(MissingExtraError):
+        scan(path).read()

@@ -527,7 +527,7 @@ def test_entries_stay_within_the_stated_size(kernel):
 
 def test_a_bound_that_forgets_a_part_is_noticed():
     class Careless(Sum):
-        def bounds(self, *parts):
+        def error_bounds(self, *parts):
             return 0.0, 1e-17, parts[0].largest + parts[1].largest
 
         def rebuilt(self, *parts):

@@ -365,6 +365,12 @@ def test_two_vectors_give_a_number():
     assert Polynomial(degree=2, gamma=1.0)([5, 10], [-1, 2]) == 256.0  # (x . y + 1)^2, x . y = 15
     assert Polynomial(degree=2)([5, 10], [-1, 2]) == 72.25  # gamma is 1 / d
     assert (2 * Linear())(np.array([5, 10]), (-1, 2)) == 30.0
+    for one, two in ((0.0, 1.0), (0, np.float32(1)), (np.array(0.0), 1)):  # numbers are rows of one column
+        value = RBF(gamma=0.5)(one, two)
+        assert isinstance(value, float)
+        assert value == pytest.approx(np.exp(-0.5), rel=1e-14)
+    with refused(DataError):
+        RBF()(0.0, [1.0])
     with refused(DataError):
         RBF()([1, 2], [1, 2, 3])
     with pytest.raises(DataError, match="not a table of numbers"):
@@ -380,5 +386,9 @@ def test_a_centred_matrix_is_that_of_centred_features():
     mean = phi(rows).mean(axis=0)
     expected = (phi(rows) - mean) @ (phi(rows) - mean).T
     np.testing.assert_allclose(k.centered_gram(rows), expected, rtol=1e-12, atol=1e-12)
+    median = RBF("median")
+    np.testing.assert_array_equal(
+        median.centered_gram(rows, 3 * new), median.resolve(rows).centered_gram(rows, 3 * new)
+    )
     expected = (phi(new) - mean) @ (phi(rows) - mean).T
     np.testing.assert_allclose(k.centered_gram(rows, new), expected, rtol=1e-12, atol=1e-12)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gramian.arrays import to_numpy
+from gramian.errors import ParameterError
 from gramian.kernels.feature_maps import (
     count_monomials,
     exact_fraction,
@@ -17,6 +18,7 @@ from gramian.kernels.feature_maps import (
     graded_powers,
     graded_roots,
     monomial_name,
+    polynomial_map,
     radical,
 )
 
@@ -124,3 +126,28 @@ def test_coefficients_as_text():
         (Fraction(10**12), "1000000"),
     ]:
         assert radical(square, math.sqrt(2)) == text, (square, text)
+
+
+def test_monomials_without_coefficients():
+    rng = np.random.default_rng(0)
+    for d, degree, coef0 in [(1, 1, 1), (2, 3, 1), (3, 2, 0), (4, 5, 1)]:
+        X, Y = rng.standard_normal((6, d)), rng.standard_normal((4, d))
+        mapping = polynomial_map(d, degree=degree, coef0=coef0, weights=None)
+        degrees = range(degree + 1) if coef0 else [degree]
+        powers = [p for p in product(range(degree + 1), repeat=d) if sum(p) in degrees]
+        expected = {p: np.prod(X ** np.array(p), axis=1) for p in powers}
+        values = mapping(X)
+        assert values.shape == (6, len(expected))
+        for column, power in zip(values.T, mapping.powers.tolist(), strict=True):
+            np.testing.assert_allclose(column, expected[tuple(power)], rtol=1e-13)
+        assert set(mapping.coefficients) == {1.0}
+        assert not any("sqrt" in name for name in mapping.names)
+        kernel = sum(np.outer(np.prod(X**p, axis=1), np.prod(Y**p, axis=1)) for p in mapping.powers)
+        np.testing.assert_allclose(mapping.kernel(X, Y), kernel, rtol=1e-12, atol=1e-12)
+        error = mapping.kernel_error(X, Y)
+        assert error.maximum <= error.bound < 1e-8
+    for wrong in ({"gamma": 0.5}, {"coef0": 2.0}):
+        with pytest.raises(ParameterError, match="part of the coefficients"):
+            polynomial_map(2, weights=None, **wrong)
+    with pytest.raises(ParameterError, match="weights"):
+        polynomial_map(2, weights="none")

@@ -172,6 +172,30 @@ def test_sparse_moments(center, scale):
     np.testing.assert_allclose(view.column_squares * unit**2, (C**2).sum(axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("case", ["plain", "offset", "few at first", "tiny", "full", "one row", "parts"])
+def test_products_of_sparse_rows_whose_columns_are_filled_unequally(center, case):
+    draw = np.random.default_rng(3)
+    n, d = (1, 5) if case == "one row" else (5000, 60)
+    shares = np.minimum(draw.lognormal(-4, 2, d), 1.0) if case != "full" else np.ones(d)
+    X = (draw.random((n, d)) < shares) * draw.lognormal(0, 1, (n, d))
+    if case == "offset":  # no column is centred after it was squared that has a large mean
+        X[:, 0] += 1e6
+    if case == "few at first":  # columns that are nearly empty in a sample are full in a block
+        X[np.arange(n) % (n // 4096 + 1) == 0, 5:] = 0
+        X[2000:4000, 5:9] = 1e3
+        X[:: n // 4096, 5:9] = 0
+    X *= 1e-160 if case == "tiny" else 1.0
+    S = sp.csr_matrix(X)
+    if case == "parts":
+        S = sp.csr_matrix((np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), 2 * S.indptr), shape=S.shape)
+    exponent, result = scatter(as_rows(S), center=center)
+    C = np.ldexp(X, -exponent)
+    C = C - C.mean(axis=0) if center else C
+    C = C - C.mean(axis=0) if center else C
+    np.testing.assert_allclose(result.squares, C.T @ C, rtol=0, atol=1e-13 * max(np.sum(C * C), 1e-300))
+
+
 def test_sparse_entries_stored_in_parts_are_added():
     X = sp.csr_matrix(([1.0, 2.0, 4.0, 8.0], [0, 0, 1, 0], [0, 2, 3, 4]), shape=(3, 2))
     np.testing.assert_allclose(moments(as_rows(X), 0, True).squares, [32.66666667, 10.66666667])

@@ -76,12 +76,42 @@ def test_contributions_of_a_row(monitor, tmp_path):
             plots.contributions(named, frame, row)
 
 
+def test_contributions_over_time(tmp_path):
+    monitor, new = gramian.Monitor(gramian.PCA(2), alpha=1e-4).fit(NORMAL), NORMAL[:200].copy()
+    new[120:, 2] += 5
+    table = monitor.statistics(new)
+    event = next(i for i, run in enumerate(table.events.runs) if run.start == 120)
+    chart = plots.contribution_map(monitor, new, event)
+    data, parts = chart.data.to_pandas(), monitor.contributions(new)
+    assert (data["position"].min(), data["position"].max()) == (100, 199)
+    assert data["column"].iloc[0] == "x2"
+    for position, column in ((100, "x0"), (119, "x2"), (150, "x2"), (199, "x3")):
+        name = max(("T2", "SPE"), key=lambda one: table[one][position] / table[f"{one} limit"][position])
+        wanted = parts[name][position][int(column[1])] / table[f"{name} limit"][position]
+        got = data.query(f"position == {position} and column == '{column}'")["contribution"].item()
+        assert got == pytest.approx(wanted)
+    chart.save(tmp_path / "map.svg")
+    with refused(ParameterError, "event"):
+        plots.contribution_map(monitor, new, len(table.events))
+    # With earlier rows the columns are those of the model; a calm table has a map too.
+    lagged = gramian.Monitor(gramian.PCA(2), lags=2, alpha=1e-3).fit(NORMAL)
+    names = set(plots.contribution_map(lagged, new).data.to_pydict()["column"])
+    assert {"x2", "x2 (2 rows before)"} <= names
+    assert "Rows around" in " ".join(plots.contribution_map(lagged, NORMAL[:50]).title.subtitle)
+    alone = plots.contributions(lagged, new, 125).data.to_pydict()
+    np.testing.assert_allclose(sorted(alone["SPE"]), sorted(lagged.contributions(new)["SPE"][125]))
+
+
 def test_which_models_have_a_control_chart(monitor):
     def names(model):
         return [figure.name for figure in available(model, NORMAL)]
 
     assert {"control-chart", "scores", "scree"} <= set(names(monitor))
-    assert names(monitor) == names(monitor.model_)
+    assert set(names(monitor)) - set(names(monitor.model_)) == {"contribution-map"}
+    assert not set(names(monitor.model_)) - set(names(monitor))
+    lagged = gramian.Monitor(gramian.PCA(2), lags=1).fit(NORMAL)
+    assert {"control-chart", "contribution-map", "scree"} <= set(names(lagged))
+    assert "scores" not in names(lagged)
     assert "control-chart" in names(gramian.KernelPCA(2).fit(NORMAL[:30]))
     with pytest.warns(gramian.errors.RankWarning):
         assert "control-chart" not in names(gramian.PCA(2).fit(np.ones((9, 4))))

@@ -242,6 +242,7 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_
         for column in ("alarm", "contributor 1", "contributor 3"):
             assert got[column] == result[column].tolist()
         assert result.summary in got["notes"]
+        assert [event["length"] for event in got["events"]] == result.events["length"].tolist()
     place, data = f"{API}/models/{models['pca'][1]}/monitor", query["data"]
     limited = visitor.post(place, params=query | {"normal": data, "alpha": 0.2}).json()
     expected = Monitor(models["pca"][0], alpha=0.2).fit(table).statistics(table, rows="auto")

@@ -41,6 +41,11 @@ def mapping_of(model: Any) -> Any:
     return model.model_ if kind_of(model) is ModelKind.MONITOR else model
 
 
+def reader_of(model: Any) -> Any:
+    """Return whose columns new rows have: of a monitor those of its model, unless it adds earlier rows."""
+    return model if getattr(model, "lags", 0) else mapping_of(model)
+
+
 def shares_of(model: Any) -> FloatArray | None:
     """Return the explained variance ratios of a fitted model in NumPy; None where they are not known."""
     result = model.explained_variance_ratio_

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+from scipy import linalg, sparse
 
 from gramian.checks import slices
 from gramian.records import FloatArray
@@ -24,6 +24,7 @@ IndexArray = npt.NDArray[np.intp]
 
 PAIRS = 512  # columns of products of two components that are multiplied at a time
 BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
+FEW_HOLES = 0.05  # share of holes up to which products over these alone are faster
 CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
 # Least noise variance relative to the variance of a column: data of exactly low rank has a likelihood
 # without a maximum.
@@ -35,7 +36,10 @@ FALL = 1e-12  # relative fall of a log-likelihood that rounding explains
 # below this share of them.
 COLLAPSED, FEW = 1e-6, 0.2
 NOISE_EVERY = 10  # steps of iterative PCA between estimates of the noise variance
-MOST_CHOSEN = 10  # components among which cross-validation chooses
+# Components among which cross-validation chooses, and its folds, fewer where these entries are held out.
+COUNTS, COUNT_FOLDS, DECISIVE = (*range(1, 11), 12, 14, 17, 20), 10, 6000
+# After so many entries a number with such an error, relative to the least, is no longer tried.
+TELLING, BEHIND = 1000, 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +95,19 @@ class Patterns:
 
     Attributes
     ----------
-    masks : ndarray of shape (u, d), float64
-        1 where a row of the pattern has an entry.
+    observed : ndarray of bool, shape (u, d)
+        Whether a row of the pattern has an entry.
     of_row : ndarray of shape (n,)
         Number of each row's pattern.
     """
 
-    masks: FloatArray
+    observed: npt.NDArray[np.bool_]
     of_row: IndexArray
+
+    @cached_property
+    def masks(self) -> FloatArray:
+        """The same as numbers, 1 where a row of the pattern has an entry."""
+        return self.observed.astype(np.float64)
 
     @classmethod
     def of(cls, observed: npt.NDArray[np.bool_]) -> Patterns:
@@ -106,7 +115,7 @@ class Patterns:
         packed = np.packbits(observed, axis=1)
         whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
         _, first, of_row = np.unique(whole, return_index=True, return_inverse=True)
-        return cls(observed[first].astype(np.float64), of_row.reshape(-1))
+        return cls(observed[first], of_row.reshape(-1))
 
     @cached_property
     def _sorted_rows(self) -> IndexArray:
@@ -118,10 +127,23 @@ class Patterns:
         With each slice come its rows, in the order of their patterns, and the places of these in the slice.
         """
         order = self._sorted_rows
-        for part in slices(len(self.masks), max(1, BATCH // max(k * k, self.masks.shape[1]))):
+        for part in slices(len(self.observed), max(1, BATCH // max(k * k, self.observed.shape[1]))):
             first, last = np.searchsorted(self.of_row, (part.start, part.stop), sorter=order)
             rows = order[first:last]
             yield part, rows, self.of_row[rows] - part.start
+
+
+def grams_of_holes(observed: npt.NDArray[np.bool_], W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ``W_O.T W_O`` over the observed rows O of every pattern, and over the others, shape (u, k, k).
+
+    Where few rows are missing, products are formed of these alone.
+    """
+    holes = ~observed
+    if np.count_nonzero(holes) > FEW_HOLES * holes.size:
+        return grams(observed.astype(np.float64), W), grams(holes.astype(np.float64), W)
+    places = sparse.csr_array(holes, dtype=np.float64)
+    gone = _symmetric(len(holes), W.shape[1], lambda i, j: places @ (W[:, i] * W[:, j]))
+    return W.T @ W - gone, gone
 
 
 def grams(masks: FloatArray, W: FloatArray) -> FloatArray:
@@ -531,14 +553,17 @@ class HeldOut:
     X : ndarray of shape (n, d)
         With NaN at the holes.
     rng : Generator
-        Deals the observed entries to ``FOLDS`` folds.
+        Deals the observed entries to folds.
     weights : ndarray of shape (n,) or None
         Of rows, in the error too.
+    count : int
+        Of folds.
     """
 
     X: FloatArray
     rng: np.random.Generator
     weights: FloatArray | None = None
+    count: int = FOLDS
 
     @cached_property
     def folds(self) -> list[tuple[IndexArray, IndexArray]]:
@@ -547,8 +572,8 @@ class HeldOut:
         An entry that its row or column would be empty without is not held out.
         """
         places = np.argwhere(~np.isnan(self.X) & (self._own > 0)[:, None])
-        fold, folds = self.rng.permutation(len(places)) % FOLDS, []
-        for number in range(FOLDS):
+        fold, folds = self.rng.permutation(len(places)) % self.count, []
+        for number in range(self.count):
             rows, columns = places[fold == number].T
             there = ~np.isnan(self.X)
             there[rows, columns] = False
@@ -563,14 +588,16 @@ class HeldOut:
 
     def error(self, impute: Callable[[FloatArray], Imputation]) -> float:
         """Return the root-mean-square error of held-out entries that ``impute`` fills."""
-        squares, total = 0.0, 0.0
-        for rows, columns in self.folds:
-            train = self.X.copy()
-            train[rows, columns] = np.nan
-            errors = impute(train).filled[rows, columns] - self.X[rows, columns]
-            squares += float(self._own[rows] @ errors**2)
-            total += float(self._own[rows].sum())
-        return math.sqrt(squares / total) if total else 0.0
+        squares, sizes = np.sum([self.squares(fold, impute) for fold in self.folds], axis=0)
+        return math.sqrt(squares / sizes) if sizes else 0.0
+
+    def squares(
+        self, fold: tuple[IndexArray, IndexArray], impute: Callable[[FloatArray], Imputation]
+    ) -> tuple[float, float]:
+        """Return the sum of squared errors of the entries of one fold, and that of their weights."""
+        train, own = self.X.copy(), self._own[fold[0]]
+        train[fold] = np.nan
+        return float(own @ (impute(train).filled[fold] - self.X[fold]) ** 2), float(own.sum())
 
 
 def choose_strength(held_out: HeldOut, k: int) -> tuple[float, dict[float, float]]:
@@ -606,33 +633,42 @@ def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[i
     Parameters
     ----------
     held_out : HeldOut
+        Its folds are taken until ``DECISIVE`` entries are held out.
     most : int
-        Numbers from 1 to this, and to ``MOST_CHOSEN``, are tried until the error has risen twice in a row.
+        The largest number. Those of ``COUNTS`` are tried, and this one if it is not beyond them.
     method : {"em", "iterative"}
 
     Returns
     -------
     best : int
     errors : dict of int to float
-        Root-mean-square error of held-out entries.
+        Root-mean-square error of held-out entries: of a number that falls behind, in the folds until then.
 
     References
     ----------
     Josse and Husson (2012), Selecting the number of components in principal component analysis using
     cross-validation approximations, which calls the exact form k-fold.
     """
-    errors: dict[int, float] = {}
 
     def filled(X: FloatArray) -> Imputation:
         if method == "em":
             return impute_em(X, k, weights=held_out.weights, tol=1e-4, max_iter=100)
         return impute_iterative(X, k, weights=held_out.weights, tol=1e-4, max_iter=200)
 
-    for k in range(1, min(most, MOST_CHOSEN) + 1):
-        errors[k] = held_out.error(filled)
-        if k > 2 and errors[k] > errors[k - 1] > errors[k - 2]:
+    tried = sorted({count for count in COUNTS if count <= most} | {min(most, COUNTS[-1])})
+    squares, sizes, seen = dict.fromkeys(tried, 0.0), dict.fromkeys(tried, 0.0), 0
+    errors: dict[int, float] = {}
+    for fold in held_out.folds:
+        for k in tried:
+            more, size = held_out.squares(fold, filled)
+            squares[k], sizes[k] = squares[k] + more, sizes[k] + size
+            errors[k] = math.sqrt(squares[k] / sizes[k]) if sizes[k] else 0.0
+        least, seen = min(errors[k] for k in tried), seen + len(fold[0])
+        if seen >= TELLING:
+            tried = [k for k in tried if errors[k] <= BEHIND * least]
+        if seen >= DECISIVE or len(tried) == 1:
             break
-    return min(errors, key=errors.__getitem__), errors
+    return min(tried, key=errors.__getitem__), errors
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.imputation import Patterns, grams
+from gramian.analysis.imputation import Patterns, grams, grams_of_holes
 from gramian.arrays import as_float64
 from gramian.errors import DataError
 from gramian.records import FloatArray
@@ -25,12 +25,15 @@ class ProjectionQuality:
 
     Attributes
     ----------
+    scores : ndarray of shape (n, k)
+        As ``transform`` returns them.
     observed : ndarray of shape (n,)
         Share of the columns that each row has.
     standard_errors : ndarray of shape (n, k)
         Of the scores, about those of the complete row; NaN where a row determines none.
     """
 
+    scores: FloatArray
     observed: FloatArray
     standard_errors: FloatArray
 
@@ -158,8 +161,9 @@ class NormalModel:
         observed = ~np.isnan(X)
         C = X - self.center
         if self.divisor is not None:
-            C = C / self.divisor
-        return np.where(observed, C, 0.0), observed
+            C /= self.divisor
+        np.copyto(C, 0.0, where=~observed)
+        return C, observed
 
     def _mapped(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return scores, standard errors, and the combination of directions that is expected at the holes."""
@@ -171,9 +175,9 @@ class NormalModel:
             p = np.where(observed, C, self._centered(self.means[None, :])[0]) @ P
         scores, errors, expected = np.empty_like(p), np.empty_like(p), np.empty_like(p)
         for part, here, which in patterns.batches(k):
-            gone = grams(1.0 - patterns.masks[part], P)
-            B, K = self._coefficients(grams(patterns.masks[part], P))
-            B[patterns.masks[part].sum(axis=1) == 0] = np.nan
+            G, gone = grams_of_holes(patterns.observed[part], P)
+            B, K = self._coefficients(G)
+            B[~patterns.observed[part].any(axis=1)] = np.nan
             expected[here] = np.matmul(B[which], p[here][:, :, None])[:, :, 0]
             scores[here] = p[here] + np.matmul(gone[which], expected[here][:, :, None])[:, :, 0]
             spread = self._noise * gone + gone @ K @ gone

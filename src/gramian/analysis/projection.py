@@ -60,8 +60,8 @@ class LinearProjection:
         for some in view.row_slices():
             yield arrays.as_float64(view.block(some, slice(None)))
 
-    def scores(self, rows: Rows) -> Any:
-        """Return the scores of rows, shape (n, k).
+    def scores(self, rows: Rows, errors: FloatArray | None = None) -> Any:
+        """Return the scores of rows, shape (n, k), and write their standard errors into ``errors``.
 
         Raises
         ------
@@ -78,18 +78,20 @@ class LinearProjection:
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
         if not finite:
             rows.require_finite(holes=self.incomplete is not None)
-            scores = self._with_holes(rows, scores)
+            scores = self._with_holes(rows, scores, errors)
         scores[:, self.rank :] = 0
         return self.whitened(scores)
 
-    def _with_holes(self, rows: Rows, scores: Any) -> Any:
+    def _with_holes(self, rows: Rows, scores: Any, errors: FloatArray | None) -> Any:
         """Replace the scores of rows with missing values by those that their observed entries determine."""
         results = np.array(arrays.to_numpy(scores))
         complete = np.ones(len(results), dtype=bool)
         for places, X in incomplete_rows(rows, np.flatnonzero(~np.isfinite(results).all(axis=1))):
             assert self.incomplete is not None
             complete[places] = False
-            results[places, : self.rank] = self.incomplete.scores(X)[0]
+            results[places, : self.rank], spread = self.incomplete.scores(X)
+            if errors is not None:
+                errors[places, : self.rank] = spread
         arrays.require_range(results[complete], "Scores")  # or only their sum is beyond the range
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(results[:, : max(1, self.rank)]).any(axis=1)))
         return arrays.from_numpy(results, scores)
@@ -131,7 +133,9 @@ def incomplete_rows(
     for part in slices(len(places), max(1, HOLED // rows.shape[1])):
         X = arrays.as_float64(arrays.dense(rows.at(places[part])))
         with_holes = np.isnan(X).any(axis=1)
-        if with_holes.any():
+        if with_holes.all():  # as those of genotypes, which need no copy
+            yield places[part], X
+        elif with_holes.any():
             yield places[part][with_holes], X[with_holes]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -113,13 +113,14 @@ def check_feature_weight(feature_weight: Any, rows: Rows) -> FloatArray | None:
     if feature_weight is None:
         return None
     d = rows.shape[1]
-    error = ParameterError(
+    refusal = partial(
+        ParameterError,
         "feature_weight",
         feature_weight,
         f"must hold {d} positive, finite numbers, one for each column",
         "Leave a column out of X to give it no weight.",
     )
-    return np.sqrt(_by_column(feature_weight, d, float(np.finfo(np.float64).max), error))
+    return np.sqrt(_by_column(feature_weight, d, float(np.finfo(np.float64).max), refusal))
 
 
 def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
@@ -137,7 +138,8 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
             )
         return check_choice("scale", scale, SCALES)
     d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
-    error = ParameterError(
+    refusal = partial(
+        ParameterError,
         "scale",
         scale,
         f"must hold {d} positive numbers, one for each column, of at most {most:.2g} for data in "
@@ -146,17 +148,17 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
         f"{choice('pareto')} by their roots, {choice('genotype')} by sqrt(2 p (1 - p)) for allele "
         "frequencies p.",
     )
-    return _by_column(scale, d, most, error)
+    return _by_column(scale, d, most, refusal)
 
 
-def _by_column(values: Any, d: int, most: float, refusal: ParameterError) -> FloatArray:
+def _by_column(values: Any, d: int, most: float, refusal: Callable[[], ParameterError]) -> FloatArray:
     """Return a number above 0 for each column; anything else raises the error."""
     try:
         numbers = real_numbers(values)
     except (TypeError, ValueError) as error:
-        raise refusal from error
+        raise refusal() from error
     if numbers.shape != (d,) or not ((numbers > 0) & (numbers <= most)).all():
-        raise refusal
+        raise refusal()
     return numbers
 
 

@@ -153,6 +153,7 @@ def fit_annotated(data: str, reading: Reading, options: Fit, made: Any, out: str
             parameters.pop("n_components"),
             layer=options.layer,
             mask_var=options.var_mask,
+            zero_center=parameters.pop("center"),
             **parameters,
         )
     place = Path(out).absolute().parent

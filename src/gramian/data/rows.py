@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
-from gramian.checks import counted, slices
+from gramian.checks import counted, first_few, slices
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, MissingValuesError
 from gramian.records import RealArray, Spread
@@ -387,12 +387,19 @@ class Rows(ABC):
                 f"Input X contains inf (infinity): {self._place(where.first_infinite)}{total}.",
                 "Replace it with a finite number or leave out the row.",
             )
-        raise MissingValuesError(f"Input X contains NaN: {where.extent(self._place)}.")
+        columns = np.flatnonzero(where.by_column == self.shape[0]).tolist()
+        # One row, or a chunk, says nothing about a column.
+        empty = "" if self.part or self.shape[0] < 2 else first_few(columns, self._column)
+        others = where.missing > self.shape[0] * len(columns)
+        said = f"Input X contains NaN: {where.extent(self._place)}."
+        raise MissingValuesError(said, empty=empty, others=others)
 
     def _place(self, where: tuple[int, int]) -> str:
         row, column = where
-        name = f" ({self.feature_names[column]!r})" if self.feature_names else ""
-        return f"{row_text(self, row)}, column {column}{name}"
+        return f"{row_text(self, row)}, {self._column(column)}"
+
+    def _column(self, column: int) -> str:
+        return f"column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
         n, d = self.shape
@@ -519,12 +526,19 @@ def _not_finite(block: Block) -> Holes | None:
         if bool(xp.isfinite(xp.sum(values))):
             return None
     values, start = to_numpy(block.dense), block.rows.start
-    missing, infinite = np.isnan(values), np.argwhere(np.isinf(values))
-    if not len(infinite) and not missing.any():
+    missing = np.isnan(values)
+    of_row = missing.sum(axis=1)
+    count = int(of_row.sum())
+    # Most tables with holes have no infinity, and counting is faster than listing.
+    beyond = values.size - int(np.count_nonzero(np.isfinite(values))) > count
+    infinite = np.argwhere(np.isinf(values)) if beyond else np.empty((0, 2), dtype=np.intp)
+    if not len(infinite) and not count:
         return None
-    first = [(start + int(i), int(j)) for i, j in np.argwhere(missing)[:PLACES_SHOWN]]
+    rows = np.flatnonzero(of_row)[:PLACES_SHOWN]
+    first = [(start + int(i), int(j)) for i in rows for j in np.flatnonzero(missing[i])[:PLACES_SHOWN]]
+    first = first[:PLACES_SHOWN]
     return replace(
-        Holes.of_counts(missing.sum(axis=1), missing.sum(axis=0), start),
+        Holes.of_counts(of_row, missing.sum(axis=0), start),
         first=tuple(first),
         infinite=len(infinite),
         first_infinite=(start + int(infinite[0, 0]), int(infinite[0, 1])) if len(infinite) else (0, 0),

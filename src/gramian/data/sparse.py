@@ -13,6 +13,7 @@ from gramian.arrays import as_csr, require_memory
 from gramian.data import array, table
 from gramian.data.rows import Block, Rows
 
+SAMPLED_ROWS = 4096  # that show how many entries each column has
 VECTORS = 8  # of a number for each row and column, needed by any computation with a matrix
 
 
@@ -29,6 +30,11 @@ class Sparse(Rows):
     def _by_column(self) -> Any:
         """The matrix in memory, in the order that blocks of columns are cut in."""
         return self.in_memory().tocsc()
+
+    @property
+    def sampled(self) -> Any:
+        """Some rows, which show how many entries each column has."""
+        return self.block(self.batches[0]).values
 
     def cut(self, rows: slice, columns: slice) -> Any:
         values = self._by_column if rows == slice(None) else self.block(rows).values
@@ -81,6 +87,11 @@ class SparseRows(Sparse):
     @property
     def share(self) -> float:
         return self.values.nnz / max(1, self.shape[0] * self.shape[1])  # type: ignore[no-any-return]
+
+    @property
+    def sampled(self) -> Any:
+        """Some rows, from all parts of the table."""
+        return self.values[:: max(1, self.shape[0] // SAMPLED_ROWS)]
 
     def take_columns(self, places: Any) -> Any:
         return self.values[:, places]

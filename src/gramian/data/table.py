@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,42 @@ class Missing:
     note: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Genome:
+    """Where the variants of a file of genotypes are, and who of its individuals are founders.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all variants of the file, in its order.
+    chromosomes : ndarray of str, shape (d,)
+    positions : ndarray of int, shape (d,)
+        In base pairs.
+    founders : ndarray of bool, shape (n,)
+        Whether no parent of an individual is named.
+    """
+
+    names: tuple[str, ...]
+    chromosomes: npt.NDArray[np.str_]
+    positions: npt.NDArray[np.int64]
+    founders: npt.NDArray[np.bool_]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each variant in the file."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def autosomal(self) -> npt.NDArray[np.bool_]:
+        """Whether everybody has two copies of a variant: sex chromosomes are known by their human names."""
+        known, which = np.unique(self.chromosomes, return_inverse=True)
+        return np.array([one.upper().removeprefix("CHR") not in OTHER for one in known.tolist()])[which]
+
+
+# No chromosome, sex chromosomes and mitochondria, as PLINK numbers and names those of humans.
+OTHER = {"0", "23", "24", "25", "26", "X", "Y", "XY", "PAR1", "PAR2", "M", "MT"}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Numeric data with its names, labels, source and the notes of its reader.
@@ -90,6 +127,8 @@ class Table:
         Numbers of the columns in the file, where they have no names and only some of them were asked for.
     alleles : dict of str to (str, str) or None
         Of genotypes: the allele that a column counts, and the other one, by its name; "" where not known.
+    genome : Genome or None
+        Of genotypes: where the variants of the file are.
     weights : ndarray of shape (n_samples,) or None
         The column that was taken out as weights of the rows.
     metadata : mapping of str to ndarray of shape (n_samples,)
@@ -116,6 +155,7 @@ class Table:
     row_numbers: Sequence[int] | None = None
     column_numbers: tuple[int, ...] | None = None
     alleles: Mapping[str, tuple[str, str]] | None = None
+    genome: Genome | None = None
     weights: npt.NDArray[Any] | None = None
     metadata: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     groups: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)

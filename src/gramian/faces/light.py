@@ -10,12 +10,13 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
 from gramian.arrays import as_float64, parallel_map
-from gramian.checks import check_choice, check_number, slices
+from gramian.checks import check_choice, check_number, evenly, slices
 from gramian.errors import DataError, option
 from gramian.records import FloatArray
 
 LIGHTS = ("none", "log", "equalise", "dog")
 INNER, OUTER = 1.0, 2.0  # standard deviations of the two Gaussians of "dog", in pixels
+JUDGED = 1000  # pictures, evenly spaced, that corrections are compared on
 BLOCK = 64  # pictures treated at a time by one worker
 Relit = npt.NDArray[np.float32]
 
@@ -71,6 +72,49 @@ def relight(pictures: npt.NDArray[Any], how: str) -> Relit:
 
     parallel_map(treat, slices(len(pictures), BLOCK))
     return treated
+
+
+def choose_light(pictures: npt.NDArray[Any], people: npt.NDArray[Any] | None) -> tuple[str, str]:
+    """Return the correction by which most pictures are most similar to another one of their person, and why.
+
+    Parameters
+    ----------
+    pictures : ndarray of shape (n, height, width)
+        Of more than 1000, evenly spaced ones are compared, by the cosine of their differences from the mean.
+    people : ndarray of shape (n,) or None
+        Who is on each.
+
+    Returns
+    -------
+    light : str
+        The first of :data:`LIGHTS` with the largest share.
+    why : str
+
+    Raises
+    ------
+    DataError
+        Where nobody has two pictures.
+    """
+    some = evenly(len(pictures), JUDGED)
+    people = np.arange(len(some)) if people is None else np.unique(people[some], return_inverse=True)[1]
+    several = np.bincount(people)[people] > 1
+    if not several.any():
+        raise DataError(
+            f"{option('light', 'auto')} compares pictures of one person, but nobody has two.",
+            f"Name the people, or use {option('light', 'none', 'equalise')}.",
+        )
+    shares = {}
+    for light in LIGHTS:
+        Z = as_float64(relight(pictures[some], light).reshape(len(some), -1))
+        Z -= Z.mean(axis=0)
+        norms = np.linalg.norm(Z, axis=1, keepdims=True)
+        Z /= np.where(norms > 0, norms, 1.0)
+        similarity = Z @ Z.T
+        np.fill_diagonal(similarity, -np.inf)
+        shares[light] = float(np.mean((people[similarity.argmax(axis=1)] == people)[several]))
+    best = max(shares, key=shares.__getitem__)
+    told = ", ".join(f"{light} {100 * share:.0f} %" for light, share in shares.items())
+    return best, f"light {best}: pictures most similar to another one of their person: {told}"
 
 
 def unlight(pictures: npt.NDArray[Any], how: str) -> npt.NDArray[Any]:

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
 from gramian.base import inputs, saving, sklearn
-from gramian.base.fitted import InNotebooks, parameter_at_fit, store_parameters
+from gramian.base.fitted import InNotebooks, parameter_at_fit
 from gramian.checks import check_choice, check_integer, counted, slices
 from gramian.errors import DataError, RankWarning, ignoring, option
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import (
     LIGHTS,
     Relit,
+    choose_light,
     edges,
     grey_scale,
     relight,
@@ -83,8 +84,9 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
     kernel : str, Kernel or None, default=None
         None is PCA; otherwise kernel PCA with this kernel, as in :class:`gramian.KernelPCA`. The width of
         "rbf" and "laplacian" is the median distance between pictures.
-    light : {"none", "log", "equalise", "dog"}, default="none"
-        Illumination correction, see :func:`relight`.
+    light : {"none", "log", "equalise", "dog", "auto"}, default="none"
+        Illumination correction, see :func:`relight`. "auto" takes the one by which most pictures are most
+        similar to another picture of their person; ``notes_`` states the shares.
     shift : float, default=0.0
         Also fit on four copies of each picture, shifted right, left, down and up by this share of its width.
         A recogniser then tolerates bad alignment, at five times the work of fitting.
@@ -194,14 +196,15 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
                 f"There is {len(pictures)} picture, but a FaceSpace needs a minimum of 2.", "Give more."
             )
         people = _checked_people(faces, people, len(pictures))
-        relit = relight(pictures, self.light)
-        _check_varied(relit, pictures, self.light)
+        light, *why = choose_light(pictures, people) if self.light == "auto" else (self.light,)
+        relit = relight(pictures, light)
+        _check_varied(relit, pictures, light)
         with shows_progress("FaceSpace"):
             self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
-        self.notes_: tuple[str, ...] = ()
+        self.notes_: tuple[str, ...] = tuple(why)
         if pixels:
-            self.notes_ = (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
-        self._store_people(relit, people)
+            self.notes_ += (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
+        self._store_people(relit, people, light)
         self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
         return self
@@ -222,11 +225,12 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
             Prints as a list of steps with predicted seconds and memory.
         """
         pictures, pixels = self._given(faces)
-        return self._decomposition().plan(with_moved(relight(pictures, self.light), pixels))
+        light = "none" if self.light == "auto" else self.light
+        return self._decomposition().plan(with_moved(relight(pictures, light), pixels))
 
     def _given(self, faces: Any) -> tuple[Pictures, int]:
         """Return the pictures, and the shift of their copies in pixels."""
-        check_choice("light", self.light, LIGHTS)
+        check_choice("light", self.light, (*LIGHTS, "auto"))
         pictures = as_pictures(faces)
         return pictures, shift_pixels(self.shift, pictures.shape[2])
 
@@ -237,9 +241,9 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
         gamma = "median" if self.kernel in ("rbf", "laplacian") else None
         return KernelPCA(self.n_components, kernel=self.kernel, gamma=gamma, **shared)
 
-    def _store_people(self, relit: Relit, people: npt.NDArray[Any] | None) -> None:
+    def _store_people(self, relit: Relit, people: npt.NDArray[Any] | None, light: str) -> None:
         result: Any = self.decomposition_
-        store_parameters(self, "light")
+        self._fit_parameters = {"light": light}
         self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
         self.n_pictures_ = len(relit)
         self.n_people_ = 0 if people is None else len(np.unique(people))
@@ -271,10 +275,15 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
             parts = [result.components_, result.mean_]
         else:
             parts = [result.X_fit_, result.projection_coef_]
-        digest = hashlib.sha256(repr((self.light, self.picture_shape_, repr(self.kernel))).encode())
+        digest = hashlib.sha256(repr((self.light_, self.picture_shape_, repr(self.kernel))).encode())
         for part in parts:
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
+
+    @property
+    def light_(self) -> str:
+        """The illumination correction of the fit."""
+        return str(parameter_at_fit(self, "light"))
 
     # ------------------------------------------------------------ transform
 
@@ -296,8 +305,22 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
 
     def _of_relit(self, faces: Any, work: Callable[[Relit], Any]) -> Any:
         """Apply a function to relit pictures, one block at a time."""
-        light = parameter_at_fit(self, "light")
-        return _by_blocks(lambda block: work(relight(block, light)), self._checked(faces))
+        return _by_blocks(lambda block: work(relight(block, self.light_)), self._checked(faces))
+
+    def relight(self, faces: Any) -> Relit:
+        """Return pictures with corrected illumination: what ``decomposition_`` was fitted on.
+
+        Parameters
+        ----------
+        faces : Faces or array of shape (n, height, width)
+            Pictures of the model's size.
+
+        Returns
+        -------
+        ndarray of shape (n, height, width), float32
+            Grey values for ``light="none"``.
+        """
+        return np.asarray(self._of_relit(faces, lambda relit: relit), dtype=np.float32)
 
     def _checked(self, faces: Any) -> Pictures:
         check_is_fitted(self)

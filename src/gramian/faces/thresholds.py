@@ -28,6 +28,9 @@ SHARE, EACH, LEAST = 0.05, 5, 10
 # The rate where none is asked for lies between these; the trade is told at OTHERS too.
 LEAST_FAR, MOST_FAR = 0.001, 0.05
 OTHERS = 0.01, 0.001
+# As many times more new strangers get a name where the model was fitted on the pictures of those who serve as
+# strangers; and people below which no rate is stated. Measured on faces: the decision named above.
+KNOWN, STATED = 3.0, 10
 NEAR = 1e-6  # distances below this share of the tail's are taken for it: one person under two names
 
 
@@ -309,8 +312,8 @@ class Threshold:
         Answers need at least this.
     far : float
         The rate of false accepts asked for, or chosen by :func:`supported`.
-    false_accept : float
-        The rate predicted: at most ``far``.
+    false_accept : float or None
+        The rate that holds: at most ``far``; None where fewer than ten people are enrolled.
     false_reject : float or None
         Share of new pictures of enrolled people predicted to be below; None where nobody has two pictures.
     observed : bool
@@ -321,7 +324,7 @@ class Threshold:
 
     value: float
     far: float
-    false_accept: float
+    false_accept: float | None
     false_reject: float | None
     observed: bool
     notes: tuple[str, ...] = ()
@@ -350,7 +353,7 @@ class Calibration:
     n_genuine: int
 
     def __str__(self) -> str:
-        if not self.identify.false_accept:
+        if self.identify.false_accept == 0:
             return ALL_ALIKE
         rates = []
         for one in self.trade:
@@ -358,9 +361,8 @@ class Calibration:
             missed = "an unknown share" if one.false_reject is None else f"{100 * one.false_reject:.0f} %"
             rates.append((f"{one.far:g} (1 in {round(1 / one.far):,}{note})", missed))
         (first, missed), *others = rates
-        parts = [
-            f"At a false accept rate of {first}, {missed} of new pictures of enrolled people are rejected"
-        ]
+        rate = "a false accept rate" if self.identify.false_accept else "a threshold extrapolated for a rate"
+        parts = [f"At {rate} of {first}, {missed} of new pictures of enrolled people are rejected"]
         return "; ".join([*parts, *(f"at {rate}, {missed}" for rate, missed in others)]) + "."
 
 
@@ -379,8 +381,32 @@ def supported(least: float) -> float:
     return min(MOST_FAR, max(LEAST_FAR, math.ceil(least * 1000 - 1e-9) / 1000))
 
 
+def margin_of(vectors: Any, n_people: int, variances: FloatArray, moved: bool = False) -> float:
+    """Return by what rates are divided: 1, or ``KNOWN`` if the model was fitted on these very pictures.
+
+    Their vectors have mean 0 then, nearly so if the model was fitted on moved copies as well. The squared
+    length of the mean of those of N new people is about an N-th of the sum of the variances.
+
+    Examples
+    --------
+    >>> new = np.random.default_rng(0).standard_normal((30, 40))
+    >>> margin_of(new, 30, np.ones(40)), margin_of(new - new.mean(axis=0), 30, np.ones(40))
+    (1.0, 3.0)
+    """
+    mean = np.asarray(vectors, dtype=np.float64).mean(axis=0)
+    share = float(mean @ mean) * n_people / max(float(np.sum(variances)), np.finfo(float).tiny)
+    return KNOWN if share < (0.3 if moved else 0.01) else 1.0
+
+
 def calibrate(
-    vectors: Any, people: Codes, build: Build, *, far: float | None, perfect: float, variances: FloatArray
+    vectors: Any,
+    people: Codes,
+    build: Build,
+    *,
+    far: float | None,
+    perfect: float,
+    variances: FloatArray,
+    moved: bool = False,
 ) -> Calibration:
     """Find the thresholds of a gallery.
 
@@ -395,9 +421,12 @@ def calibrate(
     variances : ndarray of shape (k,), float64
         Of the vectors, over faces: where there are fewer than five people, strangers are also simulated, from
         a normal distribution with these variances, and the higher threshold is taken.
+    moved : bool
+        Whether the model was fitted on moved copies of pictures as well.
     """
     result = held_out(vectors, people, build)
     n_people = int(people.max()) + 1
+    margin = margin_of(vectors, n_people, variances, moved) if n_people >= STATED else 1.0
     notes: tuple[str, ...] = ()
     identified: Callable[[float], Threshold]
     verified: Callable[[float], Threshold]
@@ -410,28 +439,37 @@ def calibrate(
         identified = verified = partial(_nobody, result.own, perfect)
         notes += (ALL_ALIKE,)
     else:
-        identified = partial(_identification, result, n_people, perfect)
+        identified = partial(_identification, result, n_people, perfect, margin)
         verified = partial(_verification, result, perfect)
     notes += () if len(result.own) else (NOBODY_TWICE,)
-    rate = supported(result.identification_far) if far is None else far
+    rate = supported(margin * result.identification_far) if far is None else far
     verify = verified(supported(result.verification_far) if far is None else far)
     at = {one: identified(one) for one in sorted({rate, *OTHERS}, reverse=True)}
+    if FEW <= n_people < STATED:
+        notes += (_unstated(n_people),)
     identify, verify = (replace(one, notes=one.notes + notes) for one in (at[rate], verify))
+    if n_people < STATED:
+        identify, verify = (
+            replace(one, false_accept=None if one.false_accept else 0.0) for one in (identify, verify)
+        )
     return Calibration(identify, verify, tuple(at.values()), len(result.strangers), len(result.own))
 
 
-def _identification(result: Comparisons, n_people: int, perfect: float, far: float) -> Threshold:
+def _identification(
+    result: Comparisons, n_people: int, perfect: float, margin: float, far: float
+) -> Threshold:
     """Return the threshold for the most alike of all people."""
+    aim = math.log1p(-far / margin)
     # As many chances as people, none more likely than that of one comparison.
-    value, _ = _one_to_one(result, -math.expm1(math.log1p(-far) / n_people), perfect)
+    value, _ = _one_to_one(result, -math.expm1(aim / n_people), perfect)
     # Those who were left out were compared with fewer people.
-    rate = -math.expm1(math.log1p(-far) * result.share)
+    rate = -math.expm1(aim * result.share)
     counted = counted_threshold(result.strangers, rate, result.who)
     predicted = far
     if counted is not None and counted[0] <= value:
         value, predicted = counted[0], min(far, counted[1] * far / rate)
     whom = f"{result.n_strangers:,} people who serve as strangers"
-    notes = () if counted is not None else (_unobserved(far, whom, result.n_strangers),)
+    notes = () if counted is not None else (_unobserved(far, whom, result.n_strangers / margin),)
     return Threshold(value, far, predicted, _below(result.own, value), counted is not None, notes)
 
 
@@ -488,7 +526,7 @@ def _simulated(gallery: Matcher, variances: FloatArray) -> FloatArray:
     return np.asarray(gallery.similarity(strangers.astype(np.float32)), dtype=np.float64)
 
 
-def _unobserved(far: float, whom: str, count: int) -> str:
+def _unobserved(far: float, whom: str, count: float) -> str:
     return (
         f"{whom} are too few to observe a false accept rate of {far:g}. The threshold is extrapolated from "
         f"the most similar ones with a safety margin, and rejects more enrolled people than necessary. "
@@ -496,9 +534,16 @@ def _unobserved(far: float, whom: str, count: int) -> str:
     )
 
 
+def _unstated(n_people: int) -> str:
+    return (
+        f"{n_people} enrolled people are too few to state a false accept rate: at least {STATED} are needed. "
+        "The threshold is extrapolated for the rate asked for."
+    )
+
+
 def _few(n_people: int) -> str:
     return (
         f"{counted(n_people, 'enrolled person', 'enrolled people')} cannot show how similar strangers are. "
         f"{SIMULATED:,} strangers were simulated from a normal distribution with the model's variances. The "
-        "false accept rate is a rough estimate."
+        f"false accept rate is a rough estimate, and is not stated for fewer than {STATED} people."
     )

@@ -34,11 +34,12 @@ from gramian.analysis.proposals import (
     words_of,
 )
 from gramian.analysis.proposals import correlations as _correlations
+from gramian.analysis.relatedness import FIRST_DEGREE, Pair, related
 from gramian.analysis.sampling import named_group, sampling_of
 from gramian.analysis.shapes import curve
 from gramian.analysis.units import column_variances, unit_difference, units_of
 from gramian.arrays import are_whole, as_float64, dense
-from gramian.checks import counted, evenly, listed, percent
+from gramian.checks import counted, evenly, first_few, listed, percent
 from gramian.data import Rows
 from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
@@ -65,6 +66,7 @@ EQUAL_PAIRS = 10  # in a sample, from which the number of different rows is esti
 ZEROS, FOLLOWS, STEADY, SAME = 0.7, 0.9, 0.8, 1e-6
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
+MOST_EXCLUDED, LISTED_PAIRS = 5, 100  # related rows in a remedy, pairs in the evidence
 COINCIDE = 0.95  # share of the rows in which labels agree
 TELLING = {*ID_WORDS, *YEAR_WORDS, *CLASS_WORDS, *PARTS}  # words in names of columns that measure nothing
 LEAVE_OUT = "Leave the column out."
@@ -112,7 +114,7 @@ class Evidence:
             values = as_float64(values)
             full = np.isfinite(values).all(axis=1)
             if not full.all() and getattr(self.model, "_maps_holes", False):
-                values = as_float64(self.model.impute(values))
+                values = self.model._normal_model(of_entries=True).filled(values)
                 full = np.isfinite(values).all(axis=1)
             if not full.all():
                 places, values, part = places[full], values[full], part.picked(np.flatnonzero(full))
@@ -121,6 +123,13 @@ class Evidence:
         if len(places):
             self.scores = as_float64(self.model._scores(part))[:, : self.k]
         self.starts = np.flatnonzero(np.diff(self.places) == 1)
+
+    @property
+    def genotypes(self) -> bool:
+        """Whether entries are counts of an allele."""
+        scale = getattr(self.model, "scale", None)
+        counted_alleles = getattr(self.model, "counted_alleles_", None) is not None
+        return counted_alleles or (isinstance(scale, str) and scale == "genotype")
 
     @property
     def whole(self) -> bool:
@@ -229,9 +238,45 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
     return NAMES_ROWS if whole and not measured and names_rows(e.values, j) else ""
 
 
+def relatives(e: Evidence) -> Iterator[Finding]:
+    """Find pairs of individuals that are related, by their genotypes."""
+    rows = e.rows
+    if not e.genotypes or rows is None or not isinstance(getattr(rows, "values", None), np.ndarray):
+        return
+    calls, table = rows.in_memory(), rows.table
+    if table is not None and table.genome is not None and table.feature_names is not None:
+        places = [table.genome.places.get(name, 0) for name in table.feature_names]
+        autosomes = table.genome.autosomal[places]
+        calls = calls[:, autosomes] if 0 < autosomes.sum() < len(autosomes) else calls
+    pairs = related(calls)
+    if not pairs:
+        return
+    names = rows.row_names or tuple(map(str, range(e.n)))
+
+    def said(pair: Pair) -> str:
+        return f"{names[pair.first]!r} and {names[pair.second]!r} ({pair.kinship:.2f}, {pair.degree})"
+
+    near = pairs[0].kinship >= FIRST_DEGREE
+    others = tuple(dict.fromkeys(names[pair.second] for pair in pairs))
+    which = option("exclude", ",".join(others)) if len(others) <= MOST_EXCLUDED else option("exclude")
+    yield Finding(
+        *("related-rows", "serious" if near else "note"),
+        f"{counted(len(pairs), 'pair')} of rows {'is' if len(pairs) == 1 else 'are'} related: "
+        f"{first_few(pairs, said)}. Relatives can be a component by themselves.",
+        f"Fit without one of each pair ({which}), and map it with the others' model.",
+        {
+            "pairs": [
+                {"first": names[one.first], "second": names[one.second], "kinship": one.kinship}
+                for one in pairs[:LISTED_PAIRS]
+            ],
+            "count": len(pairs),
+        },
+    )
+
+
 def zeros(e: Evidence) -> Iterator[Finding]:
-    """Find a component that is which entries are zero."""
-    if e.kernel or e.alike or len(e.values) < FEWEST or e.d < 2:
+    """Find a component that is which entries are zero; that of genotypes is no absence."""
+    if e.kernel or e.alike or e.genotypes or len(e.values) < FEWEST or e.d < 2:
         return
     Z = (e.values[:, evenly(e.values.shape[1], FEWEST_ROWS)] == 0).astype(np.float64)
     if not 0.1 <= Z.mean() <= 0.99:
@@ -572,7 +617,7 @@ def _groups(values: Any) -> IntArray:
 
 CHECKS: tuple[Check, ...] = (
     *(units, kernel_width, no_signal, one_row, identifier, confounded),
-    *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order),
+    *(imputed, few_rows, not_separated, arch, size, zeros, ties, row_order, relatives),
 )
 
 

@@ -96,6 +96,17 @@ def promax(loadings: FloatArray) -> FloatArray:
 
 
 METHODS = {"varimax": varimax, "promax": promax}
+
+
+def rotated(loadings: FloatArray, method: str) -> tuple[FloatArray, FloatArray]:
+    """Return rotated loadings, by descending variance and with fixed signs, and the matrix for them."""
+    R = METHODS[method](loadings)
+    L = loadings @ R
+    order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
+    signs = fixed_signs(L[:, order])
+    return np.asarray(L[:, order] * signs), np.asarray(R[:, order] * signs)
+
+
 SHOWN = 20
 COMMON = (
     "The result depends on the number of components rotated. The certificate is about the components before "
@@ -237,19 +248,15 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
     deviations = np.sqrt(as_float64(model.explained_variance_)[:k])
     A = as_float64(model.components_)[:k].T * deviations
-    R = METHODS[method](A)
-    L = A @ R
-    order = np.argsort(-np.sum(L**2, axis=0), kind="stable")
-    signs = fixed_signs(L[:, order])
-    R, L = R[:, order] * signs, L[:, order] * signs
-    variances = np.sum(L**2, axis=0)
+    L, R = rotated(A, method)
+    variances = np.asarray(np.sum(L**2, axis=0))
 
     def standardized(X: Any) -> FloatArray:
         whitened = model._projection().deviations is not None
         return np.asarray(as_float64(model.transform(X))[:, :k] / (1.0 if whitened else deviations))
 
     total = float(model.total_variance_) or 1.0
-    correlations = np.linalg.inv(R.T @ R)
+    correlations = np.asarray(np.linalg.inv(R.T @ R))
     return Rotation(
         method, column_names(model), L, variances, variances / total, R, correlations, standardized
     )

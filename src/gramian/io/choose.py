@@ -18,11 +18,12 @@ from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, ParameterError, of_new_rows, option
 from gramian.io import parts, spool
 from gramian.io.exclude import without
-from gramian.io.expected import as_expected
+from gramian.io.expected import as_expected, leaves_out
 from gramian.io.files import Place, opened_source
 from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
 from gramian.io.missing import handle_missing, rows_of_table
+from gramian.io.pruning import Windows, pruned
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
 from gramian.io.transform import with_transform
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
@@ -69,6 +70,16 @@ def choose(
                 "applies to genotypes (.bed) that a fitted model maps",
                 "Leave it out.",
             )
+        if reading.prune is not None and expected is not None:
+            reading = replace(reading, prune=None)
+            notes += (f"the variants are those of the model, whatever {option('prune')} leaves out",)
+        if reading.prune is not None and (not genotypes or reading.transpose):
+            raise ParameterError(
+                "prune",
+                reading.prune,
+                "applies to genotypes, which have variants as columns",
+                f"Leave out {option('transpose')}." if reading.transpose else "Leave it out.",
+            )
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         read = not (table.origin.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
@@ -91,8 +102,10 @@ def _completed(
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
     if reading.exclude is not None:
         table = without(table, reading.exclude)
+    if reading.prune is not None:
+        table = pruned(table, Windows.of(reading.prune))
     if expected is not None:
-        table = as_expected(table, expected, leave_out=reading.unmatched == "leave-out")
+        table = as_expected(table, expected, reading.unmatched)
     if reading.transform is not None:
         table = with_transform(table, reading.transform)
     stored = isinstance(table.values, LazyArray)
@@ -223,6 +236,7 @@ def _table_of_array(
         row_numbers=None if reading.rows is None else rows,
         column_numbers=None if places is None or features is not None else tuple(places),
         alleles=alleles,
+        genome=source.genome,
         weights=weights,
         groups=groups,
     )
@@ -275,7 +289,7 @@ def _value_columns(
     places = parts.pick_columns(columns, inside, name).values
     if source.by_columns and expected is not None and expected.names is not None:
         available = [columns[place] for place in places]
-        there = set(available) if reading.unmatched == "leave-out" else set(expected.names)
+        there = set(available if leaves_out(reading.unmatched, expected) else expected.names)
         some = tuple(column for column in expected.names if column in there) or expected.names
         advice = () if source.alleles is None else (UNMATCHED,)
         order, notes = Expected(some).places(available, name, *advice)

@@ -11,16 +11,26 @@ import numpy.typing as npt
 
 from gramian.checks import counted, first_few, listed
 from gramian.data.table import Expected, Table
-from gramian.errors import DataError, option
+from gramian.errors import DataError, MissingValuesWarning, option
 from gramian.io.lazy import Derived, LazyArray
 from gramian.io.spool import columns_taken
 
 
-def as_expected(table: Table, expected: Expected, leave_out: bool = False) -> Table:
+def leaves_out(unmatched: str | None, expected: Expected) -> bool:
+    """Return whether variants that are absent or unclear become missing values, as an option says."""
+    return unmatched == "leave-out" or (unmatched is None and expected.holes)
+
+
+def as_expected(table: Table, expected: Expected, unmatched: str | None = None) -> Table:
     """Return a table with the expected columns in their order, and notes on the changes.
 
-    A table without names stays as it is. With ``leave_out`` genotypes may lack variants, or have some of
-    unclear allele: they become missing values.
+    A table without names stays as it is. Where ``unmatched`` allows it, genotypes may lack variants, or have
+    some of unclear allele: they become missing values.
+
+    Warns
+    -----
+    MissingValuesWarning
+        For such variants, unless it was asked for.
 
     Raises
     ------
@@ -36,7 +46,10 @@ def as_expected(table: Table, expected: Expected, leave_out: bool = False) -> Ta
     ([[3.0, 2.0]], "1 column that the model was not fitted on was left out: 'z'")
     """
     if expected.names is not None and table.alleles is not None:
-        table = in_fitted_alleles(table, expected.names, expected.alleles, leave_out=leave_out)
+        leave_out = leaves_out(unmatched, expected)
+        table = in_fitted_alleles(
+            table, expected.names, expected.alleles, leave_out=leave_out, warn=unmatched is None
+        )
     names = table.feature_names
     if expected.names is None or names is None or names == expected.names:
         return table
@@ -96,6 +109,7 @@ def in_fitted_alleles(
     alleles: Mapping[str, str],
     *,
     leave_out: bool,
+    warn: bool = False,
 ) -> Table:
     """Return genotypes with the columns of a model, each counting the allele that the model counts.
 
@@ -109,11 +123,13 @@ def in_fitted_alleles(
         The allele that each of them counts, where that is known.
     leave_out : bool
         Whether columns become missing values if they are absent or nobody can tell what they count.
+    warn : bool
+        Whether a warning says so, or else a note.
 
     Raises
     ------
     DataError
-        For such columns, unless they are left out.
+        For such columns, unless they are left out; always if no other is there.
     """
     where = {name: place for place, name in enumerate(table.feature_names or ())}
     swapped, unclear, absent = [], {}, []
@@ -136,7 +152,7 @@ def in_fitted_alleles(
             "same A1 and strand (plink --a1-allele, --flip), or leave such variants out with "
             f"{option('unmatched', 'leave-out')}."
         )
-    if absent and not leave_out:
+    if (absent and not leave_out) or len(absent) == len(names):
         return table  # whose columns are compared by name
     if not (swapped or unclear or absent):
         return table
@@ -147,12 +163,21 @@ def in_fitted_alleles(
     if swapped:
         many = counted(len(swapped), "variant counts", "variants count")
         notes.append(f"{many} the other allele and became 2 - x: {listed(swapped)}")
-    if unclear:
-        notes.append(
-            f"{counted(len(unclear), 'variant')} of unclear allele count as missing: {listed(unclear)}"
+    missing = [
+        f"{counted(len(some), one, many)} as missing, of {len(names):,}: {listed(some)}"
+        for one, many, some in (
+            ("variant of unclear allele counts", "variants of unclear allele count", list(unclear)),
+            ("absent variant counts", "absent variants count", absent),
         )
-    if absent:
-        notes.append(f"{counted(len(absent), 'absent variant')} count as missing: {listed(absent)}")
+        if some
+    ]
+    if missing and warn:
+        MissingValuesWarning(
+            f"{table.source}: {'; '.join(missing)}. Scores follow from the others; pass "
+            f"{option('unmatched', 'leave-out')} if that is expected."
+        ).warn()
+    else:
+        notes += missing
     return replace(
         table,
         values=recode(table.values, places, flips),

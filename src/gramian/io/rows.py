@@ -31,7 +31,7 @@ from gramian.io.stored import StoredRows, StoredSparseRows, require_rows
 @singledispatch
 def read(X: Any, request: RowsRequest) -> Rows:
     """Return rows of one of Dask's collections, xarray's DataArray or AnnData."""
-    table = labelled_table(X)
+    table = labelled_table(X, request.working)
     if table is not None:
         return _of_table(table, request)
     if is_dask(X):
@@ -147,13 +147,15 @@ SAMPLES = ("sample", "samples", "observation", "obs")
 FEATURES = ("feature", "features", "variable", "var")
 
 
-def labelled_table(X: Any) -> Table | None:
+def labelled_table(X: Any, limit: int) -> Table | None:
     """Return an array with labels as a table with its names; None for other data.
+
+    What is in a file is read block by block if it takes more than a quarter of ``limit`` bytes.
 
     Raises
     ------
     DataError
-        For a DataArray that is no table of samples and features, and AnnData that is not in memory.
+        For a DataArray that is no table of samples and features, and AnnData without X.
     InputTypeError
         For a Dataset of xarray.
     """
@@ -165,7 +167,7 @@ def labelled_table(X: Any) -> Table | None:
         )
     if ("xarray", "DataArray") in kinds:
         return _of_xarray(X)
-    return of_anndata(X, X.X, "X") if ("anndata", "AnnData") in kinds else None
+    return of_anndata(X, None, slice(None), limit) if ("anndata", "AnnData") in kinds else None
 
 
 def _of_xarray(X: Any) -> Table:
@@ -182,37 +184,63 @@ def _of_xarray(X: Any) -> Table:
     return Table(contiguous(X.data), columns, names[0], source="X", notes=repeated_note(repeated))
 
 
-def of_anndata(adata: Any, values: Any, source: str, columns: Any = slice(None)) -> Table:
+def of_anndata(adata: Any, layer: str | None, columns: Any, limit: int) -> Table:
     """Return a matrix of AnnData as a table with the names of its rows and columns.
 
     Parameters
     ----------
     adata : AnnData
-    values : array, sparse matrix or None
-        X, or a layer.
-    source : str
-        Its name, for messages.
-    columns : index
+    layer : str or None
+        Its name; None means X.
+    columns : ndarray of bool or slice
         Which of the columns to take.
+    limit : int
+        Bytes of working memory: X of a file that takes more than a quarter of it is read block by block.
 
     Raises
     ------
     DataError
-        If the matrix is not there or not in memory.
+        If there is no matrix.
     """
+    source = "X" if layer is None else f"layer {layer!r}"
+    backed = layer is None and getattr(adata, "isbacked", False)  # such an AnnData has its layers in memory
+    if backed:
+        values, source = _backed(adata, columns, limit), f"{Path(adata.filename).name}::X"
+    else:
+        values = adata.X if layer is None else adata.layers[layer]
     if values is None:
         raise DataError(
             f"{source} of this AnnData is empty. Name a layer: gramian.anndata.pca(adata, layer=...)."
         )
-    if getattr(adata, "isbacked", False):
-        raise DataError(
-            "This AnnData is backed by a file. Pass pathlib.Path(adata.filename), which is read block by "
-            "block, or adata.to_memory()."
-        )
     names, repeated = unique_names(tuple(map(str, adata.var_names[columns])))
-    taken = values if isinstance(columns, slice) else values[:, np.flatnonzero(columns)]
+    if not (backed or isinstance(columns, slice)):
+        values = values[:, np.flatnonzero(columns)]
     rows = tuple(map(str, adata.obs_names))
-    return Table(contiguous(taken), names, rows, source=source, notes=repeated_note(repeated))
+    return Table(contiguous(values), names, rows, source=source, notes=repeated_note(repeated))
+
+
+def _backed(adata: Any, columns: Any, limit: int) -> Any:
+    """Return columns of X of an AnnData whose X is in a file, or of a view of such, to be read later."""
+    from gramian.io.formats.hdf5 import lazy_matrix
+
+    if not adata.file.is_open:
+        adata.file.open()
+    adata.file["X"].file.flush()  # of what was written through it
+    path = Path(adata.filename)
+    values = lazy_matrix(adata.file["X"], path.name, path, limit)
+    n, d = values.shape
+    chosen = np.arange(n), np.arange(d)
+    if adata.is_view:
+        chosen = chosen[0][adata._oidx], chosen[1][adata._vidx]
+    rows, places = chosen[0], chosen[1][columns]
+    if not isinstance(values, LazyArray):
+        return values[rows][:, places]
+    if (np.diff(rows) <= 0).any():
+        raise DataError(
+            "This view of an AnnData backed by a file has its rows in another order than the file.",
+            "Sort the index that it was made with, or pass adata.to_memory().",
+        )
+    return values.picked(None if len(rows) == n else rows, places.tolist())
 
 
 def _text(index: Any) -> tuple[str, ...] | None:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from gramian.arrays import EXACT_IN_FLOAT32, require_memory
 from gramian.checks import first_few
+from gramian.data.table import Genome
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, reason
 from gramian.io.names import readable
 
@@ -379,6 +380,8 @@ class ArraySource:
         Whether some columns are read without the others.
     alleles : dict of str to (str, str) or None
         Of genotypes: the allele that a column counts, and the other one, by its name.
+    genome : Genome or None
+        Of genotypes: where the variants are.
     sha256 : callable or None
         Returns the hash of the data if it is not that of the file; ``hashed`` says what it covers.
     """
@@ -396,6 +399,7 @@ class ArraySource:
     notes_in_memory: tuple[str, ...] = ()
     by_columns: bool = False
     alleles: Mapping[str, tuple[str, str]] | None = None
+    genome: Genome | None = None
     sha256: Callable[[], str] | None = None
     hashed: str = "the bytes of the file"
 

@@ -159,6 +159,9 @@ class PolynomialMap(Saved, KernelMapper):
         Positive; None means ``1 / n_features``.
     coef0 : float, default=1
         At least 0; with 0 only monomials of the full degree remain.
+    weights : {"kernel", None}, default="kernel"
+        None leaves out the coefficients: the features are the monomials themselves, and not those of the
+        kernel. ``gamma`` has no part in them, and ``coef0`` is 0 or 1.
     max_features : int, default=1_000_000
         Limit on the number of features; above it ``fit`` raises an error before any computation.
 
@@ -186,6 +189,11 @@ class PolynomialMap(Saved, KernelMapper):
     ['1', 'sqrt(2) a', 'sqrt(2) b', 'a^2', 'sqrt(2) a b', 'b^2']
     >>> mapper.transform([[1.0, 2.0]]).round(4)
     array([[1.    , 1.4142, 2.8284, 1.    , 2.8284, 4.    ]])
+
+    Without the coefficients:
+
+    >>> PolynomialMap(degree=2, weights=None).fit_transform([[1.0, 2.0]])
+    array([[1., 1., 2., 1., 2., 4.]])
     """
 
     _of_columns: ClassVar = True
@@ -193,21 +201,25 @@ class PolynomialMap(Saved, KernelMapper):
         "gamma_": Array("", least=0),
         "_degree": Sizes("degree"),
         "_coef0": Array("", least=0),
+        "_weighted?": bool,  # files of earlier versions have only such
     }
 
     degree: int = 3
     _: KW_ONLY
     gamma: float | None = None
     coef0: float = 1
+    weights: str | None = "kernel"
     max_features: int = feature_maps.MAX_FEATURES
 
     def _learn(self, rows: Rows) -> None:
         result = feature_maps.polynomial_map(rows.shape[1], **self.get_params(deep=False))
         self.gamma_ = float(result.gamma[0])
         # What transform uses, so that set_params after fit changes nothing until the next fit.
-        self._degree, self._coef0 = result.degree, result.coef0
+        self._degree, self._coef0, self._weighted = result.degree, result.coef0, self.weights is not None
 
     def _map(self, labels: tuple[str, ...]) -> feature_maps.PolynomialFeatureMap:
+        if not getattr(self, "_weighted", True):
+            return feature_maps.PlainFeatureMap(labels, self._degree, self._coef0)
         return feature_maps.PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
 
 

@@ -18,12 +18,23 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import alike, as_csr, as_float64, dense, from_numpy, namespace, to_float64, to_numpy
+from gramian.arrays import (
+    alike,
+    as_csr,
+    as_float64,
+    dense,
+    from_numpy,
+    namespace,
+    numpy_dtype,
+    to_float64,
+    to_numpy,
+)
 from gramian.checks import check_number, listed
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import arithmetic, evaluator
 from gramian.kernels.arithmetic import FUNCTION_ULPS, TINY, UNIT
 from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
+from gramian.kernels.hyperparameters import Hyperparameters, Registration, prefixed
 from gramian.records import BoundKind, Calls, FloatArray
 
 # How tightly an expression binds: sums, products, powers, and what needs no brackets.
@@ -50,7 +61,7 @@ TAKE_SPARSE = (
 )
 
 
-class Kernel(ABC):
+class Kernel(Hyperparameters, ABC):
     """A function k(x, y) of two rows.
 
     Kernels store their arguments untouched, compare by value, and combine: ``k1 + k2``, ``k1 * k2``,
@@ -139,31 +150,73 @@ class Kernel(ABC):
         t = xp.mean(K, axis=0)
         if new is None:
             return K - t[:, None] - t[None, :] + xp.mean(t)
-        values = to_float64(self.gram(new, X))
+        # Widths that depend on data are those of X here as well.
+        kernel = self.resolve(arithmetic.check_rows("X", X, accept_sparse=True))
+        values = to_float64(kernel.gram(new, X))
         return values - xp.mean(values, axis=1)[:, None] - t[None, :] + xp.mean(t)
 
-    def __call__(self, X: Any, Y: Any = None) -> Any:
-        """Return the value of two vectors, or the Gram matrix of rows (:meth:`gram`).
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """Return the value of two numbers or vectors, or the Gram matrix of rows (:meth:`gram`).
 
         Parameters
         ----------
-        X, Y : array-like of shape (d,), or as for :meth:`gram`
-            Two vectors, or rows.
+        X, Y : float, array-like of shape (d,), or as for :meth:`gram`
+            Two numbers, two vectors, or rows.
+        eval_gradient : bool, default=False
+            Also return the derivative by ``theta``, for rows X alone.
 
         Returns
         -------
         float, or array of shape (n, m)
-            The number k(X, Y) for two vectors.
+            The number k(X, Y) for two numbers or vectors. The matrix is float64, also for float32 rows.
+        array of shape (n, n, n_dims)
+            With ``eval_gradient`` the derivative of the matrix by ``theta``.
 
         Examples
         --------
         >>> from gramian.kernels import Polynomial
         >>> Polynomial(degree=2, gamma=1.0)([5, 10], [-1, 2])
         256.0
+        >>> Polynomial(degree=2, gamma=1.0)(2.0, 1.0)
+        9.0
         """
-        if Y is not None and np.ndim(X) == np.ndim(Y) == 1:
+        if Y is not None and np.ndim(X) == np.ndim(Y) < 2:
+            if np.ndim(X) == 0:
+                X, Y = [X], [Y]
             return float(as_float64(self.gram([to_numpy(X)], [to_numpy(Y)]))[0, 0])
-        return self.gram(X, Y)
+        if Y is not None and eval_gradient:
+            raise ParameterError("eval_gradient", True, "is for the Gram matrix of X alone", "Leave Y out.")
+        K = self.gram(*((_double(X),) if Y is None or Y is X else (_double(X), _double(Y))))
+        if not eval_gradient:
+            return K
+        X = to_float64(arithmetic.check_rows("X", X))
+        return K, self._by_theta(self.bind(X).by_parameters(X), len(X))
+
+    def diag(self, X: Any) -> Any:
+        """Return k(x, x) of every row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            The diagonal of :meth:`gram`, float64.
+        """
+        X = arithmetic.check_rows("X", X, accept_sparse=True)
+        return self.bind(X).diagonal(X)
+
+    def is_stationary(self) -> bool:
+        """Return whether it depends on x - y alone.
+
+        Returns
+        -------
+        bool
+            As the attribute ``stationary``.
+        """
+        return self.stationary
 
     @property
     def validity(self) -> Validity:
@@ -367,7 +420,7 @@ class Kernel(ABC):
 
     # ------------------------------------------------- for each formula
 
-    def check(self) -> None:  # noqa: B027 - most have nothing to refuse
+    def check(self) -> None:
         """Raise an error for parameters that are invalid for any data.
 
         Raises
@@ -498,6 +551,11 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
 
+def _double(X: Any) -> Any:
+    """Return float32 rows as float64 ones: a Gaussian process needs more digits of the matrix."""
+    return to_float64(X) if getattr(X, "dtype", None) is not None and numpy_dtype(X) == np.float32 else X
+
+
 def _sum(left: Any, right: Any, sign: int = 1) -> Any:
     """Return the sum or difference of kernels and numbers, which are constants."""
     left, right = (Constant(one) if arithmetic.is_number(one) else one for one in (left, right))
@@ -563,7 +621,7 @@ class Composite(Kernel):
         """Return the values, from those of the parts; the first may be written into."""
         return values[0]
 
-    def bounds(self, *parts: Any, **_: Any) -> Bounds:
+    def error_bounds(self, *parts: Any, **_: Any) -> Bounds:
         """Return bounds of the error and size of an entry, from those of the parts."""
         return parts[0].relative, parts[0].absolute, parts[0].largest
 
@@ -627,7 +685,7 @@ class Composite(Kernel):
 
     def joined(self, seen: Any, parts: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
         """Return the evaluator that joins those of the parts, refusing what overflows."""
-        relative, absolute, largest = self.bounds(*parts)
+        relative, absolute, largest = self.error_bounds(*parts)
         if not np.isfinite(largest):
             raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
         widths = tuple(int(part.encode(seen[:1, :])[0].shape[1]) for part in parts)
@@ -696,6 +754,22 @@ class CompositeEvaluator(evaluator.Evaluator):
         gradient = evaluator.among(sum(others, first), self.kernel.sees, X.shape[1])
         return evaluator.DiagonalSlopes(self._joined(*values), gradient)
 
+    def by_parameters(self, X: Any) -> dict[str, Any]:
+        """Return the derivatives by the parameters of the parts, and by a factor of its own."""
+        seen = self.kernel.rows(X)
+        values = [part.square(seen) for part in self.parts]
+        result = {"factor": self._joined(*values)[:, :, None]} if "factor" in self.kernel.scales else {}
+        steps = zip(self._names, self.parts, self.kernel.partials(*values), strict=True)
+        for name, part, step in steps:
+            result |= prefixed(name, part.by_parameters(seen), step)
+        return result
+
+    @property
+    def _names(self) -> list[str]:
+        """What the constructor calls the parts."""
+        entries = self.kernel.get_params(deep=False)
+        return [name for name, value in entries.items() if isinstance(value, Kernel)]
+
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""
         seen = self.kernel.rows(X)
@@ -717,6 +791,7 @@ class Constant(Kernel):
 
     name = "constant"
     general = "value"
+    scales = ("value",)
     takes_sparse = True
 
     def __init__(self, value: float = 1.0) -> None:
@@ -756,6 +831,10 @@ class ConstantEvaluator(evaluator.Evaluator):
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of the constant."""
         return arithmetic.product(left * float(self.kernel.value), right, out)
+
+    def by_parameters(self, X: Any) -> dict[str, Any]:
+        """Return the constant itself, which is its derivative by its logarithm."""
+        return {"value": self.square(X)[:, :, None]}
 
     def diagonal(self, X: Any) -> Any:
         """Return the constant for every row."""
@@ -818,7 +897,7 @@ class Sum(Pair):
     def partials(self, *values: Any, **_: Any) -> Sequence[Any]:
         return 1.0, 1.0
 
-    def bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
+    def error_bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
         error = sum(part.absolute + (part.relative + UNIT) * part.largest for part in (a, b))
         return UNIT, error, a.largest + b.largest
 
@@ -849,7 +928,7 @@ class Product(Pair):
     def partials(self, left: Any, right: Any) -> Sequence[Any]:
         return right, left
 
-    def bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
+    def error_bounds(self, a: evaluator.Evaluator, b: evaluator.Evaluator) -> Bounds:
         relative = a.relative + b.relative + a.relative * b.relative + 2 * UNIT
         absolute = (1 + b.relative) * b.largest * a.absolute + (1 + a.relative) * a.largest * b.absolute
         return relative, absolute * (1 + 2 * UNIT) + a.absolute * b.absolute + TINY, a.largest * b.largest
@@ -867,6 +946,7 @@ class Scaled(Composite):
     """
 
     name = "scaled"
+    scales = ("factor",)
     additive = True
     binds = PRODUCT
 
@@ -901,7 +981,7 @@ class Scaled(Composite):
     def partials(self, value: Any) -> Sequence[Any]:
         return (float(self.factor),)
 
-    def bounds(self, a: evaluator.Evaluator) -> Bounds:
+    def error_bounds(self, a: evaluator.Evaluator) -> Bounds:
         size = abs(float(self.factor))
         return a.relative + 2 * UNIT, size * a.absolute * (1 + 2 * UNIT) + TINY, size * a.largest
 
@@ -957,7 +1037,7 @@ class Power(Composite):
         # A value that underflowed to 0 has no slope left, though t^(p - 1) is infinite there for p < 1.
         return (p * xp.where(base == 0, float(p == 1), xp.where(base == 0, 1.0, base) ** (p - 1)),)
 
-    def bounds(self, a: evaluator.Evaluator) -> Bounds:
+    def error_bounds(self, a: evaluator.Evaluator) -> Bounds:
         p, size = float(self.exponent), a.largest * (1 + a.relative) + a.absolute
         with np.errstate(over="ignore"):
             relative = float(np.expm1(np.float64(p) * (a.relative + UNIT))) + (FUNCTION_ULPS + p) * UNIT
@@ -990,7 +1070,7 @@ class Exp(Composite):
     def partials(self, value: Any) -> Sequence[Any]:
         return (namespace(value).exp(value),)
 
-    def bounds(self, a: evaluator.Evaluator) -> Bounds:
+    def error_bounds(self, a: evaluator.Evaluator) -> Bounds:
         error = a.absolute + a.relative * a.largest
         with np.errstate(over="ignore"):
             relative = float(np.expm1(np.float64(error))) * (1 + FUNCTION_ULPS * UNIT) + FUNCTION_ULPS * UNIT
@@ -1073,6 +1153,22 @@ class NormalizedEvaluator(CompositeEvaluator):
             return inner.pull(W * factor) - xp.sum(W * values, axis=1)[:, None] * shrink
 
         return evaluator.Slopes(values, pull)
+
+    def by_parameters(self, X: Any) -> dict[str, Any]:
+        """Return the derivatives by the part's parameters, which change k(x, x) and k(y, y) as well."""
+        (part,) = self.parts
+        diagonal = part.diagonal(X)
+        size = np.where(diagonal > 0, diagonal, 1.0)
+        factor = np.where(diagonal > 0, 1.0 / np.sqrt(size), 0.0)
+        factors = factor[:, None] * factor[None, :]
+        values = part.square(X) * factors
+
+        def normalized(slope: Any) -> Any:
+            own = np.einsum("iip->ip", slope) / (2.0 * size)[:, None]
+            return factors[:, :, None] * slope - values[:, :, None] * (own[:, None] + own[None, :])
+
+        slopes = part.by_parameters(X).items()
+        return prefixed("kernel", {name: normalized(slope) for name, slope in slopes})
 
     def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
         """Return k(x, x), which does not change with x."""
@@ -1247,5 +1343,6 @@ def exp(kernel: Kernel) -> Kernel:
     return Exp(kernel)
 
 
+Registration(Kernel)
 # All that a combination can be.
 COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)

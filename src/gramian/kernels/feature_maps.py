@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from gramian import arrays, notebook
-from gramian.checks import amount, check_integer, check_number, check_share, slices
+from gramian.checks import amount, check_choice, check_integer, check_number, check_share, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, option
 from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
 from gramian.kernels.widths import GAMMA_AND_SIGMA, gamma_of
@@ -421,12 +421,50 @@ class PolynomialFeatureMap(MonomialMap):
         return (steps * EPS + 2 * eps) * size
 
 
+class PlainFeatureMap(PolynomialFeatureMap):
+    """The monomials themselves, every coefficient 1; made by :func:`polynomial_map` with ``weights=None``.
+
+    Its kernel, the sum of ``x^alpha y^alpha``, is at most that with coefficients for ``gamma=1``, and so is
+    its rounding.
+    """
+
+    def __init__(self, labels: tuple[str, ...], degree: int, coef0: float) -> None:
+        super().__init__(labels, degree, 1.0, coef0)
+        self.formula = f"sum of x^a y^a for |a| {'<=' if coef0 else '='} {degree}"
+
+    def kernel(self, X: Any, Y: Any = None) -> FloatArray:
+        X = arrays.as_float64(X)
+        Y = X if Y is None else arrays.as_float64(Y)
+        # Complete homogeneous symmetric polynomials of x_1 y_1, ..., x_j y_j, one column after the other.
+        sums = np.zeros((self.degree + 1, len(X), len(Y)))
+        sums[0] = 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            for x, y in zip(X.T, Y.T, strict=True):
+                for m in range(1, self.degree + 1):
+                    sums[m] += np.outer(x, y) * sums[m - 1]
+            values = sums[self.lowest :].sum(axis=0)
+        if not np.isfinite(values).all():
+            raise DataError(f"{self.formula} exceeds what float64 can hold. {SCALE_FIRST}")
+        return np.asarray(values)
+
+    @property
+    def _roots(self) -> tuple[FloatArray, ...]:
+        return tuple(np.ones_like(roots) for roots in super()._roots)
+
+    def _weight(self, m: int) -> float:
+        return 1.0
+
+    def _square(self, power: Sequence[int]) -> Any:
+        return Fraction(1)
+
+
 def polynomial_map(
     n_features: int,
     *,
     degree: int = 3,
     gamma: float | None = None,
     coef0: float = 1.0,
+    weights: str | None = "kernel",
     names: Sequence[str] | None = None,
     max_features: int = MAX_FEATURES,
 ) -> PolynomialFeatureMap:
@@ -446,6 +484,9 @@ def polynomial_map(
         Positive; None takes 1 / n_features.
     coef0 : float
         At least 0.
+    weights : {"kernel", None}
+        None gives the monomials themselves, without coefficients: all of them, or with ``coef0=0`` those of
+        degree p.
     names : sequence of str, optional
         Names of the d features; f1, f2, ... when left out.
     max_features : int
@@ -476,7 +517,13 @@ def polynomial_map(
     constant = check_number("coef0", coef0, least=0, advice="A negative one makes no kernel.")
     top = len(labels) + power - (0 if constant > 0 else 1)
     check_size(_formula(power, factor, constant), len(labels), top, power, max_features)
-    return PolynomialFeatureMap(labels, power, factor, constant)
+    if weights is not None and check_choice("weights", weights, ("kernel",)):
+        return PolynomialFeatureMap(labels, power, factor, constant)
+    for name, value, known in (("gamma", gamma, (None, 1)), ("coef0", constant, (0, 1))):
+        if value not in known:
+            why = f"is part of the coefficients, which {option('weights', None)} leaves out"
+            raise ParameterError(name, value, why, f"Leave it out, or use {option('weights', 'kernel')}.")
+    return PlainFeatureMap(labels, power, constant)
 
 
 def _formula(degree: int, gamma: float, coef0: float) -> str:

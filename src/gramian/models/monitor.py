@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from gramian.analysis.components import feature_names_of, known_variances, mappi
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.base.declarations import register_record
 from gramian.base.fitted import parameter_at_fit
+from gramian.base.inputs import expected_columns
 from gramian.base.saving import Saved
 from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
@@ -35,18 +37,22 @@ from gramian.errors import (
 )
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.models import monitoring
+from gramian.models.events import Events, RunRules, onset_rows, run_rules, runs_of
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
 from gramian.records import FloatArray, ModelKind
+from gramian.solve import require_memory
 from gramian.solve.linear import eigenvalues
 from gramian.store import Array
 
 LIMITS = ("empirical", "theory")
 BLOCK = 480  # rows of a kernel PCA that are worked on at a time
-WINDOW = 20_000  # most held-out rows that a stream remembers, and rows whose autocorrelation is computed
+WINDOW = 20_000  # most held-out rows that a stream remembers
 CONTRIBUTORS = 3
+MOST_EVENTS = 1000  # whose variables are computed
+RULES = (1, 2, 3, 5, 10)
 MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
 NOTHING = 1e-10  # share of the variance below which no component was discarded
@@ -67,10 +73,13 @@ class RowStatistics(Tabulated):
         ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
         limit, "" where there are none.
     limits : ControlLimits
+    events : Events
+        Runs of alarms, and the columns that begin them.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
     limits: monitoring.ControlLimits
+    events: Events
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self.columns[name]
@@ -119,11 +128,14 @@ class RowStatistics(Tabulated):
     @property
     def summary(self) -> str:
         """The number of alarms, and the limits."""
+        unknown = int(np.isnan(self.columns["T2"]).sum())
+        without = f" {counted(unknown, 'row has', 'rows have')} no T2, and so no alarm." if unknown else ""
         limits = {name: self.columns[f"{name} limit"][:1] for name in monitoring.BOTH if name in self.columns}
         said = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
         return (
             f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
             f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
+            f"{without}"
         )
 
     def _notebook(self) -> Iterator[str | Grid]:
@@ -136,9 +148,10 @@ class RowStatistics(Tabulated):
             rows = [[self.columns[name][place] for name in names] for place in places]
             cells = [[value if isinstance(value, float) else str(value) for value in row] for row in rows]
             yield Grid(names, cells, [".4g"] * len(names))
+            yield from self.events._notebook()
 
 
-def _excess(values: Sequence[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
+def _excess(values: Iterable[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
     """Return the largest statistic of each row, relative to its limit."""
     least = np.finfo(np.float64).tiny
     ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
@@ -177,13 +190,22 @@ class Monitor(Saved, MonitorAttributes):
         Share of normal rows with an alarm: in total, over both statistics, and for one row.
     limit : {"empirical", "theory"}, default="empirical"
         What decides alarms of new rows. "empirical" uses a quantile of held-out normal rows, without
-        assumptions on their distribution. "theory" assumes independent normal rows, and takes the moments of
-        T2 and SPE from held-out rows. With fewer than about ``2 / alpha`` held-out rows theory decides.
+        assumptions on their distribution. "theory" assumes normal rows, and takes the moments of T2 and SPE,
+        and how many rows say as much as an independent one, from held-out rows. With fewer than about
+        ``2 / alpha`` held-out rows theory decides; if they are fewer only because they depend on each other,
+        the larger of the two limits.
     cv : int, default=5
         Number of folds for held-out rows, if the normal rows are those of the fit; at most the number of
-        rows. Folds are consecutive
-        rows, as in scikit-learn's KFold, so that neighbours in time are in the same fold. Shuffle rows that
-        are sorted by something else than time.
+        rows. Folds are consecutive rows, as in scikit-learn's KFold, and rows next to a fold that depend on
+        its rows are left out with it. Shuffle rows that are sorted by something else than time.
+    lags : int, default=0
+        Number of earlier rows whose columns are added to each row, so that the model has the dependence on
+        them: rows are then ``lags + 1`` times as wide, with names such as "x4 (2 rows before)". Rows come in
+        the order of time, at equal distances, and are in memory. The first rows of X have no complete
+        history: they have no T2, SPE or alarm, unless the model takes rows with missing values. Put the last
+        rows before the new ones in front of them.
+    consecutive : int, default=1
+        Alarms in a row that begin an event in the table of :meth:`statistics`.
 
     Attributes
     ----------
@@ -201,7 +223,9 @@ class Monitor(Saved, MonitorAttributes):
     Jackson and Mudholkar (1979), Control procedures for residuals associated with principal component
     analysis, Technometrics 21. Tracy, Young, Mason (1992), Multivariate control charts for individual
     observations, Journal of Quality Technology 24. Miller, Swanson, Heckler (1998), Contribution plots: a
-    missing link in multivariate quality control.
+    missing link in multivariate quality control. Ku, Storer, Georgakis (1995), Disturbance detection and
+    isolation by dynamic principal component analysis, Chemometrics and Intelligent Laboratory Systems 30.
+    Alcala and Qin (2009), Reconstruction-based contribution for process monitoring, Automatica 45.
 
     Examples
     --------
@@ -230,6 +254,8 @@ class Monitor(Saved, MonitorAttributes):
     alpha: float = 0.01
     limit: str = "empirical"
     cv: int = 5
+    lags: int = 0
+    consecutive: int = 1
 
     # ------------------------------------------------------------------ fit
 
@@ -272,6 +298,7 @@ class Monitor(Saved, MonitorAttributes):
         else:
             limit = memory_limit_bytes(self.model.memory_limit)
             linear = isinstance(self.model, PCA)  # which looks at its sums
+            X = self._with_history(X, self.model)
             rows = as_rows(X, estimator="Monitor", minimum=2, check_finite=not linear, limit=limit)
             # A frame has names that rows lack.
             named = hasattr(X, "columns") and rows.table is None
@@ -339,7 +366,7 @@ class Monitor(Saved, MonitorAttributes):
             weights = self._weights * float(self.model_.forgetting)
             self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
             self._held_out = np.concatenate([self._held_out, new])[-WINDOW:]
-        self.model_.partial_fit(X)
+        self.model_.partial_fit(self._with_history(X, self.model_))
         if not before:
             self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
         with suppress(TooFewRowsError):  # the next batch may suffice
@@ -354,16 +381,26 @@ class Monitor(Saved, MonitorAttributes):
         check_share("alpha", self.alpha, "It is the share of normal rows with an alarm.")
         check_choice("limit", self.limit, LIMITS)
         check_integer("cv", self.cv, 2)
+        check_integer("lags", self.lags, 0)
+        check_integer("consecutive", self.consecutive, 1)
         _require_model(self.model)
+        if self.lags and _is_begun(self.model):
+            names = list(map(str, getattr(self.model, "feature_names_in_", ())))
+            own = names[: len(names) // (self.lags + 1)]
+            if not own or names != self._lagged(own):
+                hint = "Give a model that is not fitted."
+                raise ParameterError(
+                    "lags", self.lags, "but the fitted model has no columns of earlier rows", hint
+                )
+
+    def _lagged(self, names: Sequence[str]) -> list[str]:
+        """Return the names of columns, and of those of earlier rows."""
+        ends = ["", *(f" ({counted(lag, 'row')} before)" for lag in range(1, int(self.lags) + 1))]
+        return [f"{name}{end}" for end in ends for name in names]
 
     def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
         """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
         known = _known(self.model_)
-        if rows is not None:
-            n = rows.shape[0]
-            first = rows.picked(np.arange(min(n, WINDOW))) if rows.in_one_place else rows
-            scores = as_float64(self.model_._scores(first)[:WINDOW])
-            known = replace(known, normal=n, autocorrelation=monitoring.lag_one(scores[:, : known.k]))
         if rows is not None and own is not None and known.discarded is None and not known.without_spe:
             known = replace(known, discarded=_Measure.of(self.model_).discarded(rows, known.degrees))
         held_out = self._held_out[:, : 1 if known.without_spe else 2]
@@ -384,10 +421,13 @@ class Monitor(Saved, MonitorAttributes):
         # All components are all of a fold too; an imputation leaves out one.
         everything = asked["n_components"] is None and asked.get("max_rmse") is None
         most = d - (vars(self.model_).get("imputed_") is not None) if isinstance(self.model_, PCA) else n
+        # Rows next to a fold say what its rows say.
+        gap = min(math.ceil(max(monitoring.correlation_times(_determined(own))) - 1), n // (2 * count))
         # What they say is said of the model itself.
         with ignoring(errors.GramianWarning):
             for fold in np.array_split(np.arange(n), count):
-                others = rows.picked(np.delete(np.arange(n), fold))
+                near = np.arange(max(fold[0] - gap, 0), min(fold[-1] + 1 + gap, n))
+                others = rows.picked(np.delete(np.arange(n), near))
                 model = clone(self.model_)
                 if not everything:
                     k = min(int(self.model_.rank_), others.shape[0] - 1, most)
@@ -443,7 +483,8 @@ class Monitor(Saved, MonitorAttributes):
         check_is_fitted(self)
         limits = list(self.limits_.deciding().values())
         values = self._measured(self._new_rows(X))
-        return -_excess(list(values.T[: len(limits)]), limits)
+        none = np.full(self._without_history, np.nan)
+        return -np.concatenate([none, _excess(values.T[: len(limits)], limits)])
 
     def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
         """Return T2, SPE, limits, alarms and contributors of rows as a table.
@@ -488,18 +529,89 @@ class Monitor(Saved, MonitorAttributes):
         limits = self.limits_.deciding(rows)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
         values = self._measured(data, list(limits.values()))
-        columns: dict[str, Any] = {"row": _row_names(data)}
+        first = self._without_history
+        if first:
+            none = np.tile([np.nan] * 2 + [-1.0] * CONTRIBUTORS, (first, 1))
+            values = np.concatenate([none, values])
+        columns: dict[str, Any] = {"row": _row_names(self._history(X, self.model_) if first else data)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
-        beyond = [np.where(columns[name] > limit, name, "") for name, limit in limits.items()]
-        said = [" and ".join(filter(None, exceeded)) for exceeded in zip(*beyond, strict=True)]
-        columns["alarm"] = np.array(said, dtype=object)
+        which = sum((columns[name] > limit) << place for place, (name, limit) in enumerate(limits.items()))
+        columns["alarm"] = np.array(["", "T2", "SPE", "T2 and SPE"], dtype=object)[which]
         for place in range(CONTRIBUTORS):
             columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
-        return RowStatistics(columns, self.limits_)
+        return RowStatistics(columns, self.limits_, self._events(columns, data, list(limits.values()), names))
+
+    def _events(
+        self, columns: Mapping[str, npt.NDArray[Any]], data: Rows, limits: list[float], names: Any
+    ) -> Events:
+        """Return the events of rows, with the columns that contribute most to their first alarms."""
+        alarms, first = np.asarray(columns["alarm"] != ""), self._without_history
+        excess = _excess([columns[name] for name in monitoring.BOTH[: len(limits)]], limits)
+        runs = runs_of(alarms, int(self.consecutive))
+        onsets = [onset_rows(alarms, run) for run in runs]
+        top = np.full((len(runs), CONTRIBUTORS), -1)
+        measure = _Measure.of(self.model_)
+        if runs and measure.explains:
+            explained = onsets[:MOST_EVENTS]
+            some = data.picked(np.concatenate(explained) - first)
+            parts = np.concatenate([measure.sizes(block, limits) for block in measure.blocks(some)])
+            ends = np.cumsum([0, *map(len, explained)])[:-1]
+            means = np.add.reduceat(parts, ends, axis=0)
+            largest = monitoring.top_contributors(means, CONTRIBUTORS)
+            top[: len(explained), : largest.shape[1]] = largest
+        said = [
+            " and ".join(name for name in monitoring.BOTH if any(name in columns["alarm"][i] for i in onset))
+            for onset in onsets
+        ]
+        found = {
+            "start": columns["row"][[run.start for run in runs]],
+            "end": columns["row"][[run.stop - 1 for run in runs]],
+            "length": np.array([run.stop - run.start for run in runs], dtype=np.intp),
+            "alarms": np.array([alarms[slice(*run)].sum() for run in runs], dtype=np.intp),
+            "statistic": np.array(said, dtype=object),
+            "excess": np.array([np.nanmax(excess[slice(*run)]) for run in runs]),
+        }
+        found |= {f"variable {place + 1}": names[top[:, place]] for place in range(CONTRIBUTORS)}
+        return Events(found, tuple(runs), int(self.consecutive))
+
+    def run_rules(self, X: Any = None, *, faulty: Any = None, consecutive: Sequence[int] = RULES) -> RunRules:
+        """Return false events on normal rows, and the delay on faulty ones, by alarms in a row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), optional
+            Normal rows in the order of time. By default the held-out rows of the fit, which set the
+            empirical limits: their share of alarms is that of ``alpha`` by construction.
+        faulty : array-like of shape (m, n_features), optional
+            Rows of a fault, from its first row on. With ``lags`` the rows before it come first, as many.
+        consecutive : sequence of int, default=(1, 2, 3, 5, 10)
+            The rules: alarms in a row that begin an event.
+
+        Returns
+        -------
+        RunRules
+            Print it, or use :meth:`RunRules.to_frame`.
+
+        Raises
+        ------
+        DataError
+            Without X, if the limits are not from held-out rows.
+        """
+        check_is_fitted(self)
+        for one in consecutive:
+            check_integer("consecutive", one, 1)
+        if X is None and not len(self._held_out):
+            raise DataError("The limits are not from held-out rows. Give normal rows.")
+        limits = list(self.limits_.deciding().values())
+        of_fit = self._held_out.T[: len(limits)]
+        normal = _excess(of_fit, limits) > 1 if X is None else self.predict(X) == -1
+        first = self._without_history
+        broken = None if faulty is None else self.predict(faulty)[first:] == -1
+        return run_rules(np.asarray(normal), broken, consecutive)
 
     def contributions(self, X: Any) -> dict[str, FloatArray]:
-        """Return the signed contributions of each column to T2 and SPE of new rows.
+        """Return what each column contributes to T2 and SPE of new rows.
 
         Parameters
         ----------
@@ -509,10 +621,21 @@ class Monitor(Saved, MonitorAttributes):
         Returns
         -------
         dict of str to ndarray of shape (n_samples, n_features)
-            For PCA they are exact: "T2" sums to T2 over the columns, and may be negative; "SPE" has the
-            residuals in fitted units, whose squares sum to SPE. For KernelPCA they follow from the gradient:
-            half of ``(x - mean) * dT2/dx`` and of ``dSPE/dx``, which for the linear kernel are those of
-            PCA. "SPE" is missing if no component was discarded. Missing values contribute 0.
+            With ``lags``, a column for each of the model: earlier rows too.
+
+            For PCA these are reconstruction-based contributions: by how much "T2", and "SPE" in fitted units,
+            fall if the column has the value that makes them smallest. With the statistic ``x.T M x`` that is
+            ``(M x)_i^2 / M_ii``, at least 0 and at most the statistic. They do not sum to it: correlated
+            columns could each explain the same. A fault in one column alone has the largest contribution in
+            that column, however large its neighbours' (complete decompositions ``x_i (M x)_i`` do sum to the
+            statistic, and smear over correlated columns).
+
+            For KernelPCA they are local, from the gradient: ``(x - mean) * dT2/dx / 2`` and
+            ``(dSPE/dx / 2)^2``. With the linear kernel they are complete decompositions, which sum to T2 and
+            SPE.
+
+            "SPE" is missing if no component was discarded. Missing values contribute 0. Rows without a
+            complete history have NaN.
 
         Raises
         ------
@@ -528,13 +651,72 @@ class Monitor(Saved, MonitorAttributes):
         with of_new_rows():
             data.require_finite(holes=measure.takes_holes)
         parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
+        none = np.full((self._without_history, data.shape[1]), np.nan)
         count = len(self.limits_.deciding())
-        both = (np.concatenate(some) for some in zip(*parts, strict=True))
+        both = (np.concatenate([none, *some]) for some in zip(*parts, strict=True))
         return dict(zip(monitoring.BOTH[:count], both, strict=False))
+
+    # -------------------------------------------------------------- earlier rows
+
+    @property
+    def _without_history(self) -> int:
+        """Number of first rows that are not measured."""
+        return 0 if self._maps_holes else int(self.lags)
+
+    def _history(self, X: Any, model: Any) -> table.Table:
+        """Return rows with the columns of earlier rows, which are NaN where there are none."""
+        lags, d, expected = int(self.lags), 0, None
+        if _is_begun(model):
+            d, expected = int(model.n_features_in_) // (lags + 1), expected_columns(model)
+            assert expected.names is not None  # of earlier rows
+            expected = replace(expected, names=expected.names[:d])
+        rows = as_rows(X, estimator="Monitor", check_finite=False, expected=expected).here()
+        rows.require_dense(f"{option('lags')} needs dense rows. Use X.toarray().")
+        n, own = rows.shape
+        if d and own != d:
+            raise DataError(f"X has {own} features, but Monitor is expecting {d} features as input.")
+        if n <= lags and not _takes_holes(model):
+            raise DataError(f"{counted(n, 'row')} and {option('lags', lags)} leave no row with a history.")
+        hint, limit = f"Use fewer {option('lags')}, or fewer rows.", memory_limit_bytes(model.memory_limit)
+        require_memory("Earlier rows", 8 * n * own * (lags + 1), limit, hint)
+        values, X = np.full((n, own * (lags + 1)), np.nan), as_float64(dense(rows.in_memory()))
+        if expected is not None and rows.feature_names is not None:
+            X = X[:, expected.places(rows.feature_names, "X")[0]]
+        for lag in range(lags + 1):
+            values[lag:, lag * own : (lag + 1) * own] = X[: n - lag]
+        names = rows.feature_names if expected is None else expected.names
+        whole = table.Table(values) if rows.table is None else rows.table
+        numbers = range(n) if whole.row_numbers is None else whole.row_numbers
+        return replace(
+            whole,
+            values=values,
+            feature_names=tuple(self._lagged(names or [f"x{j}" for j in range(own)])),
+            row_names=rows.row_names,
+            row_numbers=tuple(numbers),
+            column_numbers=None,
+            missing=table.Missing(),
+            imputed=None,
+        )
+
+    def _with_history(self, X: Any, model: Any) -> Any:
+        """Return rows as the model takes them."""
+        if not self.lags:
+            return X
+        whole, first = self._history(X, model), 0 if _takes_holes(model) else int(self.lags)
+        names = None if whole.row_names is None else whole.row_names[first:]
+        assert whole.row_numbers is not None
+        return replace(
+            whole,
+            values=whole.values[first:],
+            row_names=names,
+            row_numbers=whole.row_numbers[first:],
+            **whole.labels_at(slice(first, None)),
+        )
 
     def _new_rows(self, X: Any) -> Rows:
         if isinstance(X, table.Table) and getattr(self.model_, "_maps_holes", False):
             X = X.observed
+        X = self._with_history(X, self.model_)
         return self.model_._new_rows(X, limit=memory_limit_bytes(self.model_.memory_limit))
 
     def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
@@ -565,12 +747,21 @@ class Monitor(Saved, MonitorAttributes):
     @property
     def n_features_in_(self) -> int:
         """Number of columns of the model."""
-        return int(self.model_.n_features_in_)
+        return int(self.model_.n_features_in_) // (int(self.lags) + 1)
 
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """Names of the columns of the model, where it has them."""
-        return self.model_.feature_names_in_
+        return self.model_.feature_names_in_[: self.n_features_in_]
+
+    @property
+    def reading_(self) -> dict[str, Any]:
+        """How the data of the model were read."""
+        return dict(getattr(self.model_, "reading_", {}))
+
+    @property
+    def _maps_holes(self) -> bool:
+        return _takes_holes(self.model_)
 
     def _saved_parameters(self) -> dict[str, Any]:
         # The file has the model once, as fitted.
@@ -579,6 +770,7 @@ class Monitor(Saved, MonitorAttributes):
     def _check_restored(self) -> None:
         """Take the fitted model of the file as the parameter too, and check the statistics."""
         self.model = self.model_
+        self._check()
         if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (
             monitoring.BOTH[:1],
             monitoring.BOTH,
@@ -594,7 +786,15 @@ class Monitor(Saved, MonitorAttributes):
         return tags
 
 
-def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal: Any = None) -> Monitor:
+def monitor_of(
+    model: Any,
+    X: Any = None,
+    *,
+    alpha: float | None = None,
+    lags: int | None = None,
+    consecutive: int | None = None,
+    normal: Any = None,
+) -> Monitor:
     """Return the monitor for a model: with the limits of normal rows, or by theory without any.
 
     Parameters
@@ -605,23 +805,37 @@ def monitor_of(model: Any, X: Any = None, *, alpha: float | None = None, normal:
         If these are the rows of the fit, limits for such rows follow from them too.
     alpha : float, optional
         By default 0.01, or that of the monitor.
+    lags : int, optional
+        Number of earlier rows: a new model with the parameters of this one is fitted to the normal rows.
+    consecutive : int, optional
+        Alarms in a row that begin an event, by default 1, or that of the monitor.
     normal : array-like, optional
         Normal rows, which set the limits.
 
     Raises
     ------
     ParameterError
-        For another model, and for another alpha of a monitor without normal rows.
+        For another model, and for another alpha or other lags without normal rows.
     """
     given = isinstance(model, Monitor)
+    if lags and normal is None:
+        hint = "Give normal rows, to which a model of them and the rows before them is fitted."
+        raise ParameterError("lags", lags, "needs normal rows", hint)
+    rule = {} if consecutive is None else {"consecutive": consecutive}
     if given and normal is None:
         if alpha is not None:
             hint = f"Leave {option('alpha')} out, or give normal rows."
             raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
-        return model  # type: ignore[no-any-return]
+        if not rule:
+            return model  # type: ignore[no-any-return]
+        other: Monitor = copy(model).set_params(**rule)
+        other._check()
+        return other
     fitted = mapping_of(model)
     monitor = clone(model) if given else Monitor(fitted)
-    monitor.set_params(model=fitted, **({} if alpha is None else {"alpha": alpha}))
+    monitor.set_params(model=fitted, **rule, **({} if alpha is None else {"alpha": alpha}))
+    if lags is not None and lags != monitor.lags:
+        monitor.set_params(model=clone(fitted), lags=lags)
     if normal is not None:
         return monitor.fit(normal)
     monitor._check()
@@ -722,7 +936,7 @@ class _Measure:
             return None
         squares = np.zeros((d, d))
         for block in self.blocks(rows):
-            _, residuals = self.statistics.contributions(block)
+            residuals = self.statistics.residuals(block)
             squares += residuals.T @ residuals
         return np.maximum(eigenvalues(squares / degrees), 0.0)
 
@@ -735,13 +949,20 @@ class _Measure:
                 return values
             top = np.full((len(block), CONTRIBUTORS), -1.0)
             if self.explains:
-                size, residuals = self.statistics.contributions(block)
-                if len(limits) > 1:
-                    more = values[:, 1] / max(limits[1], 1e-300) > values[:, 0] / max(limits[0], 1e-300)
-                    size = np.where(more[:, None], np.abs(residuals), size)
-                largest = monitoring.top_contributors(size, CONTRIBUTORS)
+                largest = monitoring.top_contributors(self.sizes(block, limits, values), CONTRIBUTORS)
                 top[:, : largest.shape[1]] = largest
         return np.concatenate([values, top], axis=1)
+
+    def sizes(
+        self, block: FloatArray, limits: Sequence[float], values: FloatArray | None = None
+    ) -> FloatArray:
+        """Return contributions to the statistic that is larger relative to its limit, relative to this."""
+        values = self.statistics.measured(block) if values is None else values
+        least, (t2_limit, spe_limit) = np.finfo(np.float64).tiny, (*limits, math.inf)[:2]
+        to_t2, to_spe = self.statistics.contributions(block)
+        to_t2, to_spe = to_t2 / max(t2_limit, least), to_spe / max(spe_limit, least)
+        more = values[:, 1] / max(spe_limit, least) > values[:, 0] / max(t2_limit, least)
+        return np.asarray(np.where(more[:, None], to_spe, to_t2))
 
 
 def _determined(values: FloatArray) -> FloatArray:
@@ -806,8 +1027,16 @@ def _without_spe(model: Any) -> str:
     return ""
 
 
-def _row_names(rows: Rows) -> npt.NDArray[Any]:
+def _row_names(rows: Rows | table.Table) -> npt.NDArray[Any]:
     if rows.row_names is not None:
         return np.array(rows.row_names, dtype=object)
-    numbers = None if rows.table is None else rows.table.row_numbers
-    return np.asarray(range(rows.shape[0]) if numbers is None else numbers)
+    of = rows if isinstance(rows, table.Table) else rows.table
+    numbers = None if of is None else of.row_numbers
+    return np.arange(rows.shape[0]) if isinstance(rows, Rows) and numbers is None else np.asarray(numbers)
+
+
+def _takes_holes(model: Any) -> bool:
+    """Return whether a model takes rows with missing values, or would if it is not fitted yet."""
+    if _is_begun(model):
+        return bool(getattr(model, "_maps_holes", False))
+    return getattr(model, "missing", None) in ("em", "iterative")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +20,17 @@ from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray
 
 BOTH = ("T2", "SPE")
+EPS = float(np.finfo(np.float64).eps)
 # Theory is contradicted where its alarms differ from alpha by this factor, and by so many standard errors.
 FACTOR, ERRORS = 2.0, 2.0
 # The sum of T2 over the rows of the fit is known; rounding leaves it within this share.
 SAME_ROWS = 1e-4
 # Rows for each component, below which limits are not to be relied on.
 ROWS_PER_COMPONENT = 5
-# A lag-1 autocorrelation of scores that limits suffer from, if it is significant at this level.
-DEPENDENT, SIGNIFICANT = 0.3, 0.01
+# An autocorrelation counts if it is significant at this level; rows that depend on their neighbours are named
+# where they say as much as this share of independent ones.
+SIGNIFICANT, DEPENDENT = 0.01, 0.5
+NEGLIGIBLE = 1e-12  # share of a column that a statistic depends on, below which it does not
 
 
 # ----------------------------------------------------------------- statistics of a PCA
@@ -69,42 +73,68 @@ class LinearStatistics:
         residuals = C - scores @ self.directions
         values = np.stack([t2_of(scores, self.variances), np.sum(residuals**2, axis=1)], axis=1)
         if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
-            to_t2, residuals = self._of_observed(C[holed], self.noise)
-            values[holed] = np.stack([np.sum(to_t2, axis=1), np.sum(residuals**2, axis=1)], axis=1)
+            values[holed] = self._of_observed(C[holed], self.noise)[0]
         return values
 
     def contributions(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what each column contributes to T2, and the residuals; both of shape (b, d).
+        """Return how much T2, and SPE, fall if one column is reconstructed; both of shape (b, d).
 
-        Column i contributes ``c_i * sum_j t_j / l_j p_ij`` to T2: the sum over columns is T2, and a
-        contribution may be negative. Squares of the residuals ``c_i - c_hat_i`` sum to SPE. A missing value
-        contributes 0.
+        With ``T2 = c.T M c`` for ``M = P inv(L) P.T`` and ``SPE = c.T M c`` for ``M = I - P P.T``, column i
+        contributes ``(M c)_i^2 / M_ii``. That is 0 for a missing value.
         """
         scores = C @ self.directions.T
-        to_t2, residuals = C * ((scores / self.variances) @ self.directions), C - scores @ self.directions
+        to_t2 = _reconstructed(
+            (scores / self.variances) @ self.directions,
+            np.sum(self.directions.T**2 / self.variances, axis=1),
+            float(self.variances.max()),
+        )
+        to_spe = _reconstructed(self.residuals(C), 1 - np.sum(self.directions**2, axis=0))
         if self.noise is not None and (holed := np.isnan(C).any(axis=1)).any():
-            to_t2[holed], residuals[holed] = self._of_observed(C[holed], self.noise)
-        return to_t2, residuals
+            _, to_t2[holed], to_spe[holed] = self._of_observed(C[holed], self.noise, explain=True)
+        return to_t2, to_spe
 
-    def _of_observed(self, C: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
-        """Return contributions to T2, and residuals, of rows with missing values."""
+    def residuals(self, C: FloatArray) -> FloatArray:
+        """Return complete rows less their projections."""
+        return np.asarray(C - (C @ self.directions.T) @ self.directions)
+
+    def _of_observed(
+        self, C: FloatArray, s: float, *, explain: bool = False
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return T2 and SPE of rows with missing values, and what columns contribute if that is asked for."""
         observed, (k, d) = ~np.isnan(C), self.directions.shape
         W, X = self.directions.T * np.sqrt(np.maximum(self.variances - s, 0.0)), np.where(observed, C, 0.0)
         patterns, y = Patterns.of(observed), X @ W
         z, b, ranks = np.empty_like(y), np.empty_like(y), np.empty(len(X))
+        of_t2, of_spe = (np.zeros(X.shape if explain else (0, d)) for _ in BOTH)
         for part, here, which in patterns.batches(k):
             e, V = np.linalg.eigh(grams(patterns.masks[part], W))
             known = e > DETERMINED * self.variances.max()
             ranks[here] = known.sum(axis=1)[which]
-            e, V = np.where(known, e, np.inf)[which], V[which]
+            e = np.where(known, e, np.inf)
+            if explain:
+                squares = np.matmul(W, V) ** 2
+                of_t2[here] = np.sum(squares / (e * (e + s))[:, None, :], axis=2)[which]
+                of_spe[here] = 1 - np.sum(squares / e[:, None, :], axis=2)[which]
+            e, V = e[which], V[which]
             u = np.einsum("nij,ni->nj", V, y[here]) / e
             z[here], b[here] = (np.einsum("nij,nj->ni", V, one) for one in (u, u / (e + s)))
-        to_t2, residuals = X * (b @ W.T), np.where(observed, X - z @ W.T, 0.0)
-        t2, spe, free = to_t2.sum(axis=1), np.sum(residuals**2, axis=1), observed.sum(axis=1) - ranks
-        to_t2 *= _share(equally_probable(t2, ranks, k), t2)
+        by_t2, residuals = np.where(observed, b @ W.T, 0.0), np.where(observed, X - z @ W.T, 0.0)
+        t2, spe = np.sum(X * by_t2, axis=1), np.sum(residuals**2, axis=1)
+        values = np.stack([equally_probable(t2, ranks, k), spe], axis=1)
+        free = observed.sum(axis=1) - ranks
         if d > k and s > 0:
-            residuals *= np.sqrt(_share(s * equally_probable(spe / s, free, d - k), spe))
-        return to_t2, residuals
+            values[:, 1] = s * equally_probable(spe / s, free, d - k)
+        if not explain:
+            return values, X[:0], X[:0]
+        to_t2 = _reconstructed(by_t2, of_t2, float(self.variances.max())) * _share(values[:, 0], t2)
+        return values, to_t2, _reconstructed(residuals, of_spe) * _share(values[:, 1], spe)
+
+
+def _reconstructed(product: FloatArray, own: FloatArray, unit: float = 1.0) -> FloatArray:
+    """Return ``(M c)_i^2 / M_ii``; 0 where the statistic does not depend on the column."""
+    some = own * unit > NEGLIGIBLE
+    parts = product * np.where(some, 1 / np.sqrt(np.where(some, own, 1.0)), 0.0)
+    return np.asarray(np.square(parts, out=parts))
 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
@@ -185,10 +215,10 @@ class KernelStatistics:
         return np.stack([t2_of(scores, self.variances), np.maximum(rest, 0.0)], axis=1)
 
     def contributions(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(x - mean) * dT2/dx / 2`` and ``dSPE/dx / 2``, both of shape (b, d).
+        """Return ``(x - mean) * dT2/dx / 2`` and ``(dSPE/dx / 2)^2``, both of shape (b, d).
 
-        With the linear kernel they are those of :class:`LinearStatistics`. With others they are local: they
-        say what a small change of a column would do, and do not sum to the statistic.
+        With the linear kernel they sum to T2 and SPE. With others they are local: they say what a small
+        change of a column would do, and do not sum to the statistic.
         """
         space = self.space
         scores, _ = space.coordinates(X)
@@ -199,7 +229,7 @@ class KernelStatistics:
             slopes = space.evaluator.slopes(X, space.right[part, :])
             to_t2 += slopes.pull(by_t2[:, part])
             to_rest -= slopes.pull(by_rest[:, part])
-        return (X - space.center) * to_t2, to_rest
+        return (X - space.center) * to_t2, to_rest**2
 
 
 # --------------------------------------------------------------- limits by theory
@@ -347,22 +377,35 @@ def of_all_rows(held_out: FloatArray, own: FloatArray, share: float) -> FloatArr
     return held_out * (nearer + (1 - nearer) * ratios)
 
 
-def lag_one(scores: FloatArray) -> float:
-    """Return the largest lag-1 autocorrelation of the columns of scores; 0 for fewer than three rows.
+def correlation_times(values: FloatArray) -> tuple[float, ...]:
+    """Return how many rows in order say as much as one independent row, at least 1, for each statistic.
 
-    Rows with NaN are left out.
+    That is ``1 + 2 sum_j r_j`` with the autocorrelations r of its ranks, up to the first that is not
+    significant: the factor by which the variance of a mean is larger than that of independent rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, s)
+        In the order of time.
 
     Examples
     --------
-    >>> round(lag_one(np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])), 3)
-    0.4
+    >>> rows = np.random.default_rng(0).normal(size=(500, 1))
+    >>> correlation_times(rows)
+    (1.0,)
+    >>> [round(time) for time in correlation_times(np.repeat(rows, 4, axis=0))]
+    [4]
     """
-    scores = scores[np.isfinite(scores).all(axis=1)]
-    if len(scores) < 3 or not scores.shape[1]:
-        return 0.0
-    C = scores - scores.mean(axis=0)
-    squares = np.sum(C**2, axis=0)
-    return float(np.max(np.sum(C[1:] * C[:-1], axis=0) / np.where(squares > 0, squares, 1.0)))
+    m = len(values)
+    if m < 3:
+        return tuple(1.0 for _ in values.T)
+    ranks = np.stack([_shares_up_to(column, np.full(m, 1 / m)) for column in values.T], axis=1)
+    ranks -= ranks.mean(axis=0)
+    power = np.abs(np.fft.rfft(ranks, 2 * m, axis=0)) ** 2
+    products = np.fft.irfft(power, 2 * m, axis=0)
+    r = products[1:m] / np.where(products[0] > m * EPS, products[0], np.inf)
+    significant = np.cumprod(r > special.ndtri(1 - SIGNIFICANT) / math.sqrt(m), axis=0)
+    return tuple((1 + 2 * np.sum(r * significant, axis=0)).tolist())
 
 
 def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> FloatArray | None:
@@ -479,10 +522,9 @@ class ControlLimits(Tabulated):
     sentences : tuple of str
         What to know of the limits: too few rows, rows that depend on each other, disagreement of theory and
         held-out rows, and limits that are missing with the reason.
-    autocorrelation : float or None
-        The largest lag-1 autocorrelation of the scores of the normal rows; None if it is not known.
     effective_rows : float or None
-        Number of independent rows that tell as much, ``n (1 - r) / (1 + r)`` with this autocorrelation r.
+        Number of independent rows that say as much as the held-out ones: these over ``1 + 2 sum_j r_j``, with
+        the autocorrelations r of the ranks of T2 or SPE, whichever are larger. None without held-out rows.
     """
 
     alpha: float
@@ -490,7 +532,6 @@ class ControlLimits(Tabulated):
     limits: tuple[ControlLimit, ...]
     held_out: int
     sentences: tuple[str, ...] = ()
-    autocorrelation: float | None = None
     effective_rows: float | None = None
 
     def deciding(self, rows: str = "new") -> dict[str, float]:
@@ -531,12 +572,8 @@ class Known:
     own : ndarray of shape (n, s) or None
         Statistics of the rows of the fit.
     held_out : ndarray of shape (m, s)
-        Statistics of normal rows that the model has not seen.
+        Statistics of normal rows that the model has not seen, in the order of time if there is one.
     weights : ndarray of shape (m,)
-    normal : int
-        Number of normal rows, in the order of time if there is one; 0 if these are not known.
-    autocorrelation : float
-        The largest lag-1 autocorrelation of their scores.
     """
 
     n: float
@@ -548,8 +585,6 @@ class Known:
     own: FloatArray | None = None
     held_out: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     weights: FloatArray = field(default_factory=lambda: np.empty(0))
-    normal: int = 0
-    autocorrelation: float = 0.0
 
     @property
     def degrees(self) -> float:
@@ -558,8 +593,18 @@ class Known:
 
     @property
     def count(self) -> float:
-        """Effective number of held-out rows."""
+        """Effective number of held-out rows, by their weights."""
         return float(self.weights.sum() ** 2 / np.sum(self.weights**2)) if len(self.weights) else 0.0
+
+    @cached_property
+    def times(self) -> tuple[float, ...]:
+        """Held-out rows that say as much as an independent one, for each statistic."""
+        return correlation_times(self.held_out)
+
+    @property
+    def independent(self) -> float:
+        """Number of independent rows that say as much as the held-out ones."""
+        return self.count / max(self.times)
 
     @property
     def too_few(self) -> str:
@@ -587,12 +632,16 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     names = BOTH[: 1 if known.without_spe else 2]
     level = 1 - (1 - alpha) ** (1 / len(names))
     of_fit = {"T2": [("Beta", _t2_limit(level, known, of_fit=True))], "SPE": _spe_of_fit(level, known)}
-    theory = [("F", _t2_limit(level, known)), *_jackson_mudholkar(level, known, 1 + (known.k + 1) / known.n)]
+    theory = [("F", _t2_limit(level, known)), *_jackson_mudholkar(level, known)]
     tail, empirical = _tail_limits(level, known), list[tuple[str, float]]()
     measured = empirical_limits(alpha, known.held_out, known.weights)
     if measured is not None:
         empirical = [("empirical", value) for value in measured.tolist()]
-    sentences = [known.too_few, _dependence(known), known.without_spe]
+    larger = list[tuple[str, float]]()
+    if measured is not None and max(known.times) > 1 and known.independent < len(names) / alpha - 1:
+        # Rows that say too little do not reach the tail, and theory does not know how heavy it is.
+        larger = [max(pair, key=lambda one: one[1]) for pair in zip(empirical, tail, strict=True)]
+    sentences = [known.too_few, _dependence(known, bool(larger)), known.without_spe]
     if len(names) == 2 and known.discarded is None:
         sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
     if measured is not None and len(theory) == len(names):
@@ -603,7 +652,7 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
             f"empirical limit at {percent(alpha)}, which needs {math.ceil(len(names) / alpha) - 1:,}. Theory "
             "decides."
         )
-    choices = [tail, theory, empirical] if prefer == "theory" else [empirical, tail, theory]
+    choices = [tail, theory, empirical] if prefer == "theory" else [larger, empirical, tail, theory]
     decides = next((one for one in choices if len(one) == len(names)), theory)
     if len(decides) < len(names):
         sentences.append(
@@ -619,37 +668,37 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
             decides = [*decides, ("none", math.inf)]
             new.append(decides[place])
         limits += [ControlLimit(name, "new", *one, one is decides[place]) for one in new]
-    r, n = known.autocorrelation, known.normal
     return ControlLimits(
         alpha,
         level,
         tuple(limits),
         len(known.held_out),
         tuple(filter(None, sentences)),
-        r if n else None,
-        min(float(n), n * (1 - r) / (1 + r)) if n else None,
+        known.independent if len(known.held_out) else None,
     )
 
 
 def _t2_limit(level: float, known: Known, *, of_fit: bool = False) -> float:
-    return t2_limit(level, known.n, known.k, of_fit=of_fit, centered=known.centered, ddof=known.ddof)
+    n = known.n if of_fit else known.n / known.times[0]
+    return t2_limit(level, n, known.k, of_fit=of_fit, centered=known.centered, ddof=known.ddof)
 
 
-def _jackson_mudholkar(level: float, known: Known, factor: float) -> list[tuple[str, float]]:
-    """Return the limit of rows whose SPE is larger by a factor than that of the rows of the fit.
+def _jackson_mudholkar(level: float, known: Known, *, of_fit: bool = False) -> list[tuple[str, float]]:
+    """Return the limit of SPE of new rows, or of those of the fit.
 
     Errors of the mean and of k directions raise SPE of a new row by about ``(k + 1) / n``.
     """
     if known.discarded is None or known.without_spe:
         return []
+    factor = 1.0 if of_fit else 1 + (known.k + 1) * known.times[1] / known.n
     return [("Jackson-Mudholkar", factor * spe_limit(level, known.discarded))]
 
 
 def _spe_of_fit(level: float, known: Known) -> list[tuple[str, float]]:
     """Return the limits of SPE of rows of the fit."""
-    limits = _jackson_mudholkar(level, known, 1.0)
+    limits = _jackson_mudholkar(level, known, of_fit=True)
     if known.own is not None and len(known.own) > 1:
-        limits.append(("Box", box_limit(level, float(known.own[:, 1].mean()), float(known.own[:, 1].var()))))
+        limits.append(("Box", _box_limit(level, known.own[:, 1])))
     return limits
 
 
@@ -660,33 +709,45 @@ def _tail_limits(level: float, known: Known) -> list[tuple[str, float]]:
     makes it smaller, so F is multiplied by the ratio of the means. The ratio is uncertain as
     ``F(k, m k) / chi2(k)`` for m held-out rows; if 1 is within, F stays.
     """
-    m, k = known.count, known.k
-    if not m > 1:
+    (m, *of_spe), k = (known.count / time for time in known.times), known.k
+    if not min((m, *of_spe)) > 1:
         return []
     mean = np.average(known.held_out, axis=0, weights=known.weights)
-    limit = _t2_limit(level, known)
-    rest = (known.n - 1.0 if known.centered else known.n) - k + 1
+    limit, n = _t2_limit(level, known), known.n / known.times[0]
+    rest = (n - 1.0 if known.centered else n) - k + 1
     if rest > 2:
-        unit = _unit_of_new(known.n, k, known.centered, known.ddof)
+        unit = _unit_of_new(n, k, known.centered, known.ddof)
         ratio = float(mean[0]) / (unit * k * rest / (rest - 2))
         spread = float(special.fdtri(k, m * k, 1 - level) / (special.gammaincinv(k / 2, 1 - level) * 2 / k))
         limit *= min(max(1.0, ratio), ratio * spread)
     limits = [("scaled F", limit)]
-    if not known.without_spe:
-        variance = np.average((known.held_out[:, 1] - mean[1]) ** 2, weights=known.weights) * m / (m - 1)
-        limits.append(("Box", box_limit(level, float(mean[1]), float(variance), m)))
+    for m in of_spe:
+        limits.append(("Box", _box_limit(level, known.held_out[:, 1], known.weights, m)))
     return limits
 
 
-def _dependence(known: Known) -> str:
+def _box_limit(
+    level: float, values: FloatArray, weights: FloatArray | None = None, count: float = math.inf
+) -> float:
+    """Return Box's limit by the moments of values, whose squares may be beyond float64."""
+    mean = float(np.average(values, weights=weights))
+    if not mean > 0:
+        return mean
+    variance = float(np.average((values / mean - 1) ** 2, weights=weights))
+    return mean * box_limit(
+        level, 1.0, variance if math.isinf(count) else variance * count / (count - 1), count
+    )
+
+
+def _dependence(known: Known, larger: bool) -> str:
     """Say that the normal rows depend on their neighbours, so that they tell less than their number."""
-    r, n = known.autocorrelation, known.normal
-    if not n or r <= max(DEPENDENT, float(special.ndtri(1 - SIGNIFICANT / known.k)) / math.sqrt(n)):
+    m = len(known.held_out)
+    if not m or known.independent > DEPENDENT * known.count:
         return ""
+    way = " The larger of the limits by theory and by their ranks decides." if larger else ""
     return (
-        f"Normal rows depend on their neighbours: the lag-1 autocorrelation of the scores is {r:.2f}, so "
-        f"that {n:,} rows say as much as {max(n * (1 - r) / (1 + r), 1):,.0f} independent ones. New rows "
-        "alarm more often than requested. Use normal rows of a longer time."
+        f"Normal rows depend on their neighbours: {m:,} held-out rows say as much as "
+        f"{known.independent:,.0f} independent ones, and limits are as uncertain as theirs.{way}"
     )
 
 
@@ -706,6 +767,10 @@ def _disagreement(alpha: float, known: Known, limits: list[float]) -> str:
 
 def top_contributors(contributions: FloatArray, count: int = 3) -> npt.NDArray[np.intp]:
     """Return the columns of the largest contributions of each row, largest first; -1 where there is none."""
-    count = min(count, contributions.shape[1])
-    top = np.argsort(-contributions, axis=1, kind="stable")[:, :count]
-    return np.where(np.take_along_axis(contributions, top, axis=1) > 0, top, -1)
+    top = np.full((len(contributions), min(count, contributions.shape[1])), -1)
+    left, rows = np.maximum(np.nan_to_num(contributions), 0.0), np.arange(len(contributions))
+    for place in range(top.shape[1]):
+        largest = np.argmax(left, axis=1)
+        top[:, place] = np.where(left[rows, largest] > 0, largest, -1)
+        left[rows, largest] = 0.0
+    return top

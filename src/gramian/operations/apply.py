@@ -11,7 +11,7 @@ from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.errors import option as option_of
 from gramian.operations.operation import DATA, LARGE_DATA, MODEL, Blocks, Out, Result, operation
 from gramian.operations.shared import DEVICE, MEMORY_LIMIT
-from gramian.options import option
+from gramian.options import flag, option
 
 LIST = "reconstruction.csv"
 PICTURES_OR_TABLE = (
@@ -21,8 +21,13 @@ PICTURES_OR_TABLE = (
 
 @dataclass(frozen=True)
 class Transform:
-    """Where and with what memory scores are computed."""
+    """Where and with what memory scores are computed, and what is written of them."""
 
+    standard_errors: bool = flag(
+        "PCA: also write the standard error of each score that missing values cause, and the share of the "
+        "columns that a row has.",
+        label="standard errors",
+    )
     memory_limit: str | None = MEMORY_LIMIT
     device: str | None = DEVICE
 
@@ -46,7 +51,7 @@ class Denoise:
     """Nothing is left open."""
 
 
-def _check_device(options: Transform, model: Any) -> None:
+def _check_transform(options: Transform, model: Any) -> None:
     if options.device is not None:
         if "device" not in model.get_params(deep=False):
             raise ParameterError(
@@ -55,13 +60,19 @@ def _check_device(options: Transform, model: Any) -> None:
                 hint=f"This is a {type(model).__name__}.",
             )
         model.set_params(device=options.device)
+    if options.standard_errors and not hasattr(model, "projection_quality"):
+        raise ParameterError(
+            "standard_errors",
+            allowed="are those of a PCA",
+            hint=f"This is a {type(model).__name__}: leave them out.",
+        )
 
 
 @operation(
     MODEL,
     LARGE_DATA,
     outs=[Out("rows", "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output.", "-")],
-    check=_check_device,
+    check=_check_transform,
     engine=True,
 )
 def transform(options: Transform, model: Any, data: Any) -> Result:
@@ -72,10 +83,12 @@ def transform(options: Transform, model: Any, data: Any) -> Result:
     from gramian.arrays import memory_limit_bytes
     from gramian.report.pieces import mapped
 
-    names, n = model.get_feature_names_out(), data.values.shape[0]
+    names, n = list(model.get_feature_names_out()), data.values.shape[0]
+    limit, errors = memory_limit_bytes(options.memory_limit), options.standard_errors
+    every = [*names, *(f"{name}_standard_error" for name in names), "observed"] if errors else names
     return Result(
         facts={"rows": n, "components": len(names), "notes": data.notes},
-        rows=Blocks(data, mapped(model, data, memory_limit_bytes(options.memory_limit)), names),
+        rows=Blocks(data, mapped(model, data, limit, errors=errors), every),
         written=f", {counted(n, 'row')} x {counted(len(names), 'component')}",
     )
 

@@ -34,7 +34,7 @@ class FitFaces:
         parameters=("n_components",),
     )
     kernel: str | None = option("KERNEL", "Kernel for kernel PCA, such as rbf.", usual="PCA")
-    light: str = option("HOW", "Illumination correction: none, log, equalise or dog.", "none")
+    light: str = option("HOW", "Illumination correction: none, log, equalise, dog, or auto.", "none")
     shift: float = option(
         "SHARE",
         "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04.",
@@ -158,7 +158,8 @@ def fit(options: FitFaces, pictures: Any) -> Result:
         "skipped": skipped_facts(pictures.skipped),
         "notes": [*pictures.notes, *model.notes_],
         "size": {"width": width, "height": height},
-        **payload(model, "light", "shift", "kernel"),
+        "light": model.light_,
+        **payload(model, "shift", "kernel"),
         "components": model.n_components_,
         "explained_variance_ratio": None if shares is None else float(shares.sum()),
         **{name: getattr(model, f"{name}_") for name in FACTS},
@@ -172,7 +173,7 @@ def fit(options: FitFaces, pictures: Any) -> Result:
     if model.face_scores_.size:
         measured += f": {100 * model.face_keep_:g} % have a distance of at most {model.face_threshold_:.4f}"
     lines = [
-        f"{len(pictures):,} pictures{of}, {width}x{height}{bad}; light: {model.light}.",
+        f"{len(pictures):,} pictures{of}, {width}x{height}{bad}; light: {model.light_}.",
         f"{counted(model.n_components_, 'component')}{share}.",
         *(f"{note}." for note in (*notes, measured)),
         f"\n{model.plan_}\n\n{model.certificate_}\n",
@@ -198,7 +199,7 @@ def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
     from gramian.faces.light import relight, unlight
     from gramian.plots.images import strip
 
-    most, light = model.n_components_, model.light
+    most, light = model.n_components_, model.light_
     default = [*(count for count in COUNTS if count < most), most]
     counts = default if options.counts is None else read_counts("n_components", options.counts)
     if len(picture) != 1:
@@ -419,7 +420,8 @@ def _answered(options: Recognise, model: Any, gallery: Any, pictures: Any, *pers
         rejected = calibration["predicted_false_reject"]
         own = "an unknown share" if rejected is None else f"{100 * rejected:.3g} %"
         default = " (the default for so many people)" if recogniser.far is None else ""
-        share = f"{100 * calibration['predicted_false_accept']:.3g} %"
+        named = calibration["predicted_false_accept"]
+        share = "an unknown share" if named is None else f"{100 * named:.3g} %"
         lines += [
             "",
             f"{counted(calibration['people'], 'person', 'people')} enrolled; false accept rate "

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.checks import check_share
+from gramian.checks import check_integer, check_share
 from gramian.errors import ParameterError
 from gramian.operations.operation import LARGE_DATA, WHOLE_MODEL, Input, Out, Result, operation
 from gramian.options import flag, option
@@ -33,6 +34,20 @@ class Monitor:
         usual="0.01, or that of a saved monitor",
         check=check_share,
     )
+    lags: int | None = option(
+        "NUMBER",
+        "Earlier rows whose columns are added to each row; a model like MODEL is fitted to the normal rows.",
+        usual="0, or that of a saved monitor",
+        check=lambda flag, value: check_integer(flag, value, 0),
+        label="earlier rows",
+    )
+    consecutive: int | None = option(
+        "NUMBER",
+        "Alarms in a row that begin an event.",
+        usual="1, or that of a saved monitor",
+        check=lambda flag, value: check_integer(flag, value, 1),
+        label="alarms in a row",
+    )
     fail: bool = flag("Exit with code 3 if there is an alarm.", local=True)
 
 
@@ -58,6 +73,14 @@ def _require_scores(options: Monitor, model: Any) -> None:
             usual="a short table",
         ),
         Out(
+            "file",
+            "FILE",
+            "A Markdown file (.md) with the events, the limits and the rules.",
+            name="report",
+            ends=(".md",),
+            writes="--report writes Markdown",
+        ),
+        Out(
             "model",
             "FILE",
             "Also save the monitor, a .gramian file to be used as MODEL.",
@@ -70,21 +93,32 @@ def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Resu
 
     A row has an alarm if T2 (its distance from the mean within the components) or SPE (its squared distance
     from the components) exceeds a limit. The table has T2, SPE, their limits, the alarm, and the three
-    columns that contribute most.
+    columns that contribute most. An event is a run of alarms, with the columns that contribute most to its
+    first rows.
     """
     from gramian.models.monitor import monitor_of
 
-    made = monitor_of(model, data, alpha=options.alpha, normal=normal)
+    made = monitor_of(
+        model,
+        data,
+        alpha=options.alpha,
+        lags=options.lags,
+        consecutive=options.consecutive,
+        normal=normal,
+    )
     result = made.statistics(data, rows="auto")
     columns, limits = result.finite, made.limits_
     worst = [place for place in result.worst() if result.alarms[place]]
-    count = int(result.alarms.sum())
+    count, events = int(result.alarms.sum()), result.events
+    rules = made.run_rules() if limits.held_out else None
     facts = {
         "rows": len(result),
         "alarms": count,
         "alpha": limits.alpha,
         "limits": [vars(one) for one in limits.limits],
         "worst": [{name: values[i] for name, values in columns.items()} for i in worst],
+        "events": _records(events.columns),
+        "rules": [] if rules is None else _records(rules.columns),
         "summary": result.summary,
         "notes": [*data.notes, *limits.sentences],
     }
@@ -94,9 +128,31 @@ def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Resu
         notes=limits.sentences,
         tables={"rows": columns},
         figures={"control-chart": lambda: _chart(made, data)},
+        content=lambda: _report(result, rules, data.source).encode(),
         model=made,
         alarm=options.fail and count > 0,
     )
+
+
+def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)]
+
+
+def _report(result: Any, rules: Any, source: str) -> str:
+    """Return the report of alarms as Markdown."""
+    from gramian.checks import shown_lines
+    from gramian.notebook import Grid
+
+    lines = [f"# Alarms in {source}"]
+    for title, parts in (
+        ("", [result.summary]),
+        ("Events", result.events.parts()),
+        ("Limits", result.limits.parts()),
+        ("Rules", [] if rules is None else rules.parts()),
+    ):
+        lines += [f"## {title}"] if title and parts else []
+        lines += [one.markdown() if isinstance(one, Grid) else one for one in parts]
+    return shown_lines("\n\n".join(lines)) + "\n"
 
 
 def _chart(made: Any, data: Any) -> Any:

@@ -331,7 +331,7 @@ class Operation:
         ------
         GramianError
         """
-        from gramian.analysis.components import mapping_of
+        from gramian.analysis.components import mapping_of, reader_of
 
         def of(kind: str) -> list[Input]:
             return [one for one in self.inputs if one.kind == kind]
@@ -349,7 +349,7 @@ class Operation:
             streamed = one.streamed(options) if callable(one.streamed) else one.streamed
             limit = limit_of(options, model) if streamed else None
             how = {} if one.how is None else one.how(options)
-            read = reader.data(one, None if model is None else mapping_of(model), limit, **how)
+            read = reader.data(one, None if model is None else reader_of(model), limit, **how)
             self.require_label(read is None or read.labels is not None)
             given[one.name] = read
         for one in of("faces"):

@@ -44,6 +44,13 @@ ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is 
 SPARSE_WIDTH, SPARSE_ENTRY = 800, 40
 SPARSE = 0.05  # share of the entries that a sparse table is taken to have
 SPARSE_BYTES = 12  # of an entry in a file
+SPARSE_PAIRS, SPARSE_LONG = (
+    1.5e8,
+    1.4e9,
+)  # multiply-adds a second with a sparse table, with many dense columns
+# Columns up to which workers, and how many, have a matrix each; the part of dense products that sparse rows
+# take, over their share: most entries are in few columns.
+SPARSE_COLUMNS, SPARSE_WORKERS, SPARSE_PART = 2500, 2, 7.0
 SPARSE_THIN = 2.1e9  # multiply-adds a second of products of a sparse table with few vectors
 
 
@@ -143,6 +150,16 @@ def workers_of(product: int) -> int:
     return max(1, min(WORKERS, PRODUCTS // max(product, 1)))
 
 
+def rows_of_sparse(columns: int) -> int:
+    """Return how many sparse rows are multiplied at once, so that adding the products up takes little."""
+    return max(1024, 2 * columns)
+
+
+def sparse_workers(columns: int) -> int:
+    """Return how many workers may each have the products of sparse rows of so many columns."""
+    return SPARSE_WORKERS if columns <= SPARSE_COLUMNS else 1
+
+
 def whole_product(order: int, columns: int) -> float:
     """Return seconds of a product with a matrix that is in memory."""
     return order * order * max(columns / THIN["float64"], 8 / BANDWIDTH)
@@ -224,6 +241,10 @@ class TableCosts(Costs):
             seconds = self._pass(inner * m * (m + NARROW) / 2 / LARGE[form.arithmetic] + inner * m * CENTRE)
             product = m * m * SIZES[form.arithmetic]
             held = 8 * m * m + workers_of(product) * product + SCRATCH
+            if self.sparse and form.matrix == "covariance":
+                # Each worker has a matrix, a product, and a block of rows of the densest columns.
+                held = 8 * m * m + sparse_workers(m) * 8 * m * (2 * m + rows_of_sparse(m)) + SCRATCH
+                seconds *= min(1.0, SPARSE_PART * self.share)
             if self.stored and form.matrix == "gram":
                 return measure + 2 * self._read + seconds, held + 4 * max(COLUMNS_READ, 8 * 1024 * n)
             return measure + seconds, held

@@ -31,6 +31,7 @@ from gramian.operators.centered import (
     terms_of,
     uncentered,
 )
+from gramian.operators.costs import LARGE, SPARSE_LONG, SPARSE_PAIRS, rows_of_sparse, sparse_workers
 from gramian.records import FloatArray, Moments
 
 CHUNK = 256  # rows that are added up at once
@@ -471,13 +472,19 @@ def _scatter(
     d = view.rows.shape[1]
     terms = terms_of(view)
     least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
+    few: Any = None
+    most = None
+    if view.implicit:
+        few, most = _few_entries(view.rows, center), sparse_workers(d)
+        least = rows_of_sparse(d)
     slices = view.row_slices(least)
 
     def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]:
         total, image = np.zeros((d, d)), np.zeros((d, 0 if probe is None else probe.shape[1]))
         result, left = list[tuple[int, Moments]](), list[FloatArray]()
         single = functools.partial(_products_of_single, probe, image)
-        products = _products if view.arithmetic == np.float64 else single
+        products: Any = _products if view.arithmetic == np.float64 else single
+        products = products if few is None else functools.partial(_products_of_sparse, few)
         for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
             if inside.any():
                 left.append(math.sqrt(part.count) * inside)
@@ -489,7 +496,8 @@ def _scatter(
         return total, image, result
 
     def of_batch(batch: list[slice]) -> Moments:
-        parts = arrays.each_thread(share, batch) if d <= workers_limit else [share(iter(batch))]
+        alone = most == 1 if few is not None else d > workers_limit  # with every thread of BLAS
+        parts = [share(iter(batch))] if alone else arrays.each_thread(share, batch, most=most)
         result = _in_order([part for *_, part in parts])
         merged, gaps = _merged(result)
         squares, *others = (total for total, *_ in parts)
@@ -546,6 +554,64 @@ def _products(
             part, inside = _measured(values, center, scratch, among, squares, inside if center else None)
         total += product
         yield rows.start, part, inside
+
+
+def _few_entries(rows: Any, center: bool) -> tuple[Any, Any]:
+    """Return the columns that are multiplied as dense ones, those with most entries, and the others.
+
+    The others have so few entries in a sample of rows that :func:`_products_of_sparse` takes less time with
+    them as they are, and, where columns are centred, that their means are small.
+    """
+    sample, d = rows.sampled, rows.shape[1]
+    shares = np.bincount(sample.indices, minlength=d) / max(1, sample.shape[0])
+    order = np.argsort(-shares, kind="stable")
+    # Seconds a row with so many dense columns: among them, of each with the others, among the others.
+    dense, entries = np.arange(d + 1), np.append(np.cumsum(shares[order][::-1])[::-1], 0.0)
+    seconds = dense**2 / 2 / LARGE["float64"] + entries * dense / SPARSE_LONG + entries**2 / SPARSE_PAIRS
+    if center:
+        seconds[:-1][shares[order] > 0.8 * SMALL_MEAN] = np.inf
+    first = int(seconds.argmin())
+    return order[:first], order[first:]
+
+
+def _products_of_sparse(
+    columns: tuple[Any, Any],
+    view: CenteredRows,
+    center: bool,
+    among: int,
+    draw: Iterator[slice],
+    most: int,
+    total: FloatArray,
+) -> Iterator[tuple[int, Moments, FloatArray]]:
+    """As :func:`_products` of sparse rows, which are made dense in the columns of many entries only.
+
+    Let A be those columns less their means, and B the others. The blocks are ``A.T A``,
+    ``B.T A - mean (1.T A)`` and ``B.T B - n mean mean.T``. The means of B are small: nothing cancels.
+    """
+    order, d = np.concatenate(columns), len(total)
+    scratch, inverse = np.empty((most, d if center else len(columns[0]))), np.argsort(order)
+    for rows in draw:
+        values = view.rows.block(rows).values.tocsc()
+        part = _sparse_moments(Block(rows, values), view.exponent, center)
+        values = values[:, order]
+        values.data = np.ldexp(values.data, -view.exponent) if view.exponent else values.data
+        first, mean = len(columns[0]), part.mean[order]
+        shift = part.count * mean[first:] ** 2
+        if not (shift <= SMALL_MEAN * (part.squares[order[first:]] + shift)).all():
+            first = d  # no column has few entries here
+        A, B = scratch.reshape(-1)[: len(scratch) * first].reshape(len(scratch), first), values[:, first:]
+        A = values[:, :first].toarray(out=A[: values.shape[0]])
+        A -= mean[:first]
+        total[:first, :first] += A.T @ A
+        if first < d:
+            total[first:, :first] += B.T @ A - np.outer(mean[first:], np.ones(len(A)) @ A)
+            total[first:, first:] += (B.T @ B).toarray() - np.outer(part.count * mean[first:], mean[first:])
+        inside = np.zeros(d) + part.rest
+        inside[order[first:]] = 0.0  # which were not centred
+        yield rows.start, part, inside
+    first = len(columns[0])
+    total[:first, first:] = total[first:, :first].T
+    total[...] = total[np.ix_(inverse, inverse)]
 
 
 def _products_of_single(

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import arrays, checks, progress_bar
 from gramian.analysis.components import Summary
 from gramian.analysis.findings import warn_of_findings
-from gramian.analysis.projection import LinearProjection, divided, incomplete_rows, warn_of_undetermined
+from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
 from gramian.base.inputs import Folder
@@ -629,8 +629,13 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         Returns
         -------
         ProjectionQuality
-            A standard error is the standard deviation of the distance from the score of the complete row,
-            under the fitted model: 0 for rows without missing values.
+            The scores with their standard errors. A standard error is the standard deviation of the distance
+            from the score of the complete row, under the fitted model: 0 for rows without missing values.
+
+        Warns
+        -----
+        MissingValuesWarning
+            As :meth:`transform`.
 
         Examples
         --------
@@ -648,15 +653,16 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         """
         from gramian.analysis.normal_model import ProjectionQuality
 
-        rows, incomplete = self._rows_with_holes(X), self._normal_model()
+        check_is_fitted(self)
+        rows = self._new_rows(X).here()
         n, d = rows.shape
         observed, errors = np.ones(n), np.zeros((n, self.n_components_))
-        for places, some in incomplete_rows(rows):
-            observed[places] = 1 - np.isnan(some).sum(axis=1) / d
-            errors[places, : self.rank_] = incomplete.scores(some)[1]
-        if (deviations := self._projection().deviations) is not None:
-            errors = divided(errors, deviations)
-        return ProjectionQuality(observed, errors)
+        projection = replace(self._projection(), incomplete=self._normal_model(of_entries=True))
+        with of_new_rows():
+            scores = arrays.to_numpy(projection.scores(rows, errors))
+        if (holes := rows.holes()) is not None:
+            observed[list(holes.by_row)] -= np.array(list(holes.by_row.values())) / d
+        return ProjectionQuality(scores, observed, projection.whitened(errors))
 
     def impute(self, X: Any) -> RealArray:
         """Return X with its missing values replaced by their conditional expectations under the model.
@@ -689,7 +695,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         >>> PCA(1, missing="em").fit(X).impute(X)[2].round(3)
         array([2., 4., 6.])
         """
-        rows, incomplete = self._rows_with_holes(X), self._normal_model()
+        rows, incomplete = self._rows_with_holes(X), self._normal_model(of_entries=True)
         values = np.array(arrays.to_numpy(arrays.dense(rows.in_memory())))
         for places, some in incomplete_rows(rows):
             values[places] = incomplete.filled(some)
@@ -717,8 +723,13 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         # Of a stream, whose parameters are those of its next decomposition, which this must not start.
         return str(vars(self).get("_fit_parameters", {}).get("missing", "error"))
 
-    def _normal_model(self) -> NormalModel:
-        """Return the normal model: of imputed rows with the components that imputed them."""
+    def _normal_model(self, *, of_entries: bool = False) -> NormalModel:
+        """Return the normal model: of imputed rows with the components that imputed them.
+
+        ``noise_variance_`` is the mean of the discarded eigenvalues of the fit, as in scikit-learn. Of fewer
+        rows than columns most of these are 0 and are not counted: ``of_entries`` takes the variance that is
+        left in an entry of a row instead.
+        """
         from gramian.analysis.normal_model import NormalModel
 
         check_is_fitted(self)
@@ -727,6 +738,9 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         if imputed is not None and imputed.noise_variance is not None:
             noise = imputed.noise_variance
             variances = np.where(np.arange(rank) < imputed.n_components, variances, 0.0)
+        elif of_entries and self.n_samples_ <= self.n_features_in_ and self.total_variance_ is not None:
+            varying = self.n_features_in_ - len(self.constant_features_)
+            noise = max(self.total_variance_ - float(variances.sum()), 0.0) / max(varying - rank, 1)
         return NormalModel(
             self.components_[:rank, :],
             variances,
@@ -749,7 +763,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             self._host_divisor,
             deviations,
             self.rank_,
-            self._normal_model() if self._missing_method != "error" else None,
+            self._normal_model(of_entries=True) if self._missing_method != "error" else None,
         )
 
     @property

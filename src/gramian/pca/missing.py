@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis import imputation
+from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.projection import incomplete_rows
 from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
@@ -41,6 +42,7 @@ EPS = float(np.finfo(np.float64).eps)
 CONSTANT = 1e-12  # standard deviation relative to the mean at which a column is constant
 # Steps in all, however often expected variances scale columns anew, and the least change of these.
 STEPS, STEADY = {"em": 1000, "iterative": 5000}, 1e-6
+PLANNED = 10  # components, where a plan cannot know how many a fit chooses
 # Genotypes are read with their means, whatever the method.
 
 
@@ -61,6 +63,8 @@ class Filled:
         None if nothing was missing, or a reader filled it.
     expected : StreamMoments or None
         For "em", the moments that the model is computed from.
+    choice : ComponentChoice or None
+        For ``n_components="cv"``, the number that predicts held-out entries best.
     """
 
     rows: Rows
@@ -69,6 +73,7 @@ class Filled:
     missing: int = 0
     imputed: imputation.Imputed | None = None
     expected: StreamMoments | None = None
+    choice: ComponentChoice | None = None
 
     @property
     def of_new_rows(self) -> str:
@@ -79,13 +84,15 @@ class Filled:
     def fit(self, asked: PCAParameters) -> TableFit:
         """Return the fit to the table, or to its expected moments."""
         if self.expected is None:
-            return TableFit(asked, self.rows)
-        return ExpectedFit(asked, self.expected.table(), self.expected, self.rows)
+            fit = TableFit(asked, self.rows)
+        else:
+            fit = ExpectedFit(asked, self.expected.table(), self.expected, self.rows)
+        return fit if self.choice is None else fit.counted(int(self.choice.number or 1))
 
     def solved(self, asked: PCAParameters, fit: TableFit, seeds: list[int]) -> tuple[Filled, Decomposition]:
         """Return the result of a fit that keeps as much as was asked for, and the table that it is about."""
         table, result = self, self.stated(fit.solve(seeds))
-        choice = result.choice
+        choice = result.choice or self.choice
         result = table._enough(asked, result, seeds)
         if table.imputed is not None and result.count < table.imputed.n_components:
             # One model: what imputes has no other components than those of the fit.
@@ -245,15 +252,18 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     if method == "em":
         _check_solver(asked)
     expected: StreamMoments | None = None
+    choice: ComponentChoice | None = None
     if method == "mean" or quick:
         values, imputed = _by_means(X, rows.weights)
         if method == "em":
             means, squares = np.zeros(X.shape[1]), np.eye(X.shape[1])
             expected = _moments(rows, means, squares, 0, 1)
+        if method != "mean" and asked.n_components == "cv":
+            choice = ComponentChoice("cv", min(PLANNED, *rows.shape), {}, "Chosen by the fit.")
     else:
-        values, imputed, expected = _by_model(asked, rows, X, method, strength, number)
+        values, imputed, expected, choice = _by_model(asked, rows, X, method, strength, number)
     complete = replace(rows, values=values.astype(rows.dtype), borrowed=False)
-    return Filled(complete, rows, method, holes.missing, imputed, expected)
+    return Filled(complete, rows, method, holes.missing, imputed, expected, choice)
 
 
 def _check_solver(asked: PCAParameters) -> None:
@@ -286,12 +296,13 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
     names = rows.feature_names
     empty_rows = [row_text(rows, row) for row, count in holes.by_row.items() if count == d]
     empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
-    for what, empty in (("row", empty_rows), ("column", empty_columns)):
+    grid = by_surface(" gramian.xarray.pca takes such cells of a grid as a mask.", "")
+    for what, empty, advice in (("row", empty_rows, ""), ("column", empty_columns, grid)):
         if empty:
             raise DataError(
                 f"{counted(len(empty), f'{what} has', f'{what}s have')} no entry at all: {first_few(empty)}. "
                 "Nothing determines what is missing there.",
-                f"Leave out such {what}s.",
+                f"Leave out such {what}s.{advice}",
             )
 
 
@@ -376,8 +387,8 @@ def _divisor(asked: PCAParameters, rows: Rows, means: FloatArray, deviations: Fl
 
 def _by_model(
     asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str, number: int | None
-) -> tuple[FloatArray, imputation.Imputed, StreamMoments | None]:
-    """Return the filled table, what was imputed, and for EM the expected moments.
+) -> tuple[FloatArray, imputation.Imputed, StreamMoments | None, ComponentChoice | None]:
+    """Return the filled table, what was imputed, for EM the expected moments, and how "cv" chose.
 
     The model is one of scaled columns. Values and standard errors of the imputed entries follow from the
     fitted model later.
@@ -391,7 +402,7 @@ def _by_model(
     means, deviations = _spread(X, weights)
     varying = np.flatnonzero(deviations > CONSTANT * np.abs(means))
     given, most = _number(asked, method, rows, (int(own.sum()), len(varying)))
-    k = number or given or min(most, imputation.MOST_CHOSEN)
+    k = number or given or min(most, imputation.COUNTS[-1])
     _require_room(asked, (n, d), k, method)
     shares = None if weights is None else weights[own]
     table, total = X[np.ix_(own, varying)], float(own.sum()) if weights is None else float(weights.sum())
@@ -399,7 +410,16 @@ def _by_model(
     exponent = power_of_two(float(np.nanmax(np.abs(table / divisor))))
     scaled = np.ldexp(table / divisor, -exponent)
     held_out = imputation.HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
-    k = min(number or given or imputation.choose_count(held_out, most, method)[0], most)
+    k, choice = min(number or given or most, most), None
+    if not number and not given:
+        by_folds = replace(held_out, count=imputation.COUNT_FOLDS)
+        k, errors = imputation.choose_count(by_folds, most, method)
+        if asked.n_components == "cv":
+            evidence = {"components": list(errors), "held_out_error": list(errors.values())}
+            said = (
+                f"Held-out entries have the least error with {k} components, of {len(errors)} numbers tried."
+            )
+            choice = ComponentChoice("cv", k, {name: np.array(v) for name, v in evidence.items()}, said)
     more: dict[str, Any] = {"weights": shares}
     impute: Callable[..., imputation.Imputation] = imputation.impute_em
     moments, chosen, result, steps = imputation.expected_scatter, 1.0, None, STEPS[method]
@@ -443,10 +463,10 @@ def _by_model(
         k,
     )
     if method == "iterative":
-        return values, imputed, None
+        return values, imputed, None, choice
     scatter = np.zeros((d, d))
     scatter[np.ix_(varying, varying)] = squares * np.outer(divisor, divisor)
-    return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k)
+    return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k), choice
 
 
 def _require_room(asked: PCAParameters, shape: tuple[int, int], k: int, method: str) -> None:

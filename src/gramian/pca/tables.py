@@ -104,7 +104,7 @@ def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Floa
         part.require_finite(holes=model._missing_method != "error")
         spread = np.zeros((part.shape[0], k + 1))
         for places, X in incomplete_rows(part):
-            incomplete = model._normal_model()
+            incomplete = model._normal_model(of_entries=True)
             rank = min(k, projection.rank)
             spread[places, :rank] = incomplete.scores(X)[1][:, :rank] ** 2
             divisor = 1.0 if model._divisor is None else model._host_divisor

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import altair as alt
 import numpy as np
+import numpy.typing as npt
 
 from gramian.analysis.associations import LEVEL, SHOWN, Description, correlations
 from gramian.analysis.components import feature_names_of, kind_of
@@ -24,6 +25,7 @@ from gramian.records import FloatArray
 
 KINDS = ("auto", "bars", "heat", "lines")
 MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 30, 60, 40, 10
+MOST_POINTS, STRETCHES = 2000, 500  # columns that are drawn one by one, and parts of a line of more
 FIRST = 3  # components drawn by default
 LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
 PANEL, BAR, HIGHEST = 90, 15, 400  # pixels of a panel of bars, at least, of a bar, and of all at most
@@ -62,7 +64,8 @@ def loadings(
     -------
     altair.ConcatChart or altair.LayerChart
         ``chart.data`` has a row for each column and component: component, column, position and loading. Bars
-        show at most 30 columns and a heat map 60, those with the largest loadings.
+        show at most 30 columns and a heat map 60, those with the largest loadings. Lines of more than 2,000
+        columns show the least and the largest loading of each of 500 stretches.
 
     Raises
     ------
@@ -119,13 +122,17 @@ def _loadings(
     along = _positions(names) if kind == "lines" else None
     if kind == "lines" and along is None and position == "column":
         position = "column (position, counted from 0)"
+    along = np.arange(len(names), dtype=float) if along is None else along
+    thinned = kind == "lines" and len(names) > MOST_POINTS
+    places = _extremes(values, along) if thinned else np.tile(shown, (len(titles), 1))
     columns = {
-        "component": np.repeat(titles, len(shown)),
-        "column": [names[j] for _ in titles for j in shown],
-        "position": np.tile(shown.astype(float) if along is None else along, len(titles)),
-        "loading": values[shown].T.ravel(),
+        "component": np.repeat(titles, places.shape[1]),
+        "column": [names[j] for j in places.ravel().tolist()],
+        "position": along[places].ravel(),
+        "loading": np.take_along_axis(values.T, places, axis=1).ravel(),
     }
     few = f"The {most} of {len(names):,} columns with the largest loadings." if most < len(names) else ""
+    few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches." if thinned else few
     parts = {"data": style.table(columns), "title": style.headed(*heading, few)}
     if kind == "heat":
         bound = float(np.abs(values).max()) or 1.0
@@ -135,6 +142,16 @@ def _loadings(
         return _lines(parts, style.axis(alt.Y, "loading", what, edges), position)
     x = style.axis(alt.X, "loading", what.split(" (")[0], edges)
     return _bars(parts, titles, x, [names[j] for j in shown])
+
+
+def _extremes(values: FloatArray, along: FloatArray) -> npt.NDArray[np.intp]:
+    """Return columns that look as all do in a line: the extremes of each stretch, shape (components, m)."""
+    stretches = np.array_split(np.argsort(along, kind="stable"), STRETCHES)
+    ends = [(one[values[one].argmin(axis=0)], one[values[one].argmax(axis=0)]) for one in stretches]
+    places = np.array(ends).transpose(2, 0, 1)  # components x stretches x 2
+    swapped = along[places[..., 0]] > along[places[..., 1]]
+    places[swapped] = places[swapped][:, ::-1]
+    return places.reshape(values.shape[1], -1)
 
 
 def _heat(parts: dict[str, Any], what: str, across: int, names: Sequence[str], bound: float) -> Any:
@@ -204,9 +221,12 @@ def _directions(model: Any) -> FloatArray:
 
 
 def _positions(names: Sequence[str]) -> FloatArray | None:
-    """Return the numbers in the names of columns, such as 900 of "900 nm"; None where one has none."""
+    """Return the numbers in the names of columns, such as 900 of "900 nm"; None where one has none.
+
+    Those of pixels and of variants (rs123) are no positions.
+    """
     numbers = [re.search(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", name) for name in names]
-    if not all(numbers) or all(re.fullmatch(r"x\d+|r\d+c\d+", name) for name in names):
+    if not all(numbers) or all(re.fullmatch(r"(x|rs)\d+|r\d+c\d+", name) for name in names):
         return None
     values = np.array([float(number[0]) for number in numbers if number])
     return values if len(np.unique(values)) == len(values) else None
@@ -276,8 +296,9 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     Returns
     -------
     altair.LayerChart
-        ``chart.data`` has a row for each column: its name, both correlations, and the sum of their squares,
-        the share of its variance that the two components explain.
+        ``chart.data`` has a row for each column, of more than 2,000 for those nearest to the circle: its
+        name, both correlations, and the sum of their squares, the share of its variance that the two
+        components explain.
 
     Raises
     ------
@@ -296,6 +317,10 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     fields = [f"PC{place + 1}" for place in places]
     squares = np.square(result).sum(axis=1)
     names, side = feature_names_of(model), style.width()
+    mean, count = float(np.mean(squares)), len(names)
+    if count > MOST_POINTS:
+        nearest = np.sort(np.argsort(-squares, kind="stable")[:MOST_POINTS])
+        names, result, squares = [names[j] for j in nearest.tolist()], result[nearest], squares[nearest]
     columns = {"column": names, fields[0]: result[:, 0], fields[1]: result[:, 1], "squares": squares}
     titles = [f"correlation with {axis_title(model, place)}" for place in places]
     angle = np.linspace(0, 2 * np.pi, 121)
@@ -310,8 +335,7 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
     tips = style.Chart().mark_point(opacity=0)
     tips = tips.encode(**style.xy(fields, titles, [across, up]), tooltip=["column:N", *tooltips])
-    marks, notes = Arrows(result, names).layers(labels)
-    mean = float(np.mean(squares))
+    marks, notes = Arrows(result, names, of=count).layers(labels)
     return style.layered(
         columns,
         [circle, *style.zero_lines(), *marks, tips],
@@ -333,11 +357,14 @@ class Arrows:
     names : sequence of d str
     about : str
         The meaning of their length.
+    of : int
+        How many there are in all, if more.
     """
 
     tips: FloatArray
     names: Sequence[str]
     about: str = ""
+    of: int = 0
 
     def widened(self, edge: Sequence[float]) -> list[float]:
         """Return axis limits that leave room for arrows on both sides of 0."""
@@ -381,8 +408,9 @@ class Arrows:
         heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45)
         labels.block_arrows(tips[:few])
         words, hidden = labels.layers(tips[:few], names[:few], outward=True, fontWeight="bold")
-        more = len(self.names) > MOST_ARROWS
-        notes = [self.about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if more else ""]
+        every = max(self.of, len(self.names))
+        more = every > MOST_ARROWS
+        notes = [self.about, f"The {MOST_ARROWS} longest of {every:,} arrows." if more else ""]
         notes += [f"Names: the {few} longest; the others are lighter."] if few < len(tips) else []
         notes += [f"{counted(hidden, 'name')} of arrows hidden to avoid overlap."] if hidden else []
         shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")

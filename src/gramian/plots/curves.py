@@ -108,10 +108,11 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
 
     Parameters
     ----------
-    model : fitted PCA
+    model : fitted PCA or FaceSpace
         The model that reconstructs the rows.
     X : array-like of shape (n_samples, n_features), or dict of str to array-like
-        Rows, or several sets of rows by name, such as ``{"fitted": X, "new": Y}``.
+        Rows, or several sets of rows by name, such as ``{"fitted": X, "new": Y}``. Pictures of a FaceSpace
+        are compared after its correction of the illumination.
 
     Returns
     -------
@@ -133,11 +134,13 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     >>> np.round(chart.data["error"].to_pylist(), 4).tolist()
     [1.0, 0.2046, 0.0]
     """
-    if kind_of(fitted(model)) is not ModelKind.PCA:
+    sets, inner = dict(X) if isinstance(X, Mapping) else {"rows": X}, fitted(model)
+    if kind_of(model).faces:
+        sets, model = {name: model.relight(pictures) for name, pictures in sets.items()}, inner
+    if kind_of(model) is not ModelKind.PCA:
         raise DataError(
             f"Errors for every number of components are those of a PCA, not of a {type(model).__name__}."
         )
-    sets = dict(X) if isinstance(X, Mapping) else {"rows": X}
     columns: dict[str, list[Any]] = {"set": [], "components": [], "error": []}
     for name, rows in sets.items():
         sums = model.reconstruction_errors(rows).sum(axis=0)

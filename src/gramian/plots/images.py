@@ -62,10 +62,10 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
 
     Parameters
     ----------
-    model : fitted PCA or KernelPCA
+    model : fitted PCA, KernelPCA or FaceSpace
         Fitted on pictures. Kernel PCA reconstructs by pre-images.
-    X : array of shape (n, height, width)
-        The first six are drawn.
+    X : array of shape (n, height, width), or Faces for a FaceSpace
+        The first six are drawn; with a FaceSpace after its correction of the illumination.
     counts : sequence of int, optional
         Numbers of components; by default 1, 2, 5, 10, 20, 50, ... up to all, the last six of them.
 
@@ -77,13 +77,12 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     Raises
     ------
     DataError
-        If the model was not fitted on pictures; for a FaceSpace, which has ``reconstruct``.
+        If the model was not fitted on pictures.
     """
+    inner = fitted(model)
     if kind_of(model).faces:
-        raise DataError(
-            "A FaceSpace corrects illumination first. Use its reconstruct, or gramian faces reconstruct."
-        )
-    shape, k = _shape(fitted(model)), int(model.n_components_)
+        model, X = inner, model.relight(X)
+    shape, k = _shape(inner), int(model.n_components_)
     default = sorted({*(d * 10**p for p in range(6) for d in (1, 2, 5) if d * 10**p < k), k})[-6:]
     chosen = [check_integer("counts", count, 1, k) for count in (default if counts is None else counts)]
     shown = as_float64(numbers_of(X)[:MOST_REBUILT]).reshape(-1, int(np.prod(shape)))

@@ -13,12 +13,14 @@ from gramian.arrays import as_float64
 from gramian.checks import check_integer, counted, evenly, percent
 from gramian.data.table import Table
 from gramian.errors import ParameterError
+from gramian.models.events import ONSET
 from gramian.models.monitor import RowStatistics, monitor_of
 from gramian.plots.names import numbers_of, row_names_of
-from gramian.plots.style import BLUE, VERMILION, Chart, panel, stacked, width
+from gramian.plots.style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
 MOST_COLUMNS = 20
+MOST_CELLS, BEFORE, AFTER = 15, 20, 80  # columns of a map, rows before and after the start of an event
 SQUARES = alt.Scale(type="sqrt")  # a distance, of a squared distance
 COLOURS = alt.Scale(domain=["normal", "alarm"], range=[BLUE, VERMILION])
 
@@ -106,7 +108,7 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     -------
     altair.VConcatChart
         ``chart.data`` has the contributions of the 20 columns that contribute most to the statistic that is
-        larger relative to its limit; for SPE they are signed residuals.
+        larger relative to its limit.
 
     Raises
     ------
@@ -126,29 +128,26 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     'x3'
     """
     given = monitor_of(monitor)
-    names, values = row_names_of(X), numbers_of(X)
+    names, n = row_names_of(X), len(numbers_of(X))
     if isinstance(row, str):
         if names is None or row not in list(names):
             raise ParameterError("row", row, "is not the name of a row", "Give its number, from 0.")
         place = list(names).index(row)
     else:
-        place = check_integer("row", row, 0, len(values) - 1)
-    one = X.iloc[place : place + 1] if hasattr(X, "iloc") else as_float64(values[place : place + 1])
-    if isinstance(X, Table) and X.feature_names is not None:
-        one = Table(one, X.feature_names)
-    parts = {name: part[0] for name, part in given.contributions(one).items()}
-    result = given.statistics(one)
+        place = check_integer("row", row, 0, n - 1)
+    some = _rows(X, max(place - int(given.lags), 0), place + 1)
+    parts = {name: part[-1] for name, part in given.contributions(some).items()}
+    result = given.statistics(some)
     # By the statistic that is larger relative to its limit.
-    size = np.abs(parts[max(parts, key=lambda name: float(result[name][0] / result[f"{name} limit"][0]))])
+    size = np.abs(parts[max(parts, key=lambda name: float(result[name][-1] / result[f"{name} limit"][-1]))])
     top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
     columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
     columns |= {name: part[top] for name, part in parts.items()}
-    measured = [f"{name} {result[name][0]:.4g} (limit {result[name + ' limit'][0]:.4g})" for name in parts]
+    measured = [f"{name} {result[name][-1]:.4g} (limit {result[name + ' limit'][-1]:.4g})" for name in parts]
     numbers = X.row_numbers if isinstance(X, Table) else None
     shown = names[place] if names is not None else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
-    titles = {"T2": "contribution to T2", "SPE": "residual"}
-    panels = [_bars(name, titles[name]) for name in parts]
+    panels = [_bars(name, f"contribution to {name}") for name in parts]
     return stacked(columns, panels, f"Contributions to row {shown}", f"{', '.join(measured)}.", more)
 
 
@@ -159,4 +158,92 @@ def _bars(name: str, title: str) -> Any:
         y=alt.Y(f"{name}:Q", title=title),
         color=alt.condition(f"datum['{name}'] < 0", alt.value(VERMILION), alt.value(BLUE)),
         tooltip=["column:N", f"{name}:Q"],
+    )
+
+
+def _rows(X: Any, start: int, stop: int) -> Any:
+    """Return some rows of any kind, with the names of their columns."""
+    if hasattr(X, "iloc"):
+        return X.iloc[start:stop]
+    some = as_float64(numbers_of(X)[start:stop])
+    named = isinstance(X, Table) and X.feature_names is not None
+    return Table(some, X.feature_names) if named else some
+
+
+def contribution_map(monitor: Any, X: Any, event: int = 0) -> Any:
+    """Draw the contributions of columns over time, around the beginning of an event.
+
+    Parameters
+    ----------
+    monitor : Monitor, or fitted PCA or KernelPCA
+        The model by which rows are unlike others.
+    X : array-like, frame or Table of shape (n_samples, n_features)
+        New rows, in the order of time.
+    event : int, default=0
+        The number of the event in ``monitor.statistics(X).events``. Without events the rows around the most
+        unusual one are drawn.
+
+    Returns
+    -------
+    altair.LayerChart
+        ``chart.data`` has a row for each of 20 rows before the event and 80 from its beginning on, and each
+        of the 15 columns that contribute most: the contribution to the statistic that is larger relative to
+        its limit, relative to this limit. Columns that contribute most to the first alarms come first.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such event.
+    UnavailableError
+        For a kernel without derivatives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(300, 5))
+    >>> monitor = gramian.Monitor(gramian.PCA(2), consecutive=3).fit(X)
+    >>> new = X[:100].copy()
+    >>> new[60:, 3] += 9
+    >>> chart = gramian.plots.contribution_map(monitor, new)
+    >>> chart.data["column"][0].as_py()
+    'x3'
+    """
+    given = monitor_of(monitor)
+    result = given.statistics(X, rows="auto")
+    count, n = len(result.events), len(result)
+    check_integer("event", event, 0, max(count - 1, 0))
+    start = result.events.runs[event].start if count else int(result.worst(1)[0])
+    low, high = max(start - BEFORE, 0), min(start + AFTER, n)
+    history = max(low - int(given.lags), 0)
+    parts = given.contributions(_rows(X, history, high))
+    limits = {name: float(result[f"{name} limit"][0]) for name in parts}
+    ratios = np.stack([result[name][low:high] / limit for name, limit in limits.items()])
+    which = np.argmax(np.nan_to_num(ratios, nan=-1.0), axis=0)
+    every = np.stack([part[low - history :] / limits[name] for name, part in parts.items()])
+    values = np.nan_to_num(every[which, np.arange(high - low)])
+    alarms = low + np.flatnonzero(result.alarms[low:high])
+    first = alarms[alarms >= start][:ONSET] - low
+    shown = np.argsort(-values.max(axis=0), kind="stable")[:MOST_CELLS]
+    shown = shown[np.argsort(-values[first][:, shown].sum(axis=0), kind="stable")]
+    names = np.array(feature_names_of(given.model_), dtype=object)[shown]
+    columns = {
+        "position": np.tile(np.arange(low, high), len(shown)),
+        "row": np.tile(result["row"][low:high], len(shown)),
+        "column": np.repeat(names, high - low),
+        "contribution": np.maximum(values[:, shown], 0.0).T.ravel(),
+    }
+    base = Chart().encode(x=alt.X("position:O", title="row", axis=alt.Axis(labelOverlap=True)))
+    scale = alt.Scale(type="sqrt", scheme="oranges", domainMin=0)
+    cells = base.mark_rect().encode(
+        y=alt.Y("column:N", sort=list(names), title=None, axis=alt.Axis(labelOverlap=False)),
+        color=alt.Color("contribution:Q", scale=scale, title="of the limit"),
+        tooltip=["row:N", "column:N", "contribution:Q"],
+    )
+    began = f"The event of row {result['row'][start]}" if count else f"Rows around {result['row'][start]}"
+    said = f"{began}; contributions to T2 or SPE, whichever is larger, relative to its limit."
+    more = f"{len(shown)} of {values.shape[1]:,} columns." if len(shown) < values.shape[1] else ""
+    rule = chart({"start": [start]}).mark_rule(color=BLUE, strokeDash=[5, 3]).encode(x="start:O")
+    return layered(
+        columns, [cells, rule], "Contributions over time", said, more, height=max(120, 17 * len(shown))
     )

@@ -72,21 +72,28 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
         yield part, replace(table, values=values, row_names=names, **table.labels_at(part))
 
 
-def mapped(model: Any, table: Table, limit: int) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-    """Yield the scores of the rows of a table.
+def mapped(
+    model: Any, table: Table, limit: int, *, errors: bool = False
+) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+    """Yield the scores of the rows of a table, with ``errors`` also standard errors and the observed share.
 
     Raises
     ------
     DataError
         With the row number of the file, not of the piece.
     """
-    if isinstance(table.values, DaskTable):
+    if isinstance(table.values, DaskTable) and not errors:
         yield from computed(model.transform(table))
         return
     for part, piece in pieces_of(table, limit):
         try:
-            values = np.asarray(model.transform(piece))
+            values = _with_errors(model, piece) if errors else np.asarray(model.transform(piece))
         except DataError:
             as_rows(table, limit=limit)
             raise
         yield part, values.reshape(len(values), -1)
+
+
+def _with_errors(model: Any, table: Table) -> npt.NDArray[np.float64]:
+    quality = model.projection_quality(table)
+    return np.column_stack([quality.scores, quality.standard_errors, quality.observed])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gramian.analysis import associations, components, imputation, tables
 from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.checks import evenly, shown, shown_lines
+from gramian.checks import evenly, shown_lines
 from gramian.data.table import Table
 from gramian.errors import FileError, MissingExtraError
 from gramian.pca.tables import linear_columns, linear_rows
@@ -148,9 +148,7 @@ def as_markdown(parts: Iterable[sections.Part], files: Sequence[str]) -> list[st
             lines += ["", f"{part.more}: [{named}]({named})"] if named else []
         else:
             lines += ["", part.caption] if part.caption else []
-            rules = ("---:" if kind == "n" else "---" for kind in part.kinds)
-            rows = ([shown(cell).replace("|", "\\|") for cell in row] for row in part.rows)
-            lines += ["", *(f"| {' | '.join(row)} |" for row in (part.heads, [*rules], *rows))]
+            lines += ["", *part.markdown().splitlines()]
     while lines and not lines[0]:
         del lines[0]
     return lines

@@ -339,6 +339,8 @@ def operate(operation: str, options: Message, draw: int | None, answer: Message,
     if rows is not None:
         table, names, values, more = rows
         notes = [*table.notes, *([facts["summary"]] if "summary" in facts else []), *notes]
+        if answer["kind"] == "json" and "events" in facts:
+            more |= {"events": facts["events"]}
         return bodies.write_rows(answer, replace(table, notes=tuple(notes)), names, values, **more)
     if answer["kind"] != "json":
         if not result.tables:

@@ -133,6 +133,7 @@ FORMATS = (
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
     ZARR,
     Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
+    Format("pgen", (".pgen",), module="bed", in_blocks=True, listed=".pgen (PLINK 2)"),
     # As the files of MNIST are named: train-images-idx3-ubyte.gz.
     Format("idx", (".idx",), (), _is_idx, "arrays", packed=True, named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$"),
     PICTURE,

@@ -1,7 +1,8 @@
-"""Genotypes of PLINK 1: a .bed file with its .bim and .fam; individuals are rows, variants columns."""
+"""Genotypes of PLINK: .bed with .bim and .fam, or .pgen with .pvar and .psam; variants are columns."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from copy import copy
 from functools import partial
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, slices
+from gramian.checks import counted, listed, slices
 from gramian.data.rows import Holes
+from gramian.data.table import Genome
 from gramian.errors import DataError, needs
 from gramian.io.lazy import Derived, StoredArray
 from gramian.io.parts import repeated_note, unique_names
@@ -21,6 +23,7 @@ from gramian.io.spool import Spool
 from gramian.progress import track
 
 BAND_BYTES = 64 << 20
+NOTHING = dict.fromkeys(("sid", "iid"))  # that bed-reader is to read of the files beside a .bed file
 UNKNOWN = "0"  # as PLINK writes an allele that it does not know
 
 
@@ -82,23 +85,127 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
     MissingExtraError
         If bed-reader is not installed.
     """
-    bed, source = _opened_bed(opened), opened.name
-    opened.is_whole = False
-    with damage(source):
-        shape = (int(bed.iid_count), int(bed.sid_count))
-        require(Header(shape, np.dtype(np.int8), bed.read), source)
-        names, repeated = unique_names([str(name) for name in bed.sid])
-        known = (
-            ["" if one == UNKNOWN else str(one) for one in every] for every in (bed.allele_1, bed.allele_2)
+    bed, lines, people = _opened_bed(opened)
+    variants = [(line[0], line[-3], line[1], line[-2], line[-1]) for line in lines]
+    founders = [line[2:4] == [UNKNOWN, UNKNOWN] for line in people]
+    note = "values count allele 1 (A1, the fifth column of the .bim file)"
+    return _source(opened, bed, variants, [line[1] for line in people], founders, note)
+
+
+def open_pgen(opened: Opened, key: str | None) -> ArraySource:
+    """Return hard calls of a .pgen file as counts of the alternative allele, as :func:`open_bed` does.
+
+    Raises
+    ------
+    DataError
+        For variants with several alternative alleles.
+    FileError
+        If one of the three files is missing, damaged, or of another kind.
+    MissingExtraError
+        If pgenlib is not installed.
+    """
+    path, source = opened.path or Path(), opened.name
+    out = path.with_suffix("").name
+    convert = f"reading .pgen files, unless you convert them (plink2 --pfile {out} --make-bed --out {out}),"
+    with needs("pgen", "pgenlib", convert):
+        import pgenlib
+    variants = _table_of(path.with_suffix(".pvar"), ("#CHROM", "POS", "ID", "REF", "ALT"))
+    people = _table_of(path.with_suffix(".psam"), ("#IID", "IID", "PAT", "MAT"))
+    if several := [line[2] for line in variants if "," in line[4]]:
+        raise DataError(
+            f"{source} has {counted(len(several), 'variant')} with several alternative alleles: "
+            f"{listed(several)}. Leave them out (plink2 --max-alleles 2 --make-pgen)."
         )
-        alleles = dict(zip(names, zip(*known, strict=True), strict=True))
+    with damage(source):
+        reader = opened.enter_context(pgenlib.PgenReader(os.fsencode(path), raw_sample_ct=len(people)))
+        if reader.get_variant_ct() != len(variants):
+            raise DataError(
+                f"{source} has {counted(reader.get_variant_ct(), 'variant')}, but its .pvar file has "
+                f"{counted(len(variants), 'line')}. Copy all three files again."
+            )
+    swapped = [(line[0], line[1], line[2], line[4], line[3]) for line in variants]
+    founders = [(line[2] or UNKNOWN, line[3] or UNKNOWN) == (UNKNOWN, UNKNOWN) for line in people]
+    note = "values count the alternative allele (ALT of the .pvar file); dosages are not read"
+    names = [line[0] or line[1] for line in people]
+    return _source(opened, _Pgen(reader, len(people), len(variants)), swapped, names, founders, note)
+
+
+class _Pgen:
+    """A reader of pgenlib, called like one of bed-reader."""
+
+    def __init__(self, reader: Any, n: int, d: int) -> None:
+        self.reader, self.n, self.d = reader, n, d
+
+    def read(self, index: tuple[slice, list[int]], dtype: str, order: str = "C") -> npt.NDArray[Any]:
+        rows, columns = index
+        values = np.empty((self.n, len(columns)), dtype=np.int8)
+        self.reader.read_list(np.array(columns, dtype=np.uint32), values, sample_maj=True)
+        values = values[rows]
+        if np.dtype(dtype).kind != "f":
+            return values
+        return np.where(values < 0, np.array(np.nan, dtype=dtype), values.astype(dtype))
+
+
+def _table_of(path: Path, titles: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return some columns of a .pvar or .psam file, by their titles; "" where a title is missing.
+
+    Raises
+    ------
+    DataError, FileError
+    """
+    packed = path.with_name(f"{path.name}.zst")
+    if not path.exists() and packed.exists():
+        raise DataError(f"{packed} is compressed. Unpack it: plink2 --zst-decompress {packed} {path}")
+    with damage(str(path)), path.open(encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.strip() and not line.startswith("##")]
+    head = lines.pop(0) if lines and lines[0][0].startswith("#") else []
+    places = [head.index(title) if title in head else None for title in titles]
+    if not any(title in head for title in titles) or any(len(line) < len(head) for line in lines):
+        raise DataError(
+            f"{path} needs a line of titles that begins with #, and in each line as many columns. Write it "
+            "again with plink2 --make-pgen."
+        )
+    return [tuple("" if place is None else line[place] for place in places) for line in lines]
+
+
+def _source(
+    opened: Opened,
+    bed: Any,
+    variants: Sequence[tuple[str, ...]],
+    people: Sequence[str],
+    founders: Sequence[bool],
+    note: str,
+) -> ArraySource:
+    """Return the source of genotypes.
+
+    Parameters
+    ----------
+    opened : Opened
+    bed : open_bed or _Pgen
+    variants : sequence of tuple of str
+        Chromosome, position, name, the allele that is counted, and the other one.
+    people : sequence of str
+    founders : sequence of bool
+    note : str
+    """
+    source = opened.name
+    opened.is_whole = False
+    shape = len(people), len(variants)
+    require(Header(shape, np.dtype(np.int8), bed.read), source)
+    chromosomes, positions, ids, ones, others = zip(*variants, strict=True)
+    # "." is no name: such a variant is known by its place.
+    places = zip(chromosomes, positions, ids, strict=True)
+    names, repeated = unique_names([f"{a}:{b}" if name == "." else name for a, b, name in places])
+    known = (["" if one in (UNKNOWN, ".") else one for one in every] for every in (ones, others))
+    alleles = dict(zip(names, zip(*known, strict=True), strict=True))
+    genome = Genome(names, np.array(chromosomes), _positions(positions), np.array(founders))
 
     def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
         rows = range(shape[0]) if rows is None else rows
         columns = range(shape[1]) if columns is None else columns
         require_room(Header((len(rows), len(columns)), np.dtype(np.float32), bed.read), source)
         index = (slice(rows.start, rows.stop, rows.step), list(columns))
-        return np.asarray(bed.read(index=index, dtype="float32"))
+        return np.asarray(bed.read(index=index, dtype="float32", order="C"))
 
     return ArraySource(
         source,
@@ -107,10 +214,11 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
         read,
         lazy=partial(_copy, bed, opened),
         columns=names,
-        row_names=tuple(str(name) for name in bed.iid),
+        row_names=tuple(people),
         by_columns=True,
         alleles=alleles,
-        notes=("values count allele 1 (A1, the fifth column of the .bim file)", *repeated_note(repeated)),
+        genome=genome,
+        notes=(note, *repeated_note(repeated)),
     )
 
 
@@ -138,7 +246,13 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
     return Genotypes(spool.rows(), (n, d), width, Holes.of_counts(of_row, of_column), means)
 
 
-def _opened_bed(opened: Opened) -> Any:
+def _positions(texts: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return positions in base pairs, 0 where they are no numbers."""
+    return np.array([int(one) if one.lstrip("-").isdecimal() else 0 for one in texts], dtype=np.int64)
+
+
+def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:
+    """Return the open file, and the columns of its .bim and .fam files."""
     path, source = opened.path or Path(), opened.name
     with needs("genetics", "bed-reader", "reading PLINK's .bed files"):
         from bed_reader import open_bed
@@ -151,15 +265,9 @@ def _opened_bed(opened: Opened) -> Any:
             f"{source} has {size:,} bytes, but the {counted(n, 'line')} of its .fam file and the "
             f"{counted(d, 'line')} of its .bim file need {_bytes(n, d):,}.{swapped} Copy all three again."
         )
-    known = {
-        # "." is no name: such a variant is known by its place.
-        "sid": [f"{line[0]}:{line[-3]}" if line[1] == "." else line[1] for line in variants],
-        "allele_1": [line[-2] for line in variants],
-        "allele_2": [line[-1] for line in variants],
-        "iid": [line[1] for line in people],
-    }
-    with damage(source):
-        return opened.enter_context(open_bed(path, properties=known))
+    with damage(source):  # names are read here, since bed-reader takes tabs only
+        bed = opened.enter_context(open_bed(path, iid_count=n, sid_count=d, properties=NOTHING))
+        return bed, variants, people
 
 
 def _bytes(n: int, d: int) -> int:

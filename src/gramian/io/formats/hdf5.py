@@ -203,7 +203,7 @@ def open_h5ad(opened: source.Opened, key: str | None) -> source.ArraySource:
         shape,
         entries.dtype,
         partial(_read_matrix, X, name),
-        lazy=None if path is None else partial(_lazy_matrix, X, name, path),
+        lazy=None if path is None else partial(lazy_matrix, X, name, path),
         columns=columns,
         row_names=row_names,
         set_aside=set_aside,
@@ -226,7 +226,7 @@ def _read_matrix(X: Any, name: str, rows: range | None = None) -> npt.NDArray[An
     return np.asarray(matrix[part].toarray())
 
 
-def _lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
+def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
     """Return X to be read block by block; sparse X stays sparse, and comes into memory where it fits."""
     if hasattr(X, "dtype"):
         return stored_dataset(path, X, limit, source=f"{name}::X")

@@ -1,0 +1,85 @@
+"""Genotypes: intervals of scores of people with missing calls, and related people that are named."""
+
+from __future__ import annotations
+
+import runpy
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibration.rate import Rate
+from gramian import PCA, diagnose, scan
+from gramian.data.table import Table
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "genomes.py"
+PEOPLE, NEW, VARIANTS, K = 80, 200, 1600, 3  # people of each of three populations
+Z = 1.959963984540054
+PRUNE = "50,5,0.2"
+# How calls are missing: each by itself, or those of a fifth of the variants in one piece.
+WANTED = {
+    ("at random", True): (0.92, 0.98),
+    ("at random", False): (0.92, 0.98),
+    ("in one piece", True): (0.88, 0.98),
+    ("in one piece", False): (0.7, 0.9),
+}
+
+
+def rates(quick: bool) -> Iterator[Rate]:
+    """Yield the rates."""
+    example, tables = runpy.run_path(str(EXAMPLE)), 2 if quick else 40
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.bed")
+        for (how, pruned), (least, most) in WANTED.items():
+            inside = np.array([_inside(example, path, how, pruned, seed) for seed in range(tables)])
+            name = f"calls missing {how}, {'' if pruned else 'not '}pruned: 95 % intervals of scores"
+            error = float(inside.std(ddof=1)) / np.sqrt(tables)
+            yield Rate(name, float(inside.mean()), error, least, most)
+        named = np.array([_relatives(example, path, seed) for seed in range(tables)])
+    for name, counts, least, most in zip(
+        ("pairs of siblings named", "cohorts with unrelated people named"),
+        *(named.T, (0.98, 0.0), (1.0, 0.02)),
+        strict=True,
+    ):
+        yield Rate.of_share(name, float(counts.mean()), tables, least, most)
+
+
+def _inside(example: dict[str, Any], path: Path, how: str, pruned: bool, seed: int) -> float:
+    """Return how often an interval holds the score of the complete row."""
+    rng = np.random.default_rng(seed)
+    _write(example, path, example["cohort"](np.repeat(np.eye(3), PEOPLE, axis=0), VARIANTS, seed=seed))
+    model = PCA(K, scale="genotype").fit(scan(path, prune=PRUNE if pruned else None))
+    share = rng.random(NEW)
+    mixed = np.c_[share, 1 - share, 0 * share]
+    whole = example["cohort"](mixed, VARIANTS, seed=seed, people=1).astype(float)
+    if how == "at random":
+        gone = rng.random(whole.shape) < rng.uniform(0, 0.6, NEW)[:, None]
+    else:
+        gone = np.arange(VARIANTS)[None, :] < VARIANTS // 5
+    names = tuple(model.feature_names_in_)
+    columns = [int(name[2:]) for name in names]
+    quality = model.projection_quality(Table(np.where(gone, np.nan, whole)[:, columns], names))
+    off = np.abs(quality.scores - model.transform(Table(whole[:, columns], names)))
+    return float((off <= Z * quality.standard_errors).mean())
+
+
+def _relatives(example: dict[str, Any], path: Path, seed: int) -> tuple[bool, bool]:
+    """Return whether a pair of siblings among mixed people is named, and whether others are."""
+    rng = np.random.default_rng(seed)
+    share = rng.random(3 * PEOPLE)
+    mixed = np.c_[share, 1 - share, 0 * share]
+    X = example["cohort"](mixed, VARIANTS, seed=seed)
+    other = example["cohort"](mixed[:1], VARIANTS, seed=seed, people=2)
+    _write(example, path, np.vstack([X, np.where(rng.random(VARIANTS) < 0.5, X[:1], other)]))
+    model = PCA(K, scale="genotype").fit(path)
+    found = [one for one in diagnose(model, path).findings if one.code == "related-rows"]
+    pairs = [(pair["first"], pair["second"]) for one in found for pair in one.evidence["pairs"]]
+    siblings = ("p0", f"p{len(X)}")
+    return siblings in pairs, any(pair != siblings for pair in pairs)
+
+
+def _write(example: dict[str, Any], path: Path, counts: np.ndarray) -> None:
+    alleles = np.array([["A"] * VARIANTS, ["G"] * VARIANTS])
+    example["write"](path, counts, [f"p{i}" for i in range(len(counts))], alleles)

@@ -1,0 +1,880 @@
+"""PCA of fields on a grid, which climate science calls EOF analysis: xarray in, xarray out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.analysis.normal_model import NormalModel
+from gramian.analysis.projection import LinearProjection
+from gramian.analysis.units import SHARE, column_variances
+from gramian.arrays import as_float64, is_dask
+from gramian.checks import (
+    check_choice,
+    check_integer,
+    check_number,
+    counted,
+    first_few,
+    listed,
+    percent,
+    slices,
+)
+from gramian.data import as_rows
+from gramian.data.table import Expected
+from gramian.errors import (
+    DataError,
+    DiagnosticWarning,
+    InputTypeError,
+    MissingValuesError,
+    ParameterError,
+    needs,
+    option,
+)
+from gramian.inspect.rotate import ORTHOGONAL, rotated
+from gramian.operators.moments import center_rows
+from gramian.pca.estimator import PCA
+from gramian.records import FloatArray
+from gramian.version import __version__
+
+if TYPE_CHECKING:
+    from xarray import DataArray, Dataset
+
+__all__ = ["inverse", "pca", "project", "rotate"]
+
+COMPONENT = "component"
+MOST = 10  # components without a number
+CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because cells were apart
+SEARCHED = 64  # rows that are searched for NaN at a time
+LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
+POLE = 1e-15  # cosine of the latitude
+SCALES = ("unit", "variable")
+IMPUTING = ("mean", "em", "iterative")
+CHOOSE = (
+    f"Use {option('missing', 'em', 'iterative')}, by which PCA imputes them, or {option('missing', 'mean')}; "
+    "or fill them first, as da.interpolate_na('time') does. Cells that never have a value need no method."
+)
+INCOMPLETE = (
+    f"Fill them first, or fit the components with {option('missing', 'em', 'projection')}, which map fields "
+    "by the cells that have a value."
+)
+BoolArray = npt.NDArray[np.bool_]
+
+
+def pca(
+    da: DataArray | Dataset,
+    sample_dim: Hashable | Sequence[Hashable] = "time",
+    *,
+    weights: Any = None,
+    n_components: int | float | str | None = None,
+    scale: Any = None,
+    **parameters: Any,
+) -> Dataset:
+    """Find the components (EOFs) of fields on a grid, and return them and their scores on their coordinates.
+
+    Every cell is a column of :class:`gramian.PCA` and every time a row. Cells that are NaN at every time,
+    such as land in a field of the sea, take no part and come back as NaN.
+
+    Parameters
+    ----------
+    da : DataArray or Dataset
+        Real numbers with ``sample_dim`` and any other dimensions, in any order. The variables of a Dataset
+        are stacked, so that they share scores; all need ``sample_dim``. Chunks of Dask are processed where
+        they are, in several passes of ``solver="krylov"``: chunk along time.
+    sample_dim : str or sequence of str, default="time"
+        Dimension of the samples, or several of them, such as ``("member", "time")``.
+    weights : "coslat", DataArray or None, default=None
+        Weight of each cell in variances: centred and scaled values are multiplied by its square root.
+        "coslat" is the cosine of the latitude, the area of a cell of a regular grid. The latitude is the
+        coordinate with CF's ``standard_name`` or ``units``, or a usual name. A mapping names one of these for
+        each variable.
+    n_components : int, float, str or None, default=None
+        As in :class:`gramian.PCA`; None means 10, or all if there are fewer.
+    scale : None, "unit", "variable", float, DataArray or mapping, default=None
+        Divide centred values by the standard deviation of each cell ("unit"), by one number for each
+        variable, the root of the mean variance of its cells by their weights ("variable"), or by your own
+        numbers. A mapping names one of these for each variable. Standard errors allow for "unit", and take
+        other divisors as known.
+    **parameters
+        Other parameters of :class:`gramian.PCA`, such as ``missing``, ``tol`` or ``memory_limit``. For cells
+        without a value at some times the default, ``missing="error"``, raises an error that names them.
+
+    Returns
+    -------
+    Dataset
+        With a dimension ``component`` that counts from 1:
+
+        - ``components``: unit vectors over all cells, as xeofs returns them. They are of weighted and scaled
+          values: ``components * divisor * sqrt(explained_variance)`` are patterns in units of the data.
+        - ``scores`` of every time, ``sum(components * (da - mean) / divisor)``.
+        - ``explained_variance`` and ``explained_variance_ratio`` with their standard errors, which North's
+          rule of thumb draws as bars: about ``explained_variance * sqrt(2 / n_times)``. Times count as
+          independent: with an effective number of times n, multiply by ``sqrt(n_times / n)``.
+        - ``group``: components with the same number are not separated by the sample; the attribute
+          ``sampling`` says so in words. Read their span, not the single patterns.
+        - ``mean`` and ``divisor`` of each cell. The divisor is ``scale / sqrt(weight)``.
+
+        For a Dataset there are ``components_NAME``, ``mean_NAME`` and ``divisor_NAME`` for each variable. A
+        cell of weight 0, as at a pole, takes no part: its components are 0, and its divisor is infinite.
+        Attributes have the options and the certificate, as numbers and text that netCDF can store.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown dimension, weights that are negative or do not fit, no latitude, and as in
+        :class:`gramian.PCA`.
+    DataError
+        For missing values without a method for them, infinity, a time or a variable without any value, fewer
+        than two times, and as in :meth:`gramian.PCA.fit`.
+    MissingExtraError
+        Without xarray.
+
+    Warns
+    -----
+    DiagnosticWarning
+        If one variable of several in different units has 95 % of the variance.
+
+    See Also
+    --------
+    project : Scores of other times.
+    inverse : Fields from scores.
+    rotate : Varimax rotation.
+
+    References
+    ----------
+    North, Bell, Cahalan and Moeng (1982), Sampling errors in the estimation of empirical orthogonal
+    functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray
+    >>> import gramian.xarray
+    >>> rng = np.random.default_rng(0)
+    >>> lat, lon = np.linspace(-60, 60, 7), np.arange(0, 360, 30)
+    >>> wave = np.cos(np.deg2rad(lat))[:, None] * np.sin(np.deg2rad(lon))
+    >>> values = rng.standard_normal((100, 1, 1)) * wave + 0.1 * rng.standard_normal((100, 7, 12))
+    >>> da = xarray.DataArray(values, {"time": np.arange(100), "lat": lat, "lon": lon})
+    >>> ds = gramian.xarray.pca(da, weights="coslat", n_components=3)
+    >>> ds.components.dims, ds.scores.dims
+    (('component', 'lat', 'lon'), ('time', 'component'))
+    >>> ds.explained_variance_ratio.values.round(2)
+    array([0.97, 0.  , 0.  ])
+    """
+    if "feature_weight" in parameters:
+        raise ParameterError("feature_weight", allowed=f"is called {option('weights')} for fields")
+    fields = _fields(da)
+    dims = _sample_dims(fields, sample_dim)
+    given, parts, tables, own = [], [], [], []
+    for name, field in fields.items():
+        part, table, weight = _part(
+            name, field, dims, _of(weights, name, "weights"), hasattr(da, "data_vars")
+        )
+        given.append(_of(scale, name, "scale"))
+        parts.append(part)
+        tables.append(table)
+        own.append(weight)
+    layout, table, weight = _Layout(parts), _joined(tables), np.concatenate(own)
+    samples = _without(next(iter(fields.values())), parts[0].base.dims, dims)
+    if is_dask(table):
+        # Its passes take chunks as they are; the dual Gram matrix is of columns, for which Dask holds all.
+        parameters.setdefault("solver", "krylov")
+    try:
+        model = PCA(
+            min(MOST, *table.shape) if n_components is None else n_components,
+            scale=layout.divisors(given, table, weight, parameters),
+            feature_weight=None if (weight == 1).all() else weight,
+            **parameters,
+        )
+        scores = np.asarray(model.set_output(transform="default").fit_transform(table))
+    except DataError as error:
+        advice = "" if parameters.get("missing") in IMPUTING else CHOOSE
+        raise layout.explained(error, table, samples, advice) from None
+    layout.warn_of_units(model, given)
+    options = {"weights": _said(weights), "scale": _said(scale)}
+    return _results(model, scores, layout, samples, options, [kind is not None for kind in given])
+
+
+def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
+    """Return the scores of other fields on the components of :func:`pca` or :func:`rotate`.
+
+    Parameters
+    ----------
+    ds : Dataset
+        As those return it, or as read from a file.
+    new : DataArray or Dataset
+        Fields on the same cells, in any order, with any other dimensions or none; a Dataset if one was
+        fitted. Values at cells that took no part are ignored.
+
+    Returns
+    -------
+    DataArray
+        With the other dimensions of ``new`` and ``component``; lazy for Dask's chunks.
+
+    Raises
+    ------
+    DataError
+        For other cells, a missing variable, infinity, and for missing values if the components were fitted
+        with ``missing="error"``, the default, or rotated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray
+    >>> import gramian.xarray
+    >>> values = np.random.default_rng(0).standard_normal((30, 4, 5))
+    >>> da = xarray.DataArray(values, dims=("time", "lat", "lon"))
+    >>> ds = gramian.xarray.pca(da[:20], n_components=2)
+    >>> gramian.xarray.project(ds, da[20:]).sizes
+    Frozen({'time': 10, 'component': 2})
+    """
+    layout = _Layout.of_results(ds)
+    fields, tables = layout.matched(_fields(new), several=hasattr(new, "data_vars")), []
+    dims = tuple(dim for dim in fields[0].dims if dim not in layout.parts[0].base.dims)
+    for part, field in zip(layout.parts, fields, strict=True):
+        if set(field.dims) != {*dims, *part.base.dims}:
+            raise DataError(
+                f"{_whose(part.name)} has the dimensions {_listed(field.dims)}, but needs "
+                f"{_listed((*dims, *part.base.dims))}."
+            )
+        tables.append(_columns(_flat(_aligned(field, part.base, "new"), dims, part.base.dims), part.used))
+    samples, k = _without(fields[0], layout.parts[0].base.dims, dims), ds.sizes[COMPONENT]
+    projection = layout.projection(ds, scoring=True)
+    holes = projection.incomplete is not None
+    table, expected = _joined(tables), Expected(holes=holes)
+    try:
+        rows = as_rows(table, estimator="project", check_finite=False, expected=expected)
+        scores = rows.mapped(projection.scores, k, holes=holes).reshape((*samples.shape, k))
+    except DataError as error:
+        raise layout.explained(error, table, samples, INCOMPLETE) from None
+    return _labelled(scores, samples, ds[COMPONENT]).rename("scores").assign_attrs(ds["scores"].attrs)
+
+
+def inverse(
+    ds: Dataset, n_components: int | None = None, *, scores: DataArray | None = None
+) -> DataArray | Dataset:
+    """Return the fields that components and scores stand for, in units of the data.
+
+    Parameters
+    ----------
+    ds : Dataset
+        As :func:`pca` or :func:`rotate` returns it, or as read from a file.
+    n_components : int, optional
+        Use the first ones only.
+    scores : DataArray, optional
+        Scores in place of those in ``ds``, as of :func:`project`; those of some components, such as
+        ``ds.scores.sel(component=[2])``, give what these contribute.
+
+    Returns
+    -------
+    DataArray or Dataset
+        ``mean + divisor * sum(scores * components)``, of the kind that was fitted. It is NaN where the fitted
+        fields always were, and the mean where the weight is 0.
+
+    Raises
+    ------
+    ParameterError
+        For a number of components, or scores of components, that ``ds`` does not have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray
+    >>> import gramian.xarray
+    >>> values = np.random.default_rng(0).standard_normal((30, 2, 2))
+    >>> da = xarray.DataArray(values, dims=("time", "lat", "lon"), name="sst")
+    >>> ds = gramian.xarray.pca(da, n_components=4)
+    >>> bool(np.allclose(gramian.xarray.inverse(ds), da))
+    True
+    """
+    layout = _Layout.of_results(ds)
+    scores = ds["scores"] if scores is None else scores
+    if COMPONENT not in scores.dims:
+        scores = scores.expand_dims(COMPONENT)
+    if n_components is not None:
+        n_components = check_integer("n_components", n_components, 1, scores.sizes[COMPONENT])
+        scores = scores.isel({COMPONENT: slice(n_components)})
+    labels = scores[COMPONENT].values
+    if not np.isin(labels, ds[COMPONENT].values).all():
+        has = f"belong to components {listed(labels.tolist())}, but ds has {ds.sizes[COMPONENT]}"
+        raise ParameterError("scores", allowed=has)
+    scores = scores.transpose(..., COMPONENT)
+    samples = scores.isel({COMPONENT: 0}, drop=True)
+    values = layout.projection(ds.sel({COMPONENT: labels})).back(np.asarray(scores).reshape(-1, len(labels)))
+    results = {}
+    for part, block in zip(layout.parts, layout.split(values), strict=True):
+        full = part.on_grid(block, part.rest).reshape(samples.shape + part.base.shape)
+        field = _labelled(full, samples, part.base).assign_attrs(part.base.attrs)
+        results[part.name] = field.rename(part.name or None)
+    if not layout.parts[0].suffix:
+        return next(iter(results.values()))
+    import xarray
+
+    return xarray.Dataset(results)
+
+
+def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
+    """Rotate components by varimax, so that each is large in few cells.
+
+    It is the rotation of :func:`gramian.rotate`: of ``components * sqrt(explained_variance)``, with Kaiser's
+    normalisation, in which each cell counts alike whatever its weight.
+
+    Parameters
+    ----------
+    ds : Dataset
+        As :func:`pca` returns it.
+    n_components : int, optional
+        Rotate the first ones, and leave out the others; by default all with variance. Another number gives
+        other patterns.
+
+    Returns
+    -------
+    Dataset
+        As of :func:`pca`, on the same coordinates, without standard errors: ``components`` of length 1 that
+        are not orthogonal, uncorrelated ``scores``, and their variances, which sum to the variance before.
+        The attribute ``rotation`` says what is lost.
+
+    Raises
+    ------
+    ParameterError
+        For rotated components, or fewer than two with variance.
+
+    References
+    ----------
+    Kaiser (1958), The varimax criterion for analytic rotation in factor analysis. Richman (1986), Rotation of
+    principal components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray
+    >>> import gramian.xarray
+    >>> causes = np.random.default_rng(0).standard_normal((50, 2))
+    >>> da = xarray.DataArray(causes @ [[1, 1, 0, 0], [0, 0, 1, 1]], dims=("time", "cell"))
+    >>> rotated = gramian.xarray.rotate(gramian.xarray.pca(da, n_components=2))
+    >>> rotated.components.values.round(1)
+    array([[0.1, 0.1, 0.7, 0.7],
+           [0.7, 0.7, 0.1, 0.1]])
+    """
+    layout = _Layout.of_results(ds)
+    rank = int(ds.attrs["rank"])
+    if "rotation" in ds.attrs or rank < 2:
+        has = (
+            "rotated components" if "rotation" in ds.attrs else counted(rank, "component") + " with variance"
+        )
+        raise ParameterError("ds", allowed=f"has {has}, but rotate needs two or more as pca returns them")
+    k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
+    first = ds.isel({COMPONENT: slice(k)})
+    deviations = np.sqrt(first["explained_variance"].values)
+    A = as_float64(layout.stacked(first, "components")).T * deviations
+    L, R = rotated(A, "varimax")
+    variances = np.sum(L**2, axis=0)
+    whitened = bool(ds.attrs["whiten"])
+    standardized = first["scores"].values / (1.0 if whitened else deviations)
+    scores = standardized @ np.linalg.inv(R).T * (1.0 if whitened else np.sqrt(variances))
+    errors = [name for name in ds.data_vars if name == "group" or str(name).endswith("_error")]
+    result = first.drop_vars(errors)
+    for part, block in zip(layout.parts, layout.split((L / np.sqrt(variances)).T), strict=True):
+        old = first[f"components{part.suffix}"]
+        result[old.name] = old.copy(data=part.on_grid(block.astype(old.dtype)))
+    total = float(ds.attrs["total_variance"]) or 1.0
+    result["explained_variance"] = first["explained_variance"].copy(data=variances)
+    result["explained_variance_ratio"] = first["explained_variance_ratio"].copy(data=variances / total)
+    result["scores"] = first["scores"].copy(data=scores.astype(ds["scores"].dtype))
+    result.attrs = {key: value for key, value in ds.attrs.items() if key != "sampling"}
+    return result.assign_attrs(rotation=f"varimax. {ORTHOGONAL}", rank=k)
+
+
+# ------------------------------------------------ cells as columns, and back
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The cells of one variable.
+
+    Attributes
+    ----------
+    name : str
+        Empty for a DataArray without a name.
+    suffix : str
+        Of the names of its results; empty for a DataArray.
+    base : DataArray
+        The grid, with its coordinates and the attributes of the variable.
+    used : ndarray of bool, shape (d,)
+        Cells that take part.
+    rest : ndarray of shape (d,)
+        Means of the other cells; NaN where they have no value.
+    """
+
+    name: str
+    suffix: str
+    base: DataArray
+    used: BoolArray
+    rest: FloatArray
+
+    def on_grid(self, values: Any, elsewhere: float | FloatArray = 0.0) -> Any:
+        """Return values (..., m) of the cells that take part on the grid; cells without a value are NaN."""
+        if not self.used.all():
+            full = np.empty((*values.shape[:-1], self.used.size), values.dtype)
+            full[...] = np.where(np.isnan(self.rest), np.nan, elsewhere)
+            full[..., np.flatnonzero(self.used)] = values
+            values = full
+        return values.reshape((*values.shape[:-1], *self.base.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Variables one after the other, as columns of a table."""
+
+    parts: Sequence[_Part]
+
+    @classmethod
+    def of_results(cls, ds: Dataset) -> _Layout:
+        """Return the layout of what :func:`pca` returned."""
+        names = [str(name) for name in getattr(ds, "data_vars", ()) if str(name).startswith("components")]
+        if not names or "rank" not in ds.attrs:
+            raise InputTypeError(
+                "ds is not what gramian.xarray.pca or rotate returns.", "Pass their Dataset."
+            )
+        parts = []
+        for suffix in (name.removeprefix("components") for name in names):
+            mean, divisor = ds[f"mean{suffix}"], ds[f"divisor{suffix}"]
+            used = np.isfinite(divisor.values).ravel()
+            name = suffix.removeprefix("_") or str(ds.attrs.get("variable", ""))
+            parts.append(_Part(name, suffix, mean, used, as_float64(mean.values).ravel()))
+        return cls(parts)
+
+    def split(self, values: Any) -> list[Any]:
+        """Return the columns of each variable."""
+        ends = np.cumsum([np.count_nonzero(part.used) for part in self.parts])
+        return np.split(values, ends[:-1], axis=-1)
+
+    def stacked(self, ds: Dataset, name: str) -> npt.NDArray[Any]:
+        """Return a result of all variables at the cells that take part, shape (..., m)."""
+        found = []
+        for part in self.parts:
+            values = ds[f"{name}{part.suffix}"]
+            outer = values.shape[: values.ndim - part.base.ndim]
+            found.append(_columns(values.values.reshape(*outer, -1), part.used))
+        return np.concatenate(found, axis=-1)
+
+    def projection(self, ds: Dataset, *, scoring: bool = False) -> LinearProjection:
+        """Return the map to scores (``scoring``), or from them."""
+        directions, k = self.stacked(ds, "components"), int(ds.attrs["rank"])
+        center, divisor = self.stacked(ds, "mean"), self.stacked(ds, "divisor")
+        variances, incomplete = ds["explained_variance"].values, None
+        deviations = np.sqrt(variances) if ds.attrs["whiten"] else None
+        if scoring and "rotation" in ds.attrs:
+            # What rotated components do not span is orthogonal to them.
+            directions = np.linalg.pinv(as_float64(directions)).T
+        elif scoring and ds.attrs["missing"] != "error":
+            own = np.where(np.arange(k) < ds.attrs["imputing_components"], variances[:k], 0.0)
+            noise, strength = float(ds.attrs["noise_variance"]), float(ds.attrs["imputing_regularization"])
+            method = str(ds.attrs["missing"])
+            incomplete = NormalModel(directions[:k], own, noise, center, divisor, method, strength, center)
+        return LinearProjection(directions, center, divisor, deviations, k, incomplete)
+
+    def matched(self, fields: Mapping[str, DataArray], *, several: bool) -> list[DataArray]:
+        """Return the fields of the variables that were fitted."""
+        if several != bool(self.parts[0].suffix):
+            given, fitted = ("a Dataset", "a DataArray") if several else ("a DataArray", "a Dataset")
+            raise InputTypeError(f"new is {given}, but the components were fitted to {fitted}.")
+        if not several:
+            return list(fields.values())
+        lacked = [part.name for part in self.parts if part.name not in fields]
+        if lacked:
+            raise DataError(f"new lacks the variables {listed(lacked)}, but has {listed(fields)}.")
+        return [fields[part.name] for part in self.parts]
+
+    def divisors(
+        self, scales: Sequence[Any], table: Any, weight: FloatArray, parameters: Mapping[str, Any]
+    ) -> str | FloatArray | None:
+        """Return ``scale`` of PCA for the ``scale`` of each variable."""
+        for scale in scales:
+            if isinstance(scale, str):
+                check_choice("scale", scale, SCALES)
+        if all(scale is None for scale in scales):
+            return None
+        if all(isinstance(scale, str) and scale == "unit" for scale in scales):
+            return "unit"
+        result = np.ones(len(weight))
+        deviations = weight
+        if any(isinstance(scale, str) for scale in scales):
+            if parameters.get("missing") in IMPUTING:
+                raise ParameterError(
+                    "scale",
+                    "variable",
+                    "is computed from complete values",
+                    "With missing values give numbers, or 'unit' for every variable.",
+                )
+            center, ddof = parameters.get("center", True), parameters.get("ddof", 1)
+            rows = as_rows(table, estimator="PCA", minimum=2)
+            view = center_rows(rows, center=center, scale="unit", ddof=ddof)
+            deviations = np.where(view.constant, 0.0, np.asarray(view.data_divisor))
+        split = self.split(result), self.split(deviations), self.split(weight)
+        for part, scale, own, deviation, area in zip(self.parts, scales, *split, strict=True):
+            if isinstance(scale, str):
+                mean = math.sqrt(np.average(deviation**2, weights=area))
+                own[:] = np.where(deviation > 0, deviation, 1.0) if scale == "unit" else mean or 1.0
+            elif scale is not None:
+                own[:] = _cells(scale, part.base, "scale")[part.used]
+                if not (own > 0).all():
+                    raise ParameterError("scale", allowed="must be positive at all cells that take part")
+        return result
+
+    def explained(self, error: DataError, table: Any, samples: DataArray, advice: str) -> DataError:
+        """Return an error that names the times and cells without a value, if these are the reason.
+
+        ``advice`` is for missing values, and empty where these are imputed.
+        """
+        if table.dtype.kind != "f":
+            return error
+        missing, infinite = (np.asarray(test(table).sum(axis=1)) for test in (np.isnan, np.isinf))
+        if infinite.any():
+            places = self._first(table, infinite, np.isinf, samples)
+            what = counted(int(infinite.sum()), "value is infinite", "values are infinite")
+            return DataError(f"{what}: {places}.", "Replace them, or leave out these times or cells.")
+        empty = np.flatnonzero(missing == table.shape[1]).tolist()
+        if empty:
+            what = counted(len(empty), "sample has", "samples have")
+            places = first_few(empty, lambda row: _place(samples, row) or "the only one")
+            return DataError(
+                f"{what} no value at all: {places}. Nothing determines what is missing there.",
+                "Leave them out, as da.dropna('time', how='all') does.",
+            )
+        if not missing.any() or not advice:
+            return error
+        what = counted(int(missing.sum()), "value is", "values are")
+        of = f"{np.count_nonzero(missing):,} of {counted(len(missing), 'sample')}"
+        where = self._first(table, missing, np.isnan, samples)
+        return MissingValuesError(f"{what} missing in {of}, at cells that take part: {where}.", hint=advice)
+
+    def _first(self, table: Any, counts: Any, test: Callable[[Any], Any], samples: DataArray) -> str:
+        """Say where the first value is that fails a test."""
+        row = int(np.argmax(counts > 0))
+        column = int(np.argmax(np.asarray(test(table[row]))))
+        for part in self.parts:
+            cells = np.flatnonzero(part.used)
+            if column < len(cells):
+                break
+            column -= len(cells)
+        places = ", ".join(filter(None, [_place(samples, row), _place(part.base, cells[column])]))
+        who = f"{part.name} at " if part.name else ""
+        return f"{who}{places}{' and more' if counts.sum() > 1 else ''}"
+
+    def warn_of_units(self, model: PCA, scales: Sequence[Any]) -> None:
+        """Warn if the unit of one variable decides the components."""
+        units = {part.base.attrs.get("units") for part in self.parts}
+        if len(units) < 2 or any(scale is not None for scale in scales):
+            return
+        variances = np.array([own.sum() for own in self.split(column_variances(model))])
+        share = float(variances.max() / (variances.sum() or 1.0))
+        if share >= SHARE:
+            name = self.parts[int(np.argmax(variances))].name
+            DiagnosticWarning(
+                f"{name!r} has {percent(share)} of the variance of all variables and decides the components. "
+                f"If variables have different units, use {option('scale', 'variable')}."
+            ).warn()
+
+
+def _fields(da: Any) -> dict[str, DataArray]:
+    """Return variables by name."""
+    with needs("xarray", "xarray", "PCA of fields on a grid"):
+        import xarray
+    if isinstance(da, xarray.DataArray):
+        fields = {str(da.name or ""): da}
+    elif isinstance(da, xarray.Dataset):
+        fields = {str(name): field for name, field in da.data_vars.items()}
+    else:
+        raise InputTypeError(f"The fields are a {type(da).__name__}.", "Pass xarray's DataArray or Dataset.")
+    if not fields:
+        raise DataError("The Dataset has no variable.")
+    for name, field in fields.items():
+        if field.dtype.kind not in "iufb":
+            raise DataError(
+                f"{_whose(name)} holds {field.dtype}, not real numbers.",
+                "Convert it, or leave it out: ds.drop_vars(...).",
+            )
+        if COMPONENT in field.dims:
+            raise DataError(f"{_whose(name)} has a dimension {COMPONENT!r}, as results have.", "Rename it.")
+    return fields
+
+
+def _sample_dims(fields: Mapping[str, DataArray], sample_dim: Any) -> tuple[Hashable, ...]:
+    dims = tuple(sample_dim) if isinstance(sample_dim, list | tuple) else (sample_dim,)
+    for name, field in fields.items():
+        if not dims or not set(dims) <= set(field.dims):
+            lacks = f"is not among the dimensions of {_whose(name, 'the data')}, {_listed(field.dims)}"
+            advice = "Name that of the samples, or choose variables: ds[['sst', 'slp']]."
+            raise ParameterError("sample_dim", sample_dim, lacks, advice)
+        n = math.prod(field.sizes[dim] for dim in dims)
+        if n < 2:
+            raise DataError(
+                f"{_whose(name)} has {counted(n, 'sample')} along {_listed(dims)}, but components need two.",
+                "Pass more, or another sample_dim.",
+            )
+    return dims
+
+
+def _of(given: Any, name: str, parameter: str) -> Any:
+    """Return what is given for one variable."""
+    if not isinstance(given, Mapping):
+        return given
+    if name not in given:
+        raise ParameterError(parameter, allowed=f"names {listed(given)}, but not the variable {name!r}")
+    return given[name]
+
+
+def _part(
+    name: str, field: DataArray, dims: tuple[Hashable, ...], weights: Any, several: bool
+) -> tuple[_Part, Any, FloatArray]:
+    """Return the cells of a variable, its values as a table of those that take part, and their weights."""
+    cells = tuple(dim for dim in field.dims if dim not in dims)
+    base, table = _without(field, dims, cells), _flat(field, dims, cells)
+    weight, empty = _weight(weights, base), _empty_columns(table)
+    if empty.all():
+        raise DataError(f"{_whose(name)} has no value in any cell: all are NaN.", "Pass data with values.")
+    if np.isnan(weight[~empty]).any() or not weight[~empty].any():
+        what = "is NaN at cells that have values" if weight[~empty].any() else "is 0 at all cells with values"
+        raise ParameterError("weights", allowed=what)
+    used, rest = ~empty & (weight > 0), np.full(len(weight), np.nan)
+    aside = np.flatnonzero(~empty & (weight == 0))
+    if len(aside):
+        rest[aside] = np.asarray(np.nanmean(table[:, aside], axis=0, dtype=np.float64))
+    part = _Part(name, f"_{name}" if several else "", base, used, rest)
+    return part, _columns(table, used), weight[used]
+
+
+def _without(field: DataArray, dropped: Sequence[Hashable], order: Sequence[Hashable]) -> DataArray:
+    """Return one slice of a field, which has the coordinates of the other dimensions."""
+    return field.isel(dict.fromkeys(dropped, 0), drop=True).transpose(*order)
+
+
+def _flat(field: DataArray, dims: Sequence[Hashable], cells: Sequence[Hashable]) -> Any:
+    """Return a field as a table (samples, cells), of NumPy or of Dask in chunks of whole rows."""
+    values = field.transpose(*dims, *cells).data
+    shape = values.shape
+    if is_dask(values) and any(blocks > 1 for blocks in values.numblocks[len(dims) :]):
+        rows = max(1, CHUNK_BYTES // (values.dtype.itemsize * math.prod(shape[1:])))
+        values = values.rechunk(dict.fromkeys(range(len(dims), len(shape)), -1) | ({0: rows} if dims else {}))
+    return values.reshape(math.prod(shape[: len(dims)]), math.prod(shape[len(dims) :]))
+
+
+def _empty_columns(table: Any) -> BoolArray:
+    """Return which columns are NaN in every row."""
+    if table.dtype.kind != "f":
+        return np.zeros(table.shape[1], dtype=bool)
+    empty: BoolArray = np.isnan(np.asarray(table[0]))
+    if is_dask(table):
+        return np.isnan(table).all(axis=0).compute() if empty.any() else empty
+    for rows in slices(len(table), SEARCHED):
+        if not empty.any():
+            break
+        empty &= np.isnan(table[rows]).all(axis=0)
+    return empty
+
+
+def _columns(table: Any, used: BoolArray) -> Any:
+    if used.all():
+        return table
+    places = np.flatnonzero(used)
+    if not is_dask(table):
+        return table.take(places, axis=-1)
+    chunks = table.chunks[0], (len(places),)
+    return table.map_blocks(lambda block: block.take(places, axis=1), dtype=table.dtype, chunks=chunks)
+
+
+def _joined(tables: Sequence[Any]) -> Any:
+    return tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
+
+
+def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
+    """Return a field with the cells of a grid in the order of the grid."""
+    for dim in base.dims:
+        if dim not in field.dims:
+            raise DataError(
+                f"{what} has the dimensions {_listed(field.dims)}, but needs {_listed(base.dims)}."
+            )
+        here, there = field.indexes.get(dim), base.indexes.get(dim)
+        if here is not None and there is not None and not here.equals(there):
+            if not there.isin(here).all():
+                raise DataError(
+                    f"{what} has other values of {dim!r} than the fields that were fitted: {here[0]} to "
+                    f"{here[-1]} ({len(here)}), not {there[0]} to {there[-1]} ({len(there)}).",
+                    "Interpolate it to their grid, or assign their coordinates.",
+                )
+            field = field.sel({dim: there})
+        elif field.sizes[dim] != base.sizes[dim]:
+            raise DataError(
+                f"{what} has {field.sizes[dim]:,} values along {dim!r}, but the fields that were fitted have "
+                f"{base.sizes[dim]:,}."
+            )
+    return field
+
+
+def _cells(given: Any, base: DataArray, parameter: str) -> FloatArray:
+    """Return a number for each cell from a number or a DataArray."""
+    if not hasattr(given, "dims"):
+        return np.full(base.size, check_number(parameter, given))
+    unknown = [dim for dim in given.dims if dim not in base.dims]
+    if unknown:
+        over = f"has the dimensions {_listed(given.dims)}, but cells have {_listed(base.dims)}"
+        raise ParameterError(parameter, allowed=over)
+    own = base.isel({dim: 0 for dim in base.dims if dim not in given.dims}, drop=True)
+    wide = _aligned(given, own, parameter).broadcast_like(base).transpose(*base.dims)
+    values = as_float64(wide.values).ravel()
+    if (values < 0).any() or np.isinf(values).any():
+        raise ParameterError(parameter, allowed="must hold finite numbers of at least 0")
+    return values
+
+
+def _weight(weights: Any, base: DataArray) -> FloatArray:
+    """Return the weight of each cell."""
+    if weights is None:
+        return np.ones(base.size)
+    if not isinstance(weights, str):
+        if not hasattr(weights, "dims"):
+            raise ParameterError("weights", weights, "must be 'coslat', a DataArray or None")
+        return _cells(weights, base, "weights")
+    check_choice("weights", weights, ("coslat",))
+    latitude = _latitude(base)
+    degrees = latitude.astype(np.float64)
+    if str(latitude.attrs.get("units", "")).startswith("rad"):
+        degrees = np.rad2deg(degrees)
+    if not (abs(degrees) <= 90 * (1 + 1e-6)).all():
+        low, high = float(degrees.min()), float(degrees.max())
+        raise ParameterError(
+            "weights", weights, f"needs degrees, but {latitude.name!r} is from {low:.6g} to {high:.6g}"
+        )
+    cosine = np.cos(np.deg2rad(degrees))
+    # The cosine of a pole is 0, and 6e-17 in float64.
+    return _cells(cosine.where(cosine > POLE, 0.0), base, "weights")
+
+
+def _latitude(base: DataArray) -> DataArray:
+    """Return the coordinate with the latitude."""
+    found = [
+        coordinate
+        for name, coordinate in base.coords.items()
+        if str(name).lower() in LATITUDES
+        or coordinate.attrs.get("standard_name") == "latitude"
+        or re.fullmatch("degrees?_?n(orth)?", str(coordinate.attrs.get("units", "")).lower())
+    ]
+    found = [coordinate for coordinate in found if coordinate.name in base.dims] or found
+    if len(found) == 1:
+        (latitude,) = found
+        return latitude
+    said = f"finds {_listed(c.name for c in found)}" if found else "finds no latitude"
+    raise ParameterError(
+        "weights",
+        "coslat",
+        f"{said} among the coordinates {_listed(base.coords)} of the dimensions {_listed(base.dims)}",
+        "Name one 'lat', such as da.rename(y='lat'), or pass weights=np.cos(np.deg2rad(da.y)).",
+    )
+
+
+def _labelled(values: Any, outer: DataArray, inner: DataArray) -> DataArray:
+    """Return values with the dimensions and coordinates of one array, then of another."""
+    import xarray
+
+    coords = xarray.merge([outer.coords.to_dataset(), inner.coords.to_dataset()], compat="override")
+    return xarray.DataArray(values, coords=coords.coords, dims=(*outer.dims, *inner.dims))
+
+
+def _results(
+    model: PCA,
+    scores: npt.NDArray[Any],
+    layout: _Layout,
+    samples: DataArray,
+    options: Mapping[str, str],
+    scaled: Sequence[bool],
+) -> Dataset:
+    """Return what a fit found as a Dataset."""
+    import xarray
+
+    k, normal, sample = int(model.n_components_), model._normal_model(), model.sampling_
+    center, divisor = as_float64(model._center), model._host_divisor
+    if divisor is None:
+        divisor = np.ones(len(center))
+    units = [part.base.attrs.get("units") for part in layout.parts]
+    own = {"1" if is_scaled else unit for is_scaled, unit in zip(scaled, units, strict=True)}
+    unit = own.pop() if len(own) == 1 else None
+    square = unit if unit in (None, "1") else f"{unit}2" if str(unit).isalpha() else f"({unit})2"
+    result: dict[str, Any] = {}
+
+    def add(name: str, dims: Sequence[Hashable], values: Any, long_name: str, units: Any) -> None:
+        result[name] = dims, values, {"long_name": long_name} | ({} if units is None else {"units": units})
+
+    def by_component(name: str, values: npt.ArrayLike, long_name: str, units: Any) -> None:
+        full = np.full(k, np.nan)
+        full[: np.size(values)] = values
+        add(name, [COMPONENT], full, long_name, units)
+
+    blocks = (layout.split(values) for values in (np.asarray(model.components_), center, divisor))
+    for part, is_scaled, cells, *blocked in zip(layout.parts, scaled, units, *blocks, strict=True):
+        (directions, mean, own_divisor), dims = blocked, part.base.dims
+        of, what = part.suffix, part.name or "the field"
+        add(f"components{of}", [COMPONENT, *dims], part.on_grid(directions), f"components of {what}", "1")
+        result[f"mean{of}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
+        factor = part.on_grid(own_divisor, np.inf)
+        add(f"divisor{of}", dims, factor, f"divisor of {what}", cells if is_scaled else "1")
+    add("scores", [*samples.dims, COMPONENT], scores.reshape(*samples.shape, k), "scores", unit)
+    by_component("explained_variance", model.explained_variance_, "explained variance", square)
+    ratios = model.explained_variance_ratio_
+    by_component("explained_variance_ratio", ratios, "ratio to the total variance", "1")
+    if sample is not None:
+        errors, of_ratios = sample.standard_errors, sample.ratio_standard_errors
+        by_component("explained_variance_error", errors, "standard error of the variance", square)
+        by_component("explained_variance_ratio_error", of_ratios, "standard error of the ratio", "1")
+        group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
+        group[: len(errors)] = [number for number, some in enumerate(sample.groups, 1) for _ in some]
+        add("group", [COMPONENT], group, "components of one number are not separated", None)
+    imputed = model.imputed_
+    attrs: dict[str, Any] = {
+        name: int(value) if isinstance(value, bool) else value
+        for name, value in model.get_params().items()
+        if isinstance(value, str | int | float) and name != "forgetting"
+    }
+    attrs |= {
+        **options,
+        "gramian": __version__,
+        "missing": model._missing_method,
+        "rank": int(model.rank_),
+        "total_variance": float(model.total_variance_),
+        "noise_variance": float(normal.noise),
+        "imputing_components": int(model.rank_ if imputed is None else imputed.n_components),
+        "imputing_regularization": float(normal.strength),
+        "sampling": "" if sample is None else sample.brief,
+        "certificate": str(model.certificate_),
+    }
+    if not layout.parts[0].suffix and layout.parts[0].name:
+        attrs["variable"] = layout.parts[0].name
+    coordinates = [array.coords.to_dataset() for array in (samples, *(part.base for part in layout.parts))]
+    coords = xarray.merge(coordinates, compat="override").coords
+    return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
+
+
+def _said(given: Any) -> str:
+    """Return an option of each variable as text."""
+    if isinstance(given, Mapping):
+        return ", ".join(f"{name}: {_said(given[name])}" for name in given)
+    return "none" if given is None else given if isinstance(given, str) else "given"
+
+
+def _place(grid: DataArray, place: int) -> str:
+    """Return the coordinates of a place on a flattened grid."""
+    numbers = zip(grid.dims, np.unravel_index(place, grid.shape), strict=True)
+    return ", ".join(f"{dim}={grid.indexes[dim][i] if dim in grid.indexes else i}" for dim, i in numbers)
+
+
+def _whose(name: str, otherwise: str = "The field") -> str:
+    return repr(name) if name else otherwise
+
+
+def _listed(names: Iterable[Hashable]) -> str:
+    return listed(map(str, names)) or "none"

@@ -1,0 +1,51 @@
+"""``examples/genomes.py``: the siblings are named, and standard errors are those of the scores."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gramian import PCA, scan
+from gramian.data.table import Table
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "genomes.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("genomes_script", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_script_writes_scores_with_errors_and_names_relatives(script, tmp_path, capsys):
+    script.main([str(tmp_path), "--variants", "1200", "--people", "30"])
+    said = capsys.readouterr().out
+    assert "'ref0' and 'ref90'" in said
+    assert "parent and child or siblings" in said
+    scores = pd.read_csv(tmp_path / "scores.csv")
+    assert list(scores)[:3] == ["name", "PC1", "PC2"]
+    assert len(scores) == 30
+    # Fewer calls, larger errors.
+    assert np.corrcoef(scores["observed"], scores["PC1_standard_error"])[0, 1] < -0.8
+    assert "</svg>" in (tmp_path / "genomes.svg").read_text()
+
+
+def test_intervals_of_pruned_variants_hold_the_score_of_the_complete_row(script, tmp_path):
+    d = 1200
+    alleles = np.array([["A"] * d, ["G"] * d])
+    reference = script.cohort(np.repeat(np.eye(3), 60, axis=0), d)
+    script.write(tmp_path / "x.bed", reference, [f"i{i}" for i in range(180)], alleles)
+    model = PCA(3, scale="genotype").fit(scan(tmp_path / "x.bed", prune="50,5,0.2"))
+    rng = np.random.default_rng(2)
+    share = rng.random(300)
+    names = tuple(model.feature_names_in_)
+    columns = [int(name[2:]) for name in names]
+    new = script.cohort(np.c_[share, 1 - share, 0 * share], d, people=1).astype(float)[:, columns]
+    holed = np.where(rng.random(new.shape) < rng.uniform(0, 0.6, 300)[:, None], np.nan, new)
+    quality = model.projection_quality(Table(holed, names))
+    inside = np.abs(quality.scores - model.transform(Table(new, names))) < 1.96 * quality.standard_errors
+    assert (np.abs(inside.mean(axis=0) - 0.95) < 0.04).all()

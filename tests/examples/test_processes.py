@@ -1,0 +1,43 @@
+"""``examples/processes.py``: false alarms, delays and columns of the faults of its plant."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramian import PCA, Monitor
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "processes.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("processes", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_faults_of_the_plant_are_found_soon_and_by_their_columns(script):
+    monitor = Monitor(PCA(0.9, scale="unit"), consecutive=3).fit(script.plant(1000, 1))
+    named = []
+    for fault, (_, columns) in script.FAULTS.items():
+        events = monitor.statistics(script.plant(300, 5, fault, onset=100)).events
+        late = [i for i, run in enumerate(events.runs) if run.stop > 100]
+        assert late, fault
+        assert events.runs[late[0]].start < 220
+        named.append(bool({events[f"variable {place}"][late[0]] for place in (1, 2, 3)} & columns))
+    assert named == [True] * 3
+    # The same seed is the same plant, up to the fault.
+    same = script.plant(300, 5, "drift", onset=100) - script.plant(300, 5)
+    assert np.flatnonzero(np.abs(same).max(axis=1))[0] == 101
+
+
+def test_the_script_prints_rates_and_events(script, capsys):
+    script.main()
+    text = capsys.readouterr().out
+    rate = float(text.partition("later normal rows: ")[2].partition(" %")[0])
+    assert 0.5 < rate < 2
+    assert "per 1,000 rows" in text
+    assert text.count("of at least 3 alarms in a row") == 3

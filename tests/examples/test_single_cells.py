@@ -1,0 +1,31 @@
+"""examples/single_cells.py runs, and its files have what it says."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+anndata = pytest.importorskip("anndata", reason="anndata needs pandas below 3 and is not installed here")
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "single_cells.py"
+
+
+def test_the_example_writes_scores_that_tell_the_kinds_apart(tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("single_cells", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    share = script.main(tmp_path, cells=400)
+    assert 0.0 <= share < 0.5
+    said = capsys.readouterr().out
+    assert "of 400 rows" in said
+    assert "Certified" in said
+    adata = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    lines = (tmp_path / "scores.csv").read_text().splitlines()
+    assert lines[0].startswith("cell,kind,PC1,PC2")
+    assert len(lines) == 401
+    assert np.isclose(float(lines[1].split(",")[2]), adata.obsm["X_pca"][0, 0])
+    kinds = adata.obs["kind"].to_numpy()
+    means = np.array([adata.obsm["X_pca"][kinds == kind].mean(axis=0) for kind in np.unique(kinds)])
+    nearest = np.linalg.norm(adata.obsm["X_pca"][:, None] - means, axis=2).argmin(axis=1)
+    assert (np.unique(kinds)[nearest] == kinds).mean() > 0.8

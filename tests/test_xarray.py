@@ -1,0 +1,503 @@
+"""PCA of fields on a grid: values by the definition, coordinates, masks, files, and what is refused."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+
+from gramian import PCA
+from gramian.errors import (
+    DataError,
+    DiagnosticWarning,
+    InputTypeError,
+    MissingExtraError,
+    MissingValuesError,
+    ParameterError,
+)
+from gramian.xarray import inverse, pca, project, rotate
+from refusals import refused
+
+LAT, LON = np.linspace(-75.0, 75.0, 6), np.arange(0.0, 360.0, 45.0)
+TIMES = pd.date_range("2000-01-01", periods=20, freq="MS")
+VARIANCES = np.array([9.0, 4.0, 1.0, 0.25])
+LAND = np.zeros((6, 8), dtype=bool)
+LAND[1, 2:5] = LAND[4, 0] = True
+K = 3
+
+
+def grid(values, **options):
+    coords = {"time": TIMES[: len(values)], "lat": LAT, "lon": LON}
+    return xarray.DataArray(values, coords, name="sst", attrs={"units": "K"}, **options)
+
+
+def made(seed=0, offset=280.0):
+    """Fields with well separated variances."""
+    rng = np.random.default_rng(seed)
+    patterns = rng.standard_normal((4, 48))
+    values = (rng.standard_normal((20, 4)) * np.sqrt(VARIANCES)) @ patterns + 0.05 * rng.standard_normal(
+        (20, 48)
+    )
+    return (offset + values).reshape(20, 6, 8)
+
+
+SST = grid(made())
+SEA = SST.where(~LAND)
+
+
+def defined(X, weight, divisor=1.0, k=K):
+    """Components, scores, variances and total of a table by the singular value decomposition."""
+    C = (X - X.mean(axis=0)) * np.sqrt(weight) / divisor
+    _, s, Vt = np.linalg.svd(C, full_matrices=False)
+    signs = np.sign(Vt[np.arange(k), np.abs(Vt[:k]).argmax(axis=1)])
+    V = Vt[:k] * signs[:, None]
+    return V, C @ V.T, s[:k] ** 2 / (len(X) - 1), float((s**2).sum() / (len(X) - 1))
+
+
+def area(lat=LAT):
+    return np.broadcast_to(np.cos(np.deg2rad(lat))[:, None], (len(lat), 8))
+
+
+def same(one, other, atol=1e-9, but=""):
+    for name in one.data_vars.keys() - {but}:
+        expected = other[name].transpose(*one[name].dims)
+        assert np.allclose(
+            one[name].astype(float), expected.astype(float), rtol=0, atol=atol, equal_nan=True
+        ), name
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", [("time", "lat", "lon"), ("lat", "lon", "time"), ("lon", "time", "lat")])
+def test_results_are_those_of_the_definition_on_the_coordinates(order, dtype):
+    ds = pca(SEA.astype(dtype).transpose(*order), weights="coslat", n_components=K)
+    sea = ~LAND.ravel()
+    X = SST.astype(dtype).values.astype(float).reshape(20, 48)[:, sea]
+    V, T, variances, total = defined(X, area().ravel()[sea])
+    single = dtype == np.float32
+    components = ds.components.transpose("component", "lat", "lon")
+    assert np.isnan(components.values[:, LAND]).all()
+    assert np.allclose(components.values[:, ~LAND], V, rtol=0, atol=1e-4 if single else 1e-10)
+    assert np.allclose(ds.scores, T, rtol=0, atol=2e-3 if single else 1e-9)
+    assert np.allclose(ds.explained_variance, variances, rtol=1e-5 if single else 1e-11)
+    assert np.allclose(ds.explained_variance_ratio, variances / total, rtol=1e-5 if single else 1e-11)
+    assert np.allclose(ds["mean"].transpose("lat", "lon"), SEA.mean("time"), rtol=1e-6, equal_nan=True)
+    assert (components.dtype, ds.scores.dtype, ds.explained_variance.dtype) == (dtype, dtype, np.float64)
+    for name in ("time", "lat", "lon"):
+        assert ds[name].identical(SEA[name])
+    assert ds.component.values.tolist() == [1, 2, 3]
+
+
+def test_standard_errors_and_words_are_those_of_the_sample():
+    model = PCA(K).fit(SST.values.reshape(20, 48))
+    ds = pca(SST, n_components=K)
+    sample = model.sampling_
+    assert np.allclose(ds.explained_variance_error, ds.explained_variance * np.sqrt(2 / 19))  # North et al.
+    assert np.allclose(ds.explained_variance_ratio_error, sample.ratio_standard_errors)
+    assert ds.attrs["sampling"] == sample.brief
+    assert ds.attrs["certificate"] == str(model.certificate_)
+    assert ds.attrs["certificate"].startswith("Certificate: holds")
+    angles, noise = 2 * np.pi * np.arange(400) / 40, np.random.default_rng(0).standard_normal((400, 6, 8))
+    travelling = np.cos(angles[:, None, None] - np.deg2rad(LON)) + 0.1 * noise
+    pair = pca(xarray.DataArray(travelling, dims=("time", "lat", "lon")), n_components=2)
+    assert pair.group.values.tolist() == [1, 1]
+    assert "PC1 and PC2 are not separated" in pair.attrs["sampling"]
+    uncentred = pca(SST, n_components=K, center=False)  # normal theory does not apply
+    assert "group" not in uncentred
+    assert uncentred.attrs["sampling"] == ""
+
+
+def test_units_attributes_and_names_are_kept():
+    ds = pca(SST.assign_coords(height=2.0), n_components=2)
+    assert (ds.scores.units, ds.explained_variance.units, ds.components.units) == ("K", "K2", "1")
+    assert ds["mean"].attrs == SST.attrs
+    assert float(ds.scores.height) == float(ds.components.height) == 2.0
+    back = inverse(ds)
+    assert (back.name, back.attrs, back.dims) == ("sst", {"units": "K"}, ("time", "lat", "lon"))
+    scaled = pca(SST, n_components=2, scale="unit")
+    assert (scaled.scores.units, scaled.divisor.units) == ("1", "K")
+    assert scaled.attrs["scale"] == "unit"
+    bare = pca(SST.drop_vars(["time", "lat", "lon"]).drop_attrs().rename(None), n_components=2)
+    assert "units" not in bare.scores.attrs
+    assert inverse(bare).name is None
+
+
+@pytest.mark.parametrize("options", [{}, {"whiten": True}, {"scale": "unit"}, {"scale": 7.0}])
+def test_fields_come_back_from_their_scores(options):
+    ds = pca(SEA, weights="coslat", n_components=19, **options)
+    assert np.allclose(inverse(ds), SEA, rtol=0, atol=1e-10, equal_nan=True)
+    first = inverse(ds, 2)
+    assert np.allclose(first, inverse(ds, scores=ds.scores.sel(component=[1, 2])), equal_nan=True)
+    second = inverse(ds, scores=ds.scores.sel(component=2)) - ds["mean"]
+    assert np.allclose(second, first - inverse(ds, 1), rtol=0, atol=1e-10, equal_nan=True)
+    some = inverse(ds, scores=ds.scores.isel(time=[4]))
+    assert np.allclose(some, SEA.isel(time=[4]), rtol=0, atol=1e-10, equal_nan=True)
+
+
+def test_new_fields_are_projected_in_any_order_of_cells_and_dimensions():
+    ds = pca(SEA[:15], weights="coslat", n_components=K)
+    new = SST[15:]  # values on land are ignored
+    sea = ~LAND.ravel()
+    root = np.sqrt(area().ravel()[sea])
+    model = PCA(K).fit(SEA[:15].values.reshape(15, 48)[:, sea] * root)
+    expected = model.transform(new.values.reshape(5, 48)[:, sea] * root)
+    scores = project(ds, new)
+    assert np.allclose(scores, expected, rtol=0, atol=1e-9)
+    assert scores.dims == ("time", "component")
+    assert scores.time.identical(new.time)
+    for other in (new[:, ::-1], new.transpose("lon", "lat", "time"), new.roll(lon=3, roll_coords=True)):
+        assert np.allclose(project(ds, other).transpose("time", "component"), expected, rtol=0, atol=1e-9)
+    assert np.allclose(project(ds, new[2]), expected[2], rtol=0, atol=1e-9)
+    members = xarray.concat([new, new + 1], "member")
+    assert project(ds, members).sizes == {"member": 2, "time": 5, "component": K}
+    assert np.allclose(project(ds, SEA[:15]), ds.scores, rtol=0, atol=1e-9)
+
+
+def test_a_file_holds_all_that_inverse_project_and_rotate_need(tmp_path):
+    for options in ({}, {"scale": "unit", "whiten": True}, {"missing": "em"}):
+        ds = pca(SEA, weights="coslat", n_components=K, **options)
+        ds.to_netcdf(tmp_path / "eof.nc", engine="scipy")
+        with xarray.open_dataset(tmp_path / "eof.nc", engine="scipy") as again:
+            assert again.attrs == ds.attrs
+            assert again.time.equals(ds.time)
+            assert np.array_equal(inverse(again, 2), inverse(ds, 2), equal_nan=True)
+            assert np.array_equal(project(again, SEA), project(ds, SEA))
+            rotated = rotate(again)
+            same(rotated, rotate(ds))
+            rotated.to_netcdf(tmp_path / "rotated.nc", engine="scipy")
+        with xarray.open_dataset(tmp_path / "rotated.nc", engine="scipy") as again:
+            assert np.array_equal(project(again, SEA), project(rotated, SEA))
+
+
+def test_several_sample_dimensions_are_rows_together():
+    members = xarray.concat([SEA, SEA + grid(made(1, 0.0))], "member")
+    ds = pca(members, ("member", "time"), n_components=K)
+    expected = pca(xarray.concat([members[0], members[1]], "time"), n_components=K)
+    assert ds.scores.sizes == {"member": 2, "time": 20, "component": K}
+    assert np.allclose(ds.scores.values.reshape(40, K), expected.scores)
+    assert np.allclose(ds.components, expected.components, equal_nan=True)
+    assert inverse(ds, 1).sizes == {"member": 2, "time": 20, "lat": 6, "lon": 8}
+
+
+# ------------------------------------------------------------------ weights
+
+
+def test_latitudes_are_known_by_name_standard_name_and_units():
+    expected = pca(SST, weights=np.cos(np.deg2rad(SST.lat)), n_components=K)
+    curved = SST.drop_vars(["lat", "lon"]).rename(lat="y", lon="x")
+    wide = xarray.DataArray(np.repeat(LAT[:, None], 8, axis=1), dims=("y", "x"))
+    fields = [
+        SST,
+        SST.rename(lat="Latitude"),
+        SST.assign_coords(lat=LAT.astype(np.float32)),
+        SST.rename(lat="j").assign_coords(j=("j", LAT, {"standard_name": "latitude"})),
+        SST.rename(lat="j").assign_coords(j=("j", LAT, {"units": "degrees_north"})),
+        SST.rename(lat="j").assign_coords(
+            j=("j", np.deg2rad(LAT), {"standard_name": "latitude", "units": "radian"})
+        ),
+        SST.assign_coords(nav_lat=(("lat", "lon"), wide.values)),  # the dimension counts
+        curved.assign_coords(nav_lat=wide),
+        SST.stack(cell=("lat", "lon")),
+    ]
+    for field in fields:
+        ds = pca(field, weights="coslat", n_components=K)
+        assert np.allclose(ds.scores, expected.scores, rtol=0, atol=1e-5), field.coords
+    upside_down = pca(SST[:, ::-1], weights="coslat", n_components=K)
+    same(upside_down.sel(lat=LAT), expected)
+
+
+def test_poles_take_no_part_and_come_back_as_their_mean():
+    lat = np.linspace(-90, 90, 6)
+    for kind in (np.float64, np.float32):
+        field = SEA.copy().assign_coords(lat=lat.astype(kind))
+        field[3, 0, 1] = np.nan  # a missing value where it does not count
+        ds = pca(field, weights="coslat", n_components=19)
+        assert (ds.components[:, [0, -1]] == 0).all()
+        assert np.isinf(ds.divisor[[0, -1]]).all()
+        back = inverse(ds)
+        assert np.allclose(back[:, 1:-1], SEA[:, 1:-1], rtol=0, atol=1e-5, equal_nan=True)
+        assert np.allclose(back[:, [0, -1]], field[:, [0, -1]].mean("time"))
+        assert np.allclose(project(ds, field), ds.scores, rtol=0, atol=1e-5)
+
+
+def test_weights_may_be_missing_at_masked_cells_only():
+    weights = xarray.DataArray(np.where(LAND, np.nan, area()), {"lat": LAT, "lon": LON}, ("lat", "lon"))
+    expected = pca(SEA, weights="coslat", n_components=K)
+    same(pca(SEA, weights=weights[::-1], n_components=K), expected)
+    for field, given in [
+        (SST, weights),
+        (SST, -weights),
+        (SST, weights * 0),
+        (SST, SST.isel(lat=0, lon=0, drop=True)),
+        (SST, "cosine"),
+        (SST, np.ones(6)),
+        (SST.rename(lat="y"), "coslat"),
+        (SST.assign_coords(lat=LAT * 10), "coslat"),
+        (SST, {"slp": None}),
+    ]:
+        with refused(ParameterError, parameter="weights"):
+            pca(field, weights=given)
+
+
+# ------------------------------------------------------- several variables
+
+
+def several():
+    rng = np.random.default_rng(3)
+    depth = xarray.DataArray(
+        40 * rng.standard_normal((20, 5)) + SST.values[:, 0, :5],
+        {"time": TIMES},
+        ("time", "x"),
+        attrs={"units": "m"},
+    )
+    return xarray.Dataset({"sst": SEA, "depth": depth})
+
+
+def test_variables_are_stacked_with_their_own_scale_and_weights():
+    both, sea = several(), ~LAND.ravel()
+    X, Y = both.sst.values.reshape(20, 48)[:, sea], both.depth.values
+    weight = area().ravel()[sea]
+    of_x, of_y = X.var(axis=0, ddof=1), Y.var(axis=0, ddof=1)
+    cases = [
+        ("unit", np.sqrt(of_x), np.sqrt(of_y)),
+        ("variable", np.sqrt((weight * of_x).sum() / weight.sum()), np.sqrt(of_y.mean())),
+        ({"sst": "unit", "depth": 50.0}, np.sqrt(of_x), 50.0),
+        ({"sst": None, "depth": "variable"}, 1.0, np.sqrt(of_y.mean())),
+        ({"sst": SEA.std("time") + 1, "depth": None}, np.nan, 1.0),
+    ]
+    for scale, x, y in cases:
+        x = (SEA.std("time") + 1).values.ravel()[sea] if np.isscalar(x) and np.isnan(x) else x
+        ds = pca(both, weights={"sst": "coslat", "depth": None}, scale=scale, n_components=K)
+        divisor = np.concatenate([np.broadcast_to(x, sea.sum()), np.broadcast_to(y, 5)])
+        V, T, variances, _ = defined(np.hstack([X, Y]), np.concatenate([weight, np.ones(5)]), divisor)
+        assert np.allclose(ds.components_sst.values[:, ~LAND], V[:, :-5], rtol=0, atol=1e-9)
+        assert np.allclose(ds.components_depth, V[:, -5:], rtol=0, atol=1e-9)
+        assert np.allclose(ds.scores, T, rtol=0, atol=1e-8)
+        assert np.allclose(ds.explained_variance, variances)
+        assert np.allclose(project(ds, both), ds.scores, rtol=0, atol=1e-8)
+    assert (ds.components_depth.dims, ds.divisor_sst.dims) == (("component", "x"), ("lat", "lon"))
+    whole = inverse(pca(both, n_components=19, scale="variable"))
+    assert list(whole) == ["sst", "depth"]
+    same(whole, both)
+    assert whole.depth.units == "m"
+
+
+def test_one_variable_that_decides_by_its_unit_is_warned_of():
+    both = several()
+    with pytest.warns(DiagnosticWarning, match='scale="variable"'):
+        pca(both.assign(depth=(100 * both.depth).assign_attrs(units="m")), n_components=2)
+    pca(both.assign(depth=(100 * both.depth).assign_attrs(units="K")), n_components=2)
+
+
+def test_constant_cells_are_not_scaled():
+    field = SST.copy()
+    field[:, 2, 3] = 280.1
+    ds = pca(field, scale="unit", n_components=19)
+    assert (ds.components[:, 2, 3] == 0).all()
+    assert np.allclose(inverse(ds), field)
+    both = xarray.Dataset({"a": field, "b": xarray.zeros_like(SST)})
+    ds = pca(both, scale={"a": "unit", "b": "variable"}, n_components=2)
+    assert (ds.components_b == 0).all()
+    assert (ds.divisor_b == 1).all()
+
+
+# ------------------------------------------------------------ missing values
+
+
+def test_missing_values_are_those_of_pca():
+    field, sea = SEA.copy(), ~LAND.ravel()
+    field[3, 2, 3] = field[7, 0, 0] = field[7, 0, 1] = np.nan
+    X = field.values.reshape(20, 48)[:, sea]
+    for method in ("mean", "em", "iterative"):
+        model = PCA(2, missing=method).fit(X)
+        ds = pca(field, n_components=2, missing=method)
+        assert np.allclose(ds.scores, model.transform(X), rtol=0, atol=1e-9), method
+        assert np.allclose(ds.components.values[:, ~LAND], model.components_, rtol=0, atol=1e-9)
+        assert np.allclose(project(ds, field[7]), model.transform(X[[7]])[0], rtol=0, atol=1e-9), method
+    model = PCA(2, missing="projection").fit(SST.values.reshape(20, 48)[:, sea])
+    ds = pca(SEA, n_components=2, missing="projection")
+    assert np.allclose(project(ds, field), model.transform(X), rtol=0, atol=1e-9)
+    for given in (field, field.chunk(time=6)):
+        with refused(MissingValuesError, parameter="missing"):
+            pca(given, n_components=2)
+    with refused(MissingValuesError, parameter="missing"):
+        project(pca(SEA, n_components=2), field[7])
+    with refused(MissingValuesError, parameter="missing"):
+        project(rotate(ds), field)
+    with refused(ParameterError, parameter="scale"):
+        pca(several().assign(sst=field), n_components=2, missing="em", scale="variable")
+
+
+def test_what_no_method_can_fill_names_the_mask_and_the_time():
+    gap, far = SEA.copy(), SEA.copy()
+    gap[5] = np.nan
+    far[5, 0, 0] = np.inf
+    for field, options in [(gap, {}), (gap, {"missing": "em"}), (far, {}), (SST * np.nan, {})]:
+        with refused(DataError):
+            pca(field, n_components=2, **options)
+
+
+# ---------------------------------------------------------------------- Dask
+
+
+class Recorded:
+    """An array that notes the largest part that was read of it at a time."""
+
+    def __init__(self, values):
+        self.values, self.most = values, 0
+        self.shape, self.dtype, self.ndim = values.shape, values.dtype, values.ndim
+
+    def __getitem__(self, key):
+        part = self.values[key]
+        self.most = max(self.most, part.size)
+        return part
+
+
+def test_chunks_give_the_results_of_the_array_and_are_read_one_by_one():
+    import dask.array
+
+    lat, unknown = np.linspace(-90, 90, 6), "explained_variance_ratio_error"  # of other eigenvalues
+    field = SEA.assign_coords(lat=lat)
+    expected = pca(field, weights="coslat", n_components=K, solver="krylov")
+    for chunks in ((5, 6, 8), (7, 2, 3), (20, 3, 8)):
+        source = Recorded(field.values)
+        lazy = field.copy(data=dask.array.from_array(source, chunks=chunks, meta=np.empty((0, 0, 0))))
+        ds = pca(lazy, weights="coslat", n_components=K)
+        same(ds, expected, but=unknown)
+        assert source.most == np.prod(chunks)
+        scores = project(ds, lazy)
+        assert scores.chunks is not None
+        assert np.allclose(scores, expected.scores, rtol=0, atol=1e-9)
+    both = several()
+    options = {"n_components": K, "scale": "variable"}
+    same(pca(both.chunk(time=6), **options), pca(both, **options), but=unknown)
+    mixed = both.assign(sst=both.sst.chunk(time=6, lat=3))
+    same(
+        pca(mixed, n_components=K, scale="unit"),
+        pca(both, n_components=K, scale="unit", solver="krylov"),
+        but=unknown,
+    )
+
+
+# ------------------------------------------------------------------ rotation
+
+
+def test_rotation_maximises_varimax_of_normalised_patterns():
+    ds = pca(SEA, weights="coslat", n_components=2)
+    rotated = rotate(ds)
+    A = (ds.components * np.sqrt(ds.explained_variance)).values[:, ~LAND].T
+
+    def criterion(L):
+        return np.var((L / np.linalg.norm(L, axis=1, keepdims=True)) ** 2, axis=0).sum()
+
+    turns = np.linspace(0, np.pi, 2001)
+    best = max(criterion(A @ [[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in turns)
+    L = (rotated.components * np.sqrt(rotated.explained_variance)).values[:, ~LAND].T
+    assert criterion(L) >= best * (1 - 1e-9)
+    assert criterion(L) > 1.005 * criterion(A)
+    assert np.allclose((rotated.components**2).sum(["lat", "lon"]), 1)
+    assert np.allclose(rotated.explained_variance.sum(), ds.explained_variance.sum())
+    assert np.allclose(np.cov(rotated.scores.T), np.diag(rotated.explained_variance), rtol=0, atol=1e-9)
+    assert rotated.lat.identical(SEA.lat)
+    assert rotated.attrs["rotation"].startswith("varimax")
+
+
+def test_rotated_components_give_the_same_fields_and_take_new_ones():
+    for options in ({}, {"whiten": True}):
+        ds = pca(SEA, weights="coslat", n_components=4, **options)
+        for k in (2, 4):
+            rotated = rotate(ds, k)
+            assert rotated.sizes["component"] == k
+            assert np.allclose(inverse(rotated), inverse(ds, k), rtol=0, atol=1e-9, equal_nan=True)
+            assert np.allclose(project(rotated, SEA), rotated.scores, rtol=0, atol=1e-9)
+    both = several()
+    rotated = rotate(pca(both, n_components=3, scale="variable"))
+    same(inverse(rotated), inverse(pca(both, n_components=3, scale="variable")))
+    for given, k in ((ds, 1), (rotated, None), (pca(SST, n_components=1), None)):
+        with refused(ParameterError):
+            rotate(given, k)
+
+
+# ------------------------------------------------------------------ refusals
+
+
+def test_fields_that_are_no_samples_of_numbers_are_refused():
+    both = several()
+    for given, options in [
+        (SST[:1], {}),
+        (SST.rename(time="t"), {}),
+        (SST * 1j, {}),
+        (SST.rename(lon="component"), {}),
+        (both.assign(bounds=both.time), {}),
+        (both.assign(height=both.sst[0]), {}),
+        (xarray.Dataset(), {}),
+        (SST, {"feature_weight": 1}),
+        (SST, {"scale": "units"}),
+        (SST, {"scale": -1.0}),
+        (both, {"scale": {"sst": 1.0}}),
+        (SST, {"n_components": 30}),
+    ]:
+        with refused((DataError, ParameterError)):
+            pca(given, **options)
+    with refused(InputTypeError):
+        pca(SST.values)
+
+
+def test_results_and_new_fields_must_belong_together():
+    ds, both = pca(SST, n_components=2), several()
+    two = pca(both, n_components=2, scale="variable")
+    for given in (SST.assign_coords(lat=LAT + 1), SST[:, 0], SST.isel(lon=slice(4)).drop_vars("lon")):
+        with refused(DataError):
+            project(ds, given)
+    with refused(DataError):
+        project(two, both[["sst"]])
+    for results, given in ((ds, both), (two, SST)):
+        with refused(InputTypeError):
+            project(results, given)
+    with refused(InputTypeError):
+        inverse(SST)
+    for options in ({"n_components": 3}, {"scores": ds.scores.assign_coords(component=[1, 7])}):
+        with refused(ParameterError):
+            inverse(ds, **options)
+
+
+def test_integers_two_times_and_no_coordinates_are_enough():
+    whole = (SST * 100).round().astype(np.int16)
+    ds = pca(whole.drop_vars(["lat", "lon", "time"]), n_components=19)
+    assert ds.components.dtype == np.float32  # which holds int16 exactly
+    assert np.allclose(inverse(ds), whole, rtol=1e-5)
+    assert pca(SST[:2], n_components=1).sizes["component"] == 1
+    assert np.allclose(inverse(pca(SST[:, 0, 0], n_components=1)), SST[:, 0, 0])
+
+
+def test_xarray_loads_when_it_is_needed(monkeypatch):
+    code = "import sys, gramian, gramian.xarray; print('xarray' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "False\n"
+    )
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with refused(MissingExtraError):
+        pca(SST)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_are_those_of_xeofs():
+    xeofs = pytest.importorskip("xeofs", reason="xeofs is in the environment of make bench-fields")
+    for own, theirs in (({}, {}), ({"scale": "unit", "ddof": 0}, {"standardize": True})):
+        model = xeofs.single.EOF(K, use_coslat=True, random_state=0, solver="full", **theirs).fit(SEA, "time")
+        ds = pca(SEA, weights="coslat", n_components=K, **own)
+        factor = 20 / 19 if own else 1  # they divide by n in deviations, and by n - 1 in variances
+        assert np.allclose(ds.explained_variance * factor, model.explained_variance(), rtol=1e-10)
+        assert np.allclose(ds.explained_variance_ratio, model.explained_variance_ratio(), rtol=1e-10)
+        scores, components = model.scores().transpose("time", "mode"), model.components()
+        signs = xarray.DataArray(np.sign((ds.scores.values * scores.values).sum(axis=0)), dims="mode")
+        assert np.allclose(ds.scores, scores * signs, rtol=0, atol=1e-9)
+        patterns = (components * signs).transpose("mode", "lat", "lon")
+        assert np.allclose(ds.components, patterns, rtol=0, atol=1e-9, equal_nan=True)
+        fields = model.inverse_transform(scores)
+        assert np.allclose(inverse(ds), fields, rtol=0, atol=1e-8, equal_nan=True)
+        rotator = xeofs.single.EOFRotator(K, power=1, rtol=1e-14).fit(model)
+        rotated = rotate(ds)
+        assert np.allclose(rotated.explained_variance * factor, rotator.explained_variance(), rtol=1e-5)
