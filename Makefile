@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site release-check clean
+.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site release release-check clean
 FITS = 10000
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make docs           run the code in the docstrings, the README and docs/"
 	@echo "make site           build the documentation with pictures and a gallery; writes build/site/html"
 	@echo "make release-check  build, install into empty environments of every Python here, and test; see .ci/release"
+	@echo "make release        release-check and site for a release: writes dist/ and uploads nothing; see RELEASING.md"
 	@echo "make clean          remove .venv and everything generated"
 
 demo: .venv/installed-core
@@ -116,6 +117,10 @@ site: .venv/installed-site
 # CHECK=--quick runs a selection of the tests, CHECK='--python 3.12' one Python.
 release-check: .venv/installed-release
 	$(BIN)/python .ci/release/check.py $(CHECK)
+
+release: site .venv/installed-release
+	$(BIN)/python .ci/release/check.py --dist dist $(CHECK)
+	@echo "dist/ has what was tested. Nothing was uploaded; RELEASING.md says what follows."
 
 clean:
 	rm -rf .venv .venv-anndata .venv-bench .venv-fields build dist src/*.egg-info gramian-demo .coverage .hypothesis .ci/browser/screenshots

@@ -55,6 +55,16 @@ def run_session(source, namespace, page, first_line):
     assert not failed, "".join(report)
 
 
+def test_the_paper_cites_its_bibliography_and_shows_figures_that_are_there():
+    paper = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    entries = re.findall(
+        r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(set(re.findall(r"@(\w+)", paper))) == sorted(entries)
+    assert all((ROOT / "paper" / name).is_file() for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", paper))
+    assert 750 <= len(paper.partition("# Summary")[2].split()) <= 1750  # what the journal allows
+
+
 def test_the_page_of_the_environment_has_every_variable_logger_and_warning():
     src, named = ROOT / "src", {name for name in errors.__all__ if is_warning(getattr(errors, name))}
     for path in src.rglob("*.py"):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import sys
 import tomllib
 from pathlib import Path
@@ -36,6 +37,52 @@ def bounds(lines):
 def test_the_citation_and_the_changelog_state_this_version():
     assert f"version: {gramian.__version__}\n" in read("CITATION.cff")
     assert re.findall(r"^## (\S+)", read("CHANGELOG.md"), re.MULTILINE)[0] == gramian.__version__
+
+
+def test_the_address_of_the_repository_is_that_of_the_project():
+    source = PROJECT["urls"]["Source"]
+    assert f'repository-code: "{source}"\n' in read("CITATION.cff")
+    assert f"  home: {source}\n" in read("packaging", "conda", "meta.yaml")
+
+
+def test_links_of_the_long_description_are_absolute_and_name_files():
+    source = "https://example.org/somebody/gramian"
+    absolute = runpy.run_path(str(ROOT / "setup.py"))["absolute"]
+    text = absolute(read("README.md"), source, "1.2.3")
+    places = re.findall(rf"\]\({source}/(raw|blob)/v1\.2\.3/([^)#]+)[^)]*\)", text)
+    assert len(places) == text.count("](") == read("README.md").count("](")
+    assert all((ROOT / name).is_file() for _, name in places)
+    assert {Path(name).suffix for kind, name in places if kind == "raw"} == {".png", ".svg"}
+    kept = "[out](https://example.org) and [below](#below)"
+    assert absolute(kept, source, "1.2.3") == kept
+
+
+def test_a_release_is_dated_and_the_next_version_opened(tmp_path):
+    names = (
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "pyproject.toml",
+        "packaging/conda/meta.yaml",
+        "src/gramian/version.py",
+    )
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        text = read(name).replace(PROJECT["urls"]["Source"], "https://example.org/somebody/gramian")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    prepare = runpy.run_path(str(ROOT / ".ci" / "release" / "prepare.py"))["main"]
+    heads = [line for line in read("CHANGELOG.md").splitlines() if line.startswith("## ")]
+    prepare(tmp_path, "2030-01-02")
+    after = {name: (tmp_path / name).read_text(encoding="utf-8") for name in names}
+    dated = [f"## {gramian.__version__} (2030-01-02)", *heads[1:]]
+    assert [line for line in after["CHANGELOG.md"].splitlines() if line.startswith("## ")] == dated
+    assert 'repository-code: "https://example.org/somebody/gramian"\n' in after["CITATION.cff"]
+    prepare(tmp_path, "2030-01-03", "9.8.7")
+    after = {name: (tmp_path / name).read_text(encoding="utf-8") for name in names}
+    opened = ["## 9.8.7 (unreleased)", *dated]
+    assert [line for line in after["CHANGELOG.md"].splitlines() if line.startswith("## ")] == opened
+    assert '__version__ = "9.8.7"\n' in after["src/gramian/version.py"]
+    assert "\nversion: 9.8.7\n" in after["CITATION.cff"]
+    assert after["packaging/conda/meta.yaml"].count('{% set version = "9.8.7" %}') == 1
 
 
 def test_every_package_that_is_imported_is_required():

@@ -2,12 +2,16 @@
 
 python .ci/release/check.py [--python 3.12] [--quick] [--tag v0.2.0] [--dist FOLDER] [-- PYTEST ARGUMENTS]
 
-1. Build sdist and wheel; twine and check-wheel-contents look at them; the sdist holds what its tests need.
-   A tag must be that of the version.
+1. Build sdist and wheel; twine and check-wheel-contents look at them; the sdist holds what its tests need,
+   and the long description links to files that are there. A tag must be that of the version.
 2. Each Python of the classifiers that is on this machine: an empty environment gets the wheel alone. It
    fits, saves and loads; the command states its version, and names its extra.
 3. The same Python with the newest versions of all extras, and the lowest Python also with the lowest
    versions that pyproject.toml allows: the tests of the sdist run against the installed wheel.
+4. With the lowest Python, the steps of conda's recipe run on the sdist, with the recipe's requirements.
+
+With --dist, these come first: nothing is left to fill in, and the top section of the changelog has a date.
+Nothing is uploaded.
 
 A table at the end has every step, with the reason for each that was skipped. The exit code is 1 if one
 failed, or if no Python was there; otherwise sdist and wheel are copied to FOLDER, for a release. All tests
@@ -24,8 +28,12 @@ import tarfile
 import tempfile
 import time
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+
+import jinja2
+import yaml
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -39,6 +47,16 @@ QUICK = (
     "tests/cli/test_run.py",
 )
 NEEDED = ("tests/conftest.py", "tests/helpers.py", "docs/cli.md", "pyproject.toml", "CHANGELOG.md", "LICENSE")
+# What an owner fills in, and words that are true until the first release only; see RELEASING.md.
+TO_FILL_IN = re.compile(r"FILL_IN_\w+|until the first release", re.IGNORECASE)
+OWNED = (
+    "pyproject.toml",
+    "CITATION.cff",
+    "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
+    "README.md",
+    "docs/install.md",
+)
 CORE = """
 import pathlib, numpy, gramian
 X = numpy.random.default_rng(0).standard_normal((40, 5))
@@ -133,7 +151,57 @@ def build(table: Table, folder: Path) -> tuple[Path, Path] | None:
     table.add(
         "sdist", "failed" if missing else "ok", f"lacks {', '.join(missing)}" if missing else "complete"
     )
+    check_links(table, wheel, source)
     return wheel, source
+
+
+def check_links(table: Table, wheel: Path, source: Path) -> None:
+    """Check that the long description has no relative links, and that the files it links to exist."""
+    address, version = PROJECT["urls"]["Source"], wheel.name.split("-")[1]
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        links = re.findall(r"\]\(([^)\s]+)\)", archive.read(name).decode("utf-8"))
+    bad = []
+    for link in links:
+        inside = re.fullmatch(rf"{re.escape(address)}/(?:raw|blob)/v{version}/([^#]+)(?:#.*)?", link)
+        if not (source / inside[1]).is_file() if inside else "://" not in link or link.startswith(address):
+            bad.append(link)
+    found = f"{len(links)} links" if links and not bad else f"broken: {', '.join(bad) or 'there are none'}"
+    table.add("links of the long description", "ok" if links and not bad else "failed", found)
+
+
+def check_filled_in(table: Table) -> bool:
+    """Check what only an owner knows, and the date of the changelog; return whether all is there."""
+    for name in OWNED:
+        left = TO_FILL_IN.findall((ROOT / name).read_text(encoding="utf-8"))
+        table.add(f"{name} is filled in", "failed" if left else "ok", ", ".join(dict.fromkeys(left)))
+    top = re.search(r"^## .*$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    dated = re.fullmatch(r"## \S+ \(\d{4}-\d\d-\d\d\)", top)
+    table.add("the changelog is dated", "ok" if dated else "failed", top)
+    return all(outcome == "ok" for _, outcome, _ in table.rows)
+
+
+def check_recipe(table: Table, folder: Path, python: Path, source: Path) -> None:
+    """Run the script and the tests of conda's recipe, with packages that pip installs."""
+    text = (source / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    recipe = yaml.safe_load(jinja2.Template(text).render(PYTHON="python"))
+    needed = {*recipe["requirements"]["host"], *recipe["requirements"]["run"]}
+    packages = [one.replace(" ", "") for one in needed if not one.startswith("python ")]
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    inner = folder / "recipe" / "bin"
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    clean["PATH"] = f"{inner}{os.pathsep}{clean['PATH']}"
+    if not table.run("conda recipe: environment", *uv, "venv", "--python", python, inner.parent):
+        return
+    if not table.run(
+        "conda recipe: requirements", *uv, "pip", "install", "--python", inner / "python", *packages
+    ):
+        return
+    tests = [f"python -c 'import {name}'" for name in recipe["test"]["imports"]] + recipe["test"]["commands"]
+    copy = shutil.copytree(source, folder / "recipe-source")  # the build writes into it
+    for place, commands in (copy, [recipe["build"]["script"]]), (folder, tests):
+        for command in commands:
+            table.run(f"conda recipe: {command[:40]}", "sh", "-c", command, cwd=place, env=clean)
 
 
 def environment(
@@ -202,11 +270,16 @@ def main() -> int:
     parser.add_argument("--python", action="append", metavar="3.X", help="only this version; may be repeated")
     parser.add_argument("--quick", action="store_true", help="run a selection of the tests")
     parser.add_argument("--tag", metavar="vX", help="the tag, which must be v and the version")
-    parser.add_argument("--dist", type=Path, metavar="FOLDER", help="copy sdist and wheel there")
+    parser.add_argument(
+        "--dist", type=Path, metavar="FOLDER", help="for a release: copy sdist and wheel there"
+    )
     parser.add_argument("tests", nargs="*", help="tests and options of pytest [tests]")
     asked = parser.parse_args()
     tests = asked.tests or list(QUICK if asked.quick else ("tests",))
     table = Table()
+    if asked.dist and not check_filled_in(table):
+        print(table)
+        return 1
     with tempfile.TemporaryDirectory(prefix="gramian-release-") as work:
         built = build(table, Path(work))
         if built and asked.tag:
@@ -224,6 +297,8 @@ def main() -> int:
                 folder.mkdir()
                 check_core(table, step, folder, python, built[0])
                 lowest = version == versions()[0] and name == builds[0][0]
+                if lowest:
+                    check_recipe(table, folder, python, built[1])
                 for resolution in ["lowest-direct", "highest"] if lowest else ["highest"]:
                     check_tests(table, f"{step}, {resolution}", folder, python, built, resolution, tests)
         tested = any("tests of the sdist" in step for step, _, _ in table.rows)

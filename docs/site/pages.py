@@ -14,7 +14,7 @@ from gramian.io.formats import FORMATS, Format
 
 # Folders of scripts in docs/, and of the pages that sphinx-gallery makes of them.
 GALLERIES = {"lessons": "learn", "gallery": "gallery"}
-OWN = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
+OWN = ("CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
 ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<page>[^)]+)\)", re.MULTILINE)
 NUMBERED = re.compile(r"^\d+\. \[[^\]]+\]\((?P<page>[^)]+)\)", re.MULTILINE)
 # Generated pages, under the sections of docs/README.md; they exist on the site only.
@@ -28,6 +28,7 @@ GENERATED = {
         "- [Measured results](measured.md): every benchmark, with medians, spread, memory and errors",
         "- [Changelog](CHANGELOG.md): what changed for users",
         "- [Contributing](CONTRIBUTING.md): how to change the package",
+        "- [Releasing](RELEASING.md): what an owner fills in, and the steps",
         "- [Code of conduct](CODE_OF_CONDUCT.md)",
         "- [Security](SECURITY.md): how to report a weakness",
     ],

@@ -168,6 +168,16 @@ class GramianError(Worded, Exception):
         What came, and why it cannot be used.
     hint : str, optional
         What to do.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> try:
+    ...     gramian.PCA(3).fit([[1.0, 2.0], [3.0, 4.0]])
+    ... except gramian.errors.GramianError as error:
+    ...     print(type(error).__name__, error.hint, sep=": ")
+    ...
+    ParameterError: Ask for at most 2, or a fraction such as 0.95.
     """
 
     def __init__(self, problem: str = "", hint: str = "") -> None:
@@ -176,7 +186,16 @@ class GramianError(Worded, Exception):
 
 
 class DataError(GramianError, ValueError):
-    """The data cannot be used: NaN, one row, text, complex numbers, pictures of different sizes."""
+    """The data cannot be used: NaN, one row, text, complex numbers, pictures of different sizes.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> gramian.PCA().fit([["a", "b"], ["c", "d"]])
+    Traceback (most recent call last):
+        ...
+    gramian.errors.DataError: could not convert string to float: 'a'. Text is not data: drop or encode ...
+    """
 
 
 class MissingValuesError(DataError):
@@ -199,6 +218,14 @@ class MissingValuesError(DataError):
     ----------
     there : str
         The same without a name for the data.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> gramian.PCA().fit([[1.0, float("nan")], [2.0, 3.0]])
+    Traceback (most recent call last):
+        ...
+    gramian.errors.MissingValuesError: Input X contains NaN: row 0, column 1. Use missing="em" or ...
     """
 
     def __init__(
@@ -240,7 +267,16 @@ def of_new_rows() -> Iterator[None]:
 
 
 class InputTypeError(GramianError, TypeError):
-    """An argument is of a kind that is not accepted, such as a bare string for a file."""
+    """An argument is of a kind that is not accepted, such as a bare string for a file.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> gramian.PCA().fit("table.csv")
+    Traceback (most recent call last):
+        ...
+    gramian.errors.InputTypeError: X is the text 'table.csv'. To read a file, write ...
+    """
 
 
 class ParameterError(GramianError, ValueError):
@@ -306,23 +342,69 @@ def allowed_of(value: Any, allowed: Sequence[str]) -> str:
 
 
 class UnavailableError(ParameterError, AttributeError):
-    """A method that the parameters chosen do not offer; ``hasattr`` says that it is not there."""
+    """A method that the parameters chosen do not offer; ``hasattr`` says that it is not there.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> hasattr(gramian.KernelPCA(solver="nystroem"), "partial_fit")
+    True
+    >>> hasattr(gramian.KernelPCA(), "partial_fit")
+    False
+    """
 
 
 class FileError(GramianError, OSError):
-    """A file cannot be read or written: missing, empty, truncated, of an unknown kind."""
+    """A file cannot be read or written: missing, empty, truncated, of an unknown kind.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> gramian.scan("absent.csv")
+    Traceback (most recent call last):
+        ...
+    gramian.errors.FileError: absent.csv: there is no such file or folder. Check the path.
+    """
 
 
 class ModelFileError(FileError, ValueError):
-    """A model file is truncated, altered, foreign, or written by a newer gramian."""
+    """A model file is truncated, altered, foreign, or written by a newer gramian.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> gramian.load(gramian.__file__)
+    Traceback (most recent call last):
+        ...
+    gramian.errors.ModelFileError: ...gramian/__init__.py is of another kind, not a model saved by ...
+    """
 
 
 class MemoryLimitError(GramianError, ValueError, MemoryError):
-    """No route fits into ``memory_limit``."""
+    """No route fits into ``memory_limit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> gramian.PCA(2, memory_limit="1kB").fit(np.eye(1000))
+    Traceback (most recent call last):
+        ...
+    gramian.errors.MemoryLimitError: The ... route needs about ... of working memory, and ...
+    """
 
 
 class IndefiniteKernelError(DataError):
-    """A Gram matrix has an eigenvalue that is negative beyond rounding, so it belongs to no kernel."""
+    """A Gram matrix has an eigenvalue that is negative beyond rounding, so it belongs to no kernel.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> gramian.KernelPCA(1, kernel="precomputed").fit([[0.0, 1.0], [1.0, 0.0]])
+    Traceback (most recent call last):
+        ...
+    gramian.errors.IndefiniteKernelError: The Gram matrix has the eigenvalue -1, negative beyond ...
+    """
 
 
 class MissingExtraError(GramianError, ImportError):
@@ -336,6 +418,12 @@ class MissingExtraError(GramianError, ImportError):
         The package that could not be imported.
     purpose : str
         What it is needed for, completing "... needs pillow".
+
+    Examples
+    --------
+    >>> import gramian
+    >>> print(gramian.errors.MissingExtraError("images", "pillow", "Reading pictures"))
+    Reading pictures needs pillow, which is not installed. Install it with: pip install "gramian[images]"
     """
 
     def __init__(self, extra: str, package: str, purpose: str) -> None:
@@ -367,31 +455,126 @@ class GramianWarning(Worded, UserWarning):
 
 
 class RankWarning(GramianWarning):
-    """Components carry no variance: the data has fewer, an offset hides them, or a rule found none."""
+    """Components carry no variance: the data has fewer, an offset hides them, or a rule found none.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import gramian
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gramian.errors.RankWarning)
+    ...     pca = gramian.PCA(2).fit([[1, 1], [2, 2], [3, 3]])
+    ...
+    >>> pca.rank_
+    1
+    """
 
 
 class CertificateWarning(GramianWarning):
-    """The result did not reach the tolerance that was asked for; ``certificate_`` says by how much."""
+    """The result did not reach the tolerance that was asked for; ``certificate_`` says by how much.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import gramian
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gramian.errors.CertificateWarning)
+    ...     pca = gramian.PCA(2, tol=1e-17).fit(np.diag([3.0, 2.0, 1.0]))
+    ...
+    >>> pca.certificate_.ok
+    False
+    """
 
 
 class CostWarning(GramianWarning):
-    """The exact route is predicted to take more than ten minutes."""
+    """The exact route is predicted to take more than ten minutes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import gramian
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", gramian.errors.CostWarning)
+    ...     model = gramian.KernelPCA(2).fit(np.eye(10))  # stops before a long fit
+    ...
+    >>> model.n_components_
+    2
+    """
 
 
 class DiagnosticWarning(GramianWarning):
-    """The answer of a fit misleads, by what the fit itself knows; :func:`gramian.diagnose` tells more."""
+    """The answer of a fit misleads, by what the fit itself knows; :func:`gramian.diagnose` tells more.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gramian.errors.DiagnosticWarning)
+    ...     pca = gramian.PCA(2).fit(X * [1, 1, 1, 1e6])
+    ...
+    >>> pca.explained_variance_ratio_.round(2).tolist()
+    [1.0, 0.0]
+    """
 
 
 class FewRowsWarning(GramianWarning):
-    """A limit rests on so few rows that it may be far from what was asked for."""
+    """A limit rests on so few rows that it may be far from what was asked for.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gramian.errors.FewRowsWarning)
+    ...     monitor = gramian.Monitor(gramian.PCA(3)).fit(X[:14])
+    ...
+    >>> monitor.predict(X[:1] + 100)
+    array([-1])
+    """
 
 
 class IndefiniteKernelWarning(GramianWarning):
-    """The kernel matrix has a negative eigenvalue outside the requested components."""
+    """The kernel matrix has a negative eigenvalue outside the requested components.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gramian.errors.IndefiniteKernelWarning)
+    ...     model = gramian.KernelPCA(1, kernel="sigmoid").fit(X)
+    ...
+    >>> bool(model.eigenvalues_[0] > 0)
+    True
+    """
 
 
 class MissingValuesWarning(GramianWarning):
-    """Observed entries do not determine the scores of a row, or an imputation did not converge."""
+    """Observed entries do not determine the scores of a row, or an imputation did not converge.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gramian.errors.MissingValuesWarning)
+    ...     pca = gramian.PCA(2, missing="projection").fit(X)
+    ...     scores = pca.transform([[np.nan, np.nan, np.nan, 1.0]])
+    ...
+    >>> scores
+    array([[nan, nan]])
+    """
 
 
 def asked_by_user(depth: int) -> bool:
@@ -415,7 +598,22 @@ def ignoring(*categories: type[Warning]) -> Iterator[None]:
 
 
 class PreimageWarning(GramianWarning):
-    """A search for pre-images did not converge for some rows; the best rows found are returned."""
+    """A search for pre-images did not converge for some rows; the best rows found are returned.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", gramian.errors.PreimageWarning)
+    ...     model = gramian.KernelPCA(2, gamma=0.1).fit(X)
+    ...     rows = model.denoise(X[:3])  # raises where a search does not converge
+    ...
+    >>> rows.shape
+    (3, 4)
+    """
 
 
 # ------------------------------------------- why the system refused a file

@@ -109,6 +109,19 @@ def register() -> None:
     ------
     MissingExtraError
         Without skl2onnx, which the extra ``onnx`` brings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from gramian import PCA, Whitener
+    >>> from gramian.onnx import register
+    >>> register()
+    >>> X = np.random.default_rng(0).standard_normal((50, 4)).astype("float32")
+    >>> model = to_onnx(make_pipeline(PCA(3), Whitener()).fit(X), X)
+    >>> [one.name for one in model.graph.input]
+    ['X']
     """
     with needs("onnx", "skl2onnx", "Export to ONNX"):
         from skl2onnx import update_registered_converter

@@ -239,6 +239,13 @@ class Plan(InNotebook):
     matrices : tuple of str
         For ``PCA.plan``: the size of the covariance and of the dual Gram matrix, and how the work of a direct
         decomposition of each grows with n rows and d columns.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> plan = gramian.PCA(3).plan((100_000, 50))
+    >>> plan.solver, plan.operator, plan.arithmetic
+    ('covariance', 'covariance', 'float64')
     """
 
     operator: str
@@ -704,6 +711,17 @@ class Certificate(InNotebook):
         How far the computed directions can be from those of that matrix; None where that was not asked.
     about : str
         A sentence on the matrix where it is not that of the data as given; "" otherwise.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine().data
+    >>> certificate = gramian.PCA(2, scale="unit").fit(X).certificate_
+    >>> certificate.ok, bool(certificate.radii.max() < 1e-10 * certificate.values[0])
+    (True, True)
+    >>> certificate.directions.clusters  # no two of them are equal within the bounds
+    [range(0, 1), range(1, 2)]
     """
 
     values: FloatArray

@@ -155,6 +155,18 @@ class Description(Tabulated):
         Columns of the metadata without an association, and why.
     joined : str
         How metadata and rows were joined.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> pca = gramian.PCA(2, scale="unit").fit(X)
+    >>> result = gramian.describe(pca, X, {"cultivar": y.map(str)})
+    >>> [name for name, _ in result.top[0]][:3]
+    ['flavanoids', 'total_phenols', 'od280/od315_of_diluted_wines']
+    >>> result.variables, result.r2.round(2)
+    (['cultivar'], array([[0.8 , 0.72]]))
     """
 
     explained_variance: FloatArray

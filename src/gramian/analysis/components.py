@@ -170,6 +170,14 @@ class Summary(Tabulated):
         What to know before the components are interpreted.
     misleads : tuple of str
         Serious findings that the model shows without its rows; they are printed first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> summary = gramian.PCA(2).fit(load_iris().data).summary()
+    >>> summary.names, summary.cumulative.round(4)
+    (['PC1', 'PC2'], array([0.9246, 0.9777]))
     """
 
     names: list[str]

@@ -41,6 +41,17 @@ class Finding:
         The one step that mends it.
     evidence : mapping of str to object
         The numbers that decided, as values for JSON.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine(as_frame=True).data
+    >>> finding = gramian.diagnose(gramian.PCA(2).fit(X), X).findings[0]
+    >>> finding.code, finding.severity
+    ('scale-dominates', 'serious')
+    >>> finding.remedy
+    'If columns have different units, use scale="unit".'
     """
 
     code: str

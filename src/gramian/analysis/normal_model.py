@@ -31,6 +31,18 @@ class ProjectionQuality:
         Share of the columns that each row has.
     standard_errors : ndarray of shape (n, k)
         Of the scores, about those of the complete row; NaN where a row determines none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine().data
+    >>> pca = gramian.PCA(2, scale="unit", missing="em").fit(X)
+    >>> row = np.where(np.arange(13) < 6, X[:1], np.nan)
+    >>> quality = pca.projection_quality(row)
+    >>> quality.observed.round(2), quality.standard_errors.shape
+    (array([0.46]), (1, 2))
     """
 
     scores: FloatArray

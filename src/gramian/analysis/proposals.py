@@ -107,6 +107,7 @@ class Proposals(Sequence[Proposal]):
     Attributes
     ----------
     items : tuple of Proposal
+        In the order in which they are applied.
     """
 
     items: tuple[Proposal, ...] = ()

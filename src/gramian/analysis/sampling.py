@@ -45,6 +45,16 @@ class Sampling(Tabulated):
     n_samples : int
     n_effective : float
         The number of rows of weight 1 that say as much: the sum of the weights, less what was forgotten.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> sampling = gramian.PCA(3, scale="unit").fit(load_wine().data).sampling_
+    >>> sampling.variances.round(2), sampling.standard_errors.round(2)
+    (array([4.71, 2.5 , 1.45]), array([0.26, 0.17, 0.11]))
+    >>> sampling.groups
+    (range(0, 1), range(1, 2), range(2, 3))
     """
 
     variances: FloatArray

@@ -104,6 +104,15 @@ class PCA(_Linear, sklearn.decomposition.PCA):  # type: ignore[misc]
     ``n_oversamples`` covers all vectors. Otherwise ``n_oversamples`` has no effect, nor have ``copy``,
     ``iterated_power`` and ``power_iteration_normalizer``: data are never overwritten, and the iteration
     stops by its own measure.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian.compat.sklearn import PCA
+    >>> X = load_iris().data
+    >>> pca = PCA(n_components=2).fit(X)
+    >>> pca.explained_variance_ratio_.round(4)
+    array([0.9246, 0.0531])
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -171,6 +180,16 @@ class IncrementalPCA(Deferring, _Linear, sklearn.decomposition.IncrementalPCA): 
     The components are those of all rows, not an approximation that depends on the batches. This takes a
     matrix of ``n_features x n_features`` numbers; where it exceeds GRAMIAN_MEMORY_LIMIT (80 % of the
     machine's memory), scikit-learn computes. ``copy`` has no effect: data are never overwritten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian.compat.sklearn import PCA, IncrementalPCA
+    >>> X = load_iris().data
+    >>> batches = IncrementalPCA(n_components=2, batch_size=20).fit(X)
+    >>> np.allclose(batches.explained_variance_, PCA(n_components=2).fit(X).explained_variance_)
+    True
     """
 
     # What follows from the batches so far, computed when somebody asks.
@@ -225,6 +244,15 @@ class KernelPCA(ExportsToONNX, Planned, sklearn.decomposition.KernelPCA):  # typ
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has
     other methods. ``max_iter``, ``iterated_power``, ``copy_X`` and ``n_jobs`` have no effect.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian.compat.sklearn import KernelPCA
+    >>> X = load_iris().data
+    >>> kernel_pca = KernelPCA(n_components=2, kernel="rbf", gamma=0.5).fit(X)
+    >>> kernel_pca.eigenvalues_.round(2)
+    array([42.02, 20.43])
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:

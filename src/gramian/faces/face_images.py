@@ -40,10 +40,21 @@ class Faces:
     notes : tuple of str
         Automatic decisions of the reader.
     source : str
+        Where the pictures come from, such as a path.
     sizes : tuple of (width, height) or None
         Of each file, before it was resized. None where pictures came as an array.
     files : tuple of bytes or None
         The files themselves, where they were asked for.
+
+    Examples
+    --------
+    >>> from gramian.faces import drawn_faces
+    >>> faces = drawn_faces(3, 2, size=(24, 28))
+    >>> faces.pictures.shape, faces.people
+    ((6, 28, 24), ('p01', 'p01', 'p02', 'p02', 'p03', 'p03'))
+    >>> first = faces.take([0, 1])
+    >>> len(first.names), first.people
+    (2, ('p01', 'p01'))
     """
 
     pictures: Pictures
@@ -75,8 +86,8 @@ class Faces:
 
         Parameters
         ----------
-        places : slice, or array-like of int or bool
-            Which pictures.
+        places : slice, array-like of int of shape (m,) or of bool of shape (n,)
+            Which pictures, counted from 0.
 
         Returns
         -------

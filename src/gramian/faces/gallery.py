@@ -54,6 +54,7 @@ class Gallery:
     Attributes
     ----------
     path : Path
+        The file.
     fingerprint : str
         Of the model whose vectors are stored.
     n_components : int
@@ -65,6 +66,7 @@ class Gallery:
     created : str
         When the gallery was made, UTC.
     read_only : bool
+        Whether changes raise an error.
 
     Raises
     ------
@@ -794,6 +796,7 @@ class Person:
     Attributes
     ----------
     name : str
+        As enrolled.
     pictures : int
         How many are enrolled.
     first, last : str

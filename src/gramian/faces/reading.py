@@ -85,6 +85,21 @@ def read_faces(
         When the pixels exceed the memory limit.
     ParameterError
         For a size below 8 pixels, and for ``keep_files`` with an array.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from gramian.faces import drawn_faces, read_faces
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for person, pixels in zip(["Anna", "Berta"], drawn_faces(2, 1).pictures):
+    ...         Path(name, person).mkdir()
+    ...         Image.fromarray(pixels).save(Path(name, person, "1.png"))
+    ...     faces = read_faces(name, size="24x28")
+    ...
+    >>> faces.pictures.shape, faces.people, faces.names
+    ((2, 28, 24), ('Anna', 'Berta'), ('Anna/1.png', 'Berta/1.png'))
     """
     reader = _Reader(_wanted_size(size), strict, keep_files)
     if isinstance(source, list | tuple):

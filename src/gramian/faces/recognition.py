@@ -33,6 +33,7 @@ class Answer:
     Attributes
     ----------
     kind : {"person", "unknown", "not-a-face"}
+        What the picture shows.
     person : str or None
         The person recognised; None unless ``kind`` is "person".
     score : float
@@ -42,10 +43,19 @@ class Answer:
         The most similar person apart from ``person``; for an unknown person the most similar one. None in a
         verification, and where there is nobody else.
     runner_up_score : float or None
+        The similarity score of ``runner_up``.
     threshold : float
         The smallest similarity score that is accepted.
     face_score, face_threshold : float or None
         Distance from the faces, and its limit; None where they were not given.
+
+    Examples
+    --------
+    >>> from gramian.faces import Answer
+    >>> print(Answer("person", "Anna", 0.93, "Berta", 0.41, threshold=0.6))
+    Anna (similarity 0.93; threshold 0.6; next: Berta, 0.41)
+    >>> print(Answer("unknown", None, 0.52, "Anna", 0.52, threshold=0.6))
+    Unknown person (similarity 0.52 to Anna; threshold 0.6)
     """
 
     kind: str
@@ -110,7 +120,9 @@ class Recogniser:
     n_impostor_, n_genuine_ : int
         Number of pictures used as those of strangers, and as new pictures of enrolled people.
     discriminant_ : LinearDiscriminantAnalysis or None
+        The fitted discriminants; None where vectors are compared as they are.
     n_vectors_, n_components_ : int
+        Number of enrolled vectors, and of their entries that are compared.
     notes_, verify_notes_ : tuple of str
         Automatic decisions and limits, for identification and for verification.
 
@@ -284,6 +296,11 @@ class Recogniser:
         -------
         ndarray of shape (m, n_people)
             Columns as in ``people_``.
+
+        Raises
+        ------
+        DataError
+            Before :meth:`fit`, and for vectors of another length.
         """
         if not hasattr(self, "_matcher"):
             raise DataError("Nobody is enrolled in this recogniser.", "Call fit first.")
@@ -455,6 +472,15 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
     ------
     DataError
         As :func:`identify`, and for somebody who is not enrolled.
+
+    Examples
+    --------
+    >>> from gramian.faces import FaceSpace, Recogniser, drawn_faces, verify
+    >>> faces = drawn_faces(12, 4, size=(24, 28))
+    >>> space = FaceSpace(20).fit(faces)
+    >>> recogniser = Recogniser(far=0.05).fit(space.transform(faces), faces.people, space.eigenvalues_)
+    >>> [verify(space, recogniser, faces.take([0]), name)[0].kind for name in ("p01", "p03")]
+    ['person', 'unknown']
     """
     return _answers(model, partial(recogniser.verify, person=person), faces)
 

@@ -100,6 +100,7 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
     decomposition_ : PCA or KernelPCA
         Fitted on the relit pictures.
     picture_shape_ : (height, width)
+        Of the fitted pictures, in pixels.
     n_components_, n_pictures_, n_people_ : int
         ``n_people_`` is 0 where it is not known who is on the pictures.
     eigenvalues_ : ndarray of shape (k,), float64
@@ -110,7 +111,7 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
         Covariance of the change of scores when a fitted picture is shifted; None for ``shift=0``.
     detector_ : tuple of PCA
         The models behind :meth:`face_score`: components of small edge pictures, normalised to one contrast.
-    face_scores_ : ndarray, float64
+    face_scores_ : ndarray of shape (n_pictures_,), float64
         Held-out scores of the fitted pictures, ascending: each by a detector fitted without its person.
     face_threshold_ : float
         The limit that ``face_keep_`` of them are within. Pictures above it are not recognised as faces.

@@ -46,6 +46,14 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
         One for each rule, also by its name: ``choices["parallel"].number``.
     about : str
         Description of the data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> choices = gramian.choose_components(load_wine().data, scale="unit", rules=["parallel", "kaiser"])
+    >>> choices["parallel"].number, choices["kaiser"].number
+    (3, 3)
     """
 
     choices: tuple[ComponentChoice, ...]
@@ -167,6 +175,8 @@ def choose_components(
     ------
     ParameterError
         For an unknown rule, or a model that is not fitted if ``X`` is None.
+    InputTypeError
+        For a model that is neither PCA nor KernelPCA, and for two data sets.
 
     References
     ----------

@@ -62,6 +62,18 @@ class Comparison(Tabulated):
         Sums of the error radii of both.
     notes : tuple of str
         What else differs: rows, parameters, order of columns, number of components.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine(as_frame=True).data
+    >>> pca = gramian.PCA(2, scale="unit").fit(X)
+    >>> result = gramian.compare(pca, gramian.PCA(2, scale="unit").fit(X[:150]))
+    >>> result.old_values.round(2), result.new_values.round(2)
+    (array([4.71, 2.5 ]), array([4.65, 2.16]))
+    >>> result.notes[0]
+    'The fits have 178 and 150 rows.'
     """
 
     matches: tuple[MatchedComponents, ...]

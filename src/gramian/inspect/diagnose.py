@@ -26,6 +26,16 @@ class Diagnosis(Tabulated):
         Each with ``code``, ``severity``, ``sentence``, ``remedy`` and ``evidence``.
     looked_at_rows : bool
         Whether rows were given. Without them only what the model stores was examined.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> X = load_iris(as_frame=True).data
+    >>> X["number"] = range(len(X))
+    >>> diagnosis = gramian.diagnose(gramian.PCA(2).fit(X), X)
+    >>> [finding.code for finding in diagnosis.findings]
+    ['identifier', 'row-order']
     """
 
     findings: tuple[Finding, ...]

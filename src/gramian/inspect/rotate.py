@@ -131,7 +131,9 @@ class Rotation(Tabulated):
     Attributes
     ----------
     method : {"varimax", "promax"}
+        The rotation.
     columns : list of d str
+        Names of the columns.
     loadings : ndarray of shape (d, k)
         Rotated ``component * sqrt(variance)``; under unit scale and varimax the correlations of columns with
         the rotated scores. Sorted by variance, and the largest entry of each is positive.
@@ -143,6 +145,17 @@ class Rotation(Tabulated):
         ``loadings`` are ``(component * sqrt(variance)) @ rotation_matrix``; orthogonal for varimax.
     correlations : ndarray of shape (k, k)
         Of the rotated scores: the identity for varimax.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine(as_frame=True).data
+    >>> rotation = gramian.rotate(gramian.PCA(2, scale="unit").fit(X))
+    >>> rotation.ratio.round(3), rotation.rotation_matrix.shape
+    (array([0.356, 0.198]), (2, 2))
+    >>> rotation.columns[abs(rotation.loadings[:, 0]).argmax()]
+    'flavanoids'
     """
 
     method: str

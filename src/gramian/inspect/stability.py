@@ -69,9 +69,24 @@ class Stability(Tabulated):
     next_separated : bool or None
         Whether the last component is separated from the first one that was left out, if that is known.
     n_resamples, n_samples : int
+        Number of bootstrap samples, and of rows in each.
     level : float
         Nominal coverage of the intervals.
     feature_names : list of str
+        Names of the columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine(as_frame=True).data
+    >>> pca = gramian.PCA(2, scale="unit").fit(X)
+    >>> stability = gramian.stability(pca, X)
+    >>> stability.separated, stability.agreement.round(2)
+    (array([ True,  True]), array([0.99, 0.98]))
+    >>> stability.ratio_intervals.round(2)
+    array([[0.32, 0.41],
+           [0.17, 0.22]])
     """
 
     variances: FloatArray

@@ -49,7 +49,9 @@ class PreimageMethod:
     Attributes
     ----------
     method : {"exact", "fixed-point", "gradient", "ridge", "none"}
+        How pre-images are found.
     reason : str
+        Why this method, as a sentence.
     advice : str
         Advice if there are no pre-images.
     """

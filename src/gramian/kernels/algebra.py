@@ -74,6 +74,17 @@ class Kernel(Hyperparameters, ABC):
         Whether every Gram matrix is positive semidefinite, with the proof.
     psd : bool
         Whether that is proven.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF, Linear
+    >>> kernel = RBF(sigma=2.0) + 0.5 * Linear() ** 2
+    >>> kernel
+    rbf(sigma=2.0) + 0.5 * linear() ** 2
+    >>> kernel.psd, (RBF(sigma=2.0) - Linear()).psd
+    (True, False)
+    >>> round(kernel([0.0, 1.0], [1.0, 1.0]), 4)
+    1.3825
     """
 
     # NumPy's numbers leave ``3 * k`` to the kernel.
@@ -101,6 +112,14 @@ class Kernel(Hyperparameters, ABC):
         array of shape (n, m)
             float32 for float32 rows where its range holds the values, else float64. Values are computed in
             float64 either way.
+
+        Raises
+        ------
+        DataError
+            For rows that are empty, not finite, of two widths, or outside the kernel's domain, and for values
+            beyond float64.
+        ParameterError
+            For a parameter of the kernel outside its range.
         """
         Y = None if Y is X else Y  # then half of the matrix is evaluated
         X = arithmetic.check_rows("X", X, accept_sparse=True)
@@ -379,6 +398,11 @@ class Kernel(Hyperparameters, ABC):
         -------
         self
             The changed kernel.
+
+        Raises
+        ------
+        ParameterError
+            For a name that is no parameter. Values are checked when the kernel is used.
         """
         allowed = self.get_params(deep=False)
         for name, value in sorted(params.items(), key=lambda item: "__" in item[0]):
@@ -787,6 +811,13 @@ class Constant(Kernel):
     ----------
     value : float
         At least 0 for a kernel.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Constant, Linear
+    >>> (Linear() + Constant(2.0)).gram([[1.0], [3.0]])
+    array([[ 3.,  5.],
+           [ 5., 11.]])
     """
 
     name = "constant"
@@ -865,6 +896,14 @@ class Sum(Pair):
     ----------
     left, right : Kernel
         The parts.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF, Linear
+    >>> kernel = RBF(sigma=1.0) + Linear()
+    >>> kernel.gram([[0.0], [1.0]]).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 2.    ]])
     """
 
     name = "sum"
@@ -909,6 +948,14 @@ class Product(Pair):
     ----------
     left, right : Kernel
         The parts.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF, Linear
+    >>> kernel = RBF(sigma=1.0).on(0) * Linear().on(1)
+    >>> kernel.gram([[0.0, 1.0], [2.0, 3.0]]).round(4)
+    array([[1.   , 0.406],
+           [0.406, 9.   ]])
     """
 
     name = "product"
@@ -943,6 +990,15 @@ class Scaled(Composite):
         The part.
     factor : float
         At least 0 for a kernel.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Linear
+    >>> (3 * Linear()).gram([[1.0], [2.0]])
+    array([[ 3.,  6.],
+           [ 6., 12.]])
+    >>> (-3 * Linear()).psd
+    False
     """
 
     name = "scaled"
@@ -995,6 +1051,15 @@ class Power(Composite):
         The part.
     exponent : float
         A positive whole number; a fraction for infinitely divisible kernels, such as the RBF kernel.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF, Linear
+    >>> (Linear() ** 2).gram([[1.0], [3.0]])
+    array([[ 1.,  9.],
+           [ 9., 81.]])
+    >>> (RBF(sigma=1.0) ** 0.5).psd, (Linear() ** 0.5).psd
+    (True, False)
     """
 
     name = "power"
@@ -1053,6 +1118,15 @@ class Exp(Composite):
     ----------
     kernel : Kernel
         The part.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Exp, Linear
+    >>> Exp(Linear()) == Linear().exp()
+    True
+    >>> Exp(Linear()).gram([[0.0], [1.0]]).round(4)
+    array([[1.    , 1.    ],
+           [1.    , 2.7183]])
     """
 
     name = "exp"
@@ -1084,6 +1158,13 @@ class Normalized(Composite):
     ----------
     kernel : Kernel
         The part.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Polynomial
+    >>> Polynomial(degree=2, gamma=1.0).normalized().gram([[1.0], [3.0]]).round(4)
+    array([[1. , 0.8],
+           [0.8, 1. ]])
     """
 
     name = "normalized"
@@ -1190,6 +1271,13 @@ class OnColumns(Composite):
         The part.
     columns : int, str, slice or sequence of int or str
         Positions, counted from 0, or names of columns.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Linear
+    >>> Linear().on(0, 2).gram([[1.0, 50.0, 2.0], [3.0, 70.0, 4.0]])
+    array([[ 5., 11.],
+           [11., 25.]])
     """
 
     name = "on"
@@ -1276,6 +1364,14 @@ class After(Composite):
     map : callable or object with a ``transform`` method
         Takes rows (n, d) as a float64 NumPy array and returns rows (n, d'), each from the row in its place
         alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import Linear
+    >>> Linear().after(np.log).gram([[1.0], [np.e]])
+    array([[0., 0.],
+           [0., 1.]])
     """
 
     name = "after"

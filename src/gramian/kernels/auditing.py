@@ -56,6 +56,15 @@ class AuditReport(InNotebook):
         Gram matrices tested; sets of points left out because k has no finite value there; values of k.
     value_tol : float or None
         What was assumed about the rounding of k, relative to the largest value; None where it is proven.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> report = gramian.kernels.audit("sigmoid(gamma=1)")
+    >>> report.verdict
+    'not a kernel'
+    >>> len(report.witness.points)
+    3
     """
 
     kernel: str
@@ -212,6 +221,8 @@ def audit(
         or wherever it is tried; the message names the two rows.
     IndefiniteKernelError
         When a proven kernel is refuted, which is a defect of this package.
+    ParameterError
+        For ``n_features`` other than the columns of X, and ``"precomputed"`` without X.
 
     Notes
     -----

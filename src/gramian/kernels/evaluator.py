@@ -34,6 +34,19 @@ class Evaluator(ABC):
         Bound on an entry's evaluation error: ``absolute + relative * |k|``.
     largest : float
         Bound on ``|k|`` over the fitted rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import RBF
+    >>> X = np.array([[0.0], [2.0]])
+    >>> bound = RBF(sigma=1.0).bind(X)
+    >>> left, right = bound.encode(X)
+    >>> bound.tile(left, right).round(6)
+    array([[1.      , 0.135335],
+           [0.135335, 1.      ]])
+    >>> bound.relative < 1e-13, bound.largest
+    (True, 1.0)
     """
 
     kernel: Any
@@ -177,6 +190,7 @@ class Slopes:
     Attributes
     ----------
     values : array of shape (b, n)
+        k of every row with every fitted row.
     pull : callable
         From weights W of shape (b, n) to ``sum_i W_bi dk(x_b, y_i)/dx_b``, shape (b, d).
     stiffness : callable or None
@@ -197,7 +211,9 @@ class DiagonalSlopes:
     Attributes
     ----------
     values : array of shape (b,)
+        k(x, x) of each row.
     gradient : array of shape (b, d)
+        Its derivative by x.
     """
 
     values: Any

@@ -84,6 +84,15 @@ def kernel_from_name(
         For an expression that cannot be parsed, with the column; for parameters that it has already.
     InputTypeError
         For an object that is not a kernel.
+
+    Examples
+    --------
+    >>> from gramian.kernels import kernel_from_name
+    >>> kernel_from_name("rbf", gamma=0.5)
+    rbf(gamma=0.5)
+    >>> kernel = kernel_from_name("rbf(sigma=2) + 0.5 * linear")
+    >>> kernel.psd, kernel([1.0, 0.0], [1.0, 0.0])
+    (True, 1.5)
     """
     cls = FORMULAS.get(ALIASES.get(kernel.strip(), kernel.strip())) if isinstance(kernel, str) else None
     if cls is not None:
@@ -459,7 +468,14 @@ class KernelEntry:
 
 
 class KernelTable(tuple[KernelEntry, ...]):
-    """All kernels, as a tuple that prints as a table."""
+    """All kernels, as a tuple that prints as a table.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> [row.name for row in gramian.kernels.table()][:4]
+    ['linear', 'poly', 'rbf', 'laplacian']
+    """
 
     __slots__ = ()
 

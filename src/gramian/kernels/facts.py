@@ -30,6 +30,7 @@ class Validity:
     Attributes
     ----------
     status : {"proven", "refuted", "unknown"}
+        What is known.
     reason : str
         The theorem or closure rule, or what speaks against it.
     formula : str
@@ -206,6 +207,13 @@ class Facts:
         The least value that a column may have.
     error_kind : {"deterministic", "estimate"}
         Kind of the bound on evaluation errors.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RBF
+    >>> facts = RBF(sigma=1.0).facts
+    >>> facts.stationary, facts.unit_diagonal, facts.validity.status
+    (True, True, 'proven')
     """
 
     validity: Validity

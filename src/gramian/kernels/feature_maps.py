@@ -101,6 +101,18 @@ class FeatureMap(ABC):
         Factor of every feature in the kernel.
     kind : {"deterministic", "probabilistic"}
         Kind of its error bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import Polynomial
+    >>> kernel = Polynomial(degree=2, gamma=1.0)
+    >>> phi = kernel.feature_map(2)
+    >>> phi.names
+    ('1', 'sqrt(2) f1', 'sqrt(2) f2', 'f1^2', 'sqrt(2) f1 f2', 'f2^2')
+    >>> rows = phi([[1.0, 2.0], [3.0, 4.0]])
+    >>> np.allclose(rows @ rows.T, kernel.gram([[1.0, 2.0], [3.0, 4.0]]))
+    True
     """
 
     formula: str

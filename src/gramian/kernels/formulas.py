@@ -35,7 +35,23 @@ FARTHEST = 1e8  # exp(-r) is 0 for r = 1e4, of which this is the square
 
 
 class Formula(Kernel):
-    """A kernel with a formula of its own: how rows are encoded, a tile filled, its error bounded."""
+    """A kernel with a formula of its own: how rows are encoded, a tile filled, its error bounded.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Facts, Formula, Validity
+    >>> class Damped(Formula):  # x y / ((1 + |x|) (1 + |y|)), of one column
+    ...     facts = Facts(Validity("proven", "The linear kernel of x / (1 + |x|)."))
+    ...     def encode(self, X, direct):
+    ...         return (X / (1 + abs(X)),) * 2
+    ...     def diagonal(self, X):
+    ...         return (X / (1 + abs(X)))[:, 0] ** 2
+    ...     def evaluation_error(self, d, largest, direct):
+    ...         return 1e-15, 0.0  # relative and absolute
+    >>> Damped().gram([[1.0], [3.0]])
+    array([[0.25  , 0.375 ],
+           [0.375 , 0.5625]])
+    """
 
     # Whether distances may be expanded into one product: fast, and inaccurate for clusters far apart.
     expands: bool = False
@@ -336,6 +352,16 @@ class Polynomial(Projective):
         Factor of the inner product, positive; "scale" takes 1 / (n_features * X.var()), None 1 / n_features.
     coef0 : float
         Constant, at least 0: a negative one makes no kernel.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Polynomial
+    >>> kernel = Polynomial(degree=2, gamma=1.0)
+    >>> kernel.formula
+    '(1 x . y + 1)^2'
+    >>> kernel.gram([[1.0, 2.0], [3.0, 4.0]])
+    array([[ 36., 144.],
+           [144., 676.]])
     """
 
     name = "poly"
@@ -430,7 +456,16 @@ class Polynomial(Projective):
 
 
 class Cosine(Formula):
-    """k(x, y) = x . y / (||x|| ||y||); a zero row has kernel 0 with everything."""
+    """k(x, y) = x . y / (||x|| ||y||), from -1 to 1; a zero row has kernel 0 with everything.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Cosine
+    >>> Cosine().gram([[1.0, 0.0], [3.0, 3.0], [0.0, 0.0]]).round(4)
+    array([[1.    , 0.7071, 0.    ],
+           [0.7071, 1.    , 0.    ],
+           [0.    , 0.    , 0.    ]])
+    """
 
     name = "cosine"
     general = "x . y / (||x|| ||y||)"
@@ -473,6 +508,15 @@ class Sigmoid(Projective):
         Factor of the inner product; "scale" takes 1 / (n_features * X.var()), None 1 / n_features.
     coef0 : float
         Constant.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Sigmoid
+    >>> Sigmoid(gamma=1.0, coef0=0.5).gram([[0.0], [1.0]]).round(4)
+    array([[0.4621, 0.4621],
+           [0.4621, 0.9051]])
+    >>> Sigmoid(gamma=1.0, coef0=0.5).psd
+    False
     """
 
     name = "sigmoid"
@@ -742,7 +786,7 @@ class RBF(Radial):
 
 
 class Matern(Radial):
-    """The Matern kernel: as smooth as nu says, from exp(-r) at 1/2 towards the RBF kernel.
+    """The Matern kernel: the larger nu, the smoother, from exp(-r) at 1/2 towards the RBF kernel.
 
     With ``r = sqrt(2 nu) ||x - y|| / length_scale``, it is exp(-r) for nu = 1/2, (1 + r) exp(-r) for 3/2 and
     (1 + r + r^2 / 3) exp(-r) for 5/2.
@@ -752,10 +796,19 @@ class Matern(Radial):
     length_scale : float, sequence of d floats or "median"
         Width, in the units of the data.
     nu : {0.5, 1.5, 2.5}
+        Smoothness: functions drawn from a Gaussian process with this covariance have nu - 1/2 derivatives
+        in mean square.
 
     References
     ----------
     Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, section 4.2.1.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Matern
+    >>> Matern(length_scale=2.0, nu=1.5).gram([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.4834],
+           [0.4834, 1.    ]])
     """
 
     name = "matern"
@@ -826,6 +879,13 @@ class RationalQuadratic(Radial):
     References
     ----------
     Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, equation 4.19.
+
+    Examples
+    --------
+    >>> from gramian.kernels import RationalQuadratic
+    >>> RationalQuadratic(length_scale=2.0, alpha=0.5).gram([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.7071],
+           [0.7071, 1.    ]])
     """
 
     name = "rq"
@@ -873,13 +933,21 @@ class RationalQuadratic(Radial):
 
 
 class Laplacian(Formula):
-    """k(x, y) = exp(-gamma ||x - y||_1).
+    """k(x, y) = exp(-gamma ||x - y||_1), ||.||_1 the sum of absolute values.
 
     Parameters
     ----------
     gamma : float, "median", "scale" or None
-        Inverse width; None takes 1 / n_features, "scale" 1 / (n_features * X.var()), "median" 1 / the median
-        of ||x - y||_1 over (at most 1000 evenly spaced) rows.
+        Inverse width, positive, per unit of the data; None takes 1 / n_features, "scale"
+        1 / (n_features * X.var()), "median" 1 / the median of ||x - y||_1 over (at most 1000 evenly spaced)
+        rows.
+
+    Examples
+    --------
+    >>> from gramian.kernels import Laplacian
+    >>> Laplacian(gamma=0.5).gram([[0.0, 0.0], [1.0, 1.0]]).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
     """
 
     name = "laplacian"
@@ -916,17 +984,27 @@ class Laplacian(Formula):
 
 
 class ChiSquared(Formula):
-    """k(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), for histograms: no entry is negative.
+    """k(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), for histograms.
+
+    A term of two zeros is 0. Rows with a negative entry raise a DataError.
 
     Parameters
     ----------
     gamma : float or "scale"
-        Factor, positive; "scale" takes 1 / (n_features * X.var()).
+        Factor, positive, per unit of the data; "scale" takes 1 / (n_features * X.var()).
 
     References
     ----------
     Zhang, Marszalek, Lazebnik, Schmid (2007), Local features and kernels for classification of texture and
     object categories.
+
+    Examples
+    --------
+    >>> from gramian.kernels import ChiSquared
+    >>> histograms = [[4, 0, 2], [2, 2, 2]]
+    >>> ChiSquared(gamma=0.5).gram(histograms).round(4)
+    array([[1.    , 0.2636],
+           [0.2636, 1.    ]])
     """
 
     name = "chi2"

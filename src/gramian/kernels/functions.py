@@ -35,6 +35,15 @@ class FunctionKernel(Formula):
     vectorised : bool or None, default=None
         Which of the two it is. None tries the second on the first three rows, checks it against single
         rows, and falls back to the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.kernels import FunctionKernel
+    >>> kernel = FunctionKernel(lambda x, y, power: float(x @ y) ** power, {"power": 2})
+    >>> kernel.gram([[1.0, 0.0], [1.0, 2.0]])
+    array([[ 1.,  1.],
+           [ 1., 25.]])
     """
 
     name = "callable"

@@ -110,7 +110,9 @@ class Relations(InNotebook, Sequence[Relation]):
     Attributes
     ----------
     relations : tuple of Relation
+        The equations found.
     degree : int
+        Largest degree of the polynomials that were searched.
     n_samples, n_features, n_monomials : int
         Of the data.
     nearest : float
@@ -121,6 +123,15 @@ class Relations(InNotebook, Sequence[Relation]):
         Why the nearest polynomial was not accepted although it is below the limit; otherwise empty.
     distinct : bool
         Whether repeated rows were counted once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> t = np.linspace(0, 6, 100)
+    >>> relations = gramian.relations(np.column_stack([np.cos(t), np.sin(t)]), degree=2)
+    >>> len(relations), str(relations[0])
+    (1, 'x^2 + y^2 - 1 = 0')
     """
 
     relations: tuple[Relation, ...]

@@ -73,8 +73,21 @@ class RowStatistics(Tabulated):
         ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
         limit, "" where there are none.
     limits : ControlLimits
+        The limits of T2 and SPE.
     events : Events
         Runs of alarms, and the columns that begin them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine().data
+    >>> monitor = gramian.Monitor(gramian.PCA(2, scale="unit")).fit(X)
+    >>> new = X[:3].copy()
+    >>> new[1, 0] = 30.0  # % alcohol
+    >>> statistics = monitor.statistics(new)
+    >>> statistics["alarm"].tolist(), str(statistics["contributor 1"][1])
+    (['', 'T2 and SPE', ''], 'x0')
     """
 
     columns: Mapping[str, npt.NDArray[Any]]

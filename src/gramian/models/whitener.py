@@ -208,7 +208,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
 
         Returns
         -------
-        array
+        array of shape (n_samples, n_components) or (n_samples, n_features)
             Whitened rows, as :meth:`transform` returns them.
         """
         with shows_progress("Whitener"):
@@ -400,7 +400,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
 
         Returns
         -------
-        ndarray of str, object
+        ndarray of shape (n_outputs,), object
             One name for each column of the result.
         """
         if self._reduces:

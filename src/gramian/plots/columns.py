@@ -71,6 +71,17 @@ def loadings(
     ------
     DataError
         For a model without loadings, such as a kernel PCA.
+    ParameterError
+        For an unknown kind or component.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> chart = gramian.plots.loadings(gramian.PCA(2).fit(X), [1])
+    >>> chart.data["column"].to_pylist(), np.round(chart.data["loading"].to_pylist(), 2).tolist()
+    (['x0', 'x1', 'x2', 'x3'], [0.99, -0.07, 0.04, -0.07])
     """
     directions = _directions(model)
     check_choice("kind", kind, KINDS)
@@ -100,6 +111,17 @@ def rotation(result: Rotation) -> Any:
     -------
     altair.LayerChart
         ``chart.data`` has a row for each column and component: component, column, position and loading.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> result = gramian.rotate(gramian.PCA(2).fit(X))
+    >>> chart = gramian.plots.rotation(result)
+    >>> chart.data["component"].unique().to_pylist()
+    ['RC1 (73.0 %)', 'RC2 (17.3 %)']
+    >>> chart.save("rotation.svg")  # doctest: +SKIP
     """
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
@@ -268,9 +290,26 @@ def biplot(
     altair.LayerChart
         ``chart.data`` has the points; the arrows are those of ``loadings(model)``.
 
+    Raises
+    ------
+    DataError
+        If the model has only one component.
+    ParameterError
+        As in :func:`scores`.
+
     References
     ----------
     Gabriel (1971), The biplot graphic display of matrices with application to principal component analysis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> chart = gramian.plots.biplot(gramian.PCA(2).fit(X), X)
+    >>> chart.data.num_rows
+    30
+    >>> chart.save("biplot.svg")  # doctest: +SKIP
     """
     directions = _directions(model)
     k = directions.shape[1]
@@ -304,6 +343,20 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     ------
     DataError
         For a model of second moments (``center=False``) without ``X``.
+    ParameterError
+        For an unknown component.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> model = gramian.PCA(2).fit(X)
+    >>> chart = gramian.plots.correlation_circle(model)
+    >>> chart.data.column_names
+    ['column', 'PC1', 'PC2', 'squares']
+    >>> np.round(chart.data["squares"].to_pylist(), 3).tolist()
+    [1.0, 0.999, 0.021, 0.084]
     """
     k = _directions(model).shape[1]
     places = [place_of(x, k, "x"), place_of(y, k, "y")]

@@ -49,6 +49,16 @@ def selection(result: Any) -> Any:
     ------
     DataError
         Without candidates, as after a filter with a fixed number of features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> chosen = gramian.FeatureFilter("f").fit(X, y)
+    >>> chart = gramian.plots.selection(chosen)
+    >>> [(row["size"], row["chosen"]) for row in chart.data.to_pylist()]
+    [(1, True), (2, False), (3, False), (4, False)]
     """
     for name in ("history_", "selection_"):
         result = getattr(result, name, result)
@@ -187,6 +197,20 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     -------
     altair.LayerChart
         ``chart.data`` has a row for each group and interval of scores: the share of the group in it (%).
+
+    Raises
+    ------
+    DataError
+        If a group has no scores.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> groups = {"same": [0.8, 0.9, 0.95], "different": [0.1, 0.2, 0.3]}
+    >>> chart = gramian.plots.face_scores(groups, {"limit": 0.5}, title="similarity")
+    >>> sorted(set(chart.data["group"].to_pylist()))
+    ['different', 'same']
+    >>> chart.save("similarity.svg")  # doctest: +SKIP
     """
     if kind_of(groups).faces:
         own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}

@@ -44,6 +44,15 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
         If the model was not fitted on pictures.
     MissingExtraError
         If Pillow is not installed.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> faces = gramian.faces.drawn_faces(6, 2, size=(24, 28)).pictures
+    >>> picture = gramian.plots.components(gramian.PCA(5).fit(faces), 3)
+    >>> picture.pixels.dtype, picture.pixels.ndim
+    (dtype('uint8'), 2)
+    >>> picture.save("eigenfaces.png")  # doctest: +SKIP
     """
     shape, kind = _shape(fitted(model)), kind_of(model)
     if not (kind.linear or kind.faces):
@@ -78,6 +87,14 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     ------
     DataError
         If the model was not fitted on pictures.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> faces = gramian.faces.drawn_faces(6, 2, size=(24, 28)).pictures
+    >>> model = gramian.PCA(5).fit(faces)
+    >>> picture = gramian.plots.reconstructions(model, faces[:2], [1, 5])
+    >>> picture.save("reconstructions.png")  # doctest: +SKIP
     """
     inner = fitted(model)
     if kind_of(model).faces:
@@ -198,6 +215,15 @@ class Picture:
     ----------
     pixels : ndarray of shape (height, width), uint8
         0 is black and 255 white.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gramian.plots import Picture
+    >>> picture = Picture(np.array([[0, 255], [128, 64]], dtype=np.uint8))
+    >>> picture.pixels.shape
+    (2, 2)
+    >>> picture.save("picture.png")  # doctest: +SKIP
     """
 
     pixels: Pixels

@@ -61,6 +61,18 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     References
     ----------
     Schoelkopf, Smola and Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem, fig. 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> t = np.linspace(0, 6, 60)
+    >>> X = np.column_stack([np.cos(t), np.sin(t)])
+    >>> model = gramian.KernelPCA(2, kernel="rbf(sigma=1)").fit(X)
+    >>> chart = gramian.plots.kernel_contours(model, X, components=1)
+    >>> sorted({row["panel"] for row in chart.data.to_pylist()})
+    ['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']
+    >>> chart.save("contours.svg")  # doctest: +SKIP
     """
     given = list(models) if isinstance(models, Sequence) else [models]
     wrong = [model for model in given if model.n_features_in_ != 2]
@@ -467,6 +479,22 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         ``chart.data`` has a row for each point: row, both columns before, and both after (of a second model
         after2); for more than 2000 rows a random sample of 2000. Scores of the pca methods are drawn as
         pictures too, line by line from the upper left, with 0 where there is no further score.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> chart = gramian.plots.whitening(gramian.Whitener().fit(X), X)
+    >>> chart.data.column_names
+    ['row', 'before_x', 'before_y', 'after_x', 'after_y']
+    >>> np.std(chart.data["after_x"].to_pylist(), ddof=1).round(4).item()
+    1.0
     """
     models = list(model) if isinstance(model, Sequence) else [model]
     if getattr(models[0], "picture_shape_", None) is not None:
@@ -559,6 +587,14 @@ def counter_example(report: AuditReport) -> Any:
     ------
     DataError
         If there is no counterexample.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> report = gramian.kernels.audit(lambda x, y: abs(x - y).sum())
+    >>> chart = gramian.plots.counter_example(report)
+    >>> [(row["point"], row["first"], row["weight"]) for row in chart.data.to_pylist()]
+    [('x1', -1.0, 1.0), ('x2', 1.0, -1.0)]
     """
     witness = report.witness
     if witness is None:

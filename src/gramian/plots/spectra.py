@@ -196,6 +196,21 @@ def eigenvalues(model: Any) -> Any:
     altair.VConcatChart
         ``chart.data``: number, eigenvalue, ``lower`` and ``upper`` (missing where unknown), the error bound
         (radius), and the bound relative to the largest eigenvalue.
+
+    Raises
+    ------
+    DataError
+        If no eigenvalue is above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> chart = gramian.plots.eigenvalues(gramian.PCA(2).fit(X))
+    >>> first = chart.data.to_pylist()[0]
+    >>> first["component"], round(first["eigenvalue"], 4), first["radius"] < 1e-10
+    (1, 14.0601, True)
     """
     certificate = fitted(model).certificate_
     values = np.asarray(certificate.values)
@@ -275,6 +290,21 @@ def stability(result: Stability) -> Any:
     altair.LayerChart
         ``chart.data``: number and name of each component, variance, ``low`` and ``high`` of its interval,
         and the agreement of its direction.
+
+    Raises
+    ------
+    DataError
+        If the model has no components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> result = gramian.stability(gramian.PCA(2).fit(X), X)
+    >>> chart = gramian.plots.stability(result)
+    >>> [row["low"] < row["variance"] < row["high"] for row in chart.data.to_pylist()]
+    [True, True]
     """
     k = len(result.variances)
     if not k:

@@ -135,11 +135,22 @@ class KernelSelection(Selection[TriedKernel]):
     n_components : int or None
         The chosen number of components; None where the criterion does not choose one.
     criterion : {"preimage", "parallel", "alignment", "score"}
+        How kernels were compared.
     measure : str
         Name of the values: error, energy, alignment, or the name of a score.
     notes : tuple of str
+        Automatic decisions, such as fewer rows.
     about : str
         Description of the comparison.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selection = gramian.choose_kernel(X, y, ["linear", "rbf(sigma=1)"], n_components=[2])
+    >>> selection.best, selection.n_components, selection.measure
+    (linear(), 2, 'accuracy')
     """
 
     criterion: str = ""

@@ -122,10 +122,13 @@ class FeatureFilter(ColumnSelector):
     estimator_ : estimator or None
         The estimator of ``k="cv"``, unfitted.
     task_ : "classes" or "numbers"
+        What the label is.
     reason_ : str
         Reason for the number.
     notes_ : tuple of str
+        Automatic decisions.
     classes_ : ndarray or None
+        The classes, shape (n_classes,); None for numbers.
     n_samples_, n_features_in_, feature_names_in_
         Of the data.
 

@@ -245,6 +245,13 @@ class ColumnSelector(SelectorMixin, TransformerMixin, BaseEstimator):  # type: i
         -------
         array of shape (n_samples, n_features)
             Rows with all columns.
+
+        Raises
+        ------
+        DataError
+            For another number of columns than were selected.
+        InputTypeError
+            For sparse data.
         """
         check_is_fitted(self)
         rows = as_rows(X, estimator=type(self).__name__, expected=table.Expected())

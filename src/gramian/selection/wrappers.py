@@ -106,9 +106,11 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     nested_score_, nested_standard_error_, optimism_ : float
         With ``nested``: score of the whole selection on held-out rows, and ``score_`` minus that score.
     nested_scores_ : ndarray of shape (n_folds,)
+        Score of the whole search on each outer fold.
     nested_supports_ : ndarray of bool, shape (n_folds, n_features)
         The features selected without each outer fold.
     n_features_in_ : int
+        Number of columns of the fitted data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Where the features have names.
 
@@ -183,6 +185,13 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         self
             After Ctrl-C the best subset so far is selected, ``interrupted_`` is True, and KeyboardInterrupt
             is raised again.
+
+        Raises
+        ------
+        DataError
+            For labels that are missing or do not match the rows.
+        ParameterError
+            For settings that contradict each other or the number of columns.
         """
         scorer = scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward", "exhaustive"))
@@ -762,6 +771,7 @@ class SearchStep(Candidate):
     models : int
         Number of models fitted in this step: new candidates times folds.
     seconds : float
+        Time of the step.
     validated : bool
         False where models were scored on their training rows.
     """
@@ -826,6 +836,19 @@ class History(Selection[SearchStep]):
     names : tuple of str
         Of all features.
     nested : Nested or None
+        The nested validation; None where it was not asked for.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gramian
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> search = gramian.SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=2).fit(X, y)
+    >>> [round(step.mean, 3) for step in search.history_.tried]
+    [0.96, 0.967]
+    >>> [search.history_.names[j] for j in search.history_.chosen.subset]
+    ['petal length (cm)', 'petal width (cm)']
     """
 
     names: tuple[str, ...] = ()
