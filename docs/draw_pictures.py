@@ -128,6 +128,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "metadata": lambda: plots.metadata(describe(wine()[1], wine()[0])),
     "control_chart": lambda: plots.control_chart(*process()),
     "contributions": lambda: plots.contributions(*process(), 59),
+    "contribution_map": lambda: plots.contribution_map(*process(), event=1),
     "components": lambda: plots.components(PCA(11).fit(load_digits().images)),
     "reconstructions": lambda: plots.reconstructions(
         PCA(30).fit(load_digits().images), load_digits().images[:3], [1, 5, 30]
