@@ -1,15 +1,15 @@
 """Draws the figures of docs/pictures.md into docs/pictures: ``python docs/draw_pictures.py``.
 
 All data are drawn here or come with scikit-learn. Draw the figures again after a change of their looks.
-``python docs/draw_pictures.py maps`` draws those of docs/when_not_kernel_pca.md into docs/images; the one of
-UMAP needs umap-learn, which gramian does not bring.
+``python docs/draw_pictures.py maps`` draws the maps of docs/which_method.md into docs/images; UMAP
+needs umap-learn, which gramian does not bring.
 """
 
 import io
 import re
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "metadata": lambda: plots.metadata(describe(wine()[1], wine()[0])),
     "control_chart": lambda: plots.control_chart(*process()),
     "contributions": lambda: plots.contributions(*process(), 59),
+    "contribution_map": lambda: plots.contribution_map(*process(), event=1),
     "components": lambda: plots.components(PCA(11).fit(load_digits().images)),
     "reconstructions": lambda: plots.reconstructions(
         PCA(30).fit(load_digits().images), load_digits().images[:3], [1, 5, 30]
@@ -171,7 +172,7 @@ def digits_by(method: Callable[[Any], Any]) -> Any:
     values = [{"x": float(a), "y": float(b), "digit": str(digit)} for (a, b), digit in zip(Z, y, strict=True)]
     axis = alt.Axis(title=None, labels=False, ticks=False, grid=False)
     return (
-        alt.Chart(alt.Data(values=values), width=420, height=360)
+        alt.Chart(alt.Data(values=values), width=330, height=300)
         .mark_text(fontSize=10)
         .encode(
             x=alt.X("x:Q", axis=axis, scale=alt.Scale(zero=False)),
@@ -182,7 +183,13 @@ def digits_by(method: Callable[[Any], Any]) -> Any:
     )
 
 
-MAPS = {f"digits_{method.__name__}": partial(digits_by, method) for method in (kernel_pca, tsne, umap)}
+def digits_maps() -> Any:
+    """Return the maps of the three methods side by side."""
+    methods = {"kernel PCA": kernel_pca, "t-SNE": tsne, "UMAP": umap}
+    return alt.hconcat(*(digits_by(method).properties(title=name) for name, method in methods.items()))
+
+
+MAPS = {"digits_maps": digits_maps}
 
 
 def draw(name: str, folder: Path = FOLDER) -> Path:

@@ -52,7 +52,12 @@ def test_each_section_and_command_has_a_page(load):
     assert list(pages) == [
         f"sections/{title.lower()}.md" for title in re.findall(r"^## (\w+)", index, re.MULTILINE)
     ]
-    assert "PCA </pca>" in pages["sections/guide.md"]
+    assert "PCA </pca>" in pages["sections/core.md"]
+    core = re.findall(
+        r"^- \[[^\]]+\]\(([^)]+)\)", index.partition("## Core")[2].partition("\n## ")[0], re.MULTILINE
+    )
+    assert len(core) == 12
+    assert sum(len((docs / page).read_text(encoding="utf-8").split()) for page in core) < 15_000
     assert "](../formats.md)" in pages["sections/data.md"]
     commands = site.command_pages((docs / "cli.md").read_text(encoding="utf-8"))
     assert "](cli/fit.md)" in commands["cli.md"]

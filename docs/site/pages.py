@@ -84,6 +84,8 @@ def relinked(text: str) -> str:
     # A link by the name of a file gets the title of the page.
     text = re.sub(r"\[`?[\w/]+\.md`?\]\((?=[^)]+\.md)", "[](", text)
     text = re.sub(rf"\]\(\.\./({'|'.join(OWN)})\)", r"](\1)", text)
+    # The site has no copy of the example scripts: their paths stay as text.
+    text = re.sub(r"\[[^\]]+\]\(\.\./(examples/[\w.]+)\)", r"`\1`", text)
     return text.replace("](README.md)", "](index.md)")
 
 

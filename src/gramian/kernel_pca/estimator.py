@@ -78,7 +78,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
 
     Next: ``print(model.summary())``, ``model.plot()``, ``model.denoise(X)``, ``model.save("model.gramian")``;
     ``gramian.diagnose(model, X)`` says what may mislead, ``gramian.choose_kernel(X)`` compares kernels. The
-    guide is docs/kernel_pca.md, and docs/when_not_kernel_pca.md says when another method is better.
+    guide is docs/kernel_pca.md, and docs/which_method.md says when another method is better.
 
     Parameters
     ----------
