@@ -67,7 +67,7 @@ assert np.allclose(scores, pca.transform(new))
 # **"n samples give n components."** After centring they give at most n - 1: two points lie on a
 # line, three in a plane. Without centring there may be n.
 
-assert PCA().fit(X).rank_ == n - 1
+assert PCA().fit(X).rank_ == n - 1  # of the six components, the last has no variance
 assert PCA(center=False).fit(X).rank_ == n
 
 # %%
@@ -76,7 +76,7 @@ assert PCA(center=False).fit(X).rank_ == n
 # fit, but a new sample has, in general, a part outside their span.
 
 many = rng.standard_normal((200, d))
-few, enough = PCA().fit(many[:20]), PCA().fit(many[:100])
+few, enough = PCA(19).fit(many[:20]), PCA().fit(many[:100])
 fresh = many[100:]
 plots.reconstruction_errors(few, {"20 fitted rows": many[:20], "new rows": fresh})
 

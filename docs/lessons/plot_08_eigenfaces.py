@@ -106,10 +106,10 @@ for center in (False, True):
 # **"With all dimensions anything can be rebuilt."** All 159 components of 160 pictures of 1584 pixels
 # rebuild these pictures. A house stays a blend of faces.
 
-everything = PCA().fit(X[:160])
+everything = PCA(159).fit(X[:160])
 assert everything.rank_ == 159
-inside = everything.reconstruction_errors(X[:160], [0, 160]).sum(axis=0)
-outside = everything.reconstruction_errors(things, [0, 160]).sum(axis=0)
+inside = everything.reconstruction_errors(X[:160], [0, 159]).sum(axis=0)
+outside = everything.reconstruction_errors(things, [0, 159]).sum(axis=0)
 print(f"relative error of fitted faces {np.sqrt(inside[1] / inside[0]):.0e}, of other things ", end="")
 print(f"{np.sqrt(outside[1] / outside[0]):.2f}")
 assert outside[1] > 0.05 * outside[0]

@@ -92,6 +92,10 @@ def test_directions_have_the_length_of_the_deviation_and_meet_their_points_at_ri
         lengths = [np.hypot(a["to_x"] - a["from_x"], a["to_y"] - a["from_y"]) for a in arrows]
         np.testing.assert_allclose(lengths, np.sqrt(model.explained_variance_))
     chart.save(tmp_path / "a.svg")
+    named = str(plots.directions(model, X, names=["u", "w"]).to_dict())
+    assert "PC1" not in named.replace("'PC1'", "")  # the column of the table keeps its name
+    with refused(DataError):
+        plots.directions(model, X, names=["u"])
     spec = chart.vconcat[0].to_dict()
     across, up = (np.ptp(spec["layer"][2]["encoding"][side]["scale"]["domain"]) for side in "xy")
     assert across / spec["width"] == pytest.approx(up / spec["height"])  # a right angle looks right
