@@ -74,7 +74,8 @@ assert np.allclose(search.predict(X), line.intercept_ + (X - pca.mean_) @ coeffi
 #
 # With more pixels than pictures the scatter within people is singular. PCA first reduces to at
 # most as many components as pictures minus people (here 60 - 20, and 30 are used). Discriminant
-# analysis then finds what separates people instead of what varies most (Belhumeur, Hespanha and Kriegman 1997).
+# analysis then finds what separates people instead of what varies most (Belhumeur, Hespanha and
+# Kriegman 1997).
 
 faces = drawn_faces(20, 6, size=(24, 28))
 people = np.array(faces.people)

@@ -843,7 +843,8 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         -------
         ndarray of shape (n_samples, n_counts), float64
             ``||x - x~||^2`` in fitted (scaled) units. 0 components give the distance from the mean;
-            components beyond ``rank_`` change nothing, because scores there are 0. Over the rows of a fit without missing values the mean for ``n_components_`` is ``reconstruction_error_``.
+            components beyond ``rank_`` change nothing, because scores there are 0. Over the rows of a
+            fit without missing values the mean for ``n_components_`` is ``reconstruction_error_``.
 
         Raises
         ------
