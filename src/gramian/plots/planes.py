@@ -365,7 +365,12 @@ def directions(
     eye = np.eye(2) if d == 2 else _eye(*view)
     places, feet, tips, start = (part @ eye.T for part in (points, onto, arrows, mean))
     frame = _frame(points, mean) @ eye.T if d == 3 else np.empty((0, 2, 2))
-    around = np.concatenate([places, feet, tips, start[None], frame.reshape(-1, 2)])
+    plane = np.empty((0, 2))
+    if d == 3 and r == 2:
+        first, second = ((Z[:, j].min(), Z[:, j].max()) for j in (0, 1))
+        corners = [(first[i], second[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))]
+        plane = (mean + np.array(corners) @ P[:2]) @ eye.T
+    around = np.concatenate([places, feet, tips, start[None], frame.reshape(-1, 2), plane])
     edges, height, equal = style.equal_axes(style.edges_of(around, margin=0.08))
     if d == 3:
         columns |= {"across": places[:, 0], "up": places[:, 1]}
@@ -380,6 +385,7 @@ def directions(
     hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
     marks = [
         *_box(frame, titles),
+        *([style.outline(plane, color=style.BLUE, strokeWidth=1.2)] if len(plane) else []),
         style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6),
         *([] if d == 3 else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]),
         dots,
@@ -392,6 +398,7 @@ def directions(
         "Principal directions",
         f"Arrows: the roots of the variances, {deviations}.",
         f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
+        "The rectangle lies in their plane." if len(plane) else "",
         f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}." if d == 3 else "",
         "" if equal else "The axes have different scales: right angles do not look right.",
         "Unit: the scale of each column." if model.scale_ is not None else "",
@@ -432,8 +439,9 @@ def _arrows(
     ahead = np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
     aside = ahead @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     spots = tips + 18 * pixel * np.stack([ahead, ahead + aside, ahead - aside, aside, -aside])
-    free = np.linalg.norm(spots[:, :, None] - points, axis=3).min(axis=2) > 14 * pixel
-    beyond = spots[np.argmax(free, axis=0), np.arange(len(tips))]  # the first free one, else beyond the tip
+    room = np.linalg.norm(spots[:, :, None] - points, axis=3).min(axis=2)
+    best = np.argmax(np.minimum(room, 14 * pixel), axis=0)  # the first that is free, else the freest
+    beyond = spots[best, np.arange(len(tips))]
     turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
     columns = {"name": list(names), "turned": turned}
     columns |= {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "name_x": beyond[:, 0], "name_y": beyond[:, 1]}
