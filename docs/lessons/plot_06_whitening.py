@@ -114,8 +114,8 @@ for _ in range(100):
 # coordinates, not pixels. ZCA gives a value for each pixel. Light, which has large variances, becomes
 # weak, and edges stand out. All panels have one size.
 
-faces = drawn_faces(60, 10, size=(30, 36)).pictures
-models = [Whitener(method, n_components=400).fit(faces) for method in ("pca", "zca")]
+faces = drawn_faces(60, 10, size=(24, 28)).pictures
+models = [Whitener(method, n_components=100).fit(faces) for method in ("pca", "zca")]
 plots.whitening(models, faces[[5, 205, 405]])
 
 # %%
