@@ -603,7 +603,7 @@ def counter_example(report: AuditReport) -> Any:
         "k(x, y) and k(y, x) differ."
         if value is None
         else f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
-        "Next to each point is its weight v; the area is |v|."
+        "Next to each point is its weight v, to which its area is proportional."
     )
     more = [f"The first two of {d} coordinates."] if d > 2 else []
     if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
