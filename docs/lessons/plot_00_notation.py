@@ -40,6 +40,9 @@ it. All lessons use these symbols.
    * - :math:`A = [u_1 \ldots u_d]`
      - the whole transform: :math:`z = A^T (x - m)`
      - ``components_.T``
+   * - :math:`q`
+     - number of components that are kept
+     - ``n_components``; r in captions of pictures
    * - :math:`\phi(x)`
      - features made of a sample
      - ``kernel.feature_map(d)(X)``

@@ -52,8 +52,9 @@ values = [
     for name, series in (("projection", variance), ("distance from the line", distance))
     for a, value in zip(angles, series, strict=True)
 ]
+look = {"color": alt.Color("of:N", title=None), "strokeDash": alt.StrokeDash("of:N", title=None)}
 lines = alt.Chart(alt.Data(values=values)).mark_line()
-lines = lines.encode(x="angle of w in degrees:Q", y="mean square:Q", color="of:N", strokeDash="of:N")
+lines = lines.encode(x="angle of w in degrees:Q", y="mean square:Q", **look)
 lines.properties(width=420, height=240)
 
 # %%
@@ -114,18 +115,18 @@ assert variance.max() <= lambda_1 + 1e-12
 # How much is lost
 # ----------------
 #
-# From :math:`k` scores the sample is reconstructed as :math:`\tilde x = m + \sum_{j \le k} z_j u_j`.
+# From :math:`q` scores the sample is reconstructed as :math:`\tilde x = m + \sum_{j \le q} z_j u_j`.
 # The error has only the other directions, which are orthonormal:
 #
 # .. math::
 #
-#    x_i - \tilde x_i &= \sum_{j > k} z_{ij} u_j \\
-#    \|x_i - \tilde x_i\|^2 &= \sum_{j > k} z_{ij}^2 \\
-#    \frac{1}{n}\sum_i \|x_i - \tilde x_i\|^2 &= \sum_{j > k} \frac{1}{n}\sum_i z_{ij}^2
-#    = \sum_{j > k} \lambda_j
+#    x_i - \tilde x_i &= \sum_{j > q} z_{ij} u_j \\
+#    \|x_i - \tilde x_i\|^2 &= \sum_{j > q} z_{ij}^2 \\
+#    \frac{1}{n}\sum_i \|x_i - \tilde x_i\|^2 &= \sum_{j > q} \frac{1}{n}\sum_i z_{ij}^2
+#    = \sum_{j > q} \lambda_j
 #
 # The reconstruction error is the discarded variance. The share that is kept,
-# :math:`\sum_{j \le k} \lambda_j / \sum_j \lambda_j`, is the explained variance ratio.
+# :math:`\sum_{j \le q} \lambda_j / \sum_j \lambda_j`, is the explained variance ratio.
 
 Z = pca.transform(X)
 rebuilt = pca.mean_ + np.outer(Z[:, 0], u_1)

@@ -150,8 +150,8 @@ assert accuracy["kernel"] == 1
 # .. math::
 #
 #    \sum_j n\lambda_j &= \operatorname{trace} \tilde K = \sum_i k(x_i, x_i) - n r \\
-#    \frac{1}{n}\sum_i \|\phi(x_i) - b - \sum_{j \le k} z_{ij} w_j\|^2
-#    &= \frac{1}{n}\sum_i \left(\tilde K_{ii} - \sum_{j \le k} z_{ij}^2\right) = \sum_{j > k} \lambda_j
+#    \frac{1}{n}\sum_i \|\phi(x_i) - b - \sum_{j \le q} z_{ij} w_j\|^2
+#    &= \frac{1}{n}\sum_i \left(\tilde K_{ii} - \sum_{j \le q} z_{ij}^2\right) = \sum_{j > q} \lambda_j
 
 assert np.isclose(np.trace(Kc), np.trace(K) - n * r)
 left = np.diag(Kc) - (scores**2).sum(axis=1)

@@ -51,12 +51,13 @@ assert pca.plan_.operator == "gram"  # the dual Gram matrix
 # Rebuild a face from r numbers
 # -----------------------------
 #
-# From :math:`r` scores :math:`z_j = u_j^T (x - m)` the picture is
-# :math:`\tilde x = m + \sum_{j \le r} z_j u_j`. The number below each picture is the relative error
+# From :math:`q` scores :math:`z_j = u_j^T (x - m)` the picture is
+# :math:`\tilde x = m + \sum_{j \le q} z_j u_j`. The captions have r for q, and the
+# relative error
 #
 # .. math::
 #
-#    \frac{\|x - \tilde x\|}{\|x - m\|} = \sqrt{1 - \frac{\sum_{j \le r} z_j^2}{\|x - m\|^2}} ,
+#    \frac{\|x - \tilde x\|}{\|x - m\|} = \sqrt{1 - \frac{\sum_{j \le q} z_j^2}{\|x - m\|^2}} ,
 #
 # 1 for the mean, 0 for the picture itself. People who are not in the fit keep larger errors than those
 # who are, with any number of components.

@@ -157,7 +157,7 @@ assert np.allclose(other, own * np.sqrt(len(wine) / (len(wine) - 1)))
 # .. dropdown:: Solution
 #
 #    Let :math:`\delta = m_1 - m_2`. Maximise
-#    :math:`q(w) = \frac{(w^T \delta)^2}{w^T S_w w}`. The gradient is zero where
+#    :math:`Q(w) = \frac{(w^T \delta)^2}{w^T S_w w}`. The gradient is zero where
 #
 #    .. math::
 #
