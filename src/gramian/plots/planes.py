@@ -367,7 +367,7 @@ def directions(
     frame = _frame(points, mean) @ eye.T if d == 3 else np.empty((0, 2, 2))
     plane = np.empty((0, 2))
     if d == 3 and r == 2:
-        first, second = ((Z[:, j].min(), Z[:, j].max()) for j in (0, 1))
+        first, second = ((np.nanmin(Z[:, j]), np.nanmax(Z[:, j])) for j in (0, 1))
         corners = [(first[i], second[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))]
         plane = (mean + np.array(corners) @ P[:2]) @ eye.T
     around = np.concatenate([places, feet, tips, start[None], frame.reshape(-1, 2), plane])
@@ -438,7 +438,8 @@ def _arrows(
     lengths = np.linalg.norm(tips - start, axis=1, keepdims=True)
     ahead = np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
     aside = ahead @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-    spots = tips + 18 * pixel * np.stack([ahead, ahead + aside, ahead - aside, aside, -aside])
+    around = np.stack([ahead, ahead + aside, ahead - aside, aside, -aside])
+    spots = tips + pixel * np.concatenate([18 * around, 32 * around])
     room = np.linalg.norm(spots[:, :, None] - points, axis=3).min(axis=2)
     best = np.argmax(np.minimum(room, 14 * pixel), axis=0)  # the first that is free, else the freest
     beyond = spots[best, np.arange(len(tips))]
