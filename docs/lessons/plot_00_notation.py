@@ -85,7 +85,7 @@ The figure has eight points, their projections on :math:`u_1`, and both directio
 import numpy as np
 
 from gramian import PCA, KernelPCA, plots
-from gramian.kernels import Linear
+from gramian.kernels import Linear, Polynomial
 
 X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
 n, d = X.shape
@@ -132,13 +132,15 @@ assert np.allclose(default.explained_variance_ratio_, pca.explained_variance_rat
 # The dual names
 # --------------
 #
-# For the linear kernel :math:`k(x, y) = x^T y` the matrix :math:`\tilde K` is :math:`C C^T`.
+# For the linear kernel :math:`k(x, y) = x^T y` the matrix :math:`\tilde K` is :math:`C C^T`. Any other kernel
+# takes its place.
 
 kernel_pca = KernelPCA(2, kernel="linear").fit(X)
 K = Linear().centered_gram(X)
 beta, alpha = kernel_pca.eigenvectors_, kernel_pca.projection_coef_
 n_lambda = n * pca.explained_variance_
 assert np.allclose(K, C @ C.T)
+assert np.allclose(Polynomial(degree=2, gamma=1).gram(X), (X @ X.T + 1) ** 2)
 assert np.allclose(kernel_pca.eigenvalues_, n_lambda)
 assert np.allclose(pca.singular_values_**2, n_lambda)
 assert np.allclose(K @ beta, beta * n_lambda)
