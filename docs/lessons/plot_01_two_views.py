@@ -120,9 +120,9 @@ assert variance.max() <= lambda_1 + 1e-12
 #
 # .. math::
 #
-#    x_i - \tilde x_i &= \sum_{j > q} z_{ij} u_j \\
-#    \|x_i - \tilde x_i\|^2 &= \sum_{j > q} z_{ij}^2 \\
-#    \frac{1}{n}\sum_i \|x_i - \tilde x_i\|^2 &= \sum_{j > q} \frac{1}{n}\sum_i z_{ij}^2
+#    x_i - \tilde{x}{}_i &= \sum_{j > q} z_{ij} u_j \\
+#    \|x_i - \tilde{x}{}_i\|^2 &= \sum_{j > q} z_{ij}^2 \\
+#    \frac{1}{n}\sum_i \|x_i - \tilde{x}{}_i\|^2 &= \sum_{j > q} \frac{1}{n}\sum_i z_{ij}^2
 #    = \sum_{j > q} \lambda_j
 #
 # The reconstruction error is the discarded variance. The share that is kept,
@@ -150,8 +150,8 @@ print(f"one component keeps {pca.explained_variance_ratio_[0]:.1%}")
 #
 #    \det(S - \lambda I) &= (6.25 - \lambda)(3.5 - \lambda) - 4.25^2 = \lambda^2 - 9.75 \lambda + 3.8125 \\
 #    \lambda_{1,2} &= 4.875 \pm \sqrt{4.875^2 - 3.8125} = 4.875 \pm 4.4669 = 9.3419,\; 0.4081 \\
-#    (6.25 - 9.3419)\, a + 4.25\, b &= 0 \quad\Rightarrow\quad b = 0.7275\, a
-#    \quad\Rightarrow\quad u_1 = \frac{(1,\, 0.7275)}{\sqrt{1 + 0.7275^2}} = (0.8086,\, 0.5883)
+#    0 &= (6.25 - 9.3419)\, a + 4.25\, b \quad\Rightarrow\quad b = 0.7275\, a \\
+#    u_1 &= \frac{(1,\, 0.7275)}{\sqrt{1 + 0.7275^2}} = (0.8086,\, 0.5883)
 
 assert np.allclose(S, [[6.25, 4.25], [4.25, 3.5]])
 assert np.allclose(np.roots([1, -9.75, 3.8125]), pca.explained_variance_)

@@ -37,7 +37,7 @@ k = RBF(gamma=2)
 #
 # .. math::
 #
-#    \tilde K_{ij} = K_{ij} - t_i - t_j + r .
+#    \tilde{K}{}_{ij} = K_{ij} - t_i - t_j + r .
 #
 # The features have disappeared. A kernel with few features checks it.
 
@@ -151,7 +151,7 @@ assert accuracy["kernel"] == 1
 #
 #    \sum_j n\lambda_j &= \operatorname{trace} \tilde K = \sum_i k(x_i, x_i) - n r \\
 #    \frac{1}{n}\sum_i \|\phi(x_i) - b - \sum_{j \le q} z_{ij} w_j\|^2
-#    &= \frac{1}{n}\sum_i \left(\tilde K_{ii} - \sum_{j \le q} z_{ij}^2\right) = \sum_{j > q} \lambda_j
+#    &= \frac{1}{n}\sum_i \left(\tilde{K}{}_{ii} - \sum_{j \le q} z_{ij}^2\right) = \sum_{j > q} \lambda_j
 
 assert np.isclose(np.trace(Kc), np.trace(K) - n * r)
 left = np.diag(Kc) - (scores**2).sum(axis=1)
@@ -255,8 +255,8 @@ assert KernelPCA(10, kernel=k).fit(X).rank_ == 10
 #
 # .. dropdown:: Solution
 #
-#    :math:`t = (1, 2)` and :math:`r = 1.5`, so :math:`\tilde K_{11} = 2 - 1 - 1 + 1.5 = 1.5`,
-#    :math:`\tilde K_{12} = 0 - 1 - 2 + 1.5 = -1.5` and :math:`\tilde K_{22} = 1.5`. The eigenvalue is 3,
+#    :math:`t = (1, 2)` and :math:`r = 1.5`, so :math:`\tilde{K}{}_{11} = 2 - 1 - 1 + 1.5 = 1.5`,
+#    :math:`\tilde{K}{}_{12} = 0 - 1 - 2 + 1.5 = -1.5` and :math:`\tilde{K}{}_{22} = 1.5`. The eigenvalue is 3,
 #    :math:`\beta = (1, -1)/\sqrt 2`, and the scores are :math:`\sqrt 3\, \beta = \pm 1.2247`.
 #
 #    .. code-block:: python
