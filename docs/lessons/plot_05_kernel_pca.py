@@ -256,8 +256,8 @@ assert KernelPCA(10, kernel=k).fit(X).rank_ == 10
 # .. dropdown:: Solution
 #
 #    :math:`t = (1, 2)` and :math:`r = 1.5`, so :math:`\tilde{K}{}_{11} = 2 - 1 - 1 + 1.5 = 1.5`,
-#    :math:`\tilde{K}{}_{12} = 0 - 1 - 2 + 1.5 = -1.5` and :math:`\tilde{K}{}_{22} = 1.5`. The eigenvalue is 3,
-#    :math:`\beta = (1, -1)/\sqrt 2`, and the scores are :math:`\sqrt 3\, \beta = \pm 1.2247`.
+#    :math:`\tilde{K}{}_{12} = 0 - 1 - 2 + 1.5 = -1.5` and :math:`\tilde{K}{}_{22} = 1.5`. The eigenvalue
+#    is 3, :math:`\beta = (1, -1)/\sqrt 2`, and the scores are :math:`\sqrt 3\, \beta = \pm 1.2247`.
 #
 #    .. code-block:: python
 #
