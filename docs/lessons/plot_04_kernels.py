@@ -145,7 +145,7 @@ plots.counter_example(report)
 #      - :math:`g(x)\, \phi(x)`
 #    * - a limit of kernels
 #      - :math:`v^T K v \ge 0` stays true in the limit
-#    * - :math:`q(k_1)`, a polynomial with coefficients :math:`\ge 0`
+#    * - :math:`P(k_1)`, a polynomial P with coefficients :math:`\ge 0`
 #      - from sums, products and multiples
 #    * - :math:`e^{k_1}`
 #      - limit of such polynomials

@@ -48,7 +48,7 @@ assert np.isclose(abs(u_1 @ pca.components_[0]), 1)
 assert pca.plan_.operator == "gram"  # the dual Gram matrix
 
 # %%
-# Rebuild a face from r numbers
+# Rebuild a face from q numbers
 # -----------------------------
 #
 # From :math:`q` scores :math:`z_j = u_j^T (x - m)` the picture is
