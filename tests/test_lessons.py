@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 LESSONS = sorted((Path(__file__).parents[1] / "docs" / "lessons").glob("plot_*.py"))
-
-
 SOLUTION = re.compile(r"^# +\.\. code-block:: python\n#\n((?:# {4,}.*\n|#\n)+)", re.MULTILINE)
 
 
@@ -58,6 +56,7 @@ def test_a_lesson_runs(lesson, tmp_path, monkeypatch):
     exercises = source.split("# Exercises", 1)[1]
     assert "assert " in exercises
     assert exercises.count(".. dropdown:: Solution") >= 4
+    assert len(SOLUTION.findall(source)) == source.count(".. code-block::")  # each of them runs
     assert all(level in exercises for level in ("**By hand", "**In code", "**Open"))
 
 
