@@ -172,11 +172,12 @@ assert enough.reconstruction_errors(fresh, [d]).max() < 1e-20  # 100 > 40
 #       u = centred.T @ [1, -1, 0] / np.sqrt(2)
 #       assert np.allclose(centred.T @ centred @ u, u)
 #
-# **By hand.** 3. Show that :math:`\operatorname{trace} K = n \operatorname{trace} S`.
+# **By hand.** 3. Show that :math:`\operatorname{trace}\, K = n \operatorname{trace}\, S`.
 #
 # .. dropdown:: Solution
 #
-#    :math:`\operatorname{trace} C C^T = \operatorname{trace} C^T C`: both are the sum of all squared entries.
+#    :math:`\operatorname{trace}\, C C^T = \operatorname{trace}\, C^T C`: both are the sum of all squared
+#    entries.
 #
 #    .. code-block:: python
 #

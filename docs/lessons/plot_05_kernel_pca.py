@@ -149,7 +149,7 @@ assert accuracy["kernel"] == 1
 #
 # .. math::
 #
-#    \sum_j n\lambda_j &= \operatorname{trace} \tilde K = \sum_i k(x_i, x_i) - n r \\
+#    \sum_j n\lambda_j &= \operatorname{trace}\, \tilde K = \sum_i k(x_i, x_i) - n r \\
 #    \frac{1}{n}\sum_i \|\phi(x_i) - b - \sum_{j \le q} z_{ij} w_j\|^2
 #    &= \frac{1}{n}\sum_i \left(\tilde{K}{}_{ii} - \sum_{j \le q} z_{ij}^2\right) = \sum_{j > q} \lambda_j
 

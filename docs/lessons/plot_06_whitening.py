@@ -92,7 +92,7 @@ for white in (pca_white, zca_white, C @ W.T):
 # .. math::
 #
 #    E \|z - c\|^2 &= E\, z^T z + E\, c^T c - 2\, E\, z^T c \\
-#    &= d + \operatorname{trace} S - 2 \operatorname{trace}(W S) \\
+#    &= d + \operatorname{trace}\, S - 2 \operatorname{trace}(W S) \\
 #    \operatorname{trace}(W S) &= \operatorname{trace}(R\, S^{1/2})
 #    = \sum_j \sqrt{\lambda_j}\; u_j^T R\, u_j \le \sum_j \sqrt{\lambda_j}
 #
