@@ -1,16 +1,30 @@
 """Every lesson of docs/lessons runs without a network, and its figures can be drawn."""
 
 import ast
+import re
 import socket
+import textwrap
 from pathlib import Path
 
 import pytest
 
 LESSONS = sorted((Path(__file__).parents[1] / "docs" / "lessons").glob("plot_*.py"))
+SOLUTION = re.compile(r"^# +\.\. code-block:: python\n#\n((?:# {4,}.*\n|#\n)+)", re.MULTILINE)
+
+
+def with_solutions(source):
+    """Return a lesson with the code of its folded solutions, which stands in texts, as blocks."""
+
+    def block(match):
+        code = textwrap.dedent(re.sub(r"^# ?", "", match[1], flags=re.MULTILINE))
+        return f"# %%\n{code}\n# %%\n"
+
+    return SOLUTION.sub(block, source)
 
 
 def blocks_of(source):
     """Return the code between the texts, as the gallery divides it: each with its last expression apart."""
+    source = with_solutions(source)
     tree = ast.parse(source)
     starts = [number for number, line in enumerate(source.splitlines(), 1) if line.startswith("# %%")]
     blocks = [[] for _ in range(len(starts) + 1)]
@@ -39,7 +53,11 @@ def test_a_lesson_runs(lesson, tmp_path, monkeypatch):
             value.save(str(tmp_path / f"{figures}.{picture}"))
     assert figures
     assert "Exercises" in source
-    assert "assert " in source.split("# Exercises", 1)[1]
+    exercises = source.split("# Exercises", 1)[1]
+    assert "assert " in exercises
+    assert exercises.count(".. dropdown:: Solution") >= 4
+    assert len(SOLUTION.findall(source)) == source.count(".. code-block::")  # each of them runs
+    assert all(level in exercises for level in ("**By hand", "**In code", "**Open"))
 
 
 def test_there_are_lessons():

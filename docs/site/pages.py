@@ -81,6 +81,7 @@ def relinked(text: str) -> str:
     """Return a page with its links as they are on the site."""
     text = re.sub(r"\]\(cli\.md#([\w-]+)\)", lambda match: f"](cli/{match[1]}.md)", text)
     text = re.sub(r"\]\((?:\.\./)?docs/", "](", text)
+    text = re.sub(r"\]\(lessons/(\w+)\.py\)", rf"]({GALLERIES['lessons']}/\1.rst)", text)
     # A link by the name of a file gets the title of the page.
     text = re.sub(r"\[`?[\w/]+\.md`?\]\((?=[^)]+\.md)", "[](", text)
     text = re.sub(rf"\]\(\.\./({'|'.join(OWN)})\)", r"](\1)", text)

@@ -1244,6 +1244,9 @@ def test_reconstruction_errors_for_every_number_of_components():
         means = model.reconstruction_errors(X).mean(axis=0)
         assert means.shape == (5,)
         assert means[4] == pytest.approx(model.reconstruction_error_)
+    few, new = PCA().fit(rng.standard_normal((5, 9))), rng.standard_normal((4, 9))  # rank 4 of 5 components
+    back = ((new - few.inverse_transform(few.transform(new))) ** 2).sum(axis=1)
+    np.testing.assert_allclose(few.reconstruction_errors(new, [4, 5]), np.column_stack([back, back]))
     line = np.outer(np.arange(9.0), [1e3, 2e3])
     assert PCA(1).fit(line).reconstruction_errors(line, [1]).max() < 1e-18
     with refused(ParameterError, "counts"):

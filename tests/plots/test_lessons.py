@@ -92,9 +92,18 @@ def test_directions_have_the_length_of_the_deviation_and_meet_their_points_at_ri
         lengths = [np.hypot(a["to_x"] - a["from_x"], a["to_y"] - a["from_y"]) for a in arrows]
         np.testing.assert_allclose(lengths, np.sqrt(model.explained_variance_))
     chart.save(tmp_path / "a.svg")
+    named = str(plots.directions(model, X, names=["u", "w"]).to_dict())
+    assert "PC1" not in named.replace("'PC1'", "")  # the column of the table keeps its name
+    with refused(DataError):
+        plots.directions(model, X, names=["u"])
     spec = chart.vconcat[0].to_dict()
     across, up = (np.ptp(spec["layer"][2]["encoding"][side]["scale"]["domain"]) for side in "xy")
     assert across / spec["width"] == pytest.approx(up / spec["height"])  # a right angle looks right
+    drawn = plots.directions(gramian.PCA().fit(X), X)
+    arrows = drawn.vconcat[0].layer[-1].data.to_pandas()  # beyond the tip, PC1 would lie on (8, 7)
+    between = np.hypot(*(arrows[[f"name_{side}"]].to_numpy() - X[:, j] for j, side in enumerate("xy")))
+    domain = drawn.vconcat[0].to_dict()["layer"][2]["encoding"]["x"]["scale"]["domain"]
+    assert between.min() > 13 * np.ptp(domain) / drawn.vconcat[0].width
 
 
 def test_directions_in_space_are_drawn_by_an_orthographic_projection():
@@ -105,6 +114,9 @@ def test_directions_in_space_are_drawn_by_an_orthographic_projection():
     np.testing.assert_allclose(data["up"], -X[:, 0], atol=1e-12)
     chart = plots.directions(model, X, components=1)
     assert "PC2" not in chart.data.column_names
+    plane = "The rectangle lies in their plane."
+    assert plane not in " ".join(chart.title.subtitle)
+    assert plane in " ".join(plots.directions(model, X).title.subtitle)
     assert "Orthographic projection from azimuth 35 and elevation 25" in " ".join(chart.title.subtitle)
     assert chart.to_dict()["$schema"]
     for other in (gramian.PCA(2).fit(np.eye(4)), gramian.Whitener().fit(X[:, :2])):

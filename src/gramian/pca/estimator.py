@@ -856,8 +856,9 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         Returns
         -------
         ndarray of shape (n_samples, n_counts), float64
-            ``||x - x~||^2`` in fitted (scaled) units. 0 components give the distance from the mean. Over the
-            rows of a fit without missing values the mean for ``n_components_`` is ``reconstruction_error_``.
+            ``||x - x~||^2`` in fitted (scaled) units. 0 components give the distance from the mean;
+            components beyond ``rank_`` change nothing, because scores there are 0. Over the rows of a
+            fit without missing values the mean for ``n_components_`` is ``reconstruction_error_``.
 
         Raises
         ------
@@ -888,6 +889,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             result = []
             for C in projection.centered_blocks(part, double=True):
                 Z = C @ directions.T
+                Z[:, self.rank_ :] = 0.0  # as in transform: there the directions are arbitrary
                 left = ((C - Z @ directions) ** 2).sum(axis=1)
                 # From the last component back: a difference of sums would lose the digits of small errors.
                 behind = np.cumsum(np.column_stack([left, (Z**2)[:, ::-1]]), axis=1)[:, ::-1]

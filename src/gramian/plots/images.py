@@ -342,7 +342,8 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
     cell_width, cell_height = width + GAP, height + GAP + CAPTION
     sheet = Image.new("L", (columns * cell_width + GAP, rows * cell_height + GAP), 255)
     draw = ImageDraw.Draw(sheet)
-    font = ImageFont.load_default()
+    fonts = [ImageFont.load_default(size) for size in (13, 12, 11, 10)]
+    font = next((one for one in fonts if max(map(one.getlength, captions), default=0) <= width), fonts[-1])
     for place, (pixels, caption) in enumerate(zip(pictures, captions, strict=True)):
         x, y = GAP + place % columns * cell_width, GAP + place // columns * cell_height
         shown = Image.fromarray(np.ascontiguousarray(pixels)).resize((width, height), Image.Resampling.BOX)

@@ -302,6 +302,7 @@ def directions(
     *,
     color: Any = None,
     components: int | None = None,
+    names: Sequence[str] | None = None,
     view: tuple[float, float] = (35.0, 25.0),
 ) -> Any:
     """Draw the principal directions over the points, and the points on their projection.
@@ -319,6 +320,8 @@ def directions(
         As for :func:`scores`.
     components : int, optional
         Number of components to project on, 1 or 2; by default one less than the columns.
+    names : sequence of str, optional
+        Names of all directions in the figure, such as ``["u₁", "u₂"]``; by default PC1, PC2, ...
     view : (float, float), default=(35, 25)
         Azimuth and elevation, in degrees, from which three columns are seen. The figure is a fixed
         orthographic projection: parallels remain parallel, and distance from the eye changes no size.
@@ -361,7 +364,10 @@ def directions(
     Z = (points - mean) @ P[:r].T
     onto = mean + Z @ P[:r]
     arrows = mean + np.sqrt(as_float64(model.explained_variance_))[:, None] * P
-    names = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
+    titles = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
+    called = component_names(k) if names is None else [str(name) for name in names]
+    if len(called) != k:
+        raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
     group = Group.of(color, len(every), model, X)
     columns: dict[str, Any] = {"row": rows}
     columns |= {letter: points[:, j] for j, letter in enumerate("xyz"[:d])}
@@ -371,32 +377,40 @@ def directions(
     eye = np.eye(2) if d == 2 else _eye(*view)
     places, feet, tips, start = (part @ eye.T for part in (points, onto, arrows, mean))
     frame = _frame(points, mean) @ eye.T if d == 3 else np.empty((0, 2, 2))
-    around = np.concatenate([places, feet, tips, start[None], frame.reshape(-1, 2)])
+    plane = np.empty((0, 2))
+    if d == 3 and r == 2:
+        first, second = ((np.nanmin(Z[:, j]), np.nanmax(Z[:, j])) for j in (0, 1))
+        corners = [(first[i], second[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))]
+        plane = (mean + np.array(corners) @ P[:2]) @ eye.T
+    around = np.concatenate([places, feet, tips, start[None], frame.reshape(-1, 2), plane])
     edges, height, equal = style.equal_axes(style.edges_of(around, margin=0.08))
     if d == 3:
         columns |= {"across": places[:, 0], "up": places[:, 1]}
     fields = ("x", "y") if d == 2 else ("across", "up")
     # Empty, not None: Vega-Lite cannot merge no axis with those of other layers.
     bare = {"axis": alt.Axis(labels=False, ticks=False, grid=False, domain=False)}
-    place = style.xy(fields, names, edges) if d == 2 else style.xy(fields, ("", ""), edges, **bare)
+    place = style.xy(fields, titles, edges) if d == 2 else style.xy(fields, ("", ""), edges, **bare)
     colors = group.channels()
+    pixel = (edges[0][1] - edges[0][0]) / style.width()
     dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**place, **colors)
     hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
     hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
     marks = [
-        *_box(frame, names),
+        *_box(frame, titles),
+        *([style.outline(plane, color=style.BLUE, strokeWidth=1.2)] if len(plane) else []),
         style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6),
         *([] if d == 3 else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]),
         dots,
-        *_arrows(start, tips, (edges[0][1] - edges[0][0]) / style.width()),
+        *_arrows(start, tips, called, np.concatenate([places, feet]), pixel),
     ]
     deviations = ", ".join(f"{value:.4g}" for value in np.sqrt(as_float64(model.explained_variance_)))
     return style.stacked(
         columns,
-        [style.panel(marks, height), _projected(model, Z, colors)],
+        [style.panel(marks, height), _projected(model, Z, called, colors)],
         "Principal directions",
         f"Arrows: the roots of the variances, {deviations}.",
-        f"Thin lines lead to the projection on {'PC1' if r == 1 else 'PC1 and PC2'}, below.",
+        f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
+        "The rectangle lies in their plane." if len(plane) else "",
         f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}." if d == 3 else "",
         "" if equal else "The axes have different scales: right angles do not look right.",
         "Unit: the scale of each column." if model.scale_ is not None else "",
@@ -428,13 +442,21 @@ def _box(frame: FloatArray, names: list[str]) -> list[Any]:
     return [lines, words.encode(x="end_x:Q", y="end_y:Q", text="name:N")]
 
 
-def _arrows(start: FloatArray, tips: FloatArray, pixel: float) -> list[Any]:
-    """Return arrows, and their names beyond their tips; ``pixel`` is the width of one."""
+def _arrows(
+    start: FloatArray, tips: FloatArray, names: Sequence[str], points: FloatArray, pixel: float
+) -> list[Any]:
+    """Return arrows, and their names near their tips, away from points; ``pixel`` is the width of one."""
     lines = style.segments(np.broadcast_to(start, tips.shape), tips, color=style.INK, strokeWidth=2.5)
     lengths = np.linalg.norm(tips - start, axis=1, keepdims=True)
-    beyond = tips + 18 * pixel * np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
+    ahead = np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
+    aside = ahead @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    around = np.stack([ahead, ahead + aside, ahead - aside, aside, -aside])
+    spots = tips + pixel * np.concatenate([18 * around, 32 * around])
+    room = np.linalg.norm(spots[:, :, None] - points, axis=3).min(axis=2)
+    best = np.argmax(np.minimum(room, 14 * pixel), axis=0)  # the first that is free, else the freest
+    beyond = spots[best, np.arange(len(tips))]
     turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
-    columns = {"name": component_names(len(tips)), "turned": turned}
+    columns = {"name": list(names), "turned": turned}
     columns |= {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "name_x": beyond[:, 0], "name_y": beyond[:, 1]}
     base, turn = style.chart(columns), alt.Angle("turned:Q", scale=None)
     heads = base.mark_point(shape="triangle-up", filled=True, size=90, color=style.INK, opacity=1)
@@ -443,14 +465,14 @@ def _arrows(start: FloatArray, tips: FloatArray, pixel: float) -> list[Any]:
     return [lines, heads, words.encode(x="name_x:Q", y="name_y:Q", text="name:N")]
 
 
-def _projected(model: Any, Z: FloatArray, colors: dict[str, Any]) -> Any:
+def _projected(model: Any, Z: FloatArray, names: Sequence[str], colors: dict[str, Any]) -> Any:
     """Return the panel of the scores: a strip of one component, or the plane of two."""
     dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85)
+    titles = [axis_title(model, j).replace(f"PC{j + 1}", names[j], 1) for j in range(Z.shape[1])]
     if Z.shape[1] == 1:
-        x = style.axis(alt.X, "PC1", axis_title(model, 0), style.limits(Z[:, 0]))
+        x = style.axis(alt.X, "PC1", titles[0], style.limits(Z[:, 0]))
         return style.panel([style.zero_lines()[0], dots.encode(x=x, **colors)], STRIP)
     edges, height, _ = style.equal_axes(style.edges_of(Z))
-    titles = [axis_title(model, j) for j in (0, 1)]
     return style.panel(
         [*style.zero_lines(), dots.encode(**style.xy(("PC1", "PC2"), titles, edges), **colors)], height
     )
@@ -602,25 +624,36 @@ def counter_example(report: AuditReport) -> Any:
     points = np.asarray(witness.points, dtype=float)
     d = points.shape[1]
     weights = np.asarray(getattr(witness, "vector", np.ones(len(points))), dtype=float)
+    value = getattr(witness, "quadratic_form", None)
     pair = points[:, :2] if d > 1 else np.column_stack([points, np.zeros(len(points))])
     columns = {
         "point": [f"x{place}" for place in range(1, len(points) + 1)],
+        "name": [
+            f"x{place}" + f": v = {weight:.3g}" * (value is not None)
+            for place, weight in enumerate(weights, 1)
+        ],
         **{"first": pair[:, 0], "second": pair[:, 1], "weight": weights, "size": np.abs(weights)},
         "sign": ["negative" if weight < 0 else "positive" for weight in weights],
     }
     place = style.xy(TWO, [f"{name} coordinate" for name in TWO], style.edges_of(pair, margin=0.2))
-    value = getattr(witness, "quadratic_form", None)
-    why = "k(x, y) and k(y, x) differ." if value is None else f"sum v_i v_j k(x_i, x_j) = {value:.4g} < 0."
+    why = (
+        "k(x, y) and k(y, x) differ."
+        if value is None
+        else f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
+        "Next to each point is its weight v, to which its area is proportional."
+    )
     more = [f"The first two of {d} coordinates."] if d > 2 else []
     if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
         place["y"] = place["y"].title(None).axis(labels=False, ticks=False, grid=False)
     base, signs = style.Chart().encode(**place), ["positive", "negative"]
     dots = base.mark_point(filled=True, opacity=0.9).encode(
-        size=alt.Size("size:Q", title="|weight v|", scale=alt.Scale(range=[40, 400])),
-        color=alt.Color("sign:N", scale=alt.Scale(domain=signs, range=[style.BLUE, style.VERMILION])),
-        shape=alt.Shape("sign:N", scale=alt.Scale(domain=signs, range=["circle", "square"])),
+        size=alt.Size("size:Q", legend=None, scale=alt.Scale(domainMin=0, rangeMin=0, rangeMax=400)),
+        color=alt.Color(
+            "sign:N", title="weight", scale=alt.Scale(domain=signs, range=[style.BLUE, style.VERMILION])
+        ),
+        shape=alt.Shape("sign:N", title="weight", scale=alt.Scale(domain=signs, range=["circle", "square"])),
         tooltip=["point:N", "first:Q", "second:Q", "weight:Q"],
     )
-    names = base.mark_text(dx=12, dy=-10, align="left").encode(text="point:N")
+    names = base.mark_text(dx=12, dy=-10, align="left").encode(text="name:N")
     title, marks = f"Counterexample with {counted(len(points), 'point')}", [*style.zero_lines(), dots, names]
     return style.layered(columns, marks, title, why, *more, height=style.HEIGHT if d > 1 else 120)
