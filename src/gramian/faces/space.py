@@ -284,6 +284,7 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
     @property
     def light_(self) -> str:
         """The illumination correction of the fit."""
+        check_is_fitted(self)
         return str(parameter_at_fit(self, "light"))
 
     # ------------------------------------------------------------ transform
