@@ -387,6 +387,10 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
     )
     Path("kinds.csv").write_text("flower,kind\n" + "".join(f"f{i},{'uv'[i % 2]}\n" for i in range(30)))
     flowers, holed = ("flowers.csv", "--drop", "species"), ("holed.csv", "--na-values", "-")
+    from bed_reader import to_bed
+
+    calls = np.random.default_rng(0).binomial(2, 0.4, (30, 9)).astype("f4")
+    to_bed("calls.bed", calls, properties={"chromosome": ["1"] * 9, "bp_position": list(range(1, 10))})
     told = {
         "rows": [((*flowers, "--rows", "2:20"), "rows 2:20 were used, counted from 0")],
         "exclude": [
@@ -407,6 +411,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         "header": [(("titled.csv", "--header", "2"), "the header was line 2")],
         "skip_footer": [(("titled.csv", "--skip-footer", "1"), "1 last line was left out")],
         "below_limit": [(("limits.csv", "--below-limit", "half"), "entries below a limit were read as half")],
+        "prune": [(("calls.bed", "--prune", "50,5,0.2"), "variants were pruned by linkage disequilibrium")],
         "pivot": [(("long.csv", "--pivot", "id,name,value"), "rows of one 'id' became one row")],
         "missing": [
             ((*holed, "--missing", "mean"), "1 missing value in 1 column was filled with column means"),

@@ -267,7 +267,7 @@ def test_a_model_draws_itself():
 def test_the_first_screen_of_help_is_enough_to_start(capsys):
     for kind, words in (
         (PCA, ("n_components", "scale", "missing", "tol", "memory_limit", ".plot(X)", ".biplot(X)")),
-        (KernelPCA, ("kernel", "gamma", "scale", "n_components", "solver", ".plot()", "when_not_kernel_pca")),
+        (KernelPCA, ("kernel", "gamma", "scale", "n_components", "solver", ".plot()", "which_method")),
     ):
         help(kind)
         lines = capsys.readouterr().out.splitlines()

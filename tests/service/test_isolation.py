@@ -44,6 +44,8 @@ QUERIES = {
     "keep": (None, "false"),
     "label": (None, "a"),
     "labels_from": (None, "0" * 32),
+    "lags": ("1", "-1"),
+    "consecutive": ("2", "0"),
     "level": ("0.9", "2"),
     "method": (None, "nothing"),
     "missing": (None, "drop-rows"),
