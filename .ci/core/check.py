@@ -36,6 +36,7 @@ LEFT_OUT = (
     "test_typing.py",
 )
 DESELECTED = (
+    "src/gramian/plots/curves.py::gramian.plots.curves.selection",
     "src/gramian/plots/planes.py::gramian.plots.planes.relation",
     "tests/cli/test_engine.py::test_a_label_of_text_is_read_from_parquet",
     "tests/cli/test_engine.py::test_columns_are_selected_by_a_label_where_they_are",

@@ -363,7 +363,7 @@ class FileError(GramianError, OSError):
     >>> gramian.scan("absent.csv")
     Traceback (most recent call last):
         ...
-    gramian.errors.FileError: absent.csv: there is no such file or folder. Check the path.
+    gramian.errors.FileError: absent.csv: there is no such file or folder. ...
     """
 
 

@@ -9,6 +9,7 @@ from gramian import plots
 from gramian.analysis.components import decomposition_of, kind_of
 from gramian.errors import DataError
 from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces.light import relight
 from gramian.records import ModelKind
 from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
@@ -37,6 +38,26 @@ def test_rows_are_not_reconstructed_by_the_figure_of_a_pca():
     space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
     with refused(DataError):
         plots.reconstructions(space, np.zeros((2, 320)))
+
+
+def test_a_space_of_faces_is_that_of_its_corrected_pictures():
+    rng = np.random.default_rng(0)
+    pictures = (rng.random((30, 12, 9)) * 200 + 20).astype(np.uint8)
+    for light in ("none", "equalise"):
+        space = FaceSpace(6, light=light).fit(pictures)
+        relit = space.relight(pictures)
+        np.testing.assert_array_equal(relit, relight(pictures, light))
+        inner = space.decomposition_
+        drawn = plots.reconstructions(space, pictures, [1, 6])
+        np.testing.assert_array_equal(drawn.pixels, plots.reconstructions(inner, relit, [1, 6]).pixels)
+        chart = plots.reconstruction_errors(space, {"faces": pictures, "new": pictures[:5]})
+        errors = np.array(chart.data["error"].to_pylist()).reshape(2, 7)
+        gaps = relit - relit.mean(axis=0)
+        left = relit - space.reconstruct(pictures)
+        expected = np.linalg.norm(left) / np.linalg.norm(gaps)
+        np.testing.assert_allclose(errors[0, [0, 6]], [1.0, expected], rtol=1e-4)
+    with pytest.raises(DataError, match="those of a PCA"):
+        plots.reconstruction_errors(FaceSpace(3, kernel="rbf").fit(pictures), pictures)
 
 
 def test_face_scores_with_thresholds():

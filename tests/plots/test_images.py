@@ -6,8 +6,6 @@ import pytest
 import gramian
 from gramian import plots
 from gramian.errors import DataError, ParameterError
-from gramian.faces import FaceSpace
-from gramian.faces.light import relight
 from gramian.plots.images import grey_range, strip
 from gramian.plots.names import component_titles
 from refusals import refused
@@ -77,23 +75,3 @@ def test_a_strip_has_a_row_for_each_picture():
     assert np.sum(sheet == 60) >= 2 * 9900
     # Beyond white is white, as a screen would show it.
     assert np.sum(sheet == 255) >= 2 * 9900
-
-
-def test_a_space_of_faces_is_that_of_its_corrected_pictures():
-    rng = np.random.default_rng(0)
-    pictures = (rng.random((30, 12, 9)) * 200 + 20).astype(np.uint8)
-    for light in ("none", "equalise"):
-        space = FaceSpace(6, light=light).fit(pictures)
-        relit = space.relight(pictures)
-        np.testing.assert_array_equal(relit, relight(pictures, light))
-        inner = space.decomposition_
-        drawn = plots.reconstructions(space, pictures, [1, 6])
-        np.testing.assert_array_equal(drawn.pixels, plots.reconstructions(inner, relit, [1, 6]).pixels)
-        chart = plots.reconstruction_errors(space, {"faces": pictures, "new": pictures[:5]})
-        errors = np.array(chart.data["error"].to_pylist()).reshape(2, 7)
-        gaps = relit - relit.mean(axis=0)
-        left = relit - space.reconstruct(pictures)
-        expected = np.linalg.norm(left) / np.linalg.norm(gaps)
-        np.testing.assert_allclose(errors[0, [0, 6]], [1.0, expected], rtol=1e-4)
-    with pytest.raises(DataError, match="those of a PCA"):
-        plots.reconstruction_errors(FaceSpace(3, kernel="rbf").fit(pictures), pictures)

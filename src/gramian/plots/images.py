@@ -47,12 +47,12 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> import gramian
-    >>> faces = gramian.faces.drawn_faces(6, 2, size=(24, 28)).pictures
-    >>> picture = gramian.plots.components(gramian.PCA(5).fit(faces), 3)
+    >>> picture = gramian.plots.components(gramian.PCA(5).fit(load_digits().images), 3)
     >>> picture.pixels.dtype, picture.pixels.ndim
     (dtype('uint8'), 2)
-    >>> picture.save("eigenfaces.png")  # doctest: +SKIP
+    >>> picture.save("components.png")  # doctest: +SKIP
     """
     shape, kind = _shape(fitted(model)), kind_of(model)
     if not (kind.linear or kind.faces):
@@ -90,10 +90,11 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
 
     Examples
     --------
+    >>> from sklearn.datasets import load_digits
     >>> import gramian
-    >>> faces = gramian.faces.drawn_faces(6, 2, size=(24, 28)).pictures
-    >>> model = gramian.PCA(5).fit(faces)
-    >>> picture = gramian.plots.reconstructions(model, faces[:2], [1, 5])
+    >>> digits = load_digits().images
+    >>> model = gramian.PCA(5).fit(digits)
+    >>> picture = gramian.plots.reconstructions(model, digits[:2], [1, 5])
     >>> picture.save("reconstructions.png")  # doctest: +SKIP
     """
     inner = fitted(model)
