@@ -407,7 +407,7 @@ def test_files_of_every_kind_are_looked_at(client):
         (b"a,a,b\n1,2,3\n4,5,7\n", CSV, 2, 3, None),
         (b"a,b\n1,2\n1,3\n", CSV, 2, 2, None),
         (b"a,b\n1,2\n", CSV, 1, 2, None),
-        (b"a,b\n1,\n2,NA\n", CSV, 2, 2, "fill with means"),
+        (b"a,b\n1,\n2,NA\n", CSV, 2, 2, "no value at all"),
         (b"a,b\nx,y\nu,v\n", CSV, 2, 2, "no numeric columns"),
         (wide.encode(), CSV, 2, 10_000, None),
         (
