@@ -81,7 +81,7 @@ def example_visitor(who: str, answer: Message) -> Message:
     if who == "house":
         picture = drawn_others(1, size=SIZE, seed=SEED).pictures[0]
     else:
-        number = 1 if who == "known" else PEOPLE - 1
+        number = 2 if who == "known" else PEOPLE - 1
         people = drawn_faces(PEOPLE, ENROLLED + 1, size=SIZE, seed=SEED).pictures
         picture = people[number * (ENROLLED + 1) + ENROLLED]
     return written(answer, Picture(picture).png())
