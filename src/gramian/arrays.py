@@ -607,10 +607,9 @@ def device_memory(like: Any) -> int | None:
         return int(like.device.mem_info[0])
     if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
         cuda = sys.modules["torch"].cuda
-        # What PyTorch keeps for later is free for it. The flat form of these takes half a millisecond.
-        held = cuda.memory_stats_as_nested_dict(like.device)
-        kept, used = (held[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes"))
-        return int(cuda.mem_get_info(like.device)[0] + kept - used)
+        # What PyTorch keeps for later is free for it.
+        kept = cuda.memory_reserved(like.device) - cuda.memory_allocated(like.device)
+        return int(cuda.mem_get_info(like.device)[0] + kept)
     return None
 
 
