@@ -44,10 +44,8 @@ ROUNDING_SHOWS = 2e-6  # relative to the trace, where the largest eigenvalue is 
 SPARSE_WIDTH, SPARSE_ENTRY = 800, 40
 SPARSE = 0.05  # share of the entries that a sparse table is taken to have
 SPARSE_BYTES = 12  # of an entry in a file
-SPARSE_PAIRS, SPARSE_LONG = (
-    1.5e8,
-    1.4e9,
-)  # multiply-adds a second with a sparse table, with many dense columns
+# Multiply-adds a second of a sparse table with itself, and with many dense columns.
+SPARSE_PAIRS, SPARSE_LONG = 1.5e8, 1.4e9
 # Columns up to which workers, and how many, have a matrix each; the part of dense products that sparse rows
 # take, over their share: most entries are in few columns.
 SPARSE_COLUMNS, SPARSE_WORKERS, SPARSE_PART = 2500, 2, 7.0
