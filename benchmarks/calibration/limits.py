@@ -106,6 +106,8 @@ def _alarms(case: Case, tables: int) -> Iterator[Rate]:
     for (alpha, kind), values in shares.items():
         about = f"{missing:.0%} missing, {kind} new rows" if missing else f"{case.limit} limits"
         about += f", {case.lags} lag" if case.lags else ""
+        # docs/processes.md says that the limits do not hold there.
+        about += ", too few rows" if case.wanted[1][1] > 2 * WANTED[0.01][1] else ""
         name = f"alarms at {alpha:.0%}: {case.n} rows of {case.law.__name__}, {about}"
         error = float(np.std(values)) / tables**0.5
         wanted = dict(zip(WANTED, case.wanted, strict=True))[alpha]

@@ -410,16 +410,8 @@ def _by_model(
     exponent = power_of_two(float(np.nanmax(np.abs(table / divisor))))
     scaled = np.ldexp(table / divisor, -exponent)
     held_out = imputation.HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
-    k, choice = min(number or given or most, most), None
-    if not number and not given:
-        by_folds = replace(held_out, count=imputation.COUNT_FOLDS)
-        k, errors = imputation.choose_count(by_folds, most, method)
-        if asked.n_components == "cv":
-            evidence = {"components": list(errors), "held_out_error": list(errors.values())}
-            said = (
-                f"Held-out entries have the least error with {k} components, of {len(errors)} numbers tried."
-            )
-            choice = ComponentChoice("cv", k, {name: np.array(v) for name, v in evidence.items()}, said)
+    known = number or given
+    k, choice = (min(known, most), None) if known else _cross_validated(asked, held_out, most, method)
     more: dict[str, Any] = {"weights": shares}
     impute: Callable[..., imputation.Imputation] = imputation.impute_em
     moments, chosen, result, steps = imputation.expected_scatter, 1.0, None, STEPS[method]
@@ -467,6 +459,19 @@ def _by_model(
     scatter = np.zeros((d, d))
     scatter[np.ix_(varying, varying)] = squares * np.outer(divisor, divisor)
     return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k), choice
+
+
+def _cross_validated(
+    asked: PCAParameters, held_out: imputation.HeldOut, most: int, method: str
+) -> tuple[int, ComponentChoice | None]:
+    """Return the number of components that imputes held-out entries best and, for "cv", all errors."""
+    by_folds = replace(held_out, count=imputation.COUNT_FOLDS)
+    k, errors = imputation.choose_count(by_folds, most, method)
+    if asked.n_components != "cv":
+        return k, None
+    evidence = {"components": np.array(list(errors)), "held_out_error": np.array(list(errors.values()))}
+    why = f"Held-out entries have the least error with {k} components, of {len(errors)} numbers tried."
+    return k, ComponentChoice("cv", k, evidence, why)
 
 
 def _require_room(asked: PCAParameters, shape: tuple[int, int], k: int, method: str) -> None:
