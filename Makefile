@@ -34,8 +34,6 @@ help:
 
 demo: .venv/installed-core
 	$(BIN)/gramian demo
-	@echo "Open gramian-demo/pca/summary.md, and in a browser gramian-demo/pca/report.html; or work in a browser:"
-	@echo "  $(BIN)/gramian serve gramian-demo/data/flowers.csv gramian-demo/pca/model.gramian"
 
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py

@@ -1,5 +1,6 @@
 import os
 import re
+from pathlib import Path
 
 import pytest
 import typer
@@ -16,13 +17,16 @@ from refusals import refused
 def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
     faces, out = [], tmp_path / "demo"
+    monkeypatch.setattr("shutil.which", lambda name: name)
     if is_installed("gramian.faces"):
         monkeypatch.setattr("gramian.cli.demonstration.show_faces", lambda step, place: faces.append(place))
     ran = gramian("demo", "-o", out)
     assert ran.code == 0, ran.err
     assert re.findall(r"^\$ gramian (\w+)", ran.out, re.MULTILINE) == ["fit", "fit"]
     assert (ran.out.count("Plan:"), ran.out.count("Certified:")) == (2, 2)
-    assert ran.out.rstrip().endswith("report.html.")
+    tried = ran.out.rpartition("Three things to try:\n")[2].splitlines()
+    assert [line.split()[:2] for line in tried][1:] == [["gramian", "fit"], ["gramian", "serve"]]
+    assert all(Path(next(word for word in line.split() if "demo" in word)).is_file() for line in tried)
     assert faces == [out / "faces"] * is_installed("gramian.faces")
     assert "Labels: " in (out / "pca" / "summary.md").read_text()
     names = ("pca/components.png", "pca/report.html", "kernel-pca/scores.svg", "data/genes.csv")
