@@ -58,7 +58,7 @@ class KernelPCAAttributes(fitted.Decomposer):
 @sklearn.knows_names
 @dataclass(eq=False, repr=False)
 class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, KernelPCAAttributes):
-    """Kernel PCA: components that are curved in the columns, exact and certified, or by landmarks.
+    """Kernel PCA: components that are nonlinear in the columns, exact and certified, or by landmarks.
 
     >>> import numpy as np
     >>> from gramian import KernelPCA
