@@ -70,7 +70,7 @@ def summary(folder: Path) -> str:
     """Return the machines, and a line for every row of a suite that has a peer or predicted seconds."""
     suites, machines = latest(folder)
     lines = [*machine_lines(machines)]
-    lines += ["| row | gramian | peer | ratio | limit | peak growth, gramian / peer | predicted |"]
+    lines += ["| row | gramian seconds | peer: seconds | ratio | limit | growth, MB | predicted seconds |"]
     lines += ["|---|---|---|---|---|---|---|"]
     for suite in SUMMARISED:
         for name, row in suites.get(suite, {}).items():
@@ -90,23 +90,28 @@ def summary_line(name: str, row: dict[str, Any]) -> str:
     growths = [contender["peak_growth"] for contender in (ours, peer) if contender]
     cells = (
         f"`{name}`",
-        f"{ours['median']:.2g} s" if ours["median"] else "",
+        digits(ours["median"]) if ours["median"] else "",
         "" if peer is None else f"{peer['name']}: {peer_time(peer)}",
         ratio,
-        "" if row["limit"] is None else f"{row['limit']:.2g}",
-        " / ".join("not measured" if one is None else f"{one / 1e6:,.0f} MB" for one in growths)
+        "" if row["limit"] is None else digits(row["limit"]),
+        "/".join("?" if one is None else f"{one / 1e6:,.0f}" for one in growths)
         if growths[0] is not None
         else "",
-        "" if ours["predicted"] is None else f"{ours['predicted']:.2g} s",
+        "" if ours["predicted"] is None else digits(ours["predicted"]),
     )
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def digits(value: float) -> str:
+    """Return a number with two digits, without an exponent where it is large."""
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def peer_time(peer: dict[str, Any]) -> str:
     """Return the seconds of a peer, or why it has none, and whether it is too inaccurate."""
     if peer["failure"]:
         return peer["failure"].partition(":")[0]
-    return f"{peer['median']:.2g} s" + ("" if peer["accurate"] else ", error too large")
+    return digits(peer["median"]) + ("" if peer["accurate"] else ", error too large")
 
 
 def machine_lines(machines: dict[str, dict[str, Any]]) -> list[str]:

@@ -145,14 +145,16 @@ def command_pages(text: str) -> dict[str, str]:
     for part in parts:
         name, _, written = part.partition("\n")
         body = relinked(re.sub(r"^### ", "## ", written, flags=re.MULTILINE))
-        body = re.sub(r"\]\((?!https?:|#|cli/)", "](../", body).replace("](cli/", "](")
+        body = re.sub(r"\]\((?=#)", "](cli.md", body)  # places of what holds for all commands
+        body = re.sub(r"\]\((?!https?:|cli/)", "](../", body).replace("](cli/", "](")
         pages[f"cli/{name}.md"] = f"# gramian {name}\n{body}\n"
         paragraph = plain(" ".join(written.strip().partition("\n\n")[0].split()))
         sentence = re.split(r"(?<=[.:])\s", paragraph)[0].rstrip(":")
         lines.append(f"- [`gramian {name}`](cli/{name}.md): {sentence}")
     listed = "\n".join(lines)
     tree = toctree([f"{name.removesuffix('.md')}" for name in pages])
-    return {"cli.md": f"{relinked(first)}\n\n## Commands\n\n{listed}\n{tree}", **pages}
+    first = re.sub(r"^### ", "## ", relinked(first), flags=re.MULTILINE)
+    return {"cli.md": f"{first}\n\n## Commands\n\n{listed}\n{tree}", **pages}
 
 
 def plain(text: str) -> str:

@@ -48,11 +48,30 @@ def test_every_command_has_a_section_and_an_example():
         assert any(re.search(rf"\bgramian {command}\b", line) for line, _ in examples(TEXT))
 
 
-def test_the_options_on_the_page_are_those_there_are():
+@pytest.fixture(scope="module")
+def update_help():
     spec = importlib.util.spec_from_file_location("update_help", DOCS / "update_help.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.updated(TEXT) == TEXT, "run: python docs/update_help.py"
+    return module
+
+
+def test_the_options_on_the_page_are_those_there_are(update_help):
+    assert update_help.updated(TEXT) == TEXT, "run: python docs/update_help.py"
+
+
+def test_every_option_is_named_where_its_command_is_and_explained_once(update_help):
+    blocks = {match[2]: match[0] for match in update_help.BLOCK.finditer(TEXT)}
+    lists = blocks.pop("reading"), blocks.pop("several commands")
+    assert {command.split()[0] for command in blocks} == {*COMMANDS}
+    for command, block in blocks.items():
+        for head, text in update_help.entries(command).items():
+            name, words = re.escape(head.split()[0].strip(",")), " ".join(text.split())
+            named = re.compile(rf"(^|`){name}(?![\w-])", re.MULTILINE)
+            of_reading = re.search(r"\[options\s+of\s+reading\]", block) and named.search(lists[0])
+            assert of_reading or named.search(block), (command, head)
+            explained = " ".join(" ".join((block, *lists, blocks["fit"])).split())
+            assert words[:30] in explained, (command, head)
 
 
 def through_pipes(line, gramian, monkeypatch):
