@@ -61,14 +61,15 @@ def updated(page: str) -> str:
         if name in (READING, SHARED):
             return listed(reading if name == READING else shared)
         given = options[name]
-        known = reading.items() | shared.items()
+        reads = reading.items() <= given.items()
+        known = shared.items() | (reading.items() if reads else set())
         first = options[LIKE[name]].items() if name in LIKE else set()
         own = {head: text for head, text in given.items() if (head, text) not in known | first}
         parts = []
         if alike := [flag(head) for head, text in given.items() if (head, text) in first - known]:
             parts.append(f"As for [`{LIKE[name]}`](cli.md#{LIKE[name]}): {', '.join(alike)}.")
         names = [flag(head) for head, text in given.items() if (head, text) in shared.items()]
-        names += ["[options of reading](#data)"] * (reading.items() <= given.items())
+        names += ["[options of reading](#data)"] * reads
         if names:
             parts.append(f"[Shared](#shared-options): {', '.join(names)}.")
         also = textwrap.fill(" ".join(parts), 120, break_on_hyphens=False, break_long_words=False)
