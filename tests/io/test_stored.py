@@ -1,5 +1,6 @@
 """Arrays in files that are read block by block: equal to arrays in memory, in less memory, safe."""
 
+import errno
 import os
 import pickle
 
@@ -105,6 +106,22 @@ def test_what_needs_the_whole_table_says_so(saved):
     path = saved(table(20_000, 60))
     with refused(MemoryLimitError):
         as_rows(path, limit=LIMIT).in_memory()
+
+
+@pytest.mark.parametrize("refuses", [False, True], ids=["takes advice", "takes none"])
+def test_the_system_is_told_once_that_a_file_is_read_in_order(refuses, saved, monkeypatch):
+    X, advised = table(60_000, 40, "f4"), []
+
+    def advise(number, start, length, advice):
+        advised.append((os.fstat(number).st_size, start, length, advice))
+        if refuses:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "posix_fadvise", advise, raising=False)
+    monkeypatch.setattr(os, "POSIX_FADV_SEQUENTIAL", 2, raising=False)
+    file = PCA(5, memory_limit=LIMIT).fit(saved(X))
+    assert advised == [(X.nbytes + 128, 0, 0, 2)]
+    assert file.explained_variance_ == pytest.approx(PCA(5).fit(X).explained_variance_, rel=1e-5)
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed"])

@@ -170,11 +170,12 @@ class Converted(Derived):
 
 # ---- Contiguous arrays of files, read by positioned reads and never mapped
 
-IN_A_ROW, AHEAD = 1 << 18, 32 << 20  # bytes of a read from which on others follow it, and how far ahead
-
 
 class OpenFile:
     """A file that is closed when nobody needs it any more; other processes of the machine open it again.
+
+    The system is told that it is read from its beginning to its end: it then reads twice as far ahead while
+    earlier rows are computed with. Where pieces ahead are asked for, it takes longer to make room for them.
 
     Parameters
     ----------
@@ -187,6 +188,8 @@ class OpenFile:
         self.path = path
         self.number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)) if number is None else number
         self.before = _state(self.number)
+        with suppress(AttributeError, OSError):  # not every system takes advice
+            os.posix_fadvise(self.number, 0, 0, os.POSIX_FADV_SEQUENTIAL)
 
     def __del__(self) -> None:
         if "number" in vars(self):
@@ -243,7 +246,7 @@ class StoredArray(LazyArray):
         self.source = source or str(path)
         self.picture_shape = (shape[1], shape[2]) if len(shape) == 3 else None
         self.shape = (int(shape[0]), int(np.prod(shape[1:])))
-        self._stored, self._asked = np.dtype(dtype), 0
+        self._stored = np.dtype(dtype)
         self.dtype = self._stored.newbyteorder("=")
         with damage(self.source):
             self._file = file or OpenFile(path or "")
@@ -290,8 +293,6 @@ class StoredArray(LazyArray):
     def _fill(self, values: npt.NDArray[Any], place: int, rows: slice) -> None:
         view, done = memoryview(values).cast("B"), 0  # type: ignore[arg-type]
         file = self._file.number
-        if len(view) >= IN_A_ROW:
-            self._ask_ahead(file, place, place + len(view))
         while done < len(view):
             read = os.preadv(file, [view[done:]], self.offset + place + done)
             if not read:
@@ -302,14 +303,6 @@ class StoredArray(LazyArray):
             done += read
         if _state(file) != self._file.before:
             raise FileError(f"{self._block(rows)}: the file was changed while it was read. Start again.")
-
-    def _ask_ahead(self, file: int, start: int, stop: int) -> None:
-        """Ask the system to read ahead while earlier rows are computed with, if it supports that."""
-        if not self._asked - 2 * AHEAD <= start <= self._asked:
-            self._asked = start
-        while hasattr(os, "posix_fadvise") and self._asked < stop + AHEAD:
-            begin, self._asked = self._asked, self._asked + AHEAD
-            os.posix_fadvise(file, self.offset + begin, AHEAD, os.POSIX_FADV_WILLNEED)
 
     def _block(self, rows: slice) -> str:
         return f"{self.source}, rows {rows.start:,} to {rows.stop - 1:,}"
