@@ -5,9 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as theirs
+from sklearn.svm import SVC
 
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import (
@@ -23,6 +25,7 @@ from gramian.kernels import (
     RationalQuadratic,
     Sigmoid,
     exp,
+    kernel_from_name,
 )
 
 
@@ -185,6 +188,35 @@ def test_what_no_gaussian_process_can_vary(rows):
         RBF(gamma=1.0).clone_with_theta([0.0, 1.0])
     with pytest.raises(DataError, match="NaN"):
         RBF(gamma=1.0)(np.full((2, 2), np.nan), eval_gradient=True)
+
+
+def test_a_width_of_the_rows_must_be_filled_in_before_a_fit_of_scikit_learns(rows):
+    X, y = rows
+    labels, new = y > np.median(y), 0.3 * X[:9] + 2.0
+    for kernel in (
+        RBF("median"),
+        2.0 * Laplacian("median") + 1.0,
+        kernel_from_name("dot(x, y) * rbf(gamma='scale')"),
+    ):
+        for fit in (
+            lambda kernel: SVC(kernel=kernel).fit(X, labels),
+            lambda kernel: GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None).fit(X, y),
+        ):
+            with pytest.raises(ParameterError, match=r"depends on the rows.*kernel\.resolve\(X\)"):
+                fit(kernel)
+            fixed = kernel.resolve(X)
+            # Rows of a prediction leave the width as it is.
+            values = fit(fixed).predict(new)
+            np.testing.assert_allclose([fit(fixed).predict(row[None])[0] for row in new], values, rtol=1e-9)
+        with pytest.raises(ParameterError, match="two tables of rows"):
+            kernel.gram(new, X)
+        np.testing.assert_array_equal(kernel.gram(X, X), kernel.resolve(X).gram(X))
+    machine = SVC(kernel=RBF("median").resolve(X)).fit(X, labels)
+    gamma = 0.5 / np.median(pdist(X)) ** 2
+    expected = SVC(kernel="rbf", gamma=gamma).fit(X, labels)
+    np.testing.assert_allclose(
+        machine.decision_function(new), expected.decision_function(new), rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("first", ["sklearn.gaussian_process", "gramian.kernels"])

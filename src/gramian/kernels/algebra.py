@@ -119,9 +119,12 @@ class Kernel(Hyperparameters, ABC):
             For rows that are empty, not finite, of two widths, or outside the kernel's domain, and for values
             beyond float64.
         ParameterError
-            For a parameter of the kernel outside its range.
+            For a parameter of the kernel outside its range, and for two tables where a width depends on the
+            rows, such as ``gamma="median"``: :meth:`resolve` fills it in from one of them.
         """
         Y = None if Y is X else Y  # then half of the matrix is evaluated
+        if Y is not None:
+            self.check_numbers("two tables of rows would give it two values")
         X = arithmetic.check_rows("X", X, accept_sparse=True)
         if not X.shape[0]:
             raise DataError("X has no rows: a Gram matrix needs at least one.")
@@ -191,6 +194,12 @@ class Kernel(Hyperparameters, ABC):
         array of shape (n, n, n_dims)
             With ``eval_gradient`` the derivative of the matrix by ``theta``.
 
+        Raises
+        ------
+        ParameterError
+            As :meth:`gram`, also where Y is X: the fit of scikit-learn's SVC calls so, its ``predict`` with
+            other rows.
+
         Examples
         --------
         >>> from gramian.kernels import Polynomial
@@ -205,6 +214,8 @@ class Kernel(Hyperparameters, ABC):
             return float(as_float64(self.gram([to_numpy(X)], [to_numpy(Y)]))[0, 0])
         if Y is not None and eval_gradient:
             raise ParameterError("eval_gradient", True, "is for the Gram matrix of X alone", "Leave Y out.")
+        if Y is not None:
+            self.check_numbers("a fit and its predictions would give it different values")
         K = self.gram(*((_double(X),) if Y is None or Y is X else (_double(X), _double(Y))))
         if not eval_gradient:
             return K

@@ -414,6 +414,11 @@ class PointFormula(FunctionKernel):
         written = {id(node): ast.parse(repr(kernel), mode="eval").body for node, kernel in known.items()}
         return PointFormula(ast.unparse(deepcopy(self._tree, written))) if known else self
 
+    def check_numbers(self, why: str) -> None:
+        """Raise an error for a parameter of a kernel inside that is still to be computed from rows."""
+        for kernel in self._points.kernels.values():
+            kernel.check_numbers(why)
+
     def _numbers(self, x: Any, y: Any, *shape: int) -> Any:
         values = self._points(x, y)
         if values.shape != shape:

@@ -16,10 +16,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from gramian.errors import ParameterError
+from gramian.kernels import widths
 from gramian.records import FloatArray
 
 THEIRS = "sklearn.gaussian_process.kernels"
 BOUNDS = (1e-5, 1e5)  # as in scikit-learn
+RESOLVE = "Give a number, or fill it in from the rows X of a fit with kernel.resolve(X)."
 
 
 class Hyperparameters:
@@ -36,6 +38,7 @@ class Hyperparameters:
 
     get_params: Any
     set_params: Any
+    parts: Any
 
     def with_bounds(self, **bounds: tuple[Any, Any] | Literal["fixed"]) -> Self:
         """Return a copy whose parameters a Gaussian process varies within other bounds.
@@ -96,6 +99,26 @@ class Hyperparameters:
             result.append(made(name, "numeric", bounds, length))
         return result
 
+    def check_numbers(self, why: str) -> None:
+        """Raise an error for a parameter that is still to be computed from rows.
+
+        Parameters
+        ----------
+        why : str
+            What speaks against computing it from the rows of the call.
+
+        Raises
+        ------
+        ParameterError
+        """
+        for name in ("gamma", "sigma", "length_scale"):
+            value = getattr(self, name, None)
+            if widths.is_median(value) or widths.is_scale(value):
+                raise ParameterError(name, value, f"depends on the rows, and {why}", RESOLVE)
+        for part in self.parts:
+            if isinstance(part, Hyperparameters):
+                part.check_numbers(why)
+
     def _positive(self) -> list[tuple[str, Any, Any]]:
         """The names, values and bounds of parameters that are positive numbers."""
         own = [(name, getattr(self, name), BOUNDS) for name in self.scales]
@@ -105,7 +128,7 @@ class Hyperparameters:
                     name,
                     value,
                     f"depends on the rows, but a Gaussian process starts from the numbers of {self!r}",
-                    "Give a number, or fill it in from rows X with kernel.resolve(X).",
+                    RESOLVE,
                 )
         own = [entry for entry in own if np.min(entry[1]) > 0]
         for part, kernel in self.get_params(deep=False).items():
@@ -162,7 +185,14 @@ class Hyperparameters:
 
     @property
     def requires_vector_input(self) -> bool:
-        """Whether rows are vectors of numbers, which is so."""
+        """Whether rows are vectors of numbers, which is so.
+
+        Raises
+        ------
+        ParameterError
+            As :meth:`check_numbers`: a Gaussian process without optimizer asks for nothing else in its fit.
+        """
+        self.check_numbers("a fit and its predictions would give it different values")
         return True
 
     def _check_bounds_params(self) -> None:
