@@ -267,6 +267,20 @@ def test_a_rate_that_few_people_cannot_show():
     assert calibrated(*some_people(10, 3), 0.2).identify.false_accept <= 0.2
 
 
+def test_a_default_that_rejects_many_enrolled_people_says_what_a_larger_rate_would():
+    vectors, people = some_people(15, 3, 1)
+    default, larger = (calibrated(vectors, people, far) for far in (None, 0.15))
+    lost, less = (f"{100 * one.identify.false_reject:.0f} %" for one in (default, larger))
+    assert int(lost[:2]) > 2 * int(less[:2]) > 0
+    assert default.identify.notes[-1].startswith(f"{lost} of new pictures of enrolled people are predicted")
+    assert f"at the default rate of 0.05, and {less} at a rate of 0.15" in default.identify.notes[-1]
+    assert default.verify.notes == larger.identify.notes == ()
+    # Who asks for a rate has chosen; and pictures that are all but alike are not rejected.
+    assert not any("predicted" in note for note in calibrated(vectors, people, 0.05).identify.notes)
+    alike = np.repeat(vectors[::3], 3, axis=0) + 0.01 * vectors
+    assert not any("predicted" in note for note in calibrated(alike, people, None).identify.notes)
+
+
 def test_a_model_that_knows_the_strangers_takes_a_margin():
     vectors, people = some_people(30, 3)
     known = vectors - vectors.mean(axis=0)

@@ -31,6 +31,9 @@ OTHERS = 0.01, 0.001
 # As many times more new strangers get a name where the model was fitted on the pictures of those who serve as
 # strangers; and people below which no rate is stated. Measured on faces: the decision named above.
 KNOWN, STATED = 3.0, 10
+# Share of pictures of enrolled people that are rejected, from which the default rate is said to cost much,
+# and the larger rate that is named then, relative to it.
+COSTLY, LARGER = 0.25, 3.0
 NEAR = 1e-6  # distances below this share of the tail's are taken for it: one person under two names
 
 
@@ -448,6 +451,8 @@ def calibrate(
     if FEW <= n_people < STATED:
         notes += (_unstated(n_people),)
     identify, verify = (replace(one, notes=one.notes + notes) for one in (at[rate], verify))
+    if far is None and identify.value <= perfect and (identify.false_reject or 0.0) > COSTLY:
+        identify = replace(identify, notes=(*identify.notes, _costly(identify, identified(LARGER * rate))))
     if n_people < STATED:
         identify, verify = (
             replace(one, false_accept=None if one.false_accept else 0.0) for one in (identify, verify)
@@ -538,6 +543,16 @@ def _unstated(n_people: int) -> str:
     return (
         f"{n_people} enrolled people are too few to state a false accept rate: at least {STATED} are needed. "
         "The threshold is extrapolated for the rate asked for."
+    )
+
+
+def _costly(default: Threshold, larger: Threshold) -> str:
+    """Say what the default rate costs, and what a larger one would."""
+    lost, less = (f"{100 * (one.false_reject or 0.0):.0f} %" for one in (default, larger))
+    return (
+        f"{lost} of new pictures of enrolled people are predicted to be rejected at the default rate of "
+        f"{default.far:g}, and {less} at a rate of {larger.far:g}, which names more strangers. Enroll more "
+        "people and more pictures of each, or choose a larger rate."
     )
 
 
