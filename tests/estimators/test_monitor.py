@@ -21,7 +21,7 @@ from gramian.errors import (
     UnavailableError,
 )
 from gramian.models.monitor import monitor_of
-from gramian.models.monitoring import of_all_rows, t2_limit
+from gramian.models.monitoring import correlation_times, of_all_rows, t2_limit
 from gramian.report.pieces import completed
 from refusals import refused
 
@@ -157,6 +157,58 @@ def test_false_alarms_of_rows_that_depend_on_their_neighbours():
             shares.append(np.mean(Monitor(PCA(3), alpha=alpha).fit(rows[:300]).predict(rows[300:]) == -1))
     assert 0.03 < np.mean(rates[0.05]) < 0.075
     assert 0.002 < np.mean(rates[0.01]) < 0.016
+
+
+def test_times_of_correlated_rows():
+    def literal(values):
+        m, ranks = len(values), np.argsort(np.argsort(values)) / len(values)
+        C = ranks - ranks.mean()
+        r = np.array([C[j:] @ C[: m - j] for j in range(1, m // 4 + 1)]) / (C @ C)
+        if r[0] <= 2.3263 / np.sqrt(m):
+            return 1.0
+        last, time = np.argmax(np.append(r <= 0, True)), 1.0
+        for _ in range(500):  # each autocorrelation falls short by time / m
+            time = 1 + 2 * np.sum(r[:last] + time / m)
+        return time
+
+    rng, times = np.random.default_rng(0), []
+    for _ in range(60):
+        states = np.zeros((300, 2))
+        for t in range(1, 300):
+            states[t] = 0.9 * states[t - 1] + rng.normal(size=2)
+        values = np.sum(states[200:] ** 2, axis=1)
+        times.append(correlation_times(values[:, None])[0])
+        assert times[-1] == pytest.approx(literal(values), rel=1e-3)
+    # Squares have autocorrelations 0.81^j: the time is 1.81 / 0.19 = 9.5.
+    assert 6.5 < np.median(times) < 12
+    apart = [correlation_times(rng.normal(size=(100, 1)))[0] for _ in range(300)]
+    assert np.mean(np.array(apart) > 1) < 0.03
+
+
+def test_few_rows_with_heavy_tails_say_so_and_are_not_left_to_theory():
+    rates, heavy = [], 0
+    for seed in range(20):
+        rows = np.random.default_rng(seed).standard_t(4, size=(1100, 11)) @ np.vstack([LOADINGS, np.eye(8)])
+        monitor = Monitor(PCA(3), alpha=0.01).fit(rows[:100])
+        rates.append(np.mean(monitor.predict(rows[100:]) == -1))
+        if "as with heavy tails" in str(monitor.limits_):
+            heavy += 1
+            assert "as with heavy tails" in str(monitor.statistics(rows[100:]))
+            for place, value in enumerate(monitor.limits_.deciding().values()):
+                assert value >= monitor._held_out[:, place].max()
+    assert heavy >= 10
+    assert np.mean(rates) < 0.028
+    normal = [Monitor(PCA(3), alpha=0.01).fit(X[start : start + 100]) for start in range(0, 1500, 100)]
+    assert sum("heavy" in str(one.limits_) for one in normal) <= 2
+    # As many rows as the rank needs have it.
+    assert "heavy" not in str(Monitor(PCA(3), alpha=0.01).fit(rows[:200]).limits_)
+
+
+def test_few_independent_rows_are_named():
+    monitor = Monitor(PCA(3)).fit(remembering(100, 0, 0.95))
+    assert monitor.limits_.effective_rows < 15
+    assert "100 rows say as much as" in str(monitor.limits_)
+    assert "independent ones, which are few" in str(monitor.statistics(remembering(50, 1, 0.95)))
 
 
 def test_rows_with_missing_values():

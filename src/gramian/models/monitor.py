@@ -153,6 +153,7 @@ class RowStatistics(Tabulated):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.summary
+        yield from self.limits.sentences
         names = [name for name in self.columns if not name.endswith(" limit")]
         places = [place for place in self.worst() if self.alarms[place]]
         if len(places) < self.alarms.sum():

@@ -30,6 +30,13 @@ ROWS_PER_COMPONENT = 5
 # An autocorrelation counts if it is significant at this level; rows that depend on their neighbours are named
 # where they say as much as this share of independent ones.
 SIGNIFICANT, DEPENDENT = 0.01, 0.5
+# Held-out rows have heavier tails than theory where their largest value is beyond what it lets this share of
+# samples of so many rows reach.
+RARE = 0.05
+HEAVY = (
+    "The largest are beyond theory, as with heavy tails, so limits are no smaller than these: alarms may be "
+    "more than requested, up to one in as many rows for each statistic."
+)
 NEGLIGIBLE = 1e-12  # share of a column that a statistic depends on, below which it does not
 
 
@@ -381,12 +388,19 @@ def correlation_times(values: FloatArray) -> tuple[float, ...]:
     """Return how many rows in order say as much as one independent row, at least 1, for each statistic.
 
     That is ``1 + 2 sum_j r_j`` with the autocorrelations r of its ranks, up to the first that is not
-    significant: the factor by which the variance of a mean is larger than that of independent rows.
+    positive and to a quarter of the rows: the factor by which the variance of a mean is larger than that of
+    independent rows. It is 1 where the first one is not significant. Autocorrelations about the mean of m
+    rows fall short of the true ones by about an m-th of this factor, which is added.
 
     Parameters
     ----------
     values : ndarray of shape (m, s)
         In the order of time.
+
+    References
+    ----------
+    Marriott and Pope (1954), Bias in the estimation of autocorrelations, Biometrika 41. Geyer (1992),
+    Practical Markov chain Monte Carlo, section 3.3, for the positive ones.
 
     Examples
     --------
@@ -404,8 +418,16 @@ def correlation_times(values: FloatArray) -> tuple[float, ...]:
     power = np.abs(np.fft.rfft(ranks, 2 * m, axis=0)) ** 2
     products = np.fft.irfft(power, 2 * m, axis=0)
     r = products[1:m] / np.where(products[0] > m * EPS, products[0], np.inf)
-    significant = np.cumprod(r > special.ndtri(1 - SIGNIFICANT) / math.sqrt(m), axis=0)
-    return tuple((1 + 2 * np.sum(r * significant, axis=0)).tolist())
+    return tuple(_time_of(column, m) for column in r.T)
+
+
+def _time_of(r: FloatArray, m: int) -> float:
+    """Return ``1 + 2 sum_j r_j`` of the autocorrelations of m values, without their bias."""
+    if r[0] <= special.ndtri(1 - SIGNIFICANT) / math.sqrt(m):
+        return 1.0
+    positive = np.logical_and.accumulate(r[: m // 4] > 0)
+    # Each of these falls short by time / m, which makes the sum an equation for the time.
+    return (1 + 2 * float(np.sum(r[: m // 4][positive]))) / (1 - 2 * int(np.count_nonzero(positive)) / m)
 
 
 def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> FloatArray | None:
@@ -491,7 +513,7 @@ class ControlLimit:
     statistic : {"T2", "SPE"}
     rows : {"fit", "new"}
         The rows that it applies to.
-    method : {"Beta", "F", "scaled F", "Jackson-Mudholkar", "Box", "empirical", "none"}
+    method : {"Beta", "F", "scaled F", "Jackson-Mudholkar", "Box", "empirical", "largest", "none"}
     value : float
         Infinite where no method gives a limit.
     decides : bool
@@ -608,13 +630,16 @@ class Known:
 
     @property
     def too_few(self) -> str:
-        """A sentence for fewer rows of the fit than five for each component; else ""."""
-        if self.n >= ROWS_PER_COMPONENT * self.k:
+        """A sentence for fewer independent rows of the fit than five for each component; else ""."""
+        own, rows = self.n / max(self.times), f"{self.n:.4g} rows are"
+        least = ROWS_PER_COMPONENT * self.k
+        if own >= least:
             return ""
+        if own < self.n:
+            rows = f"{self.n:.4g} rows say as much as {own:.2g} independent ones, which are"
         return (
-            f"{self.n:.4g} rows are few for limits with {counted(self.k, 'component')}: alarms may be far "
-            f"more or fewer than requested. Fit at least {ROWS_PER_COMPONENT * self.k:,} rows, or fewer "
-            "components."
+            f"{rows} few for limits with {counted(self.k, 'component')}: alarms may be far more or fewer "
+            f"than requested. Fit at least {math.ceil(least * max(self.times)):,} rows, or fewer components."
         )
 
 
@@ -638,10 +663,16 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     if measured is not None:
         empirical = [("empirical", value) for value in measured.tolist()]
     larger = list[tuple[str, float]]()
-    if measured is not None and max(known.times) > 1 and known.independent < len(names) / alpha - 1:
+    few = known.independent < len(names) / alpha - 1
+    if measured is not None and max(known.times) > 1 and few and len(tail) == len(names):
         # Rows that say too little do not reach the tail, and theory does not know how heavy it is.
-        larger = [max(pair, key=lambda one: one[1]) for pair in zip(empirical, tail, strict=True)]
-    sentences = [known.too_few, _dependence(known, bool(larger)), known.without_spe]
+        larger = _larger(empirical, tail)
+    heavy = measured is None and prefer != "theory" and len(tail) == len(names) and _heavy_tails(known)
+    if heavy:
+        # A new row exceeds the largest of m others with a probability of 1 / (m + 1), whatever the tails.
+        empirical = [("largest", value) for value in known.held_out.max(axis=0).tolist()]
+        larger = _larger(empirical, tail)
+    sentences = [known.too_few, _dependence(known, measured is not None and bool(larger)), known.without_spe]
     if len(names) == 2 and known.discarded is None:
         sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
     if measured is not None and len(theory) == len(names):
@@ -649,8 +680,8 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     if measured is None and len(known.held_out):
         sentences.append(
             f"{counted(len(known.held_out), 'held-out row is', 'held-out rows are')} too few for an "
-            f"empirical limit at {percent(alpha)}, which needs {math.ceil(len(names) / alpha) - 1:,}. Theory "
-            "decides."
+            f"empirical limit at {percent(alpha)}, which needs {math.ceil(len(names) / alpha) - 1:,}. "
+            + (HEAVY if heavy else "Theory decides.")
         )
     choices = [tail, theory, empirical] if prefer == "theory" else [larger, empirical, tail, theory]
     decides = next((one for one in choices if len(one) == len(names)), theory)
@@ -676,6 +707,17 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
         tuple(filter(None, sentences)),
         known.independent if len(known.held_out) else None,
     )
+
+
+def _larger(one: list[tuple[str, float]], other: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    return [max(pair, key=lambda limit: limit[1]) for pair in zip(one, other, strict=True)]
+
+
+def _heavy_tails(known: Known) -> bool:
+    """Return whether a held-out value is beyond what theory lets hardly any sample of so many rows reach."""
+    count = known.independent * known.held_out.shape[1]
+    limits = _tail_limits(-math.expm1(math.log1p(-RARE) / count), known)
+    return bool(np.any(known.held_out.max(axis=0) > [value for _, value in limits]))
 
 
 def _t2_limit(level: float, known: Known, *, of_fit: bool = False) -> float:
