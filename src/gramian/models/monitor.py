@@ -81,7 +81,7 @@ class RowStatistics(Tabulated):
     --------
     >>> from sklearn.datasets import load_wine
     >>> import gramian
-    >>> X = load_wine().data
+    >>> X = load_wine().data[np.random.default_rng(0).permutation(178)]  # not by cultivar
     >>> monitor = gramian.Monitor(gramian.PCA(2, scale="unit")).fit(X)
     >>> new = X[:3].copy()
     >>> new[1, 0] = 30.0  # % alcohol
