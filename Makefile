@@ -38,9 +38,10 @@ demo: .venv/installed-core
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py
 
-# Always write compiled modules: otherwise workers and subprocesses would compile them again.
+# Always write compiled modules: otherwise workers and subprocesses would compile them again. And one thread each:
+# threads of PyTorch that wait for small arrays would take the processors of the other worker.
 test: .venv/installed-dev
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # anndata needs pandas below 3: with it in .venv everything else would be tested with that.
 anndata: .venv-anndata/installed

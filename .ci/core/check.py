@@ -95,7 +95,12 @@ def main(arguments: list[str]) -> None:
 def run(copy: Path, *arguments: str) -> None:
     """Run Python on the copy."""
     data = os.environ.get("GRAMIAN_TEST_DATA") or str(ROOT.parent / "shared" / "data")
-    own = {"PYTHONPATH": str(copy / "src"), "OPENBLAS_NUM_THREADS": "1", "GRAMIAN_TEST_DATA": data}
+    own = {
+        "PYTHONPATH": str(copy / "src"),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "GRAMIAN_TEST_DATA": data,
+    }
     code = subprocess.run([sys.executable, *arguments], cwd=copy, env=os.environ | own).returncode
     if code:
         raise SystemExit(code)
