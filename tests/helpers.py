@@ -1,6 +1,8 @@
 """Plain functions shared by the tests: ``from helpers import spectrum_matrix``."""
 
 from collections.abc import Sequence
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,3 +31,17 @@ def spectrum_matrix(
     right = np.linalg.qr(rng.standard_normal((d, r)))[0]
     centred: NDArray[np.float64] = (left * values) @ right.T
     return centred + np.asarray(mean, dtype=np.float64)
+
+
+def covering(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return few rows of the product of options, in which any two values of different options meet."""
+
+    def meetings(row: tuple[int, ...]) -> set[Any]:
+        return set(combinations(enumerate(row), 2))
+
+    rows = list(product(*(range(len(values)) for values in options)))
+    left, taken = set().union(*map(meetings, rows)), []
+    while left:
+        taken.append(max(rows, key=lambda row: len(left & meetings(row))))
+        left -= meetings(taken[-1])
+    return [tuple(values[place] for values, place in zip(options, row, strict=True)) for row in taken]

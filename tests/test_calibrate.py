@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.walk
 @pytest.mark.parametrize("table", ["imputed", "limits", "intervals", "products", "genomes"])
 def test_intervals_and_limits_hold_their_level(calibrate, table):
     rates = list(calibrate.outside(table, quick=True))

@@ -14,7 +14,8 @@ from gramian import errors
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
-LONG = ("docs/choosing_kernels.md", "docs/filters.md", "docs/wrappers.md")  # seconds: make walk and make docs
+# Seconds: make walk and make docs.
+LONG = tuple(f"docs/{name}.md" for name in ("audit", "choosing_kernels", "figures", "filters", "wrappers"))
 NAMED = re.compile(r"GRAMIAN_[A-Z_]+|(?<=getLogger\(\")[\w.]+")
 OF_OTHERS = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TMPDIR"}
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

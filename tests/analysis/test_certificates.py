@@ -133,7 +133,7 @@ def assert_true(certificate, exact, *, completeness=True):
 # ------------------------------------------------------ every bound is true
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     n=st.integers(2, 12),
     k=st.integers(1, 11),
@@ -216,7 +216,7 @@ def test_a_larger_eigenvalue_of_a_cluster_may_be_the_one_that_was_missed(width, 
         assert certificate.upper[0] <= 1 + width + 1.2 * certificate.set_radius
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     values=st.lists(st.floats(-1, 1), min_size=1, max_size=3),
     below=st.floats(-1, 1),
@@ -472,7 +472,7 @@ def krylov_space(values, columns, steps, rng):
 
 
 @pytest.mark.parametrize("spectrum", ["chebyshev", "one", "linear", "signs", "cluster", "falling"])
-@pytest.mark.parametrize(("size", "steps", "columns"), [(40, 3, 1), (100, 4, 2), (100, 5, 1), (300, 6, 3)])
+@pytest.mark.parametrize(("size", "steps", "columns"), [(40, 3, 1), (100, 4, 2)])
 def test_stated_probability_is_not_exceeded_in_simulation(spectrum, size, steps, columns):
     """The largest eigenvalue exceeds its bound in one of ten draws at most, on spectra made to hide it."""
     values = {

@@ -190,7 +190,9 @@ def literal_iterative(X, k, strength):
         noise = squares / left
         along = noise * (d - k) / (min(n - 1, d) - k)  # each direction of the rows
         shrunk = np.maximum(s[:k] - strength * along / s[:k], 0.0)
-        filled = np.where(gone, mean + np.sqrt(n) * (U[:, :k] * shrunk) @ Vt[:k], X)
+        before, filled = filled, np.where(gone, mean + np.sqrt(n) * (U[:, :k] * shrunk) @ Vt[:k], X)
+        if np.abs(filled - before).max() < 1e-12:
+            break
     return filled, noise
 
 

@@ -54,7 +54,7 @@ def test_every_rule_finds_what_was_planted(rule, shape):
     assert "Chosen by" not in str(plain.summary())
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-15, 1e15, 1e150])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
 @pytest.mark.parametrize("rule", NAMED)
 def test_the_unit_does_not_matter(rule, scale):
     X = planted()
@@ -74,7 +74,7 @@ def test_a_variance_beyond_float64_is_refused(rule):
 
 @pytest.mark.parametrize("rule", NAMED)
 def test_every_kind_of_array_gives_the_same_number(rule, array_kind):
-    model = PCA(rule, random_state=0).fit(array_kind.make(planted()))
+    model = PCA(rule, random_state=0).fit(array_kind.make(planted(100, 30)))
     assert model.n_components_ == 3
     assert array_kind.same(model.components_) or array_kind.name == "numpy-read-only"
 
@@ -393,7 +393,7 @@ def test_refitting_forgets_the_choice_before():
 # --------------------------------------------------------------------- ingredients
 
 
-@pytest.mark.parametrize("shape", [(300, 40), (40, 300), (1300, 200), (200, 1300)])
+@pytest.mark.parametrize("shape", [(40, 300), (1300, 200)])
 @pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])
 def test_the_whole_spectrum_without_vectors(shape, kind):
     X = planted(*shape)
@@ -408,10 +408,10 @@ def test_the_whole_spectrum_without_vectors(shape, kind):
 
 
 def test_the_whole_spectrum_of_other_arrays(array_kind):
-    X = planted(1300, 200)
+    X = planted(600, 100)
     material = Material(LinearProblem(as_rows(array_kind.make(X))), 1 << 40)
     s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
-    np.testing.assert_allclose(material.scree.known, s**2 / 1299, rtol=1e-4)
+    np.testing.assert_allclose(material.scree.known, s**2 / 599, rtol=1e-4)
     assert isinstance(to_numpy(material.matrix[0]), np.ndarray)
 
 

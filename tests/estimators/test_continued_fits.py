@@ -76,16 +76,16 @@ def quietly(attack, seeds):
 
 
 def test_nothing_is_false_that_a_certificate_states_after_fit_and_partial_fit(attack):
-    outcomes = quietly(attack, range(160))
+    outcomes = quietly(attack, range(80))
     assert [false for false, _ in outcomes if false] == []
-    assert sum(ok is True for _, ok in outcomes) > 30
-    assert sum(ok is False for _, ok in outcomes) > 30
+    assert sum(ok is True for _, ok in outcomes) > 15
+    assert sum(ok is False for _, ok in outcomes) > 15
 
 
 def test_that_test_notices_where_nothing_states_what_fit_discarded(attack, monkeypatch):
     original = stream.moments_of_fit
     monkeypatch.setattr(stream, "moments_of_fit", lambda model: replace(original(model), loss=None))
-    assert sum(bool(false) for false, _ in quietly(attack, range(60))) > 10
+    assert sum(bool(false) for false, _ in quietly(attack, range(30))) > 5
 
 
 def test_the_loss_is_about_the_largest_discarded_eigenvalue():

@@ -19,7 +19,7 @@ X = rng.standard_normal((300, 8)) @ np.diag(np.linspace(4, 0.5, 8)) + 2
 X[:, :2] += 9 * rng.standard_normal((300, 1))
 COUNTS = rng.integers(0, 3, (300, 8))
 NAMES = list("abcdefgh")
-RULES = [{"n_components": rule} for rule in ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")]
+RULES = [{"n_components": rule} for rule in ("gavish-donoho", "parallel", "sign-flip", "cv")]
 
 
 def chunked(values, rows=70):
@@ -29,17 +29,16 @@ def chunked(values, rows=70):
 @pytest.mark.parametrize(
     "model",
     [
-        PCA(3),
-        PCA(3, whiten=True),
         PCA(ddof=0, center=False),
         PCA(max_rmse=1.0),
-        PCA(0.9, scale="pareto"),
-        PCA(3, scale=np.arange(1.0, 9)),
+        PCA(0.9, scale="pareto", solver="covariance"),
+        PCA(3, scale=np.arange(1.0, 9), solver="gram"),
         PCA(3, scale="genotype"),
-        *(PCA(3, solver=solver) for solver in ("full", "covariance", "gram", "krylov")),
+        PCA(3, solver="full"),
+        PCA(3, solver="krylov", whiten=True),
         *(PCA(**rule) for rule in RULES),
-        *(Whitener(method) for method in ("zca", "pca", "cholesky", "zca-cor")),
-        Whitener(n_components=3, regularization="ledoit-wolf"),
+        *(Whitener(method) for method in ("zca", "cholesky", "zca-cor")),
+        Whitener("pca", n_components=3, regularization="ledoit-wolf"),
         *(KernelPCA(3, kernel="rbf", gamma=0.01, tol=1e-9, solver=solver) for solver in ("krylov", "dense")),
         KernelPCA(0.5, kernel="poly", gamma="scale", center=False, tol=1e-9),
         *(

@@ -68,12 +68,6 @@ def test_what_it_cannot_be_asked():
     assert "no rows" in request(K, kernel="precomputed", gamma=None).sentence
 
 
-def test_the_same_seed_gives_the_same_answer():
-    first, second = (request(planted(n=20), kernel="linear", gamma=None, seed=3) for _ in range(2))
-    assert first.number == second.number
-    np.testing.assert_array_equal(first.evidence["error"], second.evidence["error"])
-
-
 @pytest.mark.parametrize("kernel", ["linear", "rbf(sigma=2)", "laplacian(gamma=0.3)"])
 def test_first_components_are_those_of_a_fit_with_fewer(kernel):
     X, new = planted(60), planted(70)[60:]

@@ -2,7 +2,6 @@
 
 import tracemalloc
 import warnings
-from itertools import product
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from gramian import KernelPCA, choose_components
 from gramian.arrays import to_numpy
 from gramian.errors import CertificateWarning, DataError, ModelFileError, ParameterError, RankWarning
 from gramian.kernels import RBF
+from helpers import covering
 from refusals import refused
 
 RNG = np.random.default_rng(0)
@@ -35,7 +35,7 @@ KERNELS = [
 
 
 def test_sparse_rows_give_the_model_of_dense_ones():
-    for kernel, solver, center in product(KERNELS, ["dense", "krylov"], [True, False]):
+    for kernel, solver, center in covering(KERNELS, ["dense", "krylov"], [True, False]):
         settings = {"kernel": kernel, "solver": solver, "center": center, "random_state": 0}
         model, dense = KernelPCA(3, **settings).fit(X), KernelPCA(3, **settings).fit(X.toarray())
         assert model.certificate_.ok

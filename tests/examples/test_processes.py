@@ -34,6 +34,7 @@ def test_faults_of_the_plant_are_found_soon_and_by_their_columns(script):
     assert np.flatnonzero(np.abs(same).max(axis=1))[0] == 101
 
 
+@pytest.mark.walk
 def test_the_script_prints_rates_and_events(script, capsys):
     script.main()
     text = capsys.readouterr().out

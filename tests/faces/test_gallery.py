@@ -305,7 +305,11 @@ def killed_in_the_middle(path, doing, word, times):
 
 
 @pytest.mark.parametrize(
-    "kill", [("enroll", "INSERT INTO pictures", 900), ("forget", "INSERT OR REPLACE", 1)]
+    "kill",
+    [
+        pytest.param(("enroll", "INSERT INTO pictures", 900), marks=pytest.mark.walk),
+        ("forget", "INSERT OR REPLACE", 1),
+    ],
 )
 def test_a_process_that_is_killed_in_the_middle_leaves_the_gallery_as_it_was(gallery, path, kill):
     enroll(gallery, "Anna", "Jane Doe")

@@ -127,7 +127,7 @@ def test_damaged_files_of_matlab_do_not_crash(tmp_path):
     savemat(path, {"S": S, "X": X, "c": {"a": "text"}})
     whole = path.read_bytes()
     refused = 0
-    for place in range(128, len(whole) - 4, 4):
+    for place in range(128, len(whole) - 4, 12):
         for number in (0, 1, 0x7FFFFFFF, 0xFFFFFFFF):
             path.write_bytes(whole[:place] + struct.pack("<I", number) + whole[place + 4 :])
             for key in "SX":
@@ -135,7 +135,7 @@ def test_damaged_files_of_matlab_do_not_crash(tmp_path):
                     scan(f"{path}::{key}").read()
                 except (DataError, FileError, MemoryLimitError):
                     refused += 1
-    assert refused > 100
+    assert refused > 30
 
 
 def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):

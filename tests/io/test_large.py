@@ -188,9 +188,9 @@ def test_a_wide_text_is_refused_as_the_whole_one_is(tmp_path):
         assert (f"line {place + 2}" if place < 35 else f"'slip' in row {place}") in both(path)
 
 
-@pytest.mark.parametrize("kind", ["plain", "named", "decimal", "parquet", "arrow"])
+@pytest.mark.parametrize("kind", ["named", "decimal", "parquet", "arrow"])
 def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
-    n, d, calls = 128, 900, []
+    n, d, calls = 64, 500, []
     suffix = kind if kind in ("parquet", "arrow") else "csv"
     for rows in (n, 2 * n):
         frame = pandas.DataFrame(numbers(2 * n, d)[:rows], [f"r{i}" for i in range(rows)])
@@ -202,7 +202,7 @@ def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
         elif kind == "decimal":
             frame.to_csv(path, sep=";", decimal=",")
         else:
-            frame.to_csv(path, index=kind == "named")
+            frame.to_csv(path)
         count = itertools.count()
         for place in (sys, threading):
             place.setprofile(lambda _, event, *__, count=count: "call" in event and next(count))
@@ -423,12 +423,12 @@ def table_file(folder, kind, X):
     return path
 
 
-@pytest.mark.parametrize("kind", ["?", "u1", "i2", "f4", "f8", "h5", "zarr", "parquet", "csv"])
+@pytest.mark.parametrize("kind", ["?", "u1", "f4", "h5", "zarr", "parquet", "csv"])
 def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
     # In blocks this takes 17.5 MB; as float32 the table takes 5 MB, and as float64 twice that.
     X = np.random.default_rng(0).integers(0, 100, (5000, 250))
     path, fitting, whole = table_file(tmp_path, kind, X), [], []
-    for limit in np.geomspace(14e6, 90e6, 7 if kind in ("csv", "parquet") else 24).astype(int).tolist():
+    for limit in np.geomspace(14e6, 90e6, 6 if kind in ("csv", "parquet") else 12).astype(int).tolist():
         model = PCA(5, memory_limit=limit)
         try:
             fit, *_ = model._completed(path, None)

@@ -193,7 +193,7 @@ def test_kernels_that_are_each_other_in_disguise():
 # ------------------------------------------------------------------- proofs
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(expressions(6), st.integers(0, 3))
 def test_what_is_proven_is_positive_semi_definite(kernel, seed):
     """Closure rules against Gram matrices: rows spread out, in pairs, and far from the origin."""
@@ -215,7 +215,7 @@ def test_what_is_proven_is_positive_semi_definite(kernel, seed):
     assert smallest >= -(error + 1e-13 * scale), kernel
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(expressions(6))
 def test_every_proof_is_built_from_proofs(kernel):
     def follows(result):
@@ -503,7 +503,7 @@ def test_the_error_bound_of_a_root_near_zero(exponent):
             assert excess(kernel**exponent, np.array(rows)) <= 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(expressions(5))
 def test_the_error_bound_of_random_expressions(kernel):
     for rows in (ROWS[:5], np.vstack([ROWS[:2] + 100, ROWS[:2] + (100 + 1e-7)]).astype("f4")):

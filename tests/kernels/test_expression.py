@@ -118,7 +118,7 @@ def test_every_name_stands_for_its_default():
         assert parse(name) == FORMULAS[ALIASES.get(name, name)](), name
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(expressions(6))
 def test_what_is_printed_is_read_again(kernel):
     text = repr(kernel)
@@ -395,7 +395,7 @@ NUMBERS = ["0", "1", "2.5", "1e308", "1e-308", "10", "9" * 40, "'a'", "'median'"
 PIECES = st.sampled_from([*FORMULAS, *ALIASES, *WORDS, *PYTHON, *SIGNS, *NUMBERS])
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=14).map("".join)))
 @example("rbf(sigma=((1,2),(3,)))")
 @example("\\")

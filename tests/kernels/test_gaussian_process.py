@@ -219,7 +219,9 @@ def test_a_width_of_the_rows_must_be_filled_in_before_a_fit_of_scikit_learns(row
     )
 
 
-@pytest.mark.parametrize("first", ["sklearn.gaussian_process", "gramian.kernels"])
+@pytest.mark.parametrize(
+    "first", ["sklearn.gaussian_process", pytest.param("gramian.kernels", marks=pytest.mark.walk)]
+)
 def test_kernels_are_registered_whichever_is_imported_first(first):
     code = f"""
 import sys, {first}, gramian.kernels

@@ -1,7 +1,5 @@
 """Kernels of sparse rows: never made dense, equal to those of dense rows, and within their stated error."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,6 +19,7 @@ from gramian.kernels import (
     Sigmoid,
     kernel_from_name,
 )
+from helpers import covering
 from refusals import refused
 
 RNG = np.random.default_rng(3)
@@ -43,8 +42,9 @@ TAKEN = [
 def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_ones():
     Y = sp.random(9, 30, 0.2, format="coo", random_state=RNG)
     empty = sp.vstack([X, sp.csr_matrix((2, 30))])
+    kinds = [(X, sp.csc_array), (X, sp.coo_matrix), (empty, sp.csr_array), (empty, sp.csr_matrix)]
     for kernel in [*TAKEN, *(k.normalized() for k in TAKEN), 0.5 + RBF() * Linear() ** 2, Cosine().exp()]:
-        for rows, make in product((X, empty), (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_matrix)):
+        for rows, make in kinds:
             expected = kernel.gram(rows.toarray())
             np.testing.assert_allclose(kernel.gram(make(rows)), expected, rtol=1e-11, atol=1e-13)
         fixed = kernel.resolve(X.toarray())  # a median width of two tables raises an error
@@ -99,7 +99,7 @@ def test_the_error_bound_holds_without_a_shift_for_clusters_far_apart():
         Cosine(),
     ]
     kernels += [RationalQuadratic(1.0, 3.0), RationalQuadratic(0.1, 0.5), RBF(sigma=1.0).normalized() + 1.0]
-    for kernel, offset, gap, near in product(kernels, (0.0, 1e4, 1e8), (0.0, 3.0, 1e6), (1.0, 1e-9)):
+    for kernel, offset, gap, near in covering(kernels, (0.0, 1e4, 1e8), (0.0, 3.0, 1e6), (1.0, 1e-9)):
         rows = clusters(gap, offset, near)
         rows[np.abs(rows) < 0.3] = 0.0
         assert excess(kernel, sp.csr_array(rows)) <= 1, (kernel, offset, gap, near)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gramian.kernels import RBF, Linear, Polynomial
 from gramian.operators.tiles import CenteredKernelOperator, KernelSource, MatrixSource, TileMatrix
+from helpers import covering
 
 
 def centred(K):
@@ -89,10 +90,12 @@ def test_norm_is_never_too_small_when_centring_takes_nearly_all(kernel, offset):
     assert operator.frobenius() <= true + 1e-5 * np.linalg.norm(K)
 
 
-@pytest.mark.parametrize("n", [50, 300])
-@pytest.mark.parametrize("storage", [np.float64, np.float32, None])
-@pytest.mark.parametrize("offset", [0.0, 30.0])
-@pytest.mark.parametrize("kernel", [RBF(sigma=1.0), Polynomial(), Linear()])
+@pytest.mark.parametrize(
+    ("kernel", "offset", "storage", "n"),
+    covering(
+        [RBF(sigma=1.0), Polynomial(), Linear()], [0.0, 30.0], [np.float64, np.float32, None], [50, 300]
+    ),
+)
 def test_error_bound_covers_rounding_and_storage(kernel, offset, storage, n):
     K = gram(n, kernel=kernel, offset=offset)
     operator = operator_of(K, storage=storage)

@@ -5,6 +5,7 @@ import pytest
 
 from gramian.checks import slices
 from gramian.operators.tiles import TILE, TileMatrix
+from helpers import covering
 
 SIZES = [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 37]
 HELD = [(np.float64, 1.0), (np.float32, 1.0), (np.float64, 0.0), (np.float32, 0.0), (np.float32, 0.6)]
@@ -44,11 +45,9 @@ def test_slices_cover_every_row_once(n, size):
     assert all(0 < part.stop - part.start <= size for part in slices(n, size))
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize(("storage", "share"), HELD)
-@pytest.mark.parametrize("width", [1, 15, 16, 17, 33])
-def test_product_is_the_product(n, storage, share, width):
-    A = symmetric(n)
+@pytest.mark.parametrize(("n", "held", "width"), covering(SIZES, HELD, [1, 15, 16, 17, 33]))
+def test_product_is_the_product(n, held, width):
+    A, (storage, share) = symmetric(n), held
     V = np.random.default_rng(1).standard_normal((n, width))
     tiles = TileMatrix(n, Source(A), np.empty(0), storage, share=share)
     tolerance = 1e-5 if storage == np.float32 else 1e-12

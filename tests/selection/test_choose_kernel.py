@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -31,7 +32,7 @@ from gramian.selection.choose_kernel import (
 from gramian.selection.targets import as_labelled
 from refusals import refused
 
-RINGS, RING = make_circles(150, factor=0.4, noise=0.05, random_state=0)
+RINGS, RING = make_circles(100, factor=0.4, noise=0.05, random_state=0)
 FEW = ("linear", "rbf(sigma=1)", "rbf(sigma=0.4)")
 CRITERIA = ("preimage", "parallel", "alignment", "score")
 LABELLED = ("alignment", "score")
@@ -85,7 +86,7 @@ def test_labels_of_a_file(tmp_path):
 def test_the_model_does_what_was_promised():
     choice = choose(RINGS, RING)
     scores = choice.model.fit_transform(RINGS)
-    assert scores.shape == (150, choice.n_components)
+    assert scores.shape == (100, choice.n_components)
     assert LogisticRegression(C=100).fit(scores, RING).score(scores, RING) > 0.95
 
 
@@ -133,7 +134,7 @@ def test_clipping_can_be_asked_for():
 def test_scale_and_offset_change_nothing():
     width = "rbf(sigma='median')"
     for criterion in CRITERIA:
-        X, y = plane(60)
+        X, y = plane(40)
         y = y if criterion in LABELLED else None
         plain = choose(X, y, ("linear", width), criterion, **two_folds(criterion))
         for change in (
@@ -194,10 +195,10 @@ def test_the_default_list_on_rings():
 
 def test_oil_flow_is_curved(data_dir):
     X = np.loadtxt(data_dir / "tables" / "oil_flow" / "DataTrn.txt")
-    choice = choose(X, None, ("linear", "rbf(sigma=4)", "rbf(sigma=1)"))
-    values = [trial.value for trial in choice.candidates]
+    choice = choose(X, None, ("linear", "rbf(sigma=1)"))
+    straight, curved = (trial.value for trial in choice.candidates)
     assert choice.best == RBF(sigma=1)
-    assert values[2] < 0.75 * values[0]
+    assert curved < 0.75 * straight
     assert "300 of the 1,000 rows were used, evenly spaced." in choice.notes
 
 
@@ -219,7 +220,8 @@ def test_notes():
 
 def test_several_kernels_at_the_same_time():
     some, kinds = RINGS[:60], RING[:60]
-    alone, together = choose(some, kinds), choose(some, kinds, n_jobs=2)
+    with joblib.parallel_config(backend="threading"):
+        alone, together = choose(some, kinds), choose(some, kinds, n_jobs=2)
     assert together.rows() == alone.rows()
 
 
@@ -247,9 +249,9 @@ def test_what_is_wrong_is_said():
         (RINGS, None, {"criterion": "pre-image"}, ParameterError, "Did you mean 'preimage'"),
         (RINGS, None, {"criterion": "score"}, DataError, "requires y to be passed"),
         (RINGS, None, {"criterion": "alignment"}, DataError, "requires y to be passed"),
-        (RINGS, RING[:5], {}, DataError, "y has 5 labels but X has 150 rows"),
-        (RINGS, RING[:5], {"criterion": "preimage"}, DataError, "y has 5 labels but X has 150 rows"),
-        (RINGS, np.zeros(150, int), {}, DataError, "the same 1 class"),
+        (RINGS, RING[:5], {}, DataError, "y has 5 labels but X has 100 rows"),
+        (RINGS, RING[:5], {"criterion": "preimage"}, DataError, "y has 5 labels but X has 100 rows"),
+        (RINGS, np.zeros(100, int), {}, DataError, "the same 1 class"),
         (RINGS, np.where(RING == 1, np.nan, 1.0), {}, DataError, "Input y contains NaN"),
         (np.where(RINGS > 1, np.nan, RINGS), None, {}, DataError, "Input X contains NaN"),
         (np.ones((20, 2)), None, {}, DataError, "All 20 rows are equal"),

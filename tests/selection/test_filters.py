@@ -195,14 +195,6 @@ def test_texts_as_labels_reach_the_scoring():
     assert model.k_ == 1
 
 
-def test_random_state_decides_all():
-    X, y = WINE
-    X = X.round(1)
-    one, two = (FeatureFilter(random_state=5, cv=2).fit(X, y) for _ in range(2))
-    np.testing.assert_array_equal(one.scores_, two.scores_)
-    np.testing.assert_array_equal(one.cv_results_["fold_scores"], two.cv_results_["fold_scores"])
-
-
 def test_golub_the_ranking_belongs_inside_of_the_folds(golub):
     """With labels that are pure chance, a ranking on all rows makes them predictable."""
     X, y = golub
@@ -265,9 +257,10 @@ def test_all_columns_constant(score):
 
 
 def test_scale_changes_nothing(score):
+    X, y = IRIS
+    plain = FeatureFilter(score, random_state=0, cv=3).fit(X, y)
     for scale in [1e-150, 1e150]:
-        X, y = IRIS
-        plain, scaled = (FeatureFilter(score, random_state=0, cv=3).fit(x, y) for x in (X, X * scale))
+        scaled = FeatureFilter(score, random_state=0, cv=3).fit(X * scale, y)
         np.testing.assert_array_equal(plain.ranking_, scaled.ranking_)
         np.testing.assert_allclose(
             plain.cv_results_["fold_scores"], scaled.cv_results_["fold_scores"], rtol=1e-12
@@ -473,9 +466,9 @@ def test_in_a_grid():
 
 def test_digits_need_few_of_their_pixels():
     X, y = load_digits(return_X_y=True)
-    model = FeatureFilter("f", estimator=KNeighborsClassifier(), cv=3).fit(X[:600], y[:600])
+    model = FeatureFilter("f", estimator=KNeighborsClassifier(), cv=3).fit(X[:200], y[:200])
     assert model.k_ < 64
-    assert (model.scores_[np.ptp(X[:600], axis=0) == 0] == 0).all()
+    assert (model.scores_[np.ptp(X[:200], axis=0) == 0] == 0).all()
 
 
 # ------------------------------------------------------------------------ text

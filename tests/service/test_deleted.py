@@ -58,7 +58,7 @@ def test_no_process_and_no_list_knows_what_was_deleted(server, client):
 
 
 def test_a_fit_of_deleted_data_is_cancelled(server, client):
-    rows = b"\n".join([b"a,b,c", *(b"%d,%d,%d" % (i, i * i % 97, i * i * i % 89) for i in range(4000))])
+    rows = b"\n".join([b"a,b,c", *(b"%d,%d,%d" % (i, i * i % 97, i * i * i % 89) for i in range(2500))])
     data = client.post(f"{API}/data", content=rows, headers=CSV).json()["id"]
     fit = {"data": data, "estimator": "KernelPCA", "parameters": {"kernel": "rbf", "n_components": 900}}
     assert client.post(f"{API}/jobs", json=fit).json()["state"] == "running"
