@@ -216,6 +216,11 @@ class Rows(ABC):
         return self.dtype
 
     @property
+    def in_float32(self) -> Rows:
+        """The same rows, for products in float32 where their blocks are of another type."""
+        return self
+
+    @property
     def batches(self) -> list[slice]:
         """Slices of rows for computations on as many rows as memory holds."""
         return [slice(0, self.shape[0])]

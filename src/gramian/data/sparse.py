@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -53,9 +53,12 @@ class SparseRows(Sparse):
     values : scipy.sparse CSR matrix of shape (n, d)
         float64 for any input: centring is implicit for sparse data, as ``X v - 1 (m.T v)``, and that
         difference loses digits that float32 does not have to spare.
+    single : bool
+        Whether columns that are made dense for a matrix of products, and centred, are float32.
     """
 
     values: Any
+    single: bool = False
 
     @classmethod
     def checked(cls, X: Any, request: table.RowsRequest) -> SparseRows:
@@ -92,6 +95,14 @@ class SparseRows(Sparse):
     def sampled(self) -> Any:
         """Some rows, from all parts of the table."""
         return self.values[:: max(1, self.shape[0] // SAMPLED_ROWS)]
+
+    @property
+    def block_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if self.single else np.float64)
+
+    @property
+    def in_float32(self) -> SparseRows:
+        return replace(self, single=True)
 
     def take_columns(self, places: Any) -> Any:
         return self.values[:, places]

@@ -19,6 +19,7 @@ from gramian import arrays
 from gramian.checks import slices as cut
 from gramian.data import Block, Rows
 from gramian.data.device import device_blocks
+from gramian.operators.costs import rows_of_sparse
 from gramian.operators.operator import digest
 from gramian.records import FloatArray
 
@@ -480,5 +481,7 @@ def least_rows(d: int) -> int:
 def terms_of(view: CenteredRows) -> int | None:
     """Rows whose products with few columns are added up in float32; None where those are of whole blocks."""
     d = view.rows.shape[1]
+    if view.implicit:
+        return rows_of_sparse(d)
     few = view.arithmetic == np.float32 and arrays.is_numpy(view.rows.like) and d <= FEW_COLUMNS
     return max(LEAST_TERMS, TERMS // d) if few else None

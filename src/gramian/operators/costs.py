@@ -202,7 +202,7 @@ class TableCosts(Costs):
     def _forms(self) -> tuple[Form, ...]:
         n, d = self.shape
         sides = ("covariance", "gram") if d <= n else ("gram", "covariance")
-        kinds = ("float64",) if self.dtype == np.float64 or self.sparse else ("float64", "float32")
+        kinds = ("float64",) if self.dtype == np.float64 else ("float64", "float32")
         storages = ("whole", "again") if self.sparse or self.spread else ("whole", "kept", "again")
         result = (Form(side, how, kind) for side in sides for how in storages for kind in kinds)
         # Blocks of columns of a file are slow to read: once, for the whole matrix, in float64.
@@ -211,12 +211,19 @@ class TableCosts(Costs):
             for form in result
             if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
             if form.double or not (form.whole and self.quick)
+            # Sparse rows are float64, but for columns that are made dense.
+            if form.double or not self.sparse or (form.whole and form.matrix == "covariance" and self._at_hand)
         )
 
     @property
     def stored(self) -> bool:
         """Whether every pass reads a file."""
         return self.speed > 0
+
+    @property
+    def _at_hand(self) -> bool:
+        """Whether another pass costs no reading, here or elsewhere."""
+        return not self.stored and self.spread is None
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -241,7 +248,8 @@ class TableCosts(Costs):
             held = 8 * m * m + workers_of(product) * product + SCRATCH
             if self.sparse and form.matrix == "covariance":
                 # Each worker has a matrix, a product, and a block of rows of the densest columns.
-                held = 8 * m * m + sparse_workers(m) * 8 * m * (2 * m + rows_of_sparse(m)) + SCRATCH
+                block = SIZES[form.arithmetic] * (m + rows_of_sparse(m))
+                held = 8 * m * m + sparse_workers(m) * m * (8 * m + block) + SCRATCH
                 seconds *= min(1.0, SPARSE_PART * self.share)
             if self.stored and form.matrix == "gram":
                 return measure + 2 * self._read + seconds, held + 4 * max(COLUMNS_READ, 8 * 1024 * n)

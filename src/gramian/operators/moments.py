@@ -475,7 +475,7 @@ def _scatter(
     few: Any = None
     most = None
     if view.implicit:
-        few, most = _few_entries(view.rows, center), sparse_workers(d)
+        few, most = _few_entries(view, center), sparse_workers(d)
         least = rows_of_sparse(d)
     slices = view.row_slices(least)
 
@@ -484,7 +484,7 @@ def _scatter(
         result, left = list[tuple[int, Moments]](), list[FloatArray]()
         single = functools.partial(_products_of_single, probe, image)
         products: Any = _products if view.arithmetic == np.float64 else single
-        products = products if few is None else functools.partial(_products_of_sparse, few)
+        products = products if few is None else functools.partial(_products_of_sparse, few, probe, image)
         for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
             if inside.any():
                 left.append(math.sqrt(part.count) * inside)
@@ -556,18 +556,20 @@ def _products(
         yield rows.start, part, inside
 
 
-def _few_entries(rows: Any, center: bool) -> tuple[Any, Any]:
+def _few_entries(view: CenteredRows, center: bool) -> tuple[Any, Any]:
     """Return the columns that are multiplied as dense ones, those with most entries, and the others.
 
     The others have so few entries in a sample of rows that :func:`_products_of_sparse` takes less time with
     them as they are, and, where columns are centred, that their means are small.
     """
+    rows: Any = view.rows
     sample, d = rows.sampled, rows.shape[1]
     shares = np.bincount(sample.indices, minlength=d) / max(1, sample.shape[0])
     order = np.argsort(-shares, kind="stable")
     # Seconds a row with so many dense columns: among them, of each with the others, among the others.
     dense, entries = np.arange(d + 1), np.append(np.cumsum(shares[order][::-1])[::-1], 0.0)
-    seconds = dense**2 / 2 / LARGE["float64"] + entries * dense / SPARSE_LONG + entries**2 / SPARSE_PAIRS
+    seconds = dense**2 / 2 / LARGE[view.arithmetic.name]
+    seconds += entries * dense / SPARSE_LONG + entries**2 / SPARSE_PAIRS
     if center:
         seconds[:-1][shares[order] > 0.8 * SMALL_MEAN] = np.inf
     first = int(seconds.argmin())
@@ -576,6 +578,8 @@ def _few_entries(rows: Any, center: bool) -> tuple[Any, Any]:
 
 def _products_of_sparse(
     columns: tuple[Any, Any],
+    probe: FloatArray | None,
+    image: FloatArray,
     view: CenteredRows,
     center: bool,
     among: int,
@@ -586,10 +590,12 @@ def _products_of_sparse(
     """As :func:`_products` of sparse rows, which are made dense in the columns of many entries only.
 
     Let A be those columns less their means, and B the others. The blocks are ``A.T A``,
-    ``B.T A - mean (1.T A)`` and ``B.T B - n mean mean.T``. The means of B are small: nothing cancels.
+    ``B.T A - mean (1.T A)`` and ``B.T B - n mean mean.T``. The means of B are small: nothing cancels. What
+    the exact products of the blocks make of the probe is added to ``image``, as :func:`_products_of_single`
+    does.
     """
     order, d = np.concatenate(columns), len(total)
-    scratch, inverse = np.empty((most, d if center else len(columns[0]))), np.argsort(order)
+    scratch, inverse = view.scratch(most, d if center else len(columns[0])), np.argsort(order)
     for rows in draw:
         values = view.rows.block(rows).values.tocsc()
         part = _sparse_moments(Block(rows, values), view.exponent, center)
@@ -599,14 +605,18 @@ def _products_of_sparse(
         shift = part.count * mean[first:] ** 2
         if not (shift <= SMALL_MEAN * (part.squares[order[first:]] + shift)).all():
             first = d  # no column has few entries here
+        if probe is not None:
+            Y = values @ probe[order] - mean @ probe[order]
+            image[order] += values.T @ Y - np.outer(mean, Y.sum(axis=0))
+        values, near = values.astype(view.arithmetic, copy=False), mean.astype(view.arithmetic)
         A, B = scratch.reshape(-1)[: len(scratch) * first].reshape(len(scratch), first), values[:, first:]
         A = values[:, :first].toarray(out=A[: values.shape[0]])
-        A -= mean[:first]
+        A -= near[:first]
         total[:first, :first] += A.T @ A
         if first < d:
-            total[first:, :first] += B.T @ A - np.outer(mean[first:], np.ones(len(A)) @ A)
+            total[first:, :first] += B.T @ A - np.outer(mean[first:], np.ones(len(A), dtype=A.dtype) @ A)
             total[first:, first:] += (B.T @ B).toarray() - np.outer(part.count * mean[first:], mean[first:])
-        inside = np.zeros(d) + part.rest
+        inside = (part.mean - part.mean.astype(view.arithmetic)) + part.rest
         inside[order[first:]] = 0.0  # which were not centred
         yield rows.start, part, inside
     first = len(columns[0])

@@ -365,10 +365,13 @@ def probed_error(view: CenteredRows, gap: records.FloatArray, probe: records.Flo
     assert view.norms is not None
     if not varying.any():
         return float(view.forming_error)
-    unit, rows = float(np.finfo(np.float64).eps) / 2, min(n, moments.rows_of_chunk(d))
-    terms = d + rows + -(-n // rows) + 20
+    # Products with sparse rows round what cancels between entries and means.
+    rows = min(n, terms_of(view) or n) if view.implicit else min(n, moments.rows_of_chunk(d))
+    norms = view.norms + (2.0 * math.sqrt(n) * np.abs(view.mean) if view.implicit else 0.0)
+    unit, terms = float(np.finfo(np.float64).eps) / 2, d + rows + -(-n // rows) + 20
     length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * moments.SMALL_MEAN
-    rounding = terms * unit * gross * length * math.sqrt(view.total) * float(np.linalg.norm(view.norms))
+    sizes = float(np.linalg.norm(norms)) * float(np.linalg.norm((norms / divisor)[varying]))
+    rounding = terms * unit * gross * length * sizes
     seen = float(np.linalg.norm(gap[varying] / divisor[varying, None], axis=0).max()) + rounding
     least: float = math.sqrt(math.pi / 2) * records.PROBE_PROBABILITY ** (1 / probe.shape[1])
     forming = float(view.multiplied_in(double=True).forming_error)

@@ -119,7 +119,8 @@ class KrylovRoute(route.Route):
         result = krylov(
             operator,
             request.target,
-            tol=request.tol if self.form.double else max(request.tol, FLOAT32_FLOOR),
+            # The matrix itself is multiplied in float64, whatever it was made in.
+            tol=request.tol if self.form.double or self.form.whole else max(request.tol, FLOAT32_FLOOR),
             block=self.block,
             columns=self.columns,
             max_passes=self.max_passes,

@@ -132,7 +132,7 @@ class LinearProblem(Problem):
         if request is None or request.target.count is None or request.tol < LEAST_TOL or self.worst_case:
             return False
         at_once = rows.in_one_place and rows.cuts_columns and not rows.free_to_revisit
-        if not at_once or not self._probed or rows.shape[1] < LEAST_COLUMNS:
+        if not at_once or not _can_be_probed(rows) or rows.shape[1] < LEAST_COLUMNS:
             return False
         values, view, last = self._sampled_values, uncentered(rows, 0), request.target.count - 1
         rounding = product_tolerance(rows.shape, view.unit_roundoff, terms_of(view) or 0)
@@ -186,14 +186,15 @@ class LinearProblem(Problem):
 
     def _covariance(self, *, double: bool) -> CovarianceOperator:
         """Mean and scatter matrix in one pass over the data."""
-        probe = None if double or self.worst_case else self._probe()
-        exponent, result = scatter(self.rows, center=self.center, double=double, probe=probe)
+        rows = self.rows if double else self.rows.in_float32
+        probe = None if double or self.worst_case else self._probe(rows)
+        exponent, result = scatter(rows, center=self.center, double=double, probe=probe)
         self.view = from_moments(self.rows, result, exponent, **self._options)
         require_range(self.view, self.degrees)
         matrix = result.squares
         if self.view.divisor is not None:
             matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
-        view = self.view.multiplied_in(double=double)
+        view = replace(self.view, rows=rows).multiplied_in(double=double)
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
@@ -202,30 +203,25 @@ class LinearProblem(Problem):
             probed = probed_error(self.view, result.gap, probe)
         return CovarianceOperator(view, whole=True, matrix=matrix, probed=probed, worst_case=self.worst_case)
 
-    def _probe(self) -> FloatArray | None:
+    def _probe(self, rows: Rows) -> FloatArray | None:
         """Gaussian columns for rows of NumPy whose products round in float32; None where none are needed.
 
         They follow from the seeds and, of an array, from rows of it, so that data cannot easily hide from one
         seed.
         """
-        rows, request = self.rows, self.request
-        if not self._probed:
+        request = self.request
+        if not _can_be_probed(rows):
             return None
         seen: list[Any] = []
         if rows.free_to_revisit and rows.in_one_place:
             starts = range(0, rows.shape[0], -(-rows.shape[0] // SAMPLED_ROWS))
             seen = [rows.cut(slice(i, i + 1), slice(None)) for i in starts]
-            if request is not None and self._estimate(np.concatenate(seen)) <= ENOUGH * request.tol:
+            some = np.concatenate(seen)
+            if request is not None and self._estimate(rows, some) <= ENOUGH * request.tol:
                 return None
         drawn = random_stream(None if request is None else request.seeds, PROBE_STREAM)
         of = [*drawn.integers(2**32, size=4).tolist(), int.from_bytes(digest(*seen), "little")]
         return np.random.default_rng(of).standard_normal((rows.shape[1], PROBE_COLUMNS))
-
-    @property
-    def _probed(self) -> bool:
-        """Whether the rows can be probed: those of NumPy in float32, without weights."""
-        rows = self.rows
-        return arrays.is_numpy(rows.like) and rows.weights is None and rows.block_dtype == np.float32
 
     @arrays.blas_threads()  # several would wait for each other longer than so little work takes
     @np.errstate(all="ignore")  # of what is not finite or too large nothing is said
@@ -238,13 +234,13 @@ class LinearProblem(Problem):
             return np.empty(0)
         return np.linalg.eigvalsh(C @ C.T if len(C) < C.shape[1] else C.T @ C)[::-1]
 
-    def _estimate(self, some: Any) -> float:
+    def _estimate(self, rows: Rows, some: Any) -> float:
         """Rounding of the scatter matrix over its largest eigenvalue, as a model and a few rows have it."""
         values = self._values_of(some) if self.scale is None and self.metric is None else np.empty(0)
         if not values.size:
             return math.inf
-        view = uncentered(self.rows, 0)
-        inner, terms = self.rows.shape[0], terms_of(view) or self.rows.shape[0]
+        view = uncentered(rows, 0)
+        inner, terms = rows.shape[0], terms_of(view) or rows.shape[0]
         of_trace = product_error(view, inner, terms + PIECES)[0] / view.total
         return float(of_trace * values.sum() / max(float(values[0]), 1e-300))
 
@@ -362,6 +358,11 @@ class LinearProblem(Problem):
         data = self.measured()
         assert data.norms is not None
         return Remainder(data.norms * 2.0**data.exponent, root, kind)
+
+
+def _can_be_probed(rows: Rows) -> bool:
+    """Whether rows are those of NumPy in float32, without weights."""
+    return arrays.is_numpy(rows.like) and rows.weights is None and rows.block_dtype == np.float32
 
 
 def _rounding_of(
