@@ -38,6 +38,7 @@ CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN, SAMPLED = 0.05, 64  # rows in a block that show whether it may be so
+HALF = 0.5  # the same for sparse columns in float32, whose zeros add nothing and round nothing
 # Deviations of columns, relative to their means, up to which all values are equal.
 EQUAL, EQUAL_WEIGHTED = 1e-20, 1e-28
 CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
@@ -571,9 +572,14 @@ def _few_entries(view: CenteredRows, center: bool) -> tuple[Any, Any]:
     seconds = dense**2 / 2 / LARGE[view.arithmetic.name]
     seconds += entries * dense / SPARSE_LONG + entries**2 / SPARSE_PAIRS
     if center:
-        seconds[:-1][shares[order] > 0.8 * SMALL_MEAN] = np.inf
+        seconds[:-1][shares[order] > 0.8 * part_of_mean(view)] = np.inf
     first = int(seconds.argmin())
     return order[:first], order[first:]
+
+
+def part_of_mean(view: CenteredRows) -> float:
+    """Return which part of a sum of squares the mean may make in columns that are not centred."""
+    return HALF if view.implicit and view.arithmetic == np.float32 else SMALL_MEAN
 
 
 def _products_of_sparse(
@@ -589,10 +595,10 @@ def _products_of_sparse(
 ) -> Iterator[tuple[int, Moments, FloatArray]]:
     """As :func:`_products` of sparse rows, which are made dense in the columns of many entries only.
 
-    Let A be those columns less their means, and B the others. The blocks are ``A.T A``,
-    ``B.T A - mean (1.T A)`` and ``B.T B - n mean mean.T``. The means of B are small: nothing cancels. What
-    the exact products of the blocks make of the probe is added to ``image``, as :func:`_products_of_single`
-    does.
+    Let A be those columns, less their means where these are large, and B the others, with means so small that
+    nothing cancels. The blocks are ``A.T A``, ``B.T A`` and ``B.T B``. What the exact products of the blocks
+    make of the probe is added to ``image``, as :func:`_products_of_single` does. Zeros stay zeros where they
+    can: in float32 sums of many equal terms, such as products of means, round all in one direction.
     """
     order, d = np.concatenate(columns), len(total)
     scratch, inverse = view.scratch(most, d if center else len(columns[0])), np.argsort(order)
@@ -602,23 +608,23 @@ def _products_of_sparse(
         values = values[:, order]
         values.data = np.ldexp(values.data, -view.exponent) if view.exponent else values.data
         first, mean = len(columns[0]), part.mean[order]
-        shift = part.count * mean[first:] ** 2
-        if not (shift <= SMALL_MEAN * (part.squares[order[first:]] + shift)).all():
+        shift = part.count * mean**2
+        near = np.where(shift <= part_of_mean(view) * (part.squares[order] + shift), 0.0, mean)
+        if near[first:].any():
             first = d  # no column has few entries here
         if probe is not None:
             Y = values @ probe[order] - mean @ probe[order]
             image[order] += values.T @ Y - np.outer(mean, Y.sum(axis=0))
-        values, near = values.astype(view.arithmetic, copy=False), mean.astype(view.arithmetic)
+        values, near = values.astype(view.arithmetic, copy=False), near.astype(view.arithmetic)
         A, B = scratch.reshape(-1)[: len(scratch) * first].reshape(len(scratch), first), values[:, first:]
         A = values[:, :first].toarray(out=A[: values.shape[0]])
-        A -= near[:first]
+        if near[:first].any():
+            A -= near[:first]
         total[:first, :first] += A.T @ A
         if first < d:
-            total[first:, :first] += B.T @ A - np.outer(mean[first:], np.ones(len(A), dtype=A.dtype) @ A)
-            total[first:, first:] += (B.T @ B).toarray() - np.outer(part.count * mean[first:], mean[first:])
-        inside = (part.mean - part.mean.astype(view.arithmetic)) + part.rest
-        inside[order[first:]] = 0.0  # which were not centred
-        yield rows.start, part, inside
+            total[first:, :first] += B.T @ A
+            total[first:, first:] += (B.T @ B).toarray()
+        yield rows.start, part, (part.mean - near[inverse]) + part.rest
     first = len(columns[0])
     total[:first, first:] = total[first:, :first].T
     total[...] = total[np.ix_(inverse, inverse)]

@@ -310,7 +310,7 @@ def product_error(
     """
     unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
     # Blocks about zero are multiplied with their means; see operators.moments.
-    total *= 1.0 + 1.2 * moments.SMALL_MEAN
+    total /= 1.0 - moments.part_of_mean(centered)
     if unit < 1e-12:
         if products == 2 and centered.implicit:
             total = max(total, centered.implicit_total)
