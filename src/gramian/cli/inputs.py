@@ -21,7 +21,7 @@ from gramian.options import as_arguments, declared_of, given_options
 from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
-TEXTS = {".csv", ".tsv", ".txt", ".tab"}
+SPARING = {".csv", ".tsv", ".txt", ".tab", ".bed", ".pgen", ".npy"}  # files that are read without pandas
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
 
 
@@ -35,15 +35,15 @@ class _Hiding:
 
 
 def spare_pandas(data: str) -> None:
-    """Let pyarrow do without pandas, which it imports with its first array, where a process reads one text.
+    """Let pyarrow do without pandas, which it imports with its first array, where a process reads one table.
 
     Parameters
     ----------
     data : str
         Name of the file; files of other kinds may need pandas.
     """
-    text = Path(data).suffix.lower() in TEXTS
-    if state.is_program and text and not {"pandas", "pyarrow"} & sys.modules.keys():
+    sparing = Path(data).suffix.lower() in SPARING
+    if state.is_program and sparing and not {"pandas", "pyarrow"} & sys.modules.keys():
         import pyarrow
 
         sys.meta_path.insert(0, _Hiding)
@@ -360,12 +360,11 @@ def read_model(model: str, *, whole: bool = False) -> Any:
     GramianError
         For a stream of too few rows, which is not a fitted model yet.
     """
-    from sklearn.utils.validation import check_is_fitted
-
     from gramian.analysis.components import mapping_of
+    from gramian.light_import import lightly
     from gramian.loading import load
 
     with progress(f"reading {model}"):
         fitted = load(model_path(model))
-        check_is_fitted(fitted)
+        lightly("sklearn.utils.validation").check_is_fitted(fitted)
         return fitted if whole else mapping_of(fitted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -13,10 +13,12 @@ from gramian.analysis.components import component_names, known_variances, shares
 from gramian.checks import counted, percent
 from gramian.errors import DataError
 from gramian.inspect.choose_components import choose_components
-from gramian.inspect.stability import Stability
 from gramian.pca.estimator import PCA
 from gramian.plots.names import NOTHING, fitted
 from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
+
+if TYPE_CHECKING:
+    from gramian.inspect.stability import Stability
 
 MOST_BARS = 40
 RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
