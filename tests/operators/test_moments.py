@@ -197,6 +197,25 @@ def test_products_of_sparse_rows_whose_columns_are_filled_unequally(center, case
     np.testing.assert_allclose(result.squares, C.T @ C, rtol=0, atol=1e-13 * max(np.sum(C * C), 1e-300))
 
 
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("case", ["alike", "unequal"])
+def test_sparse_products_in_float32_know_their_error(center, case):
+    draw = np.random.default_rng(4)
+    n, d = 6000, 300
+    shares = np.full(d, 0.07) if case == "alike" else np.minimum(draw.lognormal(-3, 1.5, d), 1.0)
+    X = ((draw.random((n, d)) < shares) * draw.uniform(size=(n, d))).astype("f4")
+    X[:, 0] += 3 * (case == "unequal")
+    G = draw.standard_normal((d, 6))
+    exponent, result = scatter(as_rows(sp.csr_matrix(X)).in_float32, center=center, probe=G)
+    C = X.astype(float) - (X.astype(float).mean(axis=0) if center else 0)
+    exact = C.T @ C
+    error, size = result.squares - exact, np.linalg.norm(exact, 2)
+    assert exponent == 0
+    # Centred zeros would round alike, and to 2e-7.
+    assert 1e-10 * size < np.linalg.norm(error, 2) < (6e-8 if case == "alike" else 1e-6) * size
+    np.testing.assert_allclose(result.gap, error @ G, rtol=0, atol=1e-13 * size)
+
+
 def test_sparse_entries_stored_in_parts_are_added():
     X = sp.csr_matrix(([1.0, 2.0, 4.0, 8.0], [0, 0, 1, 0], [0, 2, 3, 4]), shape=(3, 2))
     np.testing.assert_allclose(moments(as_rows(X), 0, True).squares, [32.66666667, 10.66666667])

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gramian import PCA, scan
 from gramian.arrays import as_float64
@@ -370,6 +371,28 @@ def test_a_pass_over_a_file_in_float32_is_bounded_by_its_probe(kind, tmp_path):
     assert solution.spectrum.error_kind == "probabilistic"
     off = np.abs(solution.spectrum.values - exact[:5]).max()
     assert 0 < off <= solution.spectrum.error_bound < 1e-5 * exact[0]
+
+
+@pytest.mark.parametrize("kind", ["alike", "unequal", "unit", "uncentred", "tol", "deterministic", "weights"])
+def test_the_covariance_of_sparse_float32_rows_is_bounded_by_a_probe(kind):
+    draw = np.random.default_rng(0)
+    n, d = 8000, 400
+    shares = np.full(d, 0.07) if kind == "alike" else np.minimum(draw.lognormal(-3, 1.5, d), 0.9)
+    X = ((draw.random((n, d)) < shares) * draw.lognormal(0, 0.5, (n, d))).astype("f4")
+    C = X.astype(float) - (0 if kind == "uncentred" else X.astype(float).mean(axis=0))
+    C = C / C.std(axis=0, ddof=1) if kind == "unit" else C
+    exact = np.linalg.eigvalsh(C.T @ C)[::-1]
+    rows = as_rows(sparse.csr_matrix(X))
+    rows = replace(rows, weights=np.ones(n)) if kind == "weights" else rows
+    settings = {"scale": "unit" if kind == "unit" else None, "worst_case": kind == "deterministic"}
+    problem = LinearProblem(rows, center=kind != "uncentred", **settings)
+    tol = 1e-9 if kind == "tol" else 1e-7
+    solution = solve(problem, SolveRequest(Target(count=10), tol=tol, memory_limit=1 << 40))
+    arithmetic = "float64" if kind in ("tol", "deterministic", "weights") else "float32"
+    assert [attempt.plan.arithmetic for attempt in solution.attempts] == [arithmetic]
+    assert solution.certificate.ok
+    off = np.abs(solution.spectrum.values * 4.0**problem.view.exponent - exact[:10]).max()
+    assert off <= solution.spectrum.error_bound + solution.spectrum.residuals.max() <= tol * exact[0]
 
 
 @pytest.mark.parametrize("why", ["tol", "deterministic", "steep", "scaled", "few columns", "weights"])

@@ -131,9 +131,12 @@ def test_below_the_floor_of_float32_no_route_multiplies_in_it():
     assert all(item.route.form.double for item in tiles)
 
 
-def test_float64_and_sparse_data_are_never_multiplied_in_float32():
-    for costs in (TableCosts((9000, 900), F8), TableCosts((9000, 900), F4, True)):
+def test_float64_data_are_never_multiplied_in_float32_and_sparse_rows_for_a_covariance_in_memory_only():
+    for costs in (TableCosts((9000, 900), F8), TableCosts((9000, 900), F4, True, speed=1e9)):
         assert all(item.route.form.double for item in ranked(costs, SolveRequest(FIVE, 1e-3, PLENTY)))
+    sparse = ranked(TableCosts((9000, 900), F4, True), SolveRequest(FIVE, 1e-3, PLENTY))
+    single = {(form.matrix, form.storage) for item in sparse if not (form := item.route.form).double}
+    assert single == {("covariance", "whole")}
     indefinite = KernelCosts((9000, 9), single=False)
     assert all(item.route.form.double for item in ranked(indefinite, SolveRequest(FIVE, 1e-3, PLENTY)))
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # whose parts are imported when they are first used
 from scipy.linalg import eigh, svd
-from scipy.spatial.distance import cdist
 
 from gramian import arrays, errors
 from gramian.base.declarations import register_record
@@ -735,7 +735,7 @@ class RidgeMap:
         result = Z @ self.linear + self.intercept
         if self.width is not None:
             with np.errstate(over="ignore"):
-                squares = cdist(Z, self.landmarks, "sqeuclidean")
+                squares = scipy.spatial.distance.cdist(Z, self.landmarks, "sqeuclidean")
             result += _bumps(squares, self.width) @ self.radial
         return np.asarray(result)
 
@@ -773,7 +773,7 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     unit = float(np.abs(scores - mean).max(initial=0.0)) or 1.0
     Z = (scores - mean) / unit
     picked = evenly(n, LANDMARKS)
-    squares = cdist(Z, Z[picked], "sqeuclidean") if Z.shape[1] else np.zeros((n, 0))
+    squares = scipy.spatial.distance.cdist(Z, Z[picked], "sqeuclidean") if Z.shape[1] else np.zeros((n, 0))
     apart = squares[squares > 0]
     median = float(np.sqrt(np.median(apart))) if apart.size else 0.0
 

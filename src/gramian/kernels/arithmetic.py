@@ -8,9 +8,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from array_api_compat import is_array_api_obj
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from gramian import arrays, checks
 from gramian.errors import DataError
@@ -160,7 +160,7 @@ def zeros(X: Any, columns: int) -> Any:
 def squared_distances(left: Any, right: Any, weights: Any = None) -> Any:
     """Return ``sum w_j (x_j - y_j)^2`` of all pairs, summed from differences."""
     if arrays.is_numpy(left):
-        return cdist(left, right, "sqeuclidean", w=weights)
+        return scipy.spatial.distance.cdist(left, right, "sqeuclidean", w=weights)
     xp = arrays.namespace(left)
     scale = 1.0 if weights is None else arrays.from_numpy(weights, left)
     return by_rows(left, right, lambda gap: xp.sum(gap * gap * scale, axis=-1))
@@ -169,7 +169,7 @@ def squared_distances(left: Any, right: Any, weights: Any = None) -> Any:
 def absolute_distances(left: Any, right: Any) -> Any:
     """Return ``sum |x_j - y_j|`` of all pairs."""
     if arrays.is_numpy(left):
-        return cdist(left, right, "cityblock")
+        return scipy.spatial.distance.cdist(left, right, "cityblock")
     xp = arrays.namespace(left)
     return by_rows(left, right, lambda gap: xp.sum(xp.abs(gap), axis=-1))
 

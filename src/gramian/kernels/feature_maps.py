@@ -18,7 +18,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
+import scipy  # whose parts are imported when they are first used
 
 from gramian import arrays, notebook
 from gramian.checks import amount, check_choice, check_integer, check_number, check_share, slices
@@ -870,7 +870,9 @@ def gaussian_gram(X: Any, Y: Any, gamma: FloatArray) -> FloatArray:
     exponent = arrays.power_of_two(float(np.sqrt(gamma.max())))
     weights = np.ldexp(gamma, -2 * exponent)
     with np.errstate(over="ignore"):
-        squares = cdist(np.ldexp(X, exponent), np.ldexp(Y, exponent), "sqeuclidean", w=weights)
+        squares = scipy.spatial.distance.cdist(
+            np.ldexp(X, exponent), np.ldexp(Y, exponent), "sqeuclidean", w=weights
+        )
     return np.asarray(np.exp(-squares))
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import xlogy
 
 from gramian.arrays import from_numpy, is_numpy, namespace, row_products, to_float64
 from gramian.checks import check_number, slices
@@ -27,6 +26,7 @@ from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE
 from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
+from gramian.light_import import special
 
 NUS = (0.5, 1.5, 2.5)
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
@@ -977,7 +977,7 @@ class Laplacian(Formula):
         return arithmetic.exponential(T)
 
     def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        return {"gamma": xlogy(K := self.tile(left, right, direct), K)}
+        return {"gamma": special.xlogy(K := self.tile(left, right, direct), K)}
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e + TINY
@@ -1066,7 +1066,7 @@ class ChiSquared(Formula):
         return Slopes(values, pull)
 
     def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        return {"gamma": xlogy(K := self.tile(left, right, direct), K)}
+        return {"gamma": special.xlogy(K := self.tile(left, right, direct), K)}
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 8) * UNIT / np.e + TINY

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy  # whose parts are imported when they are first used
 from scipy import sparse
-from scipy.spatial.distance import pdist
 
 from gramian.arrays import as_float64, is_numpy, namespace, rows_of, to_float64
 from gramian.checks import check_number, evenly
@@ -53,7 +53,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
         distances = _of_sparse(rows)
     else:
         rows = as_float64(rows)
-        distances = _euclidean(rows) if metric == "euclidean" else pdist(rows, metric)
+        distances = _euclidean(rows) if metric == "euclidean" else scipy.spatial.distance.pdist(rows, metric)
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0.0:
         apart = distances[distances > 0]
@@ -68,14 +68,14 @@ def _euclidean(rows: FloatArray) -> FloatArray:
     """Distances of all pairs, by one product where its rounding is far below the median."""
     largest = float(np.abs(rows).max(initial=0.0))
     if not 1e-100 < largest < 1e100:
-        return np.asarray(pdist(rows))
+        return np.asarray(scipy.spatial.distance.pdist(rows))
     centred = rows - rows.mean(axis=0)
     norms = np.einsum("ij,ij->i", centred, centred)
     lower = np.tril_indices(len(rows), -1)
     squares = (norms[:, None] + norms[None, :] - 2.0 * (centred @ centred.T))[lower]
     middle = float(np.median(squares)) if squares.size else 0.0
     if middle <= 1e-6 * float(norms.max()):
-        return np.asarray(pdist(rows))
+        return np.asarray(scipy.spatial.distance.pdist(rows))
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 

@@ -93,6 +93,10 @@ class Form:
         return replace(self, storage="again", arithmetic="float64", share=0.0)
 
 
+# The one matrix of sparse rows that is made in float32: of the columns that are made dense for it.
+SINGLE_SPARSE = Form("covariance", "whole", "float32")
+
+
 class Costs(ABC):
     """Seconds and bytes of one problem's matrices, by their form.
 
@@ -211,8 +215,7 @@ class TableCosts(Costs):
             for form in result
             if not self.stored or form.matrix == "covariance" or (form.whole and form.double and self.columns)
             if form.double or not (form.whole and self.quick)
-            # Sparse rows are float64, but for columns that are made dense.
-            if form.double or not self.sparse or (form.whole and form.matrix == "covariance" and self._at_hand)
+            if form.double or not self.sparse or (form == SINGLE_SPARSE and self._densifies)
         )
 
     @property
@@ -221,9 +224,9 @@ class TableCosts(Costs):
         return self.speed > 0
 
     @property
-    def _at_hand(self) -> bool:
-        """Whether another pass costs no reading, here or elsewhere."""
-        return not self.stored and self.spread is None
+    def _densifies(self) -> bool:
+        """Whether sparse rows, which are float64, have a matrix that float32 products of columns save."""
+        return not self.stored and self.spread is None and min(self.shape) > NARROW
 
     @property
     def sides(self) -> tuple[str, ...]:

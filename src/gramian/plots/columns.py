@@ -247,8 +247,10 @@ def _positions(names: Sequence[str]) -> FloatArray | None:
 
     Those of pixels and of variants (rs123) are no positions.
     """
+    if all(re.fullmatch(r"(x|rs)\d+|r\d+c\d+", name) for name in names):
+        return None
     numbers = [re.search(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", name) for name in names]
-    if not all(numbers) or all(re.fullmatch(r"(x|rs)\d+|r\d+c\d+", name) for name in names):
+    if not all(numbers):
         return None
     values = np.array([float(number[0]) for number in numbers if number])
     return values if len(np.unique(values)) == len(values) else None

@@ -49,6 +49,7 @@ from gramian.solve.solving import Problem, Schedule, Solution, run, solve
 # where rows of a file show that one pass will do: eigenvalues this far above rounding, for no smaller tol.
 FEW_ON_DEVICE, FEW_COLUMNS = 512, 400
 LEAST_COLUMNS, FAR_ABOVE, LEAST_TOL = 64, 4.0, 1e-6
+SPARSE_TOL = 1e-8  # the same for sparse rows, whose zeros round nothing
 # Entries, and columns or rows, up to which a product in float64 is faster than one in float32 and a pass that
 # improves its result.
 FEW_ENTRIES, NARROW = 3_000_000, 128
@@ -115,7 +116,7 @@ class LinearProblem(Problem):
         few = d <= FEW_COLUMNS and not self._one_pass_in_float32
         if rows.free_to_revisit:
             few = n * d <= FEW_ENTRIES and min(n, d) <= NARROW and arrays.is_numpy(rows.like)
-        quick = few or quick_double(rows.like)
+        quick = few or quick_double(rows.like) or (rows.skips_zeros and self._needs_double)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
         return TableCosts(rows.shape, dtype, *facts)
@@ -124,6 +125,11 @@ class LinearProblem(Problem):
         """Plan: return the routes to what is asked for."""
         self.request = request  # on which the arithmetic depends
         return super().schedule(request)
+
+    @property
+    def _needs_double(self) -> bool:
+        """Whether one pass in float64 is unlikely to improve a float32 covariance of sparse rows enough."""
+        return self.worst_case or (self.request is not None and self.request.tol < SPARSE_TOL)
 
     @property
     def _one_pass_in_float32(self) -> bool:
