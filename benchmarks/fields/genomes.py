@@ -36,16 +36,16 @@ class GenomeRow:
     ours, theirs : tuple of str
         Arguments.
     error : callable
-        Takes the folder with both results, and returns their largest relative difference.
+        Takes the folder with both results, and returns their largest differences by name.
     difference, limit : float
-        Its bound, and that of our CPU seconds.
+        The bound of these, and that of our CPU seconds.
     """
 
     name: str
     about: str
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
-    error: Callable[[Path], float]
+    error: Callable[[Path], dict[str, float]]
     difference: float
     limit: float
     repeats: int
@@ -71,7 +71,8 @@ class GenomeRow:
             checks = [Check("median CPU seconds", float(np.median(own[1:])), self.limit)]
             if plink:
                 standings.append(Standing(PLINK, False, other[1:], accurate=True))
-                checks.append(Check("relative difference from PLINK", self.error(folder), self.difference))
+                errors = self.error(folder)
+                checks += [Check(f"{what} of PLINK", errors[what], self.difference) for what in errors]
         absent = [] if plink else [f"{PLINK}, which is not on the path"]
         return Report(self.name, self.about, {}, standings=standings, checks=checks, absent=absent)
 
@@ -84,7 +85,7 @@ def rows(quick: bool) -> list[Row]:
         GenomeRow(
             "genomes-fit",
             f"gramian fit of {size}, {COMPONENTS} components, with tables and figures; plink2 --pca",
-            *((*OUR_FIT, "-o", "out"), fit, _eigenvalues, 1e-5, 3.0, repeats),
+            *((*OUR_FIT, "-o", "out"), fit, _eigenpairs, 1e-5, 3.0, repeats),
         ),
         GenomeRow(
             "genomes-project",
@@ -127,28 +128,34 @@ def _write_weights(folder: Path) -> None:
     (folder / "weights.txt").write_text("\n".join([head, *lines]) + "\n")
 
 
-def _eigenvalues(folder: Path) -> float:
+def _eigenpairs(folder: Path) -> dict[str, float]:
     theirs = np.loadtxt(folder / "plink.eigenval")
     model = gramian.load(folder / "out" / "model.gramian")
     ours = model.explained_variance_ * (PEOPLE - 1) / VARIANTS
-    return float(np.abs(ours / theirs - 1).max())
+    lines = (folder / "plink.eigenvec").read_text().splitlines()[1:]
+    vectors = np.array([line.split()[-COMPONENTS:][:2] for line in lines], dtype=np.float64)
+    scores = model.transform(folder / "first.bed")[:, :2].astype(np.float64)
+    scores /= np.linalg.norm(scores, axis=0) * np.sign(np.sum(scores * vectors, axis=0))
+    return {
+        "relative difference from eigenvalues": float(np.abs(ours / theirs - 1).max()),
+        "difference from the first two eigenvectors": float(np.abs(scores - vectors).max()),
+    }
 
 
-def _pruned(folder: Path) -> float:
-    """Return how many variants one of the two keeps and not the other."""
+def _pruned(folder: Path) -> dict[str, float]:
     theirs = (folder / "plink.prune.in").read_text().split()
     ours = gramian.scan(folder / "first.bed", prune="50,5,0.2").read().feature_names or ()
-    return float(len(set(theirs) ^ set(ours)))
+    return {"difference from the variants": float(len(set(theirs) ^ set(ours)))}
 
 
-def _scores(folder: Path) -> float:
+def _scores(folder: Path) -> dict[str, float]:
     """Compare scores of people without missing calls, for which PLINK sums the same."""
     command = [PLINK, "--bfile", "first", *SCORE, "--out", "complete"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     theirs = np.loadtxt(folder / "complete.sscore", skiprows=1, usecols=range(1, 1 + COMPONENTS))
     ours = gramian.load(folder / "m.gramian").transform(folder / "first.bed")
     gaps = theirs - theirs.mean(axis=0) - ours
-    return float(np.abs(gaps).max() / np.abs(ours).max())
+    return {"relative difference from scores": float(np.abs(gaps).max() / np.abs(ours).max())}
 
 
 def _cpu(command: Sequence[str], folder: Path, env: dict[str, str]) -> float:
