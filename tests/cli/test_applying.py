@@ -1,5 +1,7 @@
 import csv
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -331,3 +333,13 @@ def test_genotypes_of_a_cohort_that_counts_the_other_allele(tmp_path, monkeypatc
     assert gramian("fit", "z.csv", "--kernel", "rbf", "-o", "k.gramian").code == 0
     ran = gramian("transform", "k.gramian", "z.csv", "--standard-errors")
     assert (ran.code, "--standard-errors are those of a PCA" in ran.err) == (2, True)
+
+
+def test_transform_leaves_what_it_does_not_use_alone(flower_model, folder):
+    program = (
+        "import sys\nfrom gramian.cli import main\n"
+        f"assert main(['transform', {str(flower_model)!r}, 'flowers.csv', '-o', 'scores.csv']) == 0\n"
+        "print([name for name in ('scipy.stats', 'scipy.spatial', 'scipy.optimize') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ran.stdout.splitlines()[-1:] == ["[]"], ran.stderr
