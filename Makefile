@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site release release-check clean
+.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site instructors release release-check clean
 FITS = 10000
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-gpu      run the benchmarks on a CUDA GPU, if there is one"
 	@echo "make docs           run the code in the docstrings, the README and docs/"
 	@echo "make site           build the documentation with pictures and a gallery; writes build/site/html"
+	@echo "make instructors    write slides, notebooks without solutions, and figures of the lessons; see docs/instructors.md"
 	@echo "make release-check  build, install into empty environments of every Python here, and test; see .ci/release"
 	@echo "make release        release-check and site for a release: writes dist/ and uploads nothing; see RELEASING.md"
 	@echo "make clean          remove .venv and everything generated"
@@ -112,6 +113,9 @@ docs: .venv/installed-dev
 site: .venv/installed-site
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/site/build.py
 	@echo "Open build/site/html/index.html in a browser."
+
+instructors: .venv/installed-site
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/site/instructors.py
 
 # CHECK=--quick runs a selection of the tests, CHECK='--python 3.12' one Python.
 release-check: .venv/installed-release

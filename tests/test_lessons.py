@@ -1,6 +1,8 @@
 """Every lesson of docs/lessons runs without a network, and its figures can be drawn."""
 
 import ast
+import importlib
+import json
 import re
 import socket
 import textwrap
@@ -62,3 +64,93 @@ def test_a_lesson_runs(lesson, tmp_path, monkeypatch):
 
 def test_there_are_lessons():
     assert len(LESSONS) == 10
+
+
+@pytest.fixture
+def instructors(monkeypatch):
+    pytest.importorskip("sphinx_gallery")
+    monkeypatch.syspath_prepend(str(LESSONS[0].parents[1] / "site"))
+    return importlib.import_module("instructors")
+
+
+LESSON = r'''r"""
+A & B
+=====
+
+See the :doc:`first page <plot_00_notation>` and `rules <../kernels.html>`_ of :math:`x < y`.
+
+.. list-table::
+   :header-rows: 1
+
+   * - symbol
+     - meaning
+   * - :math:`q`
+     -
+"""
+
+import altair as alt
+
+print("1 < 2")
+value = alt.Chart(alt.Data(values=[{"a": 1}])).mark_point().encode(x="a:Q")
+value
+
+# %%
+# Exercises
+# ---------
+#
+# 1. What is :math:`a`?
+#
+# .. dropdown:: Solution
+#
+#    .. math::
+#
+#       a &= 41 + 1 \\
+#       &= 42
+#
+#    .. code-block:: python
+#
+#       assert 42 == 41 + 1
+#
+# 2. And :math:`b`?
+#
+# .. dropdown:: Solution
+#
+#    It is secret.
+
+assert value
+'''
+
+
+def test_instructors_get_slides_notebooks_and_figures_without_solutions(instructors, tmp_path):
+    pytest.importorskip("vl_convert")
+    (tmp_path / "plot_10_ab.py").write_text(LESSON, encoding="utf-8")
+    instructors.write(tmp_path / "plot_10_ab.py", tmp_path)
+    assert (tmp_path / "figures" / "10_ab_1.svg").read_text().startswith("<svg")
+    slides = (tmp_path / "slides" / "10_ab.html").read_text(encoding="utf-8")
+    notebook = (tmp_path / "notebooks" / "10_ab.ipynb").read_text(encoding="utf-8")
+    for text in (slides, notebook):
+        assert "What is" in text
+        assert "And" in text
+        assert not any(word in text for word in ("Solution", "dropdown", "42", "secret", "plot_00", "../"))
+    assert slides.count("<article>") == 5  # text, figure, code, text, code
+    assert "<title>A &amp; B</title>" in slides
+    assert "1 &lt; 2" in slides
+    assert "<math" in slides
+    assert not re.findall(r"""(?:src|href)=["'](?!data:)""", slides)
+    cells = json.loads(notebook)["cells"]
+    assert [cell["cell_type"] for cell in cells] == ["markdown", "code", "markdown", "code"]
+    assert "| symbol | meaning |\n|---|---|\n| $q$ |  |" in cells[0]["source"][0]
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=[path.stem for path in LESSONS])
+def test_texts_of_a_lesson_are_complete_without_their_solutions(instructors, lesson):
+    blocks = instructors.blocks_of(lesson)
+    source = lesson.read_text(encoding="utf-8")
+    texts = [instructors.with_tables(text) for kind, text, _ in blocks if kind == "text"]
+    # No code, so that only the texts are converted; docutils stops at a fault.
+    slides = instructors.slides_of([block for block in blocks if block[0] == "text"], lesson.stem, None)
+    whole = "".join(texts + slides)
+    assert not re.search(r"Solution|dropdown|list-table|:doc:", whole)
+    exercises = texts[-1]
+    numbers = re.findall(r"^# \*\*(?:By hand|In code|Open)\.\*\* (\d)", source, re.MULTILINE)
+    assert re.findall(r"^\*\*(?:By hand|In code|Open)\.\*\* (\d)", exercises, re.MULTILINE) == numbers

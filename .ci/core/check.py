@@ -38,6 +38,7 @@ LEFT_OUT = (
 DESELECTED = (
     "src/gramian/plots/curves.py::gramian.plots.curves.selection",
     "src/gramian/plots/planes.py::gramian.plots.planes.relation",
+    "src/gramian/plots/planes.py::gramian.plots.planes.zero_set",
     "tests/cli/test_engine.py::test_a_label_of_text_is_read_from_parquet",
     "tests/cli/test_engine.py::test_columns_are_selected_by_a_label_where_they_are",
     "tests/cli/test_large_files.py::test_what_needs_all_of_it_says_so",

@@ -92,23 +92,23 @@ plots.directions(lifted_pca, lifted, color=np.where(ring, "inner", "outer"), vie
 # A curved sheet in space
 # -----------------------
 #
-# Points on a paraboloid :math:`f_3 = f_1^2 + f_2^2` lie on a curved sheet of two dimensions. The best
-# plane, through :math:`m` along :math:`u_1` and :math:`u_2`, is outlined; it misses them by the thin
-# lines. With the
-# feature :math:`f_1^2 + f_2^2` added, the sheet is a plane, and a null direction says so.
+# Points on a paraboloid :math:`f_3 = f_1^2 + f_2^2` lie on a curved sheet of two dimensions, the net of
+# lines. The best plane, through :math:`m` along :math:`u_1` and :math:`u_2`, is shaded; it misses them by the
+# thin lines. With the feature :math:`f_1^2 + f_2^2` added, the sheet is a plane, and a null direction says so.
 
 rng = np.random.default_rng(0)
-flat = rng.uniform(-1, 1, (150, 2))
+flat = rng.uniform(-1, 1, (80, 2))
 sheet = np.column_stack([flat, (flat**2).sum(axis=1)])
 sheet_pca = PCA().fit(sheet)
-plots.directions(sheet_pca, sheet, names=["u₁", "u₂", "u₃"], view=(30, 8))
+law = gramian.relations(sheet)[0]
+plots.directions(sheet_pca, sheet, names=["u₁", "u₂", "u₃"], law=law, view=(30, 12))
 
 # %%
 
 with_square = np.column_stack([sheet, (flat**2).sum(axis=1)])
 assert sheet_pca.rank_ == 3
 assert PCA().fit(with_square).rank_ == 3  # of four features: one equation
-print(gramian.relations(sheet)[0])
+assert law.equation == "x^2 + y^2 - z = 0"
 
 # %%
 # The kernel saves the features

@@ -2,10 +2,13 @@ r"""
 Recipes
 =======
 
-Short programs that combine PCA, kernel PCA and whitening with other methods.
+Six methods that are PCA, kernel PCA or whitening in another guise, or begin with one of them: a map of
+distances, regression, discriminants, independent components, support vectors, and scaled columns. The
+symbols are those of the :doc:`first page <plot_00_notation>`.
 """
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_diabetes, load_wine, make_circles
 from sklearn.decomposition import FastICA
@@ -60,9 +63,23 @@ print(clipped.repair_)
 # Principal component regression
 # ------------------------------
 #
-# Regress on scores, which are uncorrelated even if columns are not. Choose their number by
-# cross-validation of the whole pipeline. Here all ten components are best, which is least squares;
-# three components of partial least squares, which are made to predict y, do as well.
+# Regress a number :math:`y` on the scores :math:`Z = C A`. Least squares solves
+# :math:`Z^T Z\, b = Z^T (y - \bar y)`, and scores are uncorrelated even if columns are not:
+#
+# .. math::
+#
+#    Z^T Z = n \Lambda \quad\Rightarrow\quad b_j = \frac{z_j^T (y - \bar y)}{n \lambda_j} ,
+#
+# with :math:`z_j` as column j of :math:`Z`. A coefficient does not depend on which other components are
+# kept. With :math:`z = A^T (x - m)` the answer in terms of the columns is
+#
+# .. math::
+#
+#    \hat y = \bar y + b^T z = \bar y + (A b)^T (x - m) .
+#
+# Choose the number of components by cross-validation of the whole pipeline. Here all ten are best,
+# which is least squares; three components of partial least squares, which are made to predict y, do
+# as well.
 
 X, y = load_diabetes(return_X_y=True)
 pcr = make_pipeline(PCA(scale="unit"), LinearRegression())
@@ -73,27 +90,68 @@ assert search.best_score_ > 0.45
 assert abs(search.best_score_ - pls) < 0.05
 
 # %%
-# The answer in terms of the columns: with :math:`\hat y = a + b^T z` and :math:`z = A^T (x - m)`, the
-# coefficients of the columns are :math:`A b` (here also divided by the scales).
+# The code checks both formulas. Columns are divided by their scales here, and so is :math:`A b`.
 
 pca, line = search.best_estimator_
+Z = pca.transform(X)
+assert np.allclose(line.coef_, Z.T @ (y - y.mean()) / (Z**2).sum(axis=0))
+assert np.allclose(PCA(2, scale="unit").fit_transform(X), Z[:, :2])  # so two of them have the same b
 coefficients = (line.coef_ @ pca.components_) / pca.scale_
-assert np.allclose(search.predict(X), line.intercept_ + (X - pca.mean_) @ coefficients)
+assert np.allclose(search.predict(X), y.mean() + (X - pca.mean_) @ coefficients)
+
+# %%
+# Linear discriminant analysis
+# ----------------------------
+#
+# PCA does not know classes. Let class g have :math:`n_g` samples with mean :math:`m_g`. The scatter within
+# classes and that between them add up to the whole scatter :math:`n S`:
+#
+# .. math::
+#
+#    S_w = \sum_g \sum_{i \in g} (x_i - m_g)(x_i - m_g)^T , \qquad S_b = \sum_g n_g (m_g - m)(m_g - m)^T .
+#
+# Look for the direction :math:`w` along which classes are far apart for their width. The gradient of
+# the quotient is zero where
+#
+# .. math::
+#
+#    Q(w) &= \frac{w^T S_b w}{w^T S_w w} \\
+#    \nabla Q &= \frac{2\, S_b w}{w^T S_w w} - \frac{2\, (w^T S_b w)\, S_w w}{(w^T S_w w)^2} = 0
+#    \quad\Rightarrow\quad S_b w = Q\, S_w w .
+#
+# With :math:`v = S_w^{1/2} w` this is :math:`S_w^{-1/2} S_b S_w^{-1/2} v = Q\, v`: discriminants are the PCA of
+# class means after whitening within classes. The means of c classes span at most :math:`c - 1`
+# dimensions, so there are at most :math:`c - 1` discriminants.
+
+wines, variety = load_wine(return_X_y=True)
+within = sum(np.cov(wines[variety == g].T, ddof=0) * (variety == g).sum() for g in range(3))
+between = len(wines) * np.cov(wines.T, ddof=0) - within
+quotients, directions = eigh(between, within)  # smallest first
+assert np.allclose(quotients[:-2], 0, atol=1e-6)  # three classes: two discriminants
+values, v = np.linalg.eigh(within)
+root = v @ np.diag(values**-0.5) @ v.T
+assert np.allclose(np.linalg.eigvalsh(root @ between @ root), quotients, atol=1e-6)
+lda = LinearDiscriminantAnalysis(solver="eigen").fit(wines, variety)
+same = np.corrcoef((wines @ directions[:, :-3:-1]).T, lda.transform(wines).T)[:2, 2:]
+assert np.allclose(np.abs(np.diag(same)), 1)
+print("quotients:", quotients[:-3:-1].round(2))
 
 # %%
 # Fisherfaces: PCA, then discriminants
 # ------------------------------------
 #
-# With more pixels than pictures the scatter within people is singular. PCA first reduces to at
-# most as many components as pictures minus people (here 60 - 20, and 30 are used). Discriminant
-# analysis then finds what separates people instead of what varies most (Belhumeur, Hespanha and
-# Kriegman 1997).
+# The scatter :math:`S_w` of n pictures of c people has at most the rank :math:`n - c`: each person's
+# deviations add up to zero. With more pixels than that it has no inverse. PCA first reduces to at most
+# :math:`n - c` components (here 60 - 20, and 30 are used). Discriminant analysis then finds what separates
+# people instead of what varies most (Belhumeur, Hespanha and Kriegman 1997).
 
 faces = drawn_faces(20, 6, size=(24, 28))
 people = np.array(faces.people)
 fisher = make_pipeline(PCA(30, random_state=0), LinearDiscriminantAnalysis())
 enrolled = np.arange(len(people)) % 6 < 3
 pictures = faces.pictures.reshape(len(people), -1).astype(float)
+deviations = pictures[enrolled] - pictures[enrolled].reshape(20, 3, -1).mean(axis=1).repeat(3, axis=0)
+assert np.linalg.matrix_rank(deviations) == 60 - 20
 fisher.fit(pictures[enrolled], people[enrolled])
 rate = fisher.score(pictures[~enrolled], people[~enrolled])
 print(f"{rate:.0%} of {(~enrolled).sum()} pictures named correctly")
@@ -110,9 +168,13 @@ assert rate > 0.9
 
 t = np.linspace(0, 8, 2000)
 sources = np.column_stack([np.sin(2 * t), np.sign(np.sin(3 * t)), (2 * t) % 2 - 1])
-mixed = sources @ np.array([[1, 1, 1], [0.5, 2, 1], [1.5, 1, 2]]).T
+sources = Whitener("zca").fit_transform(sources)  # nearly independent; now exactly uncorrelated
+M = np.array([[1, 1, 1], [0.5, 2, 1], [1.5, 1, 2]])
+mixed = sources @ M.T
 ica = make_pipeline(Whitener("pca"), FastICA(whiten=False, random_state=0))
 recovered = ica.fit_transform(mixed)
+rotation = ica[0].whitening_matrix_ @ M
+assert np.allclose(rotation @ rotation.T, np.eye(3))
 match = np.abs(np.corrcoef(recovered.T, sources.T)[:3, 3:])
 print(match.max(axis=0).round(3))
 assert (match.max(axis=0) > 0.98).all()
@@ -121,12 +183,22 @@ assert (match.max(axis=0) > 0.98).all()
 # gramian's kernels in other methods
 # ----------------------------------
 #
+# A support vector machine for labels :math:`y_i = \pm 1` minimises a quadratic function of weights
+# :math:`a_i \ge 0`, :math:`\frac{1}{2} a^T Q a - \sum_i a_i` with :math:`Q_{ij} = y_i y_j k(x_i, x_j)`. For a
+# kernel it is convex, so that there are no wrong minima: with :math:`v_i = y_i a_i`,
+#
+# .. math::
+#
+#    a^T Q a = \sum_{i,j} y_i a_i\; y_j a_j\; k(x_i, x_j) = v^T K v \ge 0 .
+#
 # A kernel object is a function of two tables, so scikit-learn takes it as it is. It may be any
 # expression of kernels.
 
 R, ring = make_circles(200, factor=0.5, noise=0.1, random_state=0)
 kernel = 0.5 * RBF(sigma=0.5) + Polynomial(degree=2, gamma=1)
-assert kernel.psd  # proven, so the optimisation is convex
+assert kernel.psd  # proven, for all points
+sign = np.where(ring == 1, 1, -1)
+assert np.linalg.eigvalsh(sign[:, None] * kernel(R) * sign)[0] > -1e-9
 accuracy = cross_val_score(SVC(kernel=kernel), R, ring).mean()
 print(f"{accuracy:.0%} of held-out points")
 assert accuracy > 0.95
@@ -135,34 +207,38 @@ assert accuracy > 0.95
 # Scaled columns, then PCA, in one pipeline
 # -----------------------------------------
 #
-# ``PCA(scale="unit")`` is a StandardScaler (with n - 1) and a PCA in one. Spectra often need more
-# before: smoothing, derivatives, or scatter correction. Packages such as chemotools have these as
-# scikit-learn transformers, which go before PCA in the same way: ``make_pipeline(SavitzkyGolay(),
-# StandardNormalVariate(), PCA(5))``.
+# Columns of different units are divided by their standard deviations :math:`s_j`. The covariance of
+# scaled columns has the entries
+#
+# .. math::
+#
+#    \frac{1}{n - 1} \sum_i \frac{x_{ij} - m_j}{s_j} \cdot \frac{x_{il} - m_l}{s_l} = \frac{S_{jl}}{s_j s_l} ,
+#
+# the correlations. ``PCA(scale="unit")`` is a StandardScaler (with n - 1) and a PCA in one. Other
+# transformers of scikit-learn, such as the filters for spectra of chemotools, go before PCA in the
+# same way: ``make_pipeline(SavitzkyGolay(), PCA(5))``.
 
-wine = load_wine().data
-own = PCA(3, scale="unit").fit_transform(wine)
-other = make_pipeline(StandardScaler(), PCA(3)).fit_transform(wine)
-assert np.allclose(other, own * np.sqrt(len(wine) / (len(wine) - 1)))
+model = PCA(3, scale="unit").fit(wines)
+own = model.transform(wines)
+other = make_pipeline(StandardScaler(), PCA(3)).fit_transform(wines)
+assert np.allclose(other, own * np.sqrt(len(wines) / (len(wines) - 1)))
+R3 = np.corrcoef(wines.T) @ model.components_.T
+assert np.allclose(R3, model.components_.T * model.explained_variance_)
 
 # %%
 # Exercises
 # ---------
 #
-# **By hand.** 1. *Linear discriminant analysis (LDA).* Two classes have means :math:`m_1` and :math:`m_2`
-# and the within-class scatter :math:`S_w`, the sum of both scatter matrices. Find the direction
-# :math:`w` that maximises the squared distance of the projected means over the scatter of the projected
-# classes.
+# **By hand.** 1. What does :math:`S_b w = Q\, S_w w` say for *two* classes? Give :math:`w`.
 #
 # .. dropdown:: Solution
 #
-#    Let :math:`\delta = m_1 - m_2`. Maximise
-#    :math:`Q(w) = \frac{(w^T \delta)^2}{w^T S_w w}`. The gradient is zero where
+#    Let :math:`\delta = m_1 - m_2`. Then :math:`m_1 - m = \frac{n_2}{n} \delta` and
+#    :math:`m_2 - m = -\frac{n_1}{n} \delta`, so :math:`S_b = \frac{n_1 n_2}{n} \delta \delta^T`, and
 #
 #    .. math::
 #
-#       2\, (w^T \delta)\, \delta\, (w^T S_w w) &= (w^T \delta)^2\; 2 S_w w \\
-#       S_w w &= \frac{w^T S_w w}{w^T \delta}\; \delta
+#       S_w w = \frac{1}{Q} S_b w = \frac{n_1 n_2\, \delta^T w}{n\, Q}\; \delta .
 #
 #    The fraction is a number and does not change the direction, so :math:`w \propto S_w^{-1} (m_1 - m_2)`.
 #    PCA would take the direction of largest variance, which may hide the classes completely:
@@ -228,14 +304,20 @@ assert np.allclose(other, own * np.sqrt(len(wine) / (len(wine) - 1)))
 #
 # .. dropdown:: Solution
 #
-#    It keeps neighbours: near points stay near. It does not keep distances between groups, their sizes,
-#    or directions, and new points have no place in it. PCA keeps variance, has a formula for new points,
-#    and says how much is lost. gramian has no t-SNE; scores of PCA are its usual input:
+#    Its places :math:`y_i` in the plane minimise :math:`\sum_{i \ne j} p_{ij} \ln \frac{p_{ij}}{q_{ij}}`, where
+#    :math:`p_{ij}` falls with the distance of the samples like a Gaussian kernel of a width of its own for
+#    each sample, and :math:`q_{ij} \propto 1 / (1 + \|y_i - y_j\|^2)`. Only pairs with large :math:`p_{ij}` count
+#    much: it keeps neighbours. It does not keep distances between groups, their sizes, or directions, and
+#    new points have no place in it. PCA keeps variance, has a formula for new points, and says how much is
+#    lost. gramian has no t-SNE; scores of PCA are its usual input. Both keep the neighbours of the wines:
 #
 #    .. code-block:: python
 #
-#       from sklearn.manifold import TSNE
+#       from sklearn.manifold import TSNE, trustworthiness
 #
-#       map_of_wine = TSNE(random_state=0, init="pca", max_iter=250).fit_transform(own)
-#       assert map_of_wine.shape == (178, 2)
+#       scaled = StandardScaler().fit_transform(wines)
+#       map_of_wines = TSNE(random_state=0, init="pca", max_iter=500).fit_transform(own)
+#       neighbours = [trustworthiness(scaled, plane) for plane in (map_of_wines, own[:, :2])]
+#       assert min(neighbours) > 0.85  # 1: every neighbour in the plane is one of the samples too
+#       assert neighbours[0] > neighbours[1]
 #       assert not hasattr(TSNE, "transform")

@@ -18,7 +18,7 @@ def save_charts(block, block_vars, gallery_conf):
         return ""
     variables["__shown__"] = last
     path = Path(next(block_vars["image_path_iterator"]))
-    path = path.with_suffix(".png" if module.startswith("gramian.plots") else ".svg")
+    path = path.with_suffix(".svg" if hasattr(last, "to_dict") else ".png")
     last.save(str(path))
     return figure_rst([str(path)], gallery_conf["src_dir"], "Figure of the code above")
 

@@ -84,7 +84,7 @@ def test_a_figure_of_an_equation(ring, gramian, monkeypatch):
     assert "10.75 = 0" in (ring.parent / "circle.svg").read_text(encoding="utf-8")
     for given, code, message in [
         (("-o", "circle.csv"), 2, "-o circle.csv: relations draws a figure. Name a file that ends in .svg"),
-        (("--degree", 1, "-o", "no.svg"), 1, "there is no equation between two columns to draw"),
+        (("--degree", 1, "-o", "no.svg"), 1, "no equation is between two or three columns"),
     ]:
         ran = gramian("relations", ring, *given)
         assert (ran.code, message in ran.err) == (code, True), ran.err

@@ -150,7 +150,7 @@ def test_whitening_of_pictures_and_of_several_models(X):
     sheet = plots.whitening(both, faces).pixels
     alone = plots.whitening(both[0], faces).pixels
     assert (sheet.shape[1] - 8) * 2 == (alone.shape[1] - 8) * 3
-    # Of ten pixels a block each: five scores, and 0 below them, which is middle grey.
-    cell = alone[8 : 8 + 100 : 10, 8 + 88 : 8 + 88 + 80 : 10]
+    # Of 16 pixels a block each: five scores, and 0 below them, which is middle grey.
+    cell = alone[8 : 8 + 160 : 16, 8 + 136 : 8 + 136 + 128 : 16]
     assert len(set(cell[0, :5].tolist())) > 1
     assert set(cell[1:].ravel().tolist()) == {128}

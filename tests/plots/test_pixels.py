@@ -33,8 +33,8 @@ def test_small_pictures_are_enlarged_by_whole_numbers():
     sheet = contact_sheet(
         [np.full((8, 8), 77, dtype=np.uint8)] * 3, ["PC1", "PC2", "a very long caption " * 9]
     )
-    assert np.sum(sheet.pixels == 77) >= 3 * 96 * 96
-    assert sheet.pixels.shape[1] < 400
+    assert np.sum(sheet.pixels == 77) >= 3 * 168 * 168
+    assert sheet.pixels.shape[1] < 600
 
 
 def test_large_pictures_are_made_smaller():

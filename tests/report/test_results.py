@@ -58,8 +58,8 @@ def test_small_pictures_are_enlarged_for_people(tmp_path):
     made = fitted(RNG.normal(size=(9, 8, 8)))
     write_results(tmp_path, made)
     shown = np.asarray(Image.open(tmp_path / "components" / "PC1.png"))
-    assert shown.shape == np.asarray(Image.open(tmp_path / "mean.png")).shape == (96, 96)
-    np.testing.assert_array_equal(shown[::12, ::12], signed(made.model.components_[0].reshape(8, 8)))
+    assert shown.shape == np.asarray(Image.open(tmp_path / "mean.png")).shape == (168, 168)
+    np.testing.assert_array_equal(shown[::21, ::21], signed(made.model.components_[0].reshape(8, 8)))
 
 
 def test_too_many_loadings_are_left_out_and_it_is_said(tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def _heeds(proposal: Any) -> bool:
     replace(DATA, streamed=_one_pass),
     outs=[
         figure_out(
-            "A figure of the first equation between two columns: .svg, .png, .pdf or .html.",
+            "A figure of the first equation between two columns, or else three: .svg, .png, .pdf or .html.",
             "relations draws a figure",
             key="out",
         )
@@ -74,9 +74,10 @@ def relations(options: Relations, data: Any) -> Result:
     }
 
     def draw() -> Any:
-        of_two = [law for law in result if law.powers.any(axis=0).sum() == 2]
-        if not of_two:
-            raise DataError(f"Nothing is drawn: there is no equation between two columns to draw.\n{result}")
-        return function_of("planes", "relation")(of_two[0], data)
+        columns = [int(law.powers.any(axis=0).sum()) for law in result]
+        first = next((columns.index(count) for count in (2, 3) if count in columns), None)
+        if first is None:
+            raise DataError(f"Nothing is drawn: no equation is between two or three columns.\n{result}")
+        return function_of("planes", "relation")(result[first], data)
 
     return Result(f"{result}\n", facts, figures={"relation": draw})

@@ -189,8 +189,8 @@ def strip(
 # -------- Grey pictures from numbers, single or on a sheet with captions
 
 Pixels = npt.NDArray[np.uint8]
-SMALLEST_SHOWN, LARGEST_SHOWN = 96, 168  # pixels of a picture on a sheet
-GAP, CAPTION = 8, 18
+LARGEST_SHOWN, GAP = 168, 8  # pixels of a picture on a sheet, and around it
+LETTERS = 55  # heights of a caption in the width of a sheet, at most: on paper too it can be read
 SHOWN = 0.995  # share of the whitened pixels that are neither black nor white
 SAMPLED = 1 << 22
 
@@ -311,15 +311,27 @@ def whitened_limit(values: npt.NDArray[Any]) -> float:
 
 
 def enlarged(pixels: Pixels) -> Pixels:
-    """Enlarge a small picture by repeating its pixels.
+    """Enlarge a small picture by repeating its pixels, to at most 168 of them.
 
     Examples
     --------
     >>> enlarged(np.zeros((8, 6), dtype=np.uint8)).shape
-    (96, 72)
+    (168, 126)
     """
-    factor = math.ceil(SMALLEST_SHOWN / max(pixels.shape))
+    factor = max(1, LARGEST_SHOWN // max(pixels.shape))
     return pixels.repeat(factor, axis=0).repeat(factor, axis=1)
+
+
+def beside(count: int, most: int) -> int:
+    """Return how many of the panels to draw in a row, so that none is alone in the last one if possible.
+
+    Examples
+    --------
+    >>> [beside(count, 3) for count in (1, 2, 3, 4, 5, 6, 7)]
+    [1, 2, 3, 2, 3, 3, 3]
+    """
+    fewer = range(min(count, most), 1, -1)
+    return next((each for each in fewer if count % each != 1), max(1, min(count, most)))
 
 
 def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: int | None = None) -> Picture:
@@ -338,13 +350,14 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
 
     pictures = [enlarged(pixels) for pixels in pictures]
     height, width = _shown_size(pictures[0].shape)
-    columns = columns or math.ceil(math.sqrt(len(pictures) * 1.5))
+    columns = columns or beside(len(pictures), math.ceil(math.sqrt(len(pictures) * 1.5)))
     rows = math.ceil(len(pictures) / columns)
-    cell_width, cell_height = width + GAP, height + GAP + CAPTION
+    largest = max(13, columns * (width + GAP) // LETTERS)
+    fonts = [ImageFont.load_default(size) for size in range(largest, 9, -1)]
+    font = next((one for one in fonts if max(map(one.getlength, captions), default=0) <= width), fonts[-1])
+    cell_width, cell_height = width + GAP, height + GAP + int(font.size) + 5
     sheet = Image.new("L", (columns * cell_width + GAP, rows * cell_height + GAP), 255)
     draw = ImageDraw.Draw(sheet)
-    fonts = [ImageFont.load_default(size) for size in (13, 12, 11, 10)]
-    font = next((one for one in fonts if max(map(one.getlength, captions), default=0) <= width), fonts[-1])
     for place, (pixels, caption) in enumerate(zip(pictures, captions, strict=True)):
         x, y = GAP + place % columns * cell_width, GAP + place // columns * cell_height
         shown = Image.fromarray(np.ascontiguousarray(pixels)).resize((width, height), Image.Resampling.BOX)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import numpy as np
+import numpy.typing as npt
 
 from gramian.analysis.associations import normal_ellipse
 from gramian.analysis.components import component_names, feature_names_of, kind_of
@@ -22,10 +24,11 @@ from gramian.plots.points import Group
 from gramian.records import FloatArray, ModelKind
 
 CELLS, LEVELS = 60, 9
+ACROSS = 520  # pixels of several panels beside each other, at most
 CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing varies
 ENDS = ("x", "y", "x2", "y2")
 BETWEEN = {"x": "x:Q", "y": "y:Q", "x2": "x2", "y2": "y2"}
-SIDE = 190  # pixels
+SIDE = 250  # pixels at most of a panel
 SHOWN = 3  # components of a model
 MOST_POINTS = 400
 SCORES = ["#542788", "#998ec3", "#a0a0a0", "#f1a340", "#b35806"]  # purple to orange, grey at 0
@@ -99,13 +102,21 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
                 pieces["level"].extend([level] * len(ends))
     names = feature_names_of(given[0])
     over = _points(points, Group.of(color, len(points), given[0], X), names, edges)
-    room = style.width() + style.MARGIN
-    beside = max(1, room // (SIDE + style.MARGIN)) if style.width() < style.WIDTH else SHOWN
+    room = style.width() if style.width() < style.WIDTH else ACROSS
+    across = [images.beside(len(row), SHOWN if room == ACROSS else max(1, room // 120)) for row in titles]
+    side = min(SIDE, (room - 14 * (max(across) - 1)) // max(across))
+    rows = [
+        alt.concat(
+            *(_panel(title, over, side, place % many == 0) for place, title in enumerate(row)),
+            **{"columns": many, "spacing": 14},
+        )
+        for row, many in zip(titles, across, strict=True)
+    ]
     return style.stacked(
         pieces,
-        [alt.concat(*(_panel(title, over) for title in row), columns=beside, spacing=14) for row in titles],
+        rows,
         "Lines of equal score",
-        f"{LEVELS} evenly spaced lines for each component.",
+        f"{LEVELS} evenly spaced lines for each component, thin ones of negative scores.",
         f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
         spacing=14,
     )
@@ -133,14 +144,18 @@ def _rows(grid: FloatArray, model: Any) -> Any:
     return Table(rows, tuple(feature_names_of(model))) if named else rows
 
 
-def _panel(title: str, over: Any) -> Any:
+def _panel(title: str, over: Any, side: int, first: bool) -> Any:
+    """Return the lines of a panel; the first one in a row has the Y axis of all."""
     scale = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=SCORES)
     color = alt.Color("level:Q", title="score / largest", scale=scale, legend=alt.Legend(tickCount=5))
     lines = style.Chart().transform_filter(alt.FieldEqualPredicate(field="panel", equal=title))
-    lines = lines.mark_rule(strokeWidth=1.6, strokeCap="round").encode(**BETWEEN, color=color)
-    look = {"fontWeight": "normal", "anchor": "middle", "frame": "group"}
-    heading = alt.Title(title, fontSize=11, limit=SIDE + 20, **look)
-    return alt.LayerChart(layer=[over, lines], title=heading, width=SIDE, height=SIDE)
+    width = alt.condition("datum.level < 0", alt.value(0.9), alt.value(1.8))
+    lines = lines.mark_rule(strokeCap="round").encode(**BETWEEN, color=color, strokeWidth=width)
+    if not first:
+        over = over.encode(y=over.encoding.y.title(None).axis(labels=False, ticks=False, minExtent=0))
+    look = {"fontWeight": "normal", "anchor": "middle", "frame": "group", "fontSize": 11}
+    heading = alt.Title(title.rsplit(", ", 1), limit=side + 20, **look)
+    return alt.LayerChart(layer=[over, lines], title=heading, width=side, height=side)
 
 
 def _points(points: FloatArray, group: Group, names: Sequence[str], edges: list[list[float]]) -> Any:
@@ -210,28 +225,33 @@ _FROM, _TO = slice(None, -1), slice(1, None)
 _CORNERS = (_FROM, _FROM), (_TO, _FROM), (_FROM, _TO), (_TO, _TO)
 
 
-# ---- The curve on which an equation holds, over the points that it was computed from
+# ---- The curve or surface on which an equation holds, over the points that it was computed from
 
-RELATION_CELLS = 240  # of the grid, along each axis
+RELATION_CELLS, NET_CELLS = 240, 24  # of the grid, along each axis, in the plane and in space
+NET_LINES = 11
 MOST_OF_RELATION = 1000
+VIEW = (35.0, 25.0)
 
 
-def relation(law: Any, X: Any, *, color: Any = None) -> Any:
-    """Draw the zero set of an equation between two columns over the rows.
+def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] = VIEW) -> Any:
+    """Draw the zero set of an equation over the rows: a curve of two columns, a surface of three.
 
     Parameters
     ----------
     law : Relation
-        One of :func:`gramian.relations`, in which two columns occur.
+        One of :func:`gramian.relations`, in which two or three columns occur.
     X : array-like of shape (n_samples, n_features)
         The rows; at most 1000 are drawn, evenly spaced.
     color : array-like of shape (n_samples,), optional
         As for :func:`scores`.
+    view : (float, float), default=(35, 25)
+        Of three columns, as for :func:`directions`.
 
     Returns
     -------
     altair.LayerChart
-        ``chart.data`` has the segments of the curve: both ends, x, y, x2, y2.
+        ``chart.data`` has the segments of the curve, or of the net of lines on the surface: both ends in the
+        figure, x, y, x2, y2.
 
     Raises
     ------
@@ -252,43 +272,145 @@ def relation(law: Any, X: Any, *, color: Any = None) -> Any:
         raise DataError(
             f"A {type(law).__name__} is no single equation. Pass one, such as gramian.relations(X)[0]."
         )
-    used = np.flatnonzero(np.asarray(law.powers).any(axis=0))
-    names = law.feature_names
-    if len(used) != 2:
+    used, names = _columns_of(law), law.feature_names
+    if len(used) not in (2, 3):
         raise DataError(
-            f"{law} is between {counted(len(used), 'column')}, and a curve is drawn for two. Draw an "
-            "equation of two columns, or compute relations of two columns alone."
+            f"{law} is between {counted(len(used), 'column')}, and a figure shows two or three. Draw another "
+            "equation, or compute relations of two or three columns alone."
         )
     values = as_float64(numbers_of(X))
     points = values.reshape(len(values), -1)
     if points.shape[1] != len(names):
         raise DataError(f"X has {points.shape[1]} columns, and the equation is between {len(names)}.")
-    pair = points[:, used]
-    edges, height, equal = style.equal_axes(style.edges_of(pair, margin=0.12))
-    grid = _grid(edges, RELATION_CELLS)
-    # The other columns do not occur in the equation, so that any value of them will do.
-    rows = np.tile(points[:1], (grid[..., 0].size, 1))
-    rows[:, used] = grid.reshape(-1, 2)
-    left = ((rows - law.origin) / law.unit)[:, None, :] ** law.powers[None]
-    heights = (left.prod(axis=2) @ law.coefficients).reshape(grid.shape[:2])
-    ends = contour(grid, heights, 0.0)
-    drawn = evenly(len(pair), MOST_OF_RELATION)
-    group = Group.of(color, len(pair), None, X)
-    columns = {"point_x": pair[drawn, 0], "point_y": pair[drawn, 1]} | group.columns(drawn)
+    some, flat = points[:, used], len(used) == 2
+    box = style.edges_of(some, margin=0.12 * flat)
+    space = _Space.of(some, [names[j] for j in used], ("point_x", "point_y"), view)
+    lines = space.seen(zero_set(law, space.edges if flat else box))
+    drawn = evenly(len(some), MOST_OF_RELATION)
+    group = Group.of(color, len(some), None, X)
+    columns = dict(zip(("point_x", "point_y"), space.seen(some[drawn]).T, strict=True)) | group.columns(drawn)
     dots = style.chart(columns).mark_point(filled=True, size=22, opacity=0.7)
-    dots = dots.encode(
-        **style.xy(("point_x", "point_y"), [names[j] for j in used], edges), **group.channels()
-    )
-    curve = style.Chart().mark_rule(strokeWidth=2, strokeCap="round", color=style.VERMILION, clip=True)
+    dots = dots.encode(**space.place, **group.channels())
+    look = {"strokeWidth": 2} if flat else {"strokeWidth": 0.7, "opacity": 0.8}
+    curve = style.Chart().mark_rule(strokeCap="round", color=style.VERMILION, clip=True, **look)
     return style.layered(
-        dict(zip(ENDS, ends.T, strict=True)),
-        [curve.encode(**BETWEEN), dots],
+        dict(zip(ENDS, lines.reshape(-1, 4).T, strict=True)),
+        [*space.box, curve.encode(**BETWEEN), dots],
         style.drawable(str(law)),
-        f"It holds on the curve. The rows are {law.residual:.2g} away from it (root mean square).",
-        "" if equal else "The axes have different scales.",
-        f"{len(drawn):,} of {len(pair):,} rows." if len(drawn) < len(pair) else "",
-        height=height,
+        f"It holds on the {'curve' if flat else 'net of lines'}. The rows are {law.residual:.2g} away from it "
+        "(root mean square).",
+        *space.notes,
+        f"{len(drawn):,} of {len(some):,} rows." if len(drawn) < len(some) else "",
+        height=space.height,
     )
+
+
+def _columns_of(law: Any) -> npt.NDArray[Any]:
+    """Return the places of the columns that occur in an equation."""
+    return np.flatnonzero(np.asarray(law.powers).any(axis=0))
+
+
+def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> FloatArray:
+    """Return segments on which an equation between two or three columns holds, within limits of each.
+
+    Parameters
+    ----------
+    law : Relation
+    edges : sequence of (float, float)
+        Of each column that occurs.
+
+    Returns
+    -------
+    ndarray of shape (pieces, 2, columns)
+        Of a curve; of a surface its cuts with planes, evenly spaced along each column.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> t = np.linspace(0, 6, 100)
+    >>> law = gramian.relations(np.column_stack([np.cos(t), np.sin(t)]))[0]
+    >>> ends = zero_set(law, [(-2, 2), (-2, 2)])
+    >>> np.allclose(np.hypot(*ends.T), 1, atol=1e-3)
+    True
+    """
+    used, pieces = _columns_of(law), list[FloatArray]()
+    for fixed in (-1,) if len(used) == 2 else range(3):
+        free = [j for j in range(len(used)) if j != fixed]
+        grid = _grid([edges[j] for j in free], RELATION_CELLS if fixed < 0 else NET_CELLS)
+        for level in (0.0,) if fixed < 0 else np.linspace(*edges[fixed], NET_LINES):
+            rows = np.tile(law.origin, (grid[..., 0].size, 1))  # any value of columns that do not occur
+            rows[:, used[fixed]] = level
+            rows[:, used[free]] = grid.reshape(-1, 2)
+            ends = contour(grid, law(rows).reshape(grid.shape[:2]), 0.0).reshape(-1, 2, 2)
+            pieces.append(np.full((len(ends), 2, len(used)), level))
+            pieces[-1][..., free] = ends
+    return np.concatenate(pieces)
+
+
+@dataclass(frozen=True, eq=False)
+class _Space:
+    """The plane of two columns, or the space of three as it is seen by an eye far away.
+
+    Attributes
+    ----------
+    eye : ndarray of shape (2, columns)
+        The directions of the figure, to the right and up.
+    edges, height
+        Limits of the axes, and the height of the plot.
+    place : dict
+        The channels x and y.
+    box : list
+        In space, layers of three edges of the box around the points, which meet in its least corner.
+    notes : list of str
+    """
+
+    eye: FloatArray
+    edges: list[list[float]]
+    height: int
+    place: dict[str, Any]
+    box: list[Any]
+    notes: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        points: FloatArray,
+        names: Sequence[str],
+        fields: Sequence[str],
+        view: tuple[float, float],
+        *others: FloatArray,
+        margin: float = 0.12,
+    ) -> _Space:
+        """Return the plane or space with axes around points and others, of shape (n, columns)."""
+        azimuth, elevation = np.deg2rad(view)
+        eye, corners, box = np.eye(2), np.empty((0, 2)), list[Any]()
+        more, notes = dict[str, Any](), list[str]()
+        if points.shape[1] == 3:
+            away = np.array([np.cos(azimuth), np.sin(azimuth)])
+            eye = np.array([[-away[1], away[0], 0.0], [*(-np.sin(elevation) * away), np.cos(elevation)]])
+            low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+            corners = np.stack([low, *(np.where(np.arange(3) == j, high, low) for j in range(3))]) @ eye.T
+            box = _box(corners, names)
+            # Empty, not None: Vega-Lite cannot merge no axis with those of other layers.
+            more = {"axis": alt.Axis(labels=False, ticks=False, grid=False, domain=False)}
+            notes = [f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}."]
+            names = ("", "")
+        around = [corners, *(part @ eye.T for part in (points, *others))]
+        edges, height, equal = style.equal_axes(style.edges_of(np.concatenate(around), margin=margin))
+        if not equal:
+            notes.append("The axes have different scales: right angles do not look right.")
+        return cls(eye, edges, height, style.xy(fields, names, edges, **more), box, notes)
+
+    def seen(self, points: FloatArray) -> FloatArray:
+        """Return the places of points in the figure."""
+        return np.asarray(points @ self.eye.T)
+
+
+def _box(corners: FloatArray, names: Sequence[str]) -> list[Any]:
+    ends = style.chart({"end_x": corners[1:, 0], "end_y": corners[1:, 1], "name": list(names)})
+    words = ends.mark_text(color=style.SOFT, fontSize=11, dy=-7)
+    lines = style.segments(corners[[0, 0, 0]], corners[1:], color=style.SOFT, strokeWidth=1)
+    return [lines, words.encode(x="end_x:Q", y="end_y:Q", text="name:N")]
 
 
 # -------------- What PCA finds, in the plane or the space of the columns
@@ -303,7 +425,8 @@ def directions(
     color: Any = None,
     components: int | None = None,
     names: Sequence[str] | None = None,
-    view: tuple[float, float] = (35.0, 25.0),
+    law: Any = None,
+    view: tuple[float, float] = VIEW,
 ) -> Any:
     """Draw the principal directions over the points, and the points on their projection.
 
@@ -322,6 +445,9 @@ def directions(
         Number of components to project on, 1 or 2; by default one less than the columns.
     names : sequence of str, optional
         Names of all directions in the figure, such as ``["u₁", "u₂"]``; by default PC1, PC2, ...
+    law : Relation, optional
+        Of :func:`gramian.relations`, in which all columns occur: its curve or surface is drawn too, as by
+        :func:`relation`.
     view : (float, float), default=(35, 25)
         Azimuth and elevation, in degrees, from which three columns are seen. The figure is a fixed
         orthographic projection: parallels remain parallel, and distance from the eye changes no size.
@@ -335,7 +461,7 @@ def directions(
     Raises
     ------
     DataError
-        For another model than a PCA of two or three columns.
+        For another model than a PCA of two or three columns, or an equation between others.
     ParameterError
         For a number of components that the model does not have.
 
@@ -364,7 +490,6 @@ def directions(
     Z = (points - mean) @ P[:r].T
     onto = mean + Z @ P[:r]
     arrows = mean + np.sqrt(as_float64(model.explained_variance_))[:, None] * P
-    titles = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
     called = component_names(k) if names is None else [str(name) for name in names]
     if len(called) != k:
         raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
@@ -374,86 +499,89 @@ def directions(
     columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
     columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
     columns |= group.columns(rows)
-    eye = np.eye(2) if d == 2 else _eye(*view)
-    places, feet, tips, start = (part @ eye.T for part in (points, onto, arrows, mean))
-    frame = _frame(points, mean) @ eye.T if d == 3 else np.empty((0, 2, 2))
-    plane = np.empty((0, 2))
-    if d == 3 and r == 2:
-        first, second = ((np.nanmin(Z[:, j]), np.nanmax(Z[:, j])) for j in (0, 1))
-        corners = [(first[i], second[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))]
-        plane = (mean + np.array(corners) @ P[:2]) @ eye.T
-    around = np.concatenate([places, feet, tips, start[None], frame.reshape(-1, 2), plane])
-    edges, height, equal = style.equal_axes(style.edges_of(around, margin=0.08))
-    if d == 3:
-        columns |= {"across": places[:, 0], "up": places[:, 1]}
     fields = ("x", "y") if d == 2 else ("across", "up")
-    # Empty, not None: Vega-Lite cannot merge no axis with those of other layers.
-    bare = {"axis": alt.Axis(labels=False, ticks=False, grid=False, domain=False)}
-    place = style.xy(fields, titles, edges) if d == 2 else style.xy(fields, ("", ""), edges, **bare)
+    titles = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
+    plane = mean + _rectangle(Z) @ P[:r] if d == 3 and r == 2 else np.empty((0, d))
+    others = (onto, arrows, mean[None], plane)
+    space = _Space.of(np.vstack([points, mean]), titles, fields, view, *others, margin=0.08)
+    columns |= dict(zip(fields, space.seen(points).T, strict=True))
     colors = group.channels()
-    pixel = (edges[0][1] - edges[0][0]) / style.width()
-    dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**place, **colors)
-    hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
-    hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
     marks = [
-        *_box(frame, titles),
-        *([style.outline(plane, color=style.BLUE, strokeWidth=1.2)] if len(plane) else []),
-        style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6),
-        *([] if d == 3 else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]),
-        dots,
-        *_arrows(start, tips, called, np.concatenate([places, feet]), pixel),
+        *space.box,
+        *_outlined(space, plane),
+        *_on_law(space, law, every * scale, scale),
+        *_points_and_feet(space, points, onto, colors),
+        *_arrows(space, mean, arrows, called, np.concatenate([points, onto])),
     ]
     deviations = ", ".join(f"{value:.4g}" for value in np.sqrt(as_float64(model.explained_variance_)))
     return style.stacked(
         columns,
-        [style.panel(marks, height), _projected(model, Z, called, colors)],
+        [style.panel(marks, space.height), _projected(model, Z, called, colors)],
         "Principal directions",
         f"Arrows: the roots of the variances, {deviations}.",
         f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
         "The rectangle lies in their plane." if len(plane) else "",
-        f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}." if d == 3 else "",
-        "" if equal else "The axes have different scales: right angles do not look right.",
+        "" if law is None else f"{style.drawable(str(law))} holds on the {'net' if d == 3 else 'curve'}.",
+        *space.notes,
         "Unit: the scale of each column." if model.scale_ is not None else "",
         f"{len(points):,} of {len(every):,} rows, evenly spaced." if len(points) < len(every) else "",
         spacing=14,
     )
 
 
-def _eye(azimuth: float, elevation: float) -> FloatArray:
-    """Return the two directions of the figure in space, to the right and up."""
-    a, e = np.deg2rad([azimuth, elevation])
-    right = [-np.sin(a), np.cos(a), 0.0]
-    return np.array([right, [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]])
+def _rectangle(Z: FloatArray) -> FloatArray:
+    """Return the corners of the rectangle around scores of two components."""
+    low, high = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
+    return np.array([low, (high[0], low[1]), high, (low[0], high[1]), low])
 
 
-def _frame(points: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return the three edges of the box around all points that meet in its least corner."""
-    both = np.concatenate([points, mean[None]])
-    low, high = np.nanmin(both, axis=0), np.nanmax(both, axis=0)
-    return np.stack([np.stack([low, np.where(np.arange(3) == j, high, low)]) for j in range(3)])
+def _outlined(space: _Space, plane: FloatArray) -> list[Any]:
+    look = {"color": style.BLUE, "strokeWidth": 1.5, "fill": style.BLUE, "fillOpacity": 0.12}
+    return [style.outline(space.seen(plane), **look)] if len(plane) else []
 
 
-def _box(frame: FloatArray, names: list[str]) -> list[Any]:
-    if not len(frame):
+def _on_law(space: _Space, law: Any, X: FloatArray, scale: FloatArray) -> list[Any]:
+    """Return the curve or surface of an equation between all columns; X is in their own units."""
+    if law is None:
         return []
-    lines = style.segments(frame[:, 0], frame[:, 1], color=style.SOFT, strokeWidth=1)
-    ends = style.chart({"end_x": frame[:, 1, 0], "end_y": frame[:, 1, 1], "name": names})
-    words = ends.mark_text(color=style.SOFT, fontSize=11, dy=-7)
-    return [lines, words.encode(x="end_x:Q", y="end_y:Q", text="name:N")]
+    if len(law.feature_names) != len(scale) or len(_columns_of(law)) != len(scale):
+        raise DataError(f"{law} is not an equation between the {len(scale)} columns of the model.")
+    ends = space.seen(zero_set(law, style.edges_of(X, margin=0)) / scale)
+    return [style.segments(ends[:, 0], ends[:, 1], color=style.VERMILION, strokeWidth=0.7, opacity=0.8)]
+
+
+def _points_and_feet(
+    space: _Space, points: FloatArray, onto: FloatArray, colors: dict[str, Any]
+) -> list[Any]:
+    """Return lines from points to their projections, in the plane with a hollow mark there, and the points."""
+    places, feet = space.seen(points), space.seen(onto)
+    dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**space.place, **colors)
+    hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
+    hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
+    return [
+        style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6),
+        *([] if space.box else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]),
+        dots,
+    ]
 
 
 def _arrows(
-    start: FloatArray, tips: FloatArray, names: Sequence[str], points: FloatArray, pixel: float
+    space: _Space, mean: FloatArray, ends: FloatArray, names: Sequence[str], points: FloatArray
 ) -> list[Any]:
-    """Return arrows, and their names near their tips, away from points; ``pixel`` is the width of one."""
+    """Return arrows from the mean, and their names near their tips, off points and arrows if they can be."""
+    start, tips = space.seen(mean), space.seen(ends)
     lines = style.segments(np.broadcast_to(start, tips.shape), tips, color=style.INK, strokeWidth=2.5)
     lengths = np.linalg.norm(tips - start, axis=1, keepdims=True)
     ahead = np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
     aside = ahead @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     around = np.stack([ahead, ahead + aside, ahead - aside, aside, -aside])
-    spots = tips + pixel * np.concatenate([18 * around, 32 * around])
-    room = np.linalg.norm(spots[:, :, None] - points, axis=3).min(axis=2)
-    best = np.argmax(np.minimum(room, 14 * pixel), axis=0)  # the first that is free, else the freest
+    pixel = (space.edges[0][1] - space.edges[0][0]) / style.width()
+    spots = tips + pixel * np.concatenate([away * around for away in (18, 26, 36, 48)])
+    shafts = (start + np.linspace(0, 1, 30)[:, None, None] * (tips - start)).reshape(-1, 2)
+    half = pixel * np.array([[4.5 * len(name), 8.0] for name in names])[:, None]  # of the letters
+    between = np.abs(spots[:, :, None] - np.vstack([space.seen(points), shafts])) - half
+    room = between.max(axis=3).min(axis=2)
+    best = np.argmax(np.minimum(room, 4 * pixel), axis=0)  # the first that is free, else the freest
     beyond = spots[best, np.arange(len(tips))]
     turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
     columns = {"name": list(names), "turned": turned}
@@ -480,7 +608,7 @@ def _projected(model: Any, Z: FloatArray, names: Sequence[str], colors: dict[str
 
 # ------------------ Two columns, or pictures, before and after whitening
 
-PAIR_SIDE, PAIRS = 270, 640  # pixels at most of a panel, and of all
+PAIR_SIDE, LABELS = 250, 34  # pixels at most of a panel, and of the labels of its Y axis
 
 
 def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
@@ -536,11 +664,11 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         by = "whitened" if len(models) == 1 else one.method
         shown.append((f"after{number if number > 1 else ''}", after, made, f" ({by})"))
     panels, columns, notes = list[Any](), {"row": rows}, list[str]()
-    room, full = style.width(), PAIRS
-    beside = 1 if room < PAIR_SIDE + style.MARGIN else len(shown) if room >= style.WIDTH else 2
-    if room < style.WIDTH:
-        full = room - style.MARGIN * (beside - 1)
-    side = min(PAIR_SIDE, full // beside)
+    room = style.width() if style.width() < style.WIDTH else ACROSS + style.MARGIN
+    beside = images.beside(len(shown), min(SHOWN, max(1, room // (120 + LABELS))))
+    side = min(PAIR_SIDE, room // beside - LABELS - 8)
+    # The title of a Y axis lies above it, so that panels are as large as they can be.
+    above = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleY": -8, "titleX": -24}
     for when, values, called, unit in shown:
         pair = values[:, places]
         line = normal_ellipse(pair)
@@ -550,6 +678,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         fields, titles = (f"{when}_x", f"{when}_y"), [called[place] + unit for place in places]
         columns |= dict(zip(fields, pair[rows].T, strict=True))
         place = style.xy(fields, titles, style.edges_of(pair, line, margin=0.04))
+        place["y"] = place["y"].axis(minExtent=0, tickCount=5, **above)
         points = style.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
         points = points.encode(**place, tooltip=["row:Q", *(f"{field}:Q" for field in fields)])
         marks = [*style.zero_lines(), points, style.outline(line, color=style.VERMILION, strokeWidth=1.5)]
@@ -559,9 +688,9 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         *notes,
         f"{n:,} rows{f' (random sample of {style.SAMPLE:,}, seed 0)' if n > style.SAMPLE else ''}.",
         "95 % normal ellipses.",
-        width=beside * side,
+        width=beside * (side + LABELS),
     )
-    return style.Panels(data=style.table(columns), concat=panels, columns=beside, title=head, spacing=30)
+    return style.Panels(data=style.table(columns), concat=panels, columns=beside, title=head, spacing=8)
 
 
 def _whitened_pictures(models: Sequence[Any], X: Any) -> images.Picture:
