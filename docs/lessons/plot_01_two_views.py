@@ -55,7 +55,8 @@ values = [
 look = {"color": alt.Color("of:N", title=None), "strokeDash": alt.StrokeDash("of:N", title=None)}
 lines = alt.Chart(alt.Data(values=values)).mark_line()
 lines = lines.encode(x="angle of w in degrees:Q", y="mean square:Q", **look)
-lines.properties(width=420, height=240)
+lines = lines.properties(width=440, height=240).configure_legend(orient="top", labelFontSize=11)
+lines.configure_axis(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
 
 # %%
 # The best direction is an eigenvector

@@ -119,8 +119,8 @@ assert np.allclose(search.predict(X), y.mean() + (X - pca.mean_) @ coefficients)
 #    \nabla Q &= \frac{2\, S_b w}{w^T S_w w} - \frac{2\, (w^T S_b w)\, S_w w}{(w^T S_w w)^2} = 0
 #    \quad\Rightarrow\quad S_b w = Q\, S_w w .
 #
-# With :math:`v = S_w^{1/2} w` this is :math:`S_w^{-1/2} S_b S_w^{-1/2} v = Q\, v`: discriminants are the PCA of
-# class means after whitening within classes. The means of c classes span at most :math:`c - 1`
+# With :math:`v = S_w^{1/2} w` this is :math:`S_w^{-1/2} S_b S_w^{-1/2} v = Q\, v`: discriminants are the PCA
+# of class means after whitening within classes. The means of c classes span at most :math:`c - 1`
 # dimensions, so there are at most :math:`c - 1` discriminants.
 
 wines, variety = load_wine(return_X_y=True)
@@ -304,12 +304,13 @@ assert np.allclose(R3, model.components_.T * model.explained_variance_)
 #
 # .. dropdown:: Solution
 #
-#    Its places :math:`y_i` in the plane minimise :math:`\sum_{i \ne j} p_{ij} \ln \frac{p_{ij}}{q_{ij}}`, where
-#    :math:`p_{ij}` falls with the distance of the samples like a Gaussian kernel of a width of its own for
-#    each sample, and :math:`q_{ij} \propto 1 / (1 + \|y_i - y_j\|^2)`. Only pairs with large :math:`p_{ij}` count
-#    much: it keeps neighbours. It does not keep distances between groups, their sizes, or directions, and
-#    new points have no place in it. PCA keeps variance, has a formula for new points, and says how much is
-#    lost. gramian has no t-SNE; scores of PCA are its usual input. Both keep the neighbours of the wines:
+#    Its places :math:`y_i` in the plane minimise :math:`\sum_{i \ne j} p_{ij} \ln \frac{p_{ij}}{q_{ij}}`,
+#    where :math:`p_{ij}` falls with the distance of the samples like a Gaussian kernel of a width of its own
+#    for each sample, and :math:`q_{ij} \propto 1 / (1 + \|y_i - y_j\|^2)`. Only pairs with large
+#    :math:`p_{ij}` count much: it keeps neighbours. It does not keep distances between groups, their sizes,
+#    or directions, and new points have no place in it. PCA keeps variance, has a formula for new points,
+#    and says how much is lost. gramian has no t-SNE; scores of PCA are its usual input. Both keep the
+#    neighbours of the wines:
 #
 #    .. code-block:: python
 #

@@ -24,7 +24,7 @@ from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import mathml  # noqa: E402  (beside this file)
+import mathml
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "build" / "instructors"

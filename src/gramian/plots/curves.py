@@ -164,10 +164,12 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     x = axis(alt.X, "components", "number of components", edges[0], axis=whole)
     y = axis(alt.Y, "error", "relative error of the reconstruction", edges[1])
     scale = alt.Scale(domain=list(sets), range=list(COLOURS[: len(sets)]))
-    color = alt.Color("set:N", title=None, scale=scale) if len(sets) > 1 else alt.value(COLOURS[0])
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2) if len(sets) > 1 else None
+    color = alt.Color("set:N", title=None, scale=scale, legend=legend)
     tips = ["set:N", "components:Q", alt.Tooltip("error:Q", format=".4f")]
     lines = Chart().encode(x=x, y=y, color=color, tooltip=tips)
-    marks = [lines.mark_line(strokeWidth=1.6)]
+    dash = alt.StrokeDash("set:N", title=None, scale=alt.Scale(domain=list(sets)), legend=legend)
+    marks = [lines.mark_line(strokeWidth=1.6).encode(strokeDash=dash)]
     if len(columns["error"]) <= 60 * len(sets):
         marks.append(lines.mark_point(filled=True, size=30, opacity=1))
     said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
@@ -234,7 +236,8 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     tips = ["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")]
     x, base = axis(alt.X, "low", title, edge), Chart().encode(y=y, color=color)
     bars = base.mark_rect(opacity=0.45).encode(x=x, x2="high:Q", y2=alt.datum(0), tooltip=tips)
-    steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q")
+    dash = alt.StrokeDash("group:N", sort=None, title=None, scale=alt.Scale(domain=list(values)))
+    steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q", strokeDash=dash)
     what = [f"{name}: {at:.4g}" for name, at in marked.items()]
     rule = chart({"at": list(marked.values()), "what": what})
     rule = rule.mark_rule(color=INK, strokeDash=[5, 3], strokeWidth=1.4).encode(x="at:Q", tooltip="what:N")

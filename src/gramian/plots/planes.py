@@ -228,7 +228,9 @@ _CORNERS = (_FROM, _FROM), (_TO, _FROM), (_FROM, _TO), (_TO, _TO)
 # ---- The curve or surface on which an equation holds, over the points that it was computed from
 
 RELATION_CELLS, NET_CELLS = 240, 24  # of the grid, along each axis, in the plane and in space
-NET_LINES = 11
+NET_LINES = 9
+CURVE: dict[str, Any] = {"color": style.VERMILION, "strokeCap": "round", "strokeWidth": 1.5}
+NET = CURVE | {"strokeWidth": 0.7, "opacity": 0.8}
 MOST_OF_RELATION = 1000
 VIEW = (35.0, 25.0)
 
@@ -283,22 +285,22 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
     if points.shape[1] != len(names):
         raise DataError(f"X has {points.shape[1]} columns, and the equation is between {len(names)}.")
     some, flat = points[:, used], len(used) == 2
-    box = style.edges_of(some, margin=0.12 * flat)
-    space = _Space.of(some, [names[j] for j in used], ("point_x", "point_y"), view)
-    lines = space.seen(zero_set(law, space.edges if flat else box))
+    net = np.empty((0, 2, 2)) if flat else zero_set(law, _ranges(some))
+    fields, called = ("point_x", "point_y"), [names[j] for j in used]
+    space = _Space.of(some, called, fields, view, net.reshape(-1, len(used)))
+    lines = space.seen(zero_set(law, space.edges) if flat else net)
     drawn = evenly(len(some), MOST_OF_RELATION)
     group = Group.of(color, len(some), None, X)
-    columns = dict(zip(("point_x", "point_y"), space.seen(some[drawn]).T, strict=True)) | group.columns(drawn)
-    dots = style.chart(columns).mark_point(filled=True, size=22, opacity=0.7)
+    columns = dict(zip(fields, space.seen(some[drawn]).T, strict=True)) | group.columns(drawn)
+    dots = style.chart(columns).mark_point(filled=True, size=34, opacity=0.85)
     dots = dots.encode(**space.place, **group.channels())
-    look = {"strokeWidth": 2} if flat else {"strokeWidth": 0.7, "opacity": 0.8}
-    curve = style.Chart().mark_rule(strokeCap="round", color=style.VERMILION, clip=True, **look)
+    curve = style.Chart().mark_rule(clip=True, **(CURVE if flat else NET))
     return style.layered(
         dict(zip(ENDS, lines.reshape(-1, 4).T, strict=True)),
         [*space.box, curve.encode(**BETWEEN), dots],
         style.drawable(str(law)),
-        f"It holds on the {'curve' if flat else 'net of lines'}. The rows are {law.residual:.2g} away from it "
-        "(root mean square).",
+        f"It holds on the {'curve' if flat else 'net'}.",
+        f"The rows are {law.residual:.2g} away from it (root mean square).",
         *space.notes,
         f"{len(drawn):,} of {len(some):,} rows." if len(drawn) < len(some) else "",
         height=space.height,
@@ -310,13 +312,18 @@ def _columns_of(law: Any) -> npt.NDArray[Any]:
     return np.flatnonzero(np.asarray(law.powers).any(axis=0))
 
 
-def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> FloatArray:
+def _ranges(points: FloatArray) -> FloatArray:
+    """Return the least and the largest value of each column, shape (columns, 2)."""
+    return np.stack([np.nanmin(points, axis=0), np.nanmax(points, axis=0)], axis=1)
+
+
+def zero_set(law: Any, edges: Any) -> FloatArray:
     """Return segments on which an equation between two or three columns holds, within limits of each.
 
     Parameters
     ----------
     law : Relation
-    edges : sequence of (float, float)
+    edges : array-like of shape (columns, 2)
         Of each column that occurs.
 
     Returns
@@ -388,7 +395,7 @@ class _Space:
         if points.shape[1] == 3:
             away = np.array([np.cos(azimuth), np.sin(azimuth)])
             eye = np.array([[-away[1], away[0], 0.0], [*(-np.sin(elevation) * away), np.cos(elevation)]])
-            low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+            low, high = _ranges(points).T
             corners = np.stack([low, *(np.where(np.arange(3) == j, high, low) for j in range(3))]) @ eye.T
             box = _box(corners, names)
             # Empty, not None: Vega-Lite cannot merge no axis with those of other layers.
@@ -415,7 +422,7 @@ def _box(corners: FloatArray, names: Sequence[str]) -> list[Any]:
 
 # -------------- What PCA finds, in the plane or the space of the columns
 
-STRIP = 46  # height of a single component, in pixels
+STRIP, PLANE = 46, 340  # pixels: the height of a single component, and the width of two
 
 
 def directions(
@@ -502,14 +509,16 @@ def directions(
     fields = ("x", "y") if d == 2 else ("across", "up")
     titles = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
     plane = mean + _rectangle(Z) @ P[:r] if d == 3 and r == 2 else np.empty((0, d))
-    others = (onto, arrows, mean[None], plane)
+    net = np.empty((0, 2, d)) if law is None else _on_law(law, every * scale) / scale
+    others = (onto, arrows, plane, net.reshape(-1, d))
     space = _Space.of(np.vstack([points, mean]), titles, fields, view, *others, margin=0.08)
     columns |= dict(zip(fields, space.seen(points).T, strict=True))
-    colors = group.channels()
+    colors, look = group.channels(), CURVE if d == 2 else NET
+    curve = [] if law is None else [style.segments(*np.moveaxis(space.seen(net), 1, 0), **look)]
     marks = [
         *space.box,
         *_outlined(space, plane),
-        *_on_law(space, law, every * scale, scale),
+        *curve,
         *_points_and_feet(space, points, onto, colors),
         *_arrows(space, mean, arrows, called, np.concatenate([points, onto])),
     ]
@@ -540,20 +549,18 @@ def _outlined(space: _Space, plane: FloatArray) -> list[Any]:
     return [style.outline(space.seen(plane), **look)] if len(plane) else []
 
 
-def _on_law(space: _Space, law: Any, X: FloatArray, scale: FloatArray) -> list[Any]:
-    """Return the curve or surface of an equation between all columns; X is in their own units."""
-    if law is None:
-        return []
-    if len(law.feature_names) != len(scale) or len(_columns_of(law)) != len(scale):
-        raise DataError(f"{law} is not an equation between the {len(scale)} columns of the model.")
-    ends = space.seen(zero_set(law, style.edges_of(X, margin=0)) / scale)
-    return [style.segments(ends[:, 0], ends[:, 1], color=style.VERMILION, strokeWidth=0.7, opacity=0.8)]
+def _on_law(law: Any, X: FloatArray) -> FloatArray:
+    """Return segments of the curve or surface of an equation between all columns."""
+    d = X.shape[1]
+    if not len(law.feature_names) == len(_columns_of(law)) == d:
+        raise DataError(f"{law} is not an equation between the {d} columns of the model.")
+    return zero_set(law, _ranges(X))
 
 
 def _points_and_feet(
     space: _Space, points: FloatArray, onto: FloatArray, colors: dict[str, Any]
 ) -> list[Any]:
-    """Return lines from points to their projections, in the plane with a hollow mark there, and the points."""
+    """Return lines from points to their projections, in a plane with hollow marks there, and the points."""
     places, feet = space.seen(points), space.seen(onto)
     dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**space.place, **colors)
     hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
@@ -580,7 +587,7 @@ def _arrows(
     shafts = (start + np.linspace(0, 1, 30)[:, None, None] * (tips - start)).reshape(-1, 2)
     half = pixel * np.array([[4.5 * len(name), 8.0] for name in names])[:, None]  # of the letters
     between = np.abs(spots[:, :, None] - np.vstack([space.seen(points), shafts])) - half
-    room = between.max(axis=3).min(axis=2)
+    room = np.nanmin(between.max(axis=3), axis=2)
     best = np.argmax(np.minimum(room, 4 * pixel), axis=0)  # the first that is free, else the freest
     beyond = spots[best, np.arange(len(tips))]
     turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
@@ -600,10 +607,10 @@ def _projected(model: Any, Z: FloatArray, names: Sequence[str], colors: dict[str
     if Z.shape[1] == 1:
         x = style.axis(alt.X, "PC1", titles[0], style.limits(Z[:, 0]))
         return style.panel([style.zero_lines()[0], dots.encode(x=x, **colors)], STRIP)
-    edges, height, _ = style.equal_axes(style.edges_of(Z))
-    return style.panel(
-        [*style.zero_lines(), dots.encode(**style.xy(("PC1", "PC2"), titles, edges), **colors)], height
-    )
+    with style.room(min(PLANE, style.width() + style.MARGIN)):
+        edges, height, _ = style.equal_axes(style.edges_of(Z))
+        dots = dots.encode(**style.xy(("PC1", "PC2"), titles, edges), **colors)
+        return style.panel([*style.zero_lines(), dots], height)
 
 
 # ------------------ Two columns, or pictures, before and after whitening
@@ -677,7 +684,8 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         notes.append(f"{said}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {_rounded(cov)};")
         fields, titles = (f"{when}_x", f"{when}_y"), [called[place] + unit for place in places]
         columns |= dict(zip(fields, pair[rows].T, strict=True))
-        place = style.xy(fields, titles, style.edges_of(pair, line, margin=0.04))
+        edges = style.edges_of(pair, line, margin=0.04)
+        place = style.xy(fields, titles, edges if when == "before" else _square(edges))
         place["y"] = place["y"].axis(minExtent=0, tickCount=5, **above)
         points = style.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
         points = points.encode(**place, tooltip=["row:Q", *(f"{field}:Q" for field in fields)])
