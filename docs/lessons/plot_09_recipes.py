@@ -95,7 +95,7 @@ assert abs(search.best_score_ - pls) < 0.05
 pca, line = search.best_estimator_
 Z = pca.transform(X)
 assert np.allclose(line.coef_, Z.T @ (y - y.mean()) / (Z**2).sum(axis=0))
-assert np.allclose(PCA(2, scale="unit").fit_transform(X), Z[:, :2])  # so two of them have the same b
+assert np.allclose(PCA(2, scale="unit").fit_transform(X), Z[:, :2])  # and so b of two is the same
 coefficients = (line.coef_ @ pca.components_) / pca.scale_
 assert np.allclose(search.predict(X), y.mean() + (X - pca.mean_) @ coefficients)
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from sphinx_gallery.scrapers import figure_rst
 
+LARGEST = 500_000  # bytes of an .svg that a page loads
+
 
 def save_charts(block, block_vars, gallery_conf):
     """Save the value of a block's last line, if it is a chart or a picture; return its reStructuredText.
 
-    Charts become SVG and pictures PNG, both without a browser or a network.
+    Charts become SVG, and pictures and charts of very many marks PNG, all without a browser or a network.
     """
     variables = block_vars["example_globals"]
     last = variables.get("___")  # of this block, or still that of an earlier one
@@ -20,6 +22,10 @@ def save_charts(block, block_vars, gallery_conf):
     path = Path(next(block_vars["image_path_iterator"]))
     path = path.with_suffix(".svg" if hasattr(last, "to_dict") else ".png")
     last.save(str(path))
+    if path.stat().st_size > LARGEST:
+        path.unlink()
+        path = path.with_suffix(".png")
+        last.save(str(path))
     return figure_rst([str(path)], gallery_conf["src_dir"], "Figure of the code above")
 
 

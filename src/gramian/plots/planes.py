@@ -344,7 +344,7 @@ def zero_set(law: Any, edges: Any) -> FloatArray:
     for fixed in (-1,) if len(used) == 2 else range(3):
         free = [j for j in range(len(used)) if j != fixed]
         grid = _grid([edges[j] for j in free], RELATION_CELLS if fixed < 0 else NET_CELLS)
-        for level in (0.0,) if fixed < 0 else np.linspace(*edges[fixed], NET_LINES):
+        for level in (0.0,) if fixed < 0 else np.linspace(edges[fixed][0], edges[fixed][1], NET_LINES):
             rows = np.tile(law.origin, (grid[..., 0].size, 1))  # any value of columns that do not occur
             rows[:, used[fixed]] = level
             rows[:, used[free]] = grid.reshape(-1, 2)
