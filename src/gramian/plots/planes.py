@@ -43,7 +43,8 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     Parameters
     ----------
     models : fitted PCA or KernelPCA, or a sequence of them
-        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a row of panels each.
+        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a row of panels each, unless one of
+        them has a single component.
     X : array-like of shape (n_samples, 2)
         Points drawn below the lines; at most 400, evenly spaced.
     color : array-like of shape (n_samples,) or str, optional
@@ -103,6 +104,8 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     names = feature_names_of(given[0])
     over = _points(points, Group.of(color, len(points), given[0], X), names, edges)
     room = style.width() if style.width() < style.WIDTH else ACROSS
+    if min(map(len, titles)) == 1:  # a panel alone in a row
+        titles = [[title for row in titles for title in row]]
     across = [images.beside(len(row), SHOWN if room == ACROSS else max(1, room // 120)) for row in titles]
     side = min(SIDE, (room - 14 * (max(across) - 1)) // max(across))
     rows = [
