@@ -273,10 +273,6 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
     >>> chart.title.text
     'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
     """
-    if not hasattr(law, "powers"):
-        raise DataError(
-            f"A {type(law).__name__} is no single equation. Pass one, such as gramian.relations(X)[0]."
-        )
     used, names = _columns_of(law), law.feature_names
     if len(used) not in (2, 3):
         raise DataError(
@@ -312,6 +308,10 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
 
 def _columns_of(law: Any) -> npt.NDArray[Any]:
     """Return the places of the columns that occur in an equation."""
+    if not hasattr(law, "powers"):
+        raise DataError(
+            f"A {type(law).__name__} is no single equation. Pass one, such as gramian.relations(X)[0]."
+        )
     return np.flatnonzero(np.asarray(law.powers).any(axis=0))
 
 
@@ -554,9 +554,12 @@ def _outlined(space: _Space, plane: FloatArray) -> list[Any]:
 
 def _on_law(law: Any, X: FloatArray) -> FloatArray:
     """Return segments of the curve or surface of an equation between all columns."""
-    d = X.shape[1]
-    if not len(law.feature_names) == len(_columns_of(law)) == d:
-        raise DataError(f"{law} is not an equation between the {d} columns of the model.")
+    used, d = _columns_of(law), X.shape[1]
+    if not len(law.feature_names) == len(used) == d:
+        raise DataError(
+            f"{law} is not an equation between the {d} columns of the model. Pass one of "
+            "gramian.relations(X) in which each of them occurs."
+        )
     return zero_set(law, _ranges(X))
 
 
