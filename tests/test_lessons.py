@@ -104,12 +104,12 @@ value
 #
 #    .. math::
 #
-#       a &= \text{hidden} \\
+#       a &= \text{answer} \\
 #       &= \text{known}
 #
 #    .. code-block:: python
 #
-#       assert hidden == known
+#       assert answer == known
 #
 # 2. And :math:`b`?
 #
@@ -132,7 +132,7 @@ def test_instructors_get_slides_notebooks_and_figures_without_solutions(instruct
         assert "What is" in text
         assert "And" in text
         assert not any(
-            word in text for word in ("Solution", "dropdown", "hidden", "secret", "plot_00", "../")
+            word in text for word in ("Solution", "dropdown", "answer", "secret", "plot_00", "../")
         )
     assert slides.count("<article>") == 5  # text, figure, code, text, code
     assert "<title>A &amp; B</title>" in slides
