@@ -30,6 +30,16 @@ def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tm
         plots.kernel_contours(gramian.PCA(2).fit(np.eye(3)), np.eye(3))
 
 
+def test_no_panel_of_contours_is_alone_in_a_row():
+    X = make_circles(60, noise=0.02, factor=0.4, random_state=0)[0]
+    pca, kernel = gramian.PCA(2).fit(X), gramian.KernelPCA(4, kernel="rbf", gamma=2.0).fit(X)
+    rows = plots.kernel_contours([pca, kernel], X, components=4).vconcat
+    assert [(row.columns, len(row.concat)) for row in rows] == [(2, 2), (2, 4)]
+    assert len({(panel.width, panel.height) for row in rows for panel in row.concat}) == 1
+    rows = plots.kernel_contours([gramian.PCA(1).fit(X), kernel], X, components=3).vconcat
+    assert [(row.columns, len(row.concat)) for row in rows] == [(2, 4)]
+
+
 def test_a_contour_is_where_the_level_is():
     xs, ys = np.linspace(-1, 1, 30), np.linspace(-2, 1, 40)
     grid = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1)
@@ -133,7 +143,7 @@ def test_errors_fall_with_the_number_of_components():
     expected = np.sqrt(1 - np.append(0, np.cumsum(model.explained_variance_ratio_)))
     np.testing.assert_allclose(data[data.set == "fitted"].error, expected)
     assert data[data.set == "new"].error.is_monotonic_decreasing
-    assert chart.to_dict()["$schema"]
+    assert chart.to_dict()["layer"][0]["encoding"]["strokeDash"]["scale"]["domain"] == ["fitted", "new"]
     with refused(DataError):
         plots.reconstruction_errors(gramian.Whitener().fit(X), X)
     with refused(DataError):
