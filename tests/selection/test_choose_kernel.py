@@ -4,7 +4,6 @@ import copy
 import json
 import pickle
 
-import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -220,8 +219,7 @@ def test_notes():
 
 def test_several_kernels_at_the_same_time():
     some, kinds = RINGS[:60], RING[:60]
-    with joblib.parallel_config(backend="threading"):
-        alone, together = choose(some, kinds), choose(some, kinds, n_jobs=2)
+    alone, together = choose(some, kinds), choose(some, kinds, n_jobs=2)
     assert together.rows() == alone.rows()
 
 
