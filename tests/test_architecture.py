@@ -69,6 +69,7 @@ def test_a_fit_of_an_array_loads_the_core_alone():
 
 
 @pytest.mark.parametrize("first", ["PCA", "KernelPCA", "scan", "load"])
+@pytest.mark.walk
 def test_an_import_leaves_what_it_does_not_use_to_others(first):
     fit = f"from gramian import {first}, PCA\nPCA(2).fit([[1.0, 2, 3], [2, 1, 0], [5, 5, 6], [0, 0, 1]])"
     # Distances of kernels need scipy.special, by their module of rotations.
@@ -82,6 +83,7 @@ def test_an_import_leaves_what_it_does_not_use_to_others(first):
     assert not (set(DEFERRED) - needed) & imported_by(fit, used if first in ("PCA", "load") else "")
 
 
+@pytest.mark.walk
 def test_a_fit_at_the_prompt_loads_nothing_of_reports_kernels_and_conversions(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a,b,c\n" + "\n".join(f"{i % 7},{i * i % 11},{i % 5}.5" for i in range(30)))
@@ -124,6 +126,7 @@ assert not errors, errors
     ],
     ids=["ours", "scikit-learn", "testing", "a function", "threads"],
 )
+@pytest.mark.walk
 def test_modules_that_are_deferred_are_themselves_in_the_end(order):
     check = f"""
 import importlib, pickle, sys, types

@@ -473,6 +473,7 @@ def krylov_space(values, columns, steps, rng):
 
 @pytest.mark.parametrize("spectrum", ["chebyshev", "one", "linear", "signs", "cluster", "falling"])
 @pytest.mark.parametrize(("size", "steps", "columns"), [(40, 3, 1), (100, 4, 2)])
+@pytest.mark.walk
 def test_stated_probability_is_not_exceeded_in_simulation(spectrum, size, steps, columns):
     """The largest eigenvalue exceeds its bound in one of ten draws at most, on spectra made to hide it."""
     values = {

@@ -129,6 +129,7 @@ def test_nothing_but_this_is_proposed(tables, least):
     assert len(told) >= least
 
 
+@pytest.mark.walk
 def test_genes_spectra_and_wide_tables_of_shared_data(data_dir):
     for file, key, expected in (
         ("golub_leukemia_38x3051", "X", ""),

@@ -253,6 +253,7 @@ def test_cross_validation_chooses_a_number_of_components():
         assert np.isclose(errors[2], np.sqrt(np.mean(squares)), rtol=1e-2)
 
 
+@pytest.mark.walk
 def test_cross_validation_looks_beyond_a_rise():
     # The error rises from 4 to 6 components; then come the pairs of columns that are nearly equal.
     X = load_diabetes().data

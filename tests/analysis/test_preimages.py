@@ -71,6 +71,7 @@ METHODS = [(name, "gradient") for name in KERNELS] + [(name, "fixed-point") for 
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS)
+@pytest.mark.walk
 def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
     for center in [True, False]:
         space = space_of(KERNELS[name], rows(), center=center)
@@ -96,6 +97,7 @@ def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
 
 
 @pytest.mark.parametrize("name", ["rbf", "poly", "mixed"])
+@pytest.mark.walk
 def test_a_search_of_the_whole_plane_finds_nothing_better(name):
     space = space_of(KERNELS[name], rows())
     Z = space.scores[:3] + 0.05

@@ -135,6 +135,7 @@ def test_where_normal_theory_says_nothing_there_is_none():
     assert sampling_of(KernelPCA(2).fit(X)) is None
 
 
+@pytest.mark.walk
 def test_every_surface_says_it_next_to_the_certificate(tmp_path, capsys):
     np.savetxt(tmp_path / "close.csv", CLOSE, delimiter=",", header="a,b,c,d", comments="")
     assert (

@@ -33,6 +33,7 @@ def run(*arguments):
     assert main(list(map(str, arguments))) == 0
 
 
+@pytest.mark.walk
 def test_all_commands_give_the_same_as_without(data, tmp_path, capsys):
     run("plan", data, "--engine", "dask")
     assert "chunks: a pass is" in capsys.readouterr().out
@@ -72,6 +73,7 @@ def test_results_of_a_fit_in_chunks_fill_a_folder(data, tmp_path):
     assert f"gramian fit {data} --components 2 --engine dask" in (tmp_path / "results/summary.md").read_text()
 
 
+@pytest.mark.walk
 def test_columns_are_selected_by_a_label_where_they_are(data, capsys):
     first = "0" if data == "x.zarr" else "a"
     np.savetxt("kinds.csv", X[:, 1] > 2, header="kind", comments="", fmt="%d")

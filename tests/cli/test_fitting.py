@@ -373,6 +373,7 @@ def test_long_tables_of_components_are_cut(folder, gramian):
     assert lines[-1] == "... and 17 more"
 
 
+@pytest.mark.walk
 def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkeypatch):
     monkeypatch.setattr("gramian.report.results._write_figures", lambda *arguments: None)
     Image = pytest.importorskip("PIL.Image")

@@ -113,6 +113,7 @@ def place(tmp_path, monkeypatch, gramian):
 
 
 @pytest.mark.usefixtures("place")
+@pytest.mark.walk
 def test_wrong_commands_are_answered_without_python(gramian):
     said = {}
     for line in LINES.strip().splitlines():

@@ -91,6 +91,7 @@ def test_events_rules_and_a_report(plant, gramian):
     assert gramian("monitor", "m.gramian", "late.csv", "--json").json["rules"] == []
 
 
+@pytest.mark.walk
 def test_earlier_rows(plant, gramian):
     write_process("late.csv", 60, 3, odd=range(40, 60))
     gramian("fit", "fit.csv", "--components", 0.9, "-o", "m.gramian")

@@ -136,6 +136,7 @@ def hostile(folder):
     return folder
 
 
+@pytest.mark.walk
 def test_text_for_people_has_no_control_characters(hostile, gramian, drawn):
     ran = [
         gramian("fit", "hostile.csv", "--label", "kind", "--report", "-o", "r"),

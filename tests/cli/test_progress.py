@@ -118,6 +118,7 @@ def test_threads_report_too():
     assert sorted(said) == [f"part {number}" for number in range(4)]
 
 
+@pytest.mark.walk
 def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((2500, 20)))
     monkeypatch.setattr(centered, "LAP_BYTES", 80_000)

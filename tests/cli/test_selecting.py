@@ -112,6 +112,7 @@ def test_infinite_scores_are_null_in_json(folder, gramian):
 
 
 @pytest.mark.parametrize("method", ["forward", "backward", "exhaustive"])
+@pytest.mark.walk
 def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
     arguments = (
         "select",

@@ -257,6 +257,7 @@ def run(*arguments, cwd=None):
     )
 
 
+@pytest.mark.walk
 def test_the_runner_passes_arguments_and_exit_codes(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -152,6 +152,7 @@ def test_what_else_a_fitted_model_says():
     np.testing.assert_allclose(to_numpy(scores), expected, atol=1e-7)
 
 
+@pytest.mark.walk
 def test_the_way_back_is_searched_where_the_scores_are(monkeypatch):
     make, kinds = pretended(), set()
 

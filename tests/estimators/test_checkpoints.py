@@ -200,6 +200,7 @@ def test_what_cannot_be_kept_is_refused(path, tmp_path):
         PCA(4).fit(path, checkpoint=tmp_path / "c")
 
 
+@pytest.mark.walk
 def test_a_damaged_checkpoint(path, tmp_path):
     model = MODELS["krylov"]().fit(path, checkpoint=tmp_path / "c")
     content = bytearray((tmp_path / "c/pass-00002.npz").read_bytes())

@@ -52,6 +52,7 @@ def chunked(values, rows=70):
     ],
     ids=str,
 )
+@pytest.mark.walk
 def test_estimators(model):
     values = COUNTS if "genotype" in str(model) else X
     if "random_state" in model.get_params():

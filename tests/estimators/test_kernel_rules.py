@@ -20,6 +20,7 @@ def planted(n=150, rank=2, noise=0.2, d=6):
     return rng.standard_normal((n, rank)) @ loadings + noise * rng.standard_normal((n, d))
 
 
+@pytest.mark.walk
 def test_noise_has_no_component():
     assert request(np.random.default_rng(0).standard_normal((48, 4))).number == 0
 

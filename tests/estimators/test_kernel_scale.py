@@ -207,6 +207,7 @@ def test_a_row_far_away_is_refused_or_mapped():
         model.transform(np.full((1, 5), 1e308))
 
 
+@pytest.mark.walk
 def test_what_describes_a_model_sees_the_same():
     model = KernelPCA(3, kernel="rbf", scale="unit").fit(X)
     plain = KernelPCA(3, kernel="rbf").fit(standardised(X))

@@ -314,6 +314,7 @@ def test_em_is_the_eigendecomposition_of_the_expected_covariance(scale):
 
 @pytest.mark.parametrize("method", ["em", "iterative"])
 @pytest.mark.parametrize("components", [None, 0.95, "parallel"])
+@pytest.mark.walk
 def test_one_model_imputes_whatever_sets_the_number_of_components(method, components):
     few = HOLED[:40, :6]
     pca = PCA(components, missing=method, random_state=0).fit(few)
@@ -334,6 +335,7 @@ def test_one_model_imputes_whatever_sets_the_number_of_components(method, compon
         assert np.isclose(pca.noise_variance_, imputed.noise_variance)
 
 
+@pytest.mark.walk
 def test_wide_tables_have_the_noise_in_every_direction():
     rng = np.random.default_rng(5)
     wide = 3 * rng.standard_normal((40, 2)) @ rng.standard_normal((2, 100)) + rng.standard_normal((40, 100))

@@ -47,6 +47,7 @@ def definition(model, rows):
 
 
 @parametrize_with_checks([Monitor(PCA(1)), Monitor(KernelPCA(1, kernel="rbf"))])
+@pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -91,6 +91,7 @@ def test_residuals_are_distances_in_feature_space(kernel):
 
 
 @pytest.mark.parametrize("kernel", [name for name, method in KERNELS.items() if method != "ridge"])
+@pytest.mark.walk
 def test_nothing_nearby_is_nearer(kernel):
     for center in [True, False]:
         model = KernelPCA(3, kernel=kernel, center=center).fit(X)

@@ -311,6 +311,7 @@ def killed_in_the_middle(path, doing, word, times):
         ("forget", "INSERT OR REPLACE", 1),
     ],
 )
+@pytest.mark.walk
 def test_a_process_that_is_killed_in_the_middle_leaves_the_gallery_as_it_was(gallery, path, kill):
     enroll(gallery, "Anna", "Jane Doe")
     before = gallery.vectors()

@@ -306,6 +306,7 @@ def test_not_fitted():
 # ------------------------------------------------------------------ real faces
 
 
+@pytest.mark.walk
 def test_errors_on_yale_are_those_of_the_definition(data_dir):
     path = data_dir / "faces" / "extended_yale_b_cropped_u8.npz"
     if not path.is_file():

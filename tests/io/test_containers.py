@@ -67,6 +67,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.walk
 def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
     X = table()
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -155,6 +156,7 @@ def test_annotated_dense_data_keeps_its_names(tmp_path):
 
 
 @pytest.mark.parametrize(("solver", "scale"), [("covariance", None), ("krylov", "unit")])
+@pytest.mark.walk
 def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.io.stored.BATCH", 20_000)
     X = counts()

@@ -124,6 +124,7 @@ def test_more_rows_than_the_device_holds_go_there_block_by_block(small_device, t
 
 
 @pytest.mark.parametrize("solver", ["covariance", "krylov", "gram"])
+@pytest.mark.walk
 def test_a_block_that_the_device_has_no_memory_for_is_halved(solver, failing, monkeypatch, caplog):
     X = TABLE if solver != "gram" else TABLE.T.copy()
     exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][:2]

@@ -120,6 +120,7 @@ def test_a_text_in_blocks_is_the_text_as_a_whole(options, tmp_path):
     ["gz", "late float", "late text", "decimal", "thousands", "cp1252", "utf-16", "comments",
      "spaces", "no header", "one short", "empty last", "crlf", "marks", "true", "holes", "late quotes"],
 )  # fmt: skip
+@pytest.mark.walk
 def test_a_text_in_blocks_may_have_any_form(form, shape, tmp_path):
     N, X, path, options = shape[0], numbers(*shape), tmp_path / "x.csv", {}
     late = [i > 0.8 * N for i in range(N)]
@@ -189,6 +190,7 @@ def test_a_wide_text_is_refused_as_the_whole_one_is(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["named", "decimal", "parquet", "arrow"])
+@pytest.mark.walk
 def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
     n, d, calls = 64, 500, []
     suffix = kind if kind in ("parquet", "arrow") else "csv"
@@ -424,6 +426,7 @@ def table_file(folder, kind, X):
 
 
 @pytest.mark.parametrize("kind", ["?", "u1", "f4", "h5", "zarr", "parquet", "csv"])
+@pytest.mark.walk
 def test_what_fits_into_memory_fits_into_more(kind, tmp_path):
     # In blocks this takes 17.5 MB; as float32 the table takes 5 MB, and as float64 twice that.
     X = np.random.default_rng(0).integers(0, 100, (5000, 250))

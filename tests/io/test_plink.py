@@ -42,6 +42,7 @@ def filled(X, means):
 
 
 @pytest.mark.parametrize("limit", [LIMIT, "4GB"])
+@pytest.mark.walk
 def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.io.formats.bed.BAND_BYTES", 500 * 300)
     X = genotypes()

@@ -42,6 +42,7 @@ def table(n, d, dtype="f8", order="C", offset=3.0):
         (9000, 400, "f2", "C"),
     ],
 )
+@pytest.mark.walk
 def test_a_file_gives_what_its_array_gives(n, d, dtype, order, saved):
     X = np.clip(table(n, d, "f8", offset=30.0), 0, 255).astype(dtype)
     X = np.asarray(X, order=order)

@@ -134,6 +134,7 @@ HIGHER = {
 
 
 @pytest.mark.parametrize("name", HIGHER)
+@pytest.mark.walk
 def test_what_only_more_features_refute(name):
     kernel, d = HIGHER[name]
     assert audit(kernel, n_features=1, random_state=0).verdict == "no counterexample"

@@ -27,6 +27,7 @@ def stored(X, path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["dask", "stored"])
+@pytest.mark.walk
 def test_laws_are_those_of_numpy(kind, tmp_path, monkeypatch):
     for noise, offset, dtype in ((0, 0, "f8"), (1e-2, 1e4, "f8"), (1e-3, 0, "f4"), (0.4, 0, "f8")):
         X = (table(5000, noise, offset)).astype(dtype)

@@ -43,6 +43,7 @@ def test_charts_can_be_set_beside_each_other_and_hold_any_number_of_rows(pca):
     assert len((chart | plots.scree(pca)).to_dict()["hconcat"]) == 2
 
 
+@pytest.mark.walk
 def test_nothing_that_draws_is_imported_before_a_figure_is_asked_for():
     program = (
         "import sys, gramian.plots, gramian.plots.names, gramian.plots.images\n"
@@ -146,6 +147,7 @@ def fields(part):
     return own.union(*map(fields, parts))
 
 
+@pytest.mark.walk
 def test_no_text_of_the_user_is_more_than_text_in_a_figure():
     plain = [f"name {place}" for place in range(len(HOSTILE))]
     for chart, same in zip(charts(HOSTILE), charts(plain), strict=True):
@@ -159,6 +161,7 @@ def test_no_text_of_the_user_is_more_than_text_in_a_figure():
         assert fields(spec) == fields(same.to_dict())
 
 
+@pytest.mark.walk
 def test_figures_of_hostile_text_are_drawn(tmp_path):
     """The program that draws would end the process."""
     model = gramian.PCA(2).fit(np.random.default_rng(0).normal(size=(20, 3)))

@@ -83,6 +83,7 @@ def read(model, table=None, **options):
     return result
 
 
+@pytest.mark.walk
 def test_a_page_has_everything_and_loads_nothing():
     pytest.importorskip("vl_convert")
     table = hostile(labels=np.array(["<u>a", "b"] * 15), label_name="<kind>")
@@ -183,6 +184,7 @@ def test_unusual_rows_are_those_of_the_definitions():
         assert seen.repeated == 0
 
 
+@pytest.mark.walk
 def test_unusual_rows_have_limits_and_causes():
     X = RNG.normal(size=(200, 2)) @ RNG.normal(size=(2, 5)) + 0.1 * RNG.normal(size=(200, 5))
     new = X[:50].copy()

@@ -49,6 +49,7 @@ def plane(n=120, noise=0.2):
 
 
 @pytest.mark.parametrize("criterion", ["preimage", "alignment", "score"])
+@pytest.mark.walk
 def test_on_rings_rbf_beats_linear(criterion):
     choice = choose(RINGS, RING if criterion in LABELLED else None, criterion=criterion)
     linear, best = choice.candidates[0], choice.candidates[choice.place]
@@ -57,6 +58,7 @@ def test_on_rings_rbf_beats_linear(criterion):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.walk
 def test_on_linear_data_linear_is_not_beaten_beyond_a_standard_error(criterion):
     X, y = plane()
     choice = choose(
@@ -217,12 +219,14 @@ def test_notes():
     assert any(note.startswith("During cross-validation: ConvergenceWarning: ") for note in hurried.notes)
 
 
+@pytest.mark.walk
 def test_several_kernels_at_the_same_time():
     some, kinds = RINGS[:60], RING[:60]
     alone, together = choose(some, kinds), choose(some, kinds, n_jobs=2)
     assert together.rows() == alone.rows()
 
 
+@pytest.mark.walk
 def test_the_seed_decides():
     for criterion in CRITERIA:
         y = RING[:60] if criterion in LABELLED else None

@@ -67,6 +67,7 @@ def logistic():
         FeatureFilter("f", k=0.5, redundancy="mrmr"),
     ]
 )
+@pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -35,6 +35,7 @@ def single(columns):
     return [np.array([j]) for j in columns]
 
 
+@pytest.mark.walk
 def test_scores_are_those_of_fitting_each_candidate():
     for name in MODELS:
         for scoring in SCORES if name in ("ridge", "only divided") else (None,):

@@ -104,6 +104,7 @@ def test_on_rings_a_narrow_kernel_beats_the_linear_one():
     assert narrow.value < linear.value - 2 * linear.standard_error
 
 
+@pytest.mark.walk
 def test_on_a_plane_no_width_beats_the_linear_kernel():
     for noise in [0.05, 0.7]:
         noisy = noisy_of(plane(noise=noise))

@@ -4,6 +4,7 @@ import tracemalloc
 from itertools import product
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from sklearn.feature_selection import chi2, mutual_info_classif
 from sklearn.linear_model import Ridge
@@ -84,6 +85,7 @@ def test_noise_that_would_fill_memory_is_drawn_for_few_columns(monkeypatch):
     np.testing.assert_allclose(apart[0].values, dense.values, atol=1e-6)
 
 
+@pytest.mark.walk
 def test_the_table_is_never_made_dense(monkeypatch):
     n, d, held = 2000, 20_000, 10
     places = RNG.integers(0, d, n * held)

@@ -69,6 +69,7 @@ def test_iris_with_four_neighbours_as_published():
     assert not any(step.validated for step in result.history_)
 
 
+@pytest.mark.walk
 def test_the_same_as_scikit_learn():
     for estimator, data, number in [
         (KNeighborsClassifier(3), IRIS, 2),
@@ -237,6 +238,7 @@ LEAST_SQUARES = (
     ],
     ids=lambda asked: ",".join(asked),
 )
+@pytest.mark.walk
 def test_fast_and_general_histories_are_the_same(asked, monkeypatch):
     X, y = DIABETES
     X = np.column_stack([100 * X[:, :6] + 3, X[:, 6:]])
@@ -639,6 +641,7 @@ def test_leukaemia_has_fewer_rows_than_genes(data_dir):
         ),
     ]
 )
+@pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

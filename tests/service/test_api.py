@@ -37,6 +37,7 @@ def table_csv(X):
     return "\n".join(["a,b,c,d,e,kind", *rows]).encode()
 
 
+@pytest.mark.walk
 def test_requests_at_the_same_time_are_answered_one_by_one(server, ids, monkeypatch):
     place, rng = f"/api/v1/models/{ids['pca']}/transform", np.random.default_rng(3)
     together, send = [], workers.Worker.send
@@ -204,6 +205,7 @@ def test_what_does_not_fit_the_model_is_said(client, ids):
     assert (got.status_code, "not a model of faces" in got.json()["error"]) == (422, True)
 
 
+@pytest.mark.walk
 def test_models_come_and_go(client, server, files, ids):
     content = (files / "pca.gramian").read_bytes()
     made = client.post("/api/v1/models?name=wine/../x", content=content, headers=BINARY)
@@ -260,6 +262,7 @@ def test_a_picture_file_is_brought_to_the_size_of_the_model(client, ids):
     assert got.json()["answers"][0]["picture"] == "the data"
 
 
+@pytest.mark.walk
 def test_a_fit_from_its_plan_to_its_model(client):
     data = client.post("/api/v1/data?name=flowers&label=kind", content=table_csv(X), headers=CSV).json()
     assert (data["facts"]["rows"], data["facts"]["labels"]) == (60, ["u", "v"])
@@ -286,6 +289,7 @@ def test_a_fit_from_its_plan_to_its_model(client):
     assert saved[8:9] == b"{"
 
 
+@pytest.mark.walk
 def test_files_of_arrays_are_told_from_their_content(client):
     kept, values = {}, np.where(X > 0, X, 0)
     for name, write in (
@@ -337,6 +341,7 @@ def test_a_fit_that_cannot_be_is_refused_at_once(client):
     assert client.get("/api/v1/jobs").json() == []
 
 
+@pytest.mark.walk
 def test_a_fit_is_cancelled_and_others_wait_their_turn(client):
     big = np.random.default_rng(1).standard_normal((6000, 60)).astype("f4")
     data = client.post("/api/v1/data", content=npy(big), headers=NPY).json()["id"]

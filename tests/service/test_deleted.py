@@ -26,6 +26,7 @@ def lives(pid):
     return True
 
 
+@pytest.mark.walk
 def test_no_process_and_no_list_knows_what_was_deleted(server, client):
     data = client.post(f"{API}/data?name=secret", content=ROWS, headers=CSV).json()["id"]
     fit = {"data": data, "parameters": {"n_components": 1}, "name": "secret"}
@@ -57,6 +58,7 @@ def test_no_process_and_no_list_knows_what_was_deleted(server, client):
     assert ended(leave)
 
 
+@pytest.mark.walk
 def test_a_fit_of_deleted_data_is_cancelled(server, client):
     rows = b"\n".join([b"a,b,c", *(b"%d,%d,%d" % (i, i * i % 97, i * i * i % 89) for i in range(2500))])
     data = client.post(f"{API}/data", content=rows, headers=CSV).json()["id"]
@@ -95,6 +97,7 @@ def temporary(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.walk
 def test_a_temporary_folder_that_a_cleaner_removed_is_made_again(temporary):
     async def use(client, root):
         before = modes(root)

@@ -213,6 +213,7 @@ def own_items(client, files):
     return ids | {"job": job}
 
 
+@pytest.mark.walk
 def test_no_request_changes_what_another_visitor_has(shared, files):
     with asking(shared) as one, asking(shared) as other:
         ids = given_ids(other)

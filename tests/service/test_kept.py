@@ -4,6 +4,8 @@ import os
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
+import pytest
+
 from gramian.service import media
 from served import BINARY, CSV, Limits, client_of, serving
 
@@ -16,6 +18,7 @@ def names_in(page):
     return [line for line in page.splitlines() if "data-remove" in line]
 
 
+@pytest.mark.walk
 def test_whoever_put_a_model_there_may_change_it(files, tmp_path, monkeypatch):
     content, other = ((files / f"{name}.gramian").read_bytes() for name in ("pca", "kernel"))
     limits = Limits(workers=1, store_items=2)
@@ -66,6 +69,7 @@ def everybody_leaves(visitors):
     visitors.remove_idle()
 
 
+@pytest.mark.walk
 def test_uploads_without_a_cookie_lock_nobody_out(server, client, monkeypatch):
     monkeypatch.setattr("gramian.service.sessions.NEW", -1.0)
     visitors = server.app.state.gramian.sessions

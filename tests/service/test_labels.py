@@ -37,6 +37,7 @@ def fitted(client, data, reading):
     return client.get(f"{API}/jobs/{job}/result").json()["id"]
 
 
+@pytest.mark.walk
 def test_labels_are_joined_wherever_the_data_are_read(client, ids):
     reading = {"transpose": True, "labels_from": ids["sheet"], "transform": "log1p", "exclude": ["group=B"]}
     plan = client.post(f"{API}/plans", json={"data": ids["data"], "reading": reading})
@@ -79,6 +80,7 @@ def test_new_rows_are_transformed_as_those_of_the_fit(client, ids):
     assert new["values"] == same.json()["values"]
 
 
+@pytest.mark.walk
 def test_only_tables_of_the_visitor_give_labels(client, server, ids):
     pictures = io.BytesIO()
     with zipfile.ZipFile(pictures, "w") as archive:

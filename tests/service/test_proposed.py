@@ -56,6 +56,7 @@ def tables():
         ("kernel-pca", slice(1, None, 4)),
     ],
 )
+@pytest.mark.walk
 def test_the_same_is_proposed_everywhere(method, some, client, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     every = list(tables())

@@ -113,6 +113,7 @@ async def settled():
         await asyncio.sleep(0)
 
 
+@pytest.mark.walk
 def test_a_visitor_has_a_quarter_of_the_workers_and_at_least_one(started):
     async def attack(count, share):
         started.clear()

@@ -231,6 +231,7 @@ def whitener_file(folder):
     return (folder / "w.gramian").read_bytes()
 
 
+@pytest.mark.walk
 def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_path):
     _, query, table = beside
     for name in ("pca", "kernel"):
@@ -596,6 +597,7 @@ def test_choices_and_findings_of_the_figures(visitor, models, beside):
     assert told["methods"].startswith("Principal component analysis (Jolliffe and Cadima, 2016)")
 
 
+@pytest.mark.walk
 def test_figures_are_files_with_sensible_names(visitor, models, beside):
     _, query, table = beside
     id = models["pca"][1]

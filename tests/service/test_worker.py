@@ -207,6 +207,7 @@ def test_what_a_process_prints_is_logged_line_by_line(caplog):
     assert lines == ["a warning", "of a library \ufffd", "the end"]
 
 
+@pytest.mark.walk
 def test_a_process_carries_out_orders_one_by_one_for_some_time():
     async def ask():
         made = await workers.Worker.start(1 << 30, 1)

@@ -234,6 +234,7 @@ def of_definition(rows, sigma):
 
 
 @pytest.mark.parametrize("name", list(tables(60)))
+@pytest.mark.walk
 def test_tiles_made_again_give_what_the_definition_gives(name):
     """Float32 tiles, none of them kept and half of them: certified, and the certificate is true."""
     values, sigma = tables()[name]

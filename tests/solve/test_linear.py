@@ -374,6 +374,7 @@ def test_a_pass_over_a_file_in_float32_is_bounded_by_its_probe(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["alike", "unequal", "unit", "uncentred", "tol", "deterministic", "weights"])
+@pytest.mark.walk
 def test_the_covariance_of_sparse_float32_rows_is_bounded_by_a_probe(kind):
     draw = np.random.default_rng(0)
     n, d = 8000, 400

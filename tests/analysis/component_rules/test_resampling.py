@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pytest
 
 from gramian.analysis.component_rules import (
     REPEATS,
@@ -116,6 +117,7 @@ def test_pure_noise_is_kept_once_in_twenty():
     assert all(0 < count < 10 + 6 * (200 * 0.05 * 0.95) ** 0.5 for count in alarms.values()), alarms
 
 
+@pytest.mark.walk
 def test_noise_in_few_rows_does_not_exceed_its_own_flips():
     for n in [2, 3, 5, 10]:
         alarms = 0
