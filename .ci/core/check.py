@@ -48,8 +48,8 @@ DESELECTED = (
     "tests/cli/test_run.py::test_names_that_are_too_long_are_a_line",
     "tests/estimators/test_notebook.py::test_names_of_columns_are_text_in_every_table",
     "tests/test_architecture.py::test_the_map_of_the_package_names_files_that_exist",
-    "tests/test_architecture.py::test_the_table_of_verbs_has_each_with_its_function",
-    "tests/test_architecture.py::test_the_table_of_verbs_names_the_routes_and_forms_of_the_server",
+    "tests/test_architecture.py::test_each_verb_has_its_function_by_the_rule_or_by_the_table",
+    "tests/test_architecture.py::test_each_verb_has_its_route_and_form_by_the_rule_or_by_the_table",
     "tests/test_wording.py::test_each_wording_is_of_a_test",
 )
 IMPORT_ALL = """
