@@ -35,6 +35,7 @@ help:
 
 demo: .venv/installed-core
 	$(BIN)/gramian demo
+	@echo "(gramian is $(BIN)/gramian in this folder.)"
 
 faces-figure: .venv/installed-core
 	$(BIN)/python examples/faces_figure.py

@@ -17,7 +17,6 @@ from refusals import refused
 def test_the_demo_writes_what_it_promises(tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
     faces, out = [], tmp_path / "demo"
-    monkeypatch.setattr("shutil.which", lambda name: name)
     if is_installed("gramian.faces"):
         monkeypatch.setattr("gramian.cli.demonstration.show_faces", lambda step, place: faces.append(place))
     ran = gramian("demo", "-o", out)

@@ -6,7 +6,6 @@ import io
 import re
 import shlex
 import shutil
-import sys
 import textwrap
 import time
 from collections.abc import Callable
@@ -71,12 +70,11 @@ def demo(
         show_faces(step)
     except MissingExtraError as error:
         say(f"gramian: No faces were drawn. {error}")
-    gramian = "gramian" if shutil.which("gramian") else sys.argv[0]  # .venv/bin/gramian after make demo
     print(
         f"Done in {time.perf_counter() - start:.0f} seconds. Three things to try:\n"
         f"  open {folder / 'pca' / 'report.html'} in a browser\n"
-        f"  {gramian} fit {folder / 'data' / 'flowers.csv'} --report -o flowers    (or your own table)\n"
-        f"  {gramian} serve {folder / 'data' / 'flowers.csv'}    (the same in a browser)"
+        f"  gramian fit {folder / 'data' / 'flowers.csv'} --report -o flowers    (or your own table)\n"
+        f"  gramian serve {folder / 'data' / 'flowers.csv'}    (the same in a browser)"
     )
 
 
