@@ -43,8 +43,8 @@ def demo(
     """Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.
 
     Digits: 1,797 pictures of 8 x 8 grey values from scikit-learn, with plans, certificates and result
-    folders. Faces: the commands of gramian faces on drawn people. Each command is printed before it runs,
-    with the main lines of its answer.
+    folders. Faces: commands of gramian faces on drawn people. Each command is printed before it runs, with
+    the main lines of its answer.
     FOLDER/data gets small files to try commands on.
     """
     from gramian.report.results import check_folder

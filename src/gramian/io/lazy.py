@@ -174,8 +174,8 @@ class Converted(Derived):
 class OpenFile:
     """A file that is closed when nobody needs it any more; other processes of the machine open it again.
 
-    The system is told that it is read from its beginning to its end: it then reads twice as far ahead while
-    earlier rows are computed with. Where pieces ahead are asked for, it takes longer to make room for them.
+    The system is told that it is read from its beginning to its end, and reads ahead while earlier rows are
+    computed with.
 
     Parameters
     ----------
