@@ -10,10 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramian.arrays import as_csr, require_memory
+from gramian.checks import slices as cut
 from gramian.data import array, table
 from gramian.data.rows import Block, Rows
 
 SAMPLED_ROWS = 4096  # that show how many entries each column has
+# Runs of rows that threads share out, at most, and entries of each, at least.
+PIECES, LEAST_ENTRIES = 16, 200_000
 VECTORS = 8  # of a number for each row and column, needed by any computation with a matrix
 
 
@@ -107,9 +110,28 @@ class SparseRows(Sparse):
     def take_columns(self, places: Any) -> Any:
         return self.values[:, places]
 
+    @property
+    def batches(self) -> list[slice]:
+        return [slice(*ends) for ends in self._pieces]
+
+    @cached_property
+    def _pieces(self) -> dict[tuple[int, int], Any]:
+        """What threads share out: runs of rows by their ends, in the memory of the whole matrix."""
+        values, (n, _) = self.values, self.shape
+        data, indices, indptr = values.data, values.indices, values.indptr
+        pieces = max(1, min(PIECES, n, values.nnz // LEAST_ENTRIES))
+        result = {}
+        for part in cut(n, -(-n // pieces)):
+            lines = indptr[part.start : part.stop + 1]
+            entries = slice(lines[0], lines[-1])
+            own = (data[entries], indices[entries], lines - lines[0])
+            piece = type(values)(own, shape=(part.stop - part.start, values.shape[1]))
+            result[part.start, part.stop] = piece
+        return result
+
     def block(self, rows: slice) -> Block:
-        everything = rows == slice(0, self.shape[0])
-        return Block(rows, self.values if everything else self.values[rows, :], self.weights_of(rows))
+        values = self._pieces.get((rows.start, rows.stop))
+        return Block(rows, self.values[rows, :] if values is None else values, self.weights_of(rows))
 
     def in_memory(self) -> Any:
         return self.values

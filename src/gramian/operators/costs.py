@@ -139,6 +139,10 @@ class Costs(ABC):
         """Return whether products in this form round so much that a step in float64 has to follow."""
         return False
 
+    def linear(self, form: Form) -> bool:
+        """Return whether a product takes as long for each vector, however few there are."""
+        return False
+
     def note(self, form: Form, columns: int = 0) -> str:
         """Return what is unusual about making the form, or about a product with so many vectors.
 
@@ -274,6 +278,10 @@ class TableCosts(Costs):
         rate = THIN_KEPT if kept and not form.double else THIN[form.arithmetic]
         rate = SPARSE_THIN if self.sparse else rate
         return self._pass(entries * (2 * columns / rate + read) + file, self.order(form) * columns)
+
+    def linear(self, form: Form) -> bool:
+        """Return whether the entries of sparse rows in memory are multiplied, of which few are read."""
+        return self.sparse and not (form.whole or self.stored or self.spread)
 
     def lift(self, form: Form, count: int) -> float:
         """Return seconds of lifting dual vectors to directions."""

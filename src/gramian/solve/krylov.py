@@ -26,6 +26,11 @@ FLOAT32_FLOOR = 3e-6
 # Share of the tolerance that the error of products may take before their matrix is promoted.
 REPAIRED = 0.6
 PASSES = 7  # of an iteration on a spectrum that falls
+# The same with few vectors at a time, beyond those that three times the pairs take, on a spectrum that falls
+# slowly. A basis of so many vectors a pair needs no restart most often; it has at most so many entries.
+NARROW, NARROW_PASSES, NARROW_BASIS, BASIS_ENTRIES = 8, 3, 12, 10_000_000
+# The basis grows by at least this share between two looks at its eigenpairs, and at most by that.
+LEAST_GROWTH, MOST_GROWTH = 0.06, 0.3
 PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
 WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
@@ -49,6 +54,9 @@ class KrylovRoute(route.Route):
     foresees : bool
         Whether it ends as soon as more products than these are foreseen. Where no direct route could take
         over, it ends only after ``STAGNANT`` products without progress.
+    spaced : bool
+        Whether eigenpairs of the basis are computed only where they are likely to be near enough, since they
+        take longer than a product.
     """
 
     form: Form
@@ -56,6 +64,7 @@ class KrylovRoute(route.Route):
     columns: int
     max_passes: int = MAX_PASSES
     foresees: bool = True
+    spaced: bool = False
     direct = False
 
     @property
@@ -68,14 +77,15 @@ class KrylovRoute(route.Route):
         form, m = self.form, costs.order(self.form)
         seconds, size = costs.build(form)
         count = target.count or self.block
-        orthogonal = 4 * m * self.block * self.block * PASSES**2 / 2 / 10e9
+        passes = 3 * count / self.block + NARROW_PASSES if self.spaced else PASSES
+        orthogonal = 4 * m * self.block * self.block * passes**2 / 2 / 10e9
         steps = [
             Step(*_first_step(form, m, costs.note(form)), seconds),
             Step(
                 "iterate",
                 f"block Krylov, {self.block} vectors at a time{_kept(form)}"
                 + ("" if form.whole else costs.note(form, self.block)),
-                PASSES * (costs.product(form, self.block) + PASS) + orthogonal,
+                passes * (costs.product(form, self.block) + PASS) + orthogonal,
             ),
             Step(
                 "certify",
@@ -125,6 +135,7 @@ class KrylovRoute(route.Route):
             columns=self.columns,
             max_passes=self.max_passes,
             foresees=self.foresees,
+            spaced=self.spaced,
             rng=request.solver_rng,
             start=start,
         )
@@ -139,11 +150,15 @@ def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
         if columns == 0:
             continue
         stored = isinstance(costs, TableCosts) and costs.stored
+        spaced = costs.linear(form) and target.count is not None and block > NARROW
+        if spaced:
+            block, most = NARROW, min(m // 3, BASIS_ENTRIES // m)
+            columns = max(columns, min(NARROW_BASIS * (target.count or 0), most))
         if form.storage == "again" and (form.matrix == "centered kernel" or stored):
             block = min(2 * block, columns // 4)
         if form.whole:
             columns = min(2 * columns, m // 2)
-        yield KrylovRoute(form, block, columns)
+        yield KrylovRoute(form, block, columns, spaced=spaced)
 
 
 def basis_size(least: int, target: Target) -> tuple[int, int]:
@@ -232,6 +247,7 @@ def krylov(
     max_passes: int,
     rng: np.random.Generator,
     foresees: bool = True,
+    spaced: bool = False,
     start: Any = None,
     before: FloatArray | None = None,
 ) -> route.SolverResult:
@@ -257,6 +273,8 @@ def krylov(
     foresees : bool
         Whether it ends earlier where the residuals seen, carried on, would need more; else only where they
         have not fallen for long.
+    spaced : bool
+        Whether eigenpairs of the basis are computed only where it has grown enough for them to be near.
     start : array of shape (m, s), optional
         Approximate leading vectors to start from.
     before : ndarray of shape (k,), optional
@@ -278,12 +296,16 @@ def krylov(
         # After a restart a block as wide as the start must fit together with the retained vectors.
         start = start[:, : max(block, columns - target.count - block // 2)]
     candidate = _first_block(operator, block, rng, start, whole=before is not None)
-    history: list[float] = []
+    history: list[tuple[int, float]] = []
     earlier: list[FloatArray] = [] if before is None else [before]
+    due = 2 * (target.count or 0) + 4 * block if spaced else 0
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
-        values, Y = basis.ritz()
         following, coupling = basis.next_block()
+        if basis.size < due and following is not None and passes < max_passes and not basis.full(block):
+            candidate = following
+            continue
+        values, Y = basis.ritz()
         k = _wanted(target, values, operator.trace())
         count = k or values.size
         if following is None and basis.exhausted(values):
@@ -303,7 +325,8 @@ def krylov(
             and worst <= _allowed(operator, values, tol, measured=before is not None and passes == 1)
         ):
             return route.SolverResult(_spectrum(operator, basis, values, Y, k, passes))
-        history.append(worst)
+        due = _due(history, (passes, worst), basis.size, block, tol) if spaced else 0
+        history.append((passes, worst))
         earlier = [*earlier[-1:], values]
         # Vectors to start from may be more than a block, and so are those that follow them.
         full = basis.full(block if following is None else following.shape[1])
@@ -314,6 +337,7 @@ def krylov(
             return _stalled(spectrum, why)
         if full and target.count is not None:
             basis.restart(Y, target.count + block // 2)
+            due = (1 + MOST_GROWTH) * basis.size if spaced else 0
         candidate = basis.fresh(rng) if following is None else following
     raise AssertionError("max_passes must be positive")
 
@@ -357,19 +381,24 @@ class _Basis:
             self.Q, self.AQ = (xp.empty((m, self.columns), dtype=xp.float64, device=device) for _ in range(2))
         self.T = np.zeros((self.columns, self.columns))
         self.size = 0
-        self.last = slice(0, 0)
+        self.last, self.reach = slice(0, 0), slice(0, 0)
+        # Whether the next block follows from the last one, and every block but that has its product in the span.
+        self.chained, self.closed = False, True
 
     def full(self, more: int) -> bool:
         return self.size + more > self.columns
 
     def append(self, V: Any, AV: Any) -> None:
+        start = self.last.start if self.chained else 0
         self.last = slice(self.size, self.size + V.shape[1])
+        # The product of a block that follows from another one has parts in these two alone, but for rounding.
+        self.reach, self.chained = slice(start, self.last.stop), self.closed
         self.Q[:, self.last] = V
         self.AQ[:, self.last] = AV
         self.size = self.last.stop
-        projected = arrays.as_float64(arrays.inner(self.Q[:, : self.size], AV))
-        self.T[: self.size, self.last] = projected
-        self.T[self.last, : self.size] = projected.T
+        projected = arrays.as_float64(arrays.inner(self.Q[:, self.reach], AV))
+        self.T[self.reach, self.last] = projected
+        self.T[self.last, self.reach] = projected.T
         corner = self.T[self.last, self.last]
         self.T[self.last, self.last] = (corner + corner.T) / 2
 
@@ -387,7 +416,8 @@ class _Basis:
         scale = float(arrays.column_norms(W).max()) if width else 0.0
         xp = arrays.namespace(W)
         # The first projection is known, since the product has just been added to T.
-        W = arrays.without(W, Q, arrays.from_numpy(self.T[: self.size, self.last], W))
+        near = arrays.from_numpy(self.T[self.reach, self.last], W)
+        W = arrays.without(W, self.Q[:, self.reach], near)
         for _ in range(3):
             W = arrays.without(W, Q, arrays.inner(Q, W))
             W, R = arrays.orthonormal(W)
@@ -410,6 +440,7 @@ class _Basis:
 
     def fresh(self, rng: np.random.Generator) -> Any:
         """A new random block: an eigenvalue of higher multiplicity than the block needs more than one."""
+        self.chained = self.closed = False
         Q = self.Q[:, : self.size]
         block = arrays.random_normal(rng, (self.operator.size, self.block), self.operator.like)
         for _ in range(2):
@@ -424,6 +455,7 @@ class _Basis:
         self.Q[:, :keep], self.AQ[:, :keep] = Q, AQ
         self.T[:keep, :keep] = arrays.as_float64(Q.T @ AQ)
         self.size = keep
+        self.chained = False
 
 
 def _allowed(operator: Operator, values: FloatArray, tol: float, *, measured: bool) -> float:
@@ -466,19 +498,31 @@ def _wanted(target: Target, values: FloatArray, total: float | None) -> int | No
     return route.count_for_fraction(values, total, target.fraction)
 
 
-def _hopeless(history: list[float], tol: float, max_passes: int) -> bool:
+def _due(history: list[tuple[int, float]], now: tuple[int, float], size: int, block: int, tol: float) -> float:
+    """Size of the basis at which its eigenpairs are to be computed again: the residuals, carried on, say it."""
+    result = (1 + MOST_GROWTH) * size
+    passes, worst = now
+    if history and 0 < worst < history[-1][1] < np.inf:
+        fall = np.log(worst / history[-1][1]) / (passes - history[-1][0])
+        result = min(result, size + block * float(np.log(0.5 * tol / worst) / fall))
+    return max(result, size + max(block, LEAST_GROWTH * size))
+
+
+def _hopeless(history: list[tuple[int, float]], tol: float, max_passes: int) -> bool:
     """Whether the residuals of the last passes, carried on, cannot reach the tolerance."""
-    seen = [h for h in history if np.isfinite(h)]
-    if len(seen) < 7 or seen[-1] <= 0:
+    seen = [item for item in history if np.isfinite(item[1])]
+    if len(seen) < 7 or seen[-1][1] <= 0:
         return False
-    rate = (seen[-1] / seen[-6]) ** (1 / 5)
-    needed = np.log(0.5 * tol / seen[-1]) / np.log(rate) if rate < 1 else np.inf
-    return bool(len(history) + needed > 1.5 * max_passes)
+    (before, first), (passes, last) = seen[-6], seen[-1]
+    rate = (last / first) ** (1 / (passes - before))
+    needed = np.log(0.5 * tol / last) / np.log(rate) if rate < 1 else np.inf
+    return bool(passes + needed > 1.5 * max_passes)
 
 
-def _stagnant(history: list[float]) -> bool:
+def _stagnant(history: list[tuple[int, float]]) -> bool:
     """Whether the last passes have made no progress; a restart alone costs several."""
-    return len(history) > STAGNANT and min(history[-STAGNANT:]) >= min(history[:-STAGNANT])
+    worst = [item[1] for item in history]
+    return len(worst) > STAGNANT and min(worst[-STAGNANT:]) >= min(worst[:-STAGNANT])
 
 
 def _spectrum(
