@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, reduce
 from numbers import Real
+from operator import matmul
 from typing import Any, TypeVar
 
 import array_api_compat
@@ -285,6 +286,11 @@ def decomposed(matrix: Any, on_device: Callable[[Any, Any], T], on_host: Callabl
         with suppress(np.linalg.LinAlgError, RuntimeError):
             return on_device(namespace(matrix).linalg, matrix)
     return on_host(to_numpy(matrix))
+
+
+def multiplied(like: Any, *factors: FloatArray) -> FloatArray:
+    """Return the product of matrices of NumPy, in NumPy, made where ``like`` is."""
+    return to_numpy(reduce(matmul, [moved(factor, like) for factor in factors]))  # type: ignore[no-any-return]
 
 
 def inner(Q: Any, W: Any) -> Any:
@@ -607,8 +613,9 @@ def device_memory(like: Any) -> int | None:
         return int(like.device.mem_info[0])
     if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
         cuda = sys.modules["torch"].cuda
+        said = cuda.memory_stats(like.device)  # once, as it takes long
         # What PyTorch keeps for later is free for it.
-        kept = cuda.memory_reserved(like.device) - cuda.memory_allocated(like.device)
+        kept = said.get("reserved_bytes.all.current", 0) - said.get("allocated_bytes.all.current", 0)
         return int(cuda.mem_get_info(like.device)[0] + kept)
     return None
 

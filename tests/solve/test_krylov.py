@@ -48,7 +48,7 @@ class Matrix:
 DECAY = 0.9 ** np.arange(300) * 100
 
 
-def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=0, start=None, foresees=True):
+def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=0, start=None, **how):
     return krylov(
         matrix,
         target,
@@ -58,7 +58,7 @@ def find(matrix, target, *, tol=1e-8, block=8, columns=120, max_passes=60, seed=
         max_passes=max_passes,
         rng=np.random.default_rng(seed),
         start=start,
-        foresees=foresees,
+        **how,
     )
 
 
@@ -224,6 +224,33 @@ def test_every_kind_keeps_its_kind(array_kind):
         assert_solved(matrix, spectrum, 1e-8)
     restarted = Matrix(np.r_[9.0, 8, 7, np.linspace(5, 0, 200)], like=make(np.empty(0)), make=make)
     assert_solved(restarted, solve(restarted, Target(count=3), block=4, columns=24), 1e-8)
+
+
+@pytest.mark.parametrize("columns", [200, 56], ids=["one basis", "restarted"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        DECAY,
+        np.linspace(5, 0, 300),
+        np.r_[[3.0] * 4, [2.5] * 4, np.linspace(2, 0, 292)],
+        np.r_[np.repeat([3.0, 2.5, 2.2, 2.1, 2.05], 4), np.zeros(280)],  # where nothing follows a block
+    ],
+    ids=["decay", "flat", "equal", "exhausted"],
+)
+def test_eigenpairs_of_the_basis_are_computed_only_where_they_may_be_near_enough(values, columns, caplog):
+    looks = []
+    for spaced in (False, True):
+        matrix = Matrix(values)
+        caplog.clear()
+        with caplog.at_level("INFO", "gramian"):
+            spectrum = solve(
+                matrix, Target(count=20), block=4, columns=columns, max_passes=400, spaced=spaced, foresees=False
+            )
+        assert_solved(matrix, spectrum, 1e-8)
+        looks.append(len([r for r in caplog.records if r.getMessage().startswith("pass ")]))
+        passes = len(matrix.products)
+    assert looks[1] < looks[0]
+    assert passes <= 1.35 * looks[0] + 10
 
 
 def test_a_target_without_number_or_fraction_is_refused():

@@ -407,7 +407,7 @@ class FeatureFit(KernelFit):
         if nodes.mapping is not None:
             mapping, error = nodes.mapping.feature_map_, nodes.mapping.kernel_error_.bound
             assert isinstance(mapping, feature_maps.FourierFeatureMap)
-            return random_features(mapping, error, dtype)
+            return random_features(mapping, error, dtype, self.rows.like)
         # As transform does; what a value is off by, is also what it is for all rows.
         landmarks = numpy_rows(nodes.landmarks)
         precision = precision_of(landmarks, self.parameters.tol)

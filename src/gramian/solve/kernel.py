@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
-from gramian.arrays import as_float64, from_numpy, is_numpy, moved, power_of_two, to_dtype, to_float64
+from gramian.arrays import (
+    as_float64,
+    from_numpy,
+    is_numpy,
+    moved,
+    multiplied,
+    power_of_two,
+    to_dtype,
+    to_float64,
+)
 from gramian.checks import counted
 from gramian.data import Rows
 from gramian.errors import IndefiniteKernelError, ParameterError, option
@@ -372,7 +381,7 @@ class Basis:
         if not lengths:
             return cls(np.zeros((m, 1)), 1.0, 1.0, 0.0, error)
         least = 1.0 / inverse
-        loss = float(np.linalg.norm(B.T @ (W @ B) - np.eye(B.shape[1])))
+        loss = float(np.linalg.norm(multiplied(like, B.T, W, B) - np.eye(B.shape[1])))
         return cls(B, least, max(lengths), loss + m * (error + EPS * largest) / least, error)
 
     def allows_single(self, W: FloatArray, count: int) -> bool:
@@ -401,7 +410,10 @@ class Features:
     on_device : callable
         Returns values and diagonal for rows like an array on a device.
     bounds : callable
-        From sums to what is known of the distance from the exact matrix.
+        From sums, and those of products of the features themselves, to what is known of the distance from the
+        exact matrix.
+    like : array
+        Of the kind, and on the device, of the rows.
     spread : float
         Largest over least squared length that the basis was divided by.
     scale : float
@@ -415,7 +427,8 @@ class Features:
     basis: FloatArray
     single: bool
     on_device: OnDevice
-    bounds: Callable[[FeatureSums], Approximation]
+    bounds: Callable[[FeatureSums, FloatArray], Approximation]
+    like: Any
     spread: float = 1.0
     scale: float = 1.0
     noise: Callable[[FeatureSums], float] = lambda sums: (ROUNDINGS * EPS) ** 2 * sums.diagonal
@@ -477,20 +490,21 @@ def landmark_features(
         basis.vectors,
         dtype == np.float32 and evaluator.facts.unit_diagonal and basis.allows_single(W, n),
         on_device,
-        lambda sums: landmark_bounds(sums, basis),
+        lambda sums, products: landmark_bounds(sums, basis, products, like),
+        like,
         basis.largest / basis.smallest,
         scale,
         lambda sums: rounding_of_values(sums, basis) ** 2 / basis.smallest,
     )
 
 
-def random_features(mapping: FourierFeatureMap, error: float, dtype: Any) -> Features:
+def random_features(mapping: FourierFeatureMap, error: float, dtype: Any, like: Any) -> Features:
     """Return the features of a map whose products are off kernel values by up to ``error``, most likely."""
 
     def values(X: Any, out: Any) -> None:
         out[...] = mapping.evaluate(X, out.dtype)
 
-    def bounds(sums: FeatureSums) -> Approximation:
+    def bounds(sums: FeatureSums, _: FloatArray) -> Approximation:
         by, off = counted(len(mapping), "random feature"), sums.weight * error
         return Approximation(by, None, sums.weight, off, off, "probabilistic", 1.0 - CONFIDENCE)
 
@@ -498,7 +512,7 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any) -> Fea
         return lambda X: (mapping.evaluate(X), to_float64(X[:, 0] * 0.0 + 1.0))
 
     one = np.eye(len(mapping))
-    return Features(values, lambda X: np.ones(len(X)), one, dtype == np.float32, on_device, bounds)
+    return Features(values, lambda X: np.ones(len(X)), one, dtype == np.float32, on_device, bounds, like)
 
 
 @dataclass(eq=False)
@@ -530,13 +544,18 @@ class FeatureProblem(Problem):
     def matrix(self) -> FloatArray:
         """Scatter matrix of the features, shape (r, r): its eigenvalues are those of their kernel matrix."""
         B = self.features.basis
-        S = B.T @ (self.sums.moments.squares if self.center else self.sums.squares) @ B
+        squares = self.sums.moments.squares if self.center else self.sums.squares
+        S = multiplied(self.features.like, B.T, squares, B)
         return (S + S.T) / 2
 
     @cached_property
     def bounds(self) -> Approximation:
         """What is known of the distance from the exact matrix."""
-        return self.features.bounds(self.sums)
+        products = self.matrix
+        if self.center:
+            mean = self.features.basis.T @ self.sums.mean
+            products = products + self.sums.weight * np.outer(mean, mean)
+        return self.features.bounds(self.sums, products)
 
     @property
     def total(self) -> float:
@@ -615,7 +634,7 @@ def rounding_of_values(sums: FeatureSums, basis: Basis, unit: float = EPS) -> fl
     return unit * math.sqrt(max(squares, 0.0)) + basis.error * math.sqrt(sums.weight * len(basis.vectors))
 
 
-def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:
+def landmark_bounds(sums: FeatureSums, basis: Basis, products: FloatArray, like: Any) -> Approximation:
     """Bound what the projection onto the landmarks' span does to eigenvalues.
 
     The exact matrix less the projected one is positive semi-definite, so that no eigenvalue falls below and
@@ -628,16 +647,15 @@ def landmark_bounds(sums: FeatureSums, basis: Basis) -> Approximation:
     changes the matrix by ``2 |T| |E|`` to first order, however short the directions of the basis are.
     """
     n, m, B = sums.weight, len(basis.vectors), basis.vectors
-    products = sums.squares
-    squares = B.T @ products @ B
-    explained = float(np.trace(squares))
+    explained = float(np.trace(products))
+    lengths = multiplied(like, B.T, B)
     unit = float(np.finfo(np.float32 if sums.single else np.float64).eps)
     E = rounding_of_values(sums, basis, unit)
-    T = math.sqrt(max(float(np.sum((B.T @ B) * squares)), 0.0))
+    T = math.sqrt(max(float(np.vdot(lengths, products)), 0.0))
     rounding = sums.rounding / basis.smallest + 2.0 * T * E + E * E / basis.smallest
     rounding += (basis.loss + 4 * m * EPS) * max(explained, 0.0)
     unexplained = max(sums.diagonal - explained, 0.0)
-    above = unexplained + rounding + sums.rounding * float(np.linalg.norm(B.T @ B))
+    above = unexplained + rounding + sums.rounding * float(np.linalg.norm(lengths))
     above += n * (basis.error + EPS * sums.diagonal)
     kind: BoundKind = "estimate" if sums.single else "deterministic"
     return Approximation(counted(m, "landmark"), unexplained, sums.diagonal, rounding, above, kind)
