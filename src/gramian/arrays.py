@@ -290,7 +290,7 @@ def decomposed(matrix: Any, on_device: Callable[[Any, Any], T], on_host: Callabl
 
 def multiplied(like: Any, *factors: FloatArray) -> FloatArray:
     """Return the product of matrices of NumPy, in NumPy, made where ``like`` is."""
-    return to_numpy(reduce(matmul, [moved(factor, like) for factor in factors]))  # type: ignore[no-any-return]
+    return to_numpy(reduce(matmul, [moved(factor, like) for factor in factors]))
 
 
 def inner(Q: Any, W: Any) -> Any:

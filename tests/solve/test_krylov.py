@@ -244,7 +244,13 @@ def test_eigenpairs_of_the_basis_are_computed_only_where_they_may_be_near_enough
         caplog.clear()
         with caplog.at_level("INFO", "gramian"):
             spectrum = solve(
-                matrix, Target(count=20), block=4, columns=columns, max_passes=400, spaced=spaced, foresees=False
+                matrix,
+                Target(count=20),
+                block=4,
+                columns=columns,
+                max_passes=400,
+                spaced=spaced,
+                foresees=False,
             )
         assert_solved(matrix, spectrum, 1e-8)
         looks.append(len([r for r in caplog.records if r.getMessage().startswith("pass ")]))

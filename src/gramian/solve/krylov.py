@@ -99,7 +99,8 @@ class KrylovRoute(route.Route):
     def passes_worth(self, costs: Costs, target: Target, seconds: float) -> int:
         """Return how many passes may be made before a direct route of so many seconds is better."""
         one = max(costs.product(self.form, self.block), 1e-9)
-        least = WHOLE_PASSES if self.form.whole else FEWEST_PASSES
+        few = 4 * FEWEST_PASSES if self.spaced else FEWEST_PASSES
+        least = WHOLE_PASSES if self.form.whole else few
         return max(least, min(WHOLE_PASSES, int(1.5 * seconds / one)))
 
     def with_patience(self, costs: Costs, target: Target, seconds: float | None) -> KrylovRoute:
@@ -298,11 +299,12 @@ def krylov(
     candidate = _first_block(operator, block, rng, start, whole=before is not None)
     history: list[tuple[int, float]] = []
     earlier: list[FloatArray] = [] if before is None else [before]
-    due = 2 * (target.count or 0) + 4 * block if spaced else 0
+    due = float(2 * (target.count or 0) + 4 * block if spaced else 0)
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
         following, coupling = basis.next_block()
-        if basis.size < due and following is not None and passes < max_passes and not basis.full(block):
+        waits = basis.size < due and following is not None and not basis.full(following.shape[1])
+        if waits and passes < max_passes:
             candidate = following
             continue
         values, Y = basis.ritz()
@@ -382,7 +384,7 @@ class _Basis:
         self.T = np.zeros((self.columns, self.columns))
         self.size = 0
         self.last, self.reach = slice(0, 0), slice(0, 0)
-        # Whether the next block follows from the last one, and every block but that has its product in the span.
+        # Whether the next block follows from the last one, and products of all others are in the basis.
         self.chained, self.closed = False, True
 
     def full(self, more: int) -> bool:
@@ -498,8 +500,10 @@ def _wanted(target: Target, values: FloatArray, total: float | None) -> int | No
     return route.count_for_fraction(values, total, target.fraction)
 
 
-def _due(history: list[tuple[int, float]], now: tuple[int, float], size: int, block: int, tol: float) -> float:
-    """Size of the basis at which its eigenpairs are to be computed again: the residuals, carried on, say it."""
+def _due(
+    history: list[tuple[int, float]], now: tuple[int, float], size: int, block: int, tol: float
+) -> float:
+    """Size of the basis at which its eigenpairs are computed again: residuals, carried on, say it."""
     result = (1 + MOST_GROWTH) * size
     passes, worst = now
     if history and 0 < worst < history[-1][1] < np.inf:
