@@ -239,7 +239,7 @@ def test_every_kind_keeps_its_kind(array_kind):
 )
 def test_eigenpairs_of_the_basis_are_computed_only_where_they_may_be_near_enough(values, columns, caplog):
     looks = []
-    for spaced in (False, True):
+    for product in (np.inf, 0.0):
         matrix = Matrix(values)
         caplog.clear()
         with caplog.at_level("INFO", "gramian"):
@@ -249,7 +249,7 @@ def test_eigenpairs_of_the_basis_are_computed_only_where_they_may_be_near_enough
                 block=4,
                 columns=columns,
                 max_passes=400,
-                spaced=spaced,
+                product=product,
                 foresees=False,
             )
         assert_solved(matrix, spectrum, 1e-8)

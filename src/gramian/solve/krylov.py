@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramian import arrays
-from gramian.operators.costs import PASS, Costs, Form, TableCosts
+from gramian.operators.costs import EIGH_ALL, PASS, Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.progress import note
 from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
@@ -26,10 +27,13 @@ FLOAT32_FLOOR = 3e-6
 # Share of the tolerance that the error of products may take before their matrix is promoted.
 REPAIRED = 0.6
 PASSES = 7  # of an iteration on a spectrum that falls
-# The same with few vectors at a time, beyond those that three times the pairs take, on a spectrum that falls
-# slowly. A basis of so many vectors a pair needs no restart most often; it has at most so many entries.
-NARROW, NARROW_PASSES, NARROW_BASIS, BASIS_ENTRIES = 8, 3, 12, 10_000_000
-# The basis grows by at least this share between two looks at its eigenpairs, and at most by that.
+# Vectors at a time where a product takes as long for each, and where it reads a whole matrix; passes then,
+# beyond those that three times the pairs take.
+NARROW, NARROW_WHOLE, NARROW_PASSES = 8, 16, 3
+# A basis of so many vectors a pair needs no restart most often; it has at most so many entries.
+NARROW_BASIS, BASIS_ENTRIES = 12, 10_000_000
+# Where eigenpairs of the basis take longer than a product, it grows by at least and at most these shares of
+# it before they are computed again.
 LEAST_GROWTH, MOST_GROWTH = 0.06, 0.3
 PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
@@ -54,9 +58,9 @@ class KrylovRoute(route.Route):
     foresees : bool
         Whether it ends as soon as more products than these are foreseen. Where no direct route could take
         over, it ends only after ``STAGNANT`` products without progress.
-    spaced : bool
-        Whether eigenpairs of the basis are computed only where they are likely to be near enough, since they
-        take longer than a product.
+    product : float
+        Predicted seconds of a product. Where eigenpairs of the basis take longer, they are computed only when
+        they are likely to be near enough.
     """
 
     form: Form
@@ -64,7 +68,7 @@ class KrylovRoute(route.Route):
     columns: int
     max_passes: int = MAX_PASSES
     foresees: bool = True
-    spaced: bool = False
+    product: float = math.inf
     direct = False
 
     @property
@@ -77,7 +81,7 @@ class KrylovRoute(route.Route):
         form, m = self.form, costs.order(self.form)
         seconds, size = costs.build(form)
         count = target.count or self.block
-        passes = 3 * count / self.block + NARROW_PASSES if self.spaced else PASSES
+        passes = 3 * count / self.block + NARROW_PASSES if self.block < _width(target) else PASSES
         orthogonal = 4 * m * self.block * self.block * passes**2 / 2 / 10e9
         steps = [
             Step(*_first_step(form, m, costs.note(form)), seconds),
@@ -99,8 +103,7 @@ class KrylovRoute(route.Route):
     def passes_worth(self, costs: Costs, target: Target, seconds: float) -> int:
         """Return how many passes may be made before a direct route of so many seconds is better."""
         one = max(costs.product(self.form, self.block), 1e-9)
-        few = 4 * FEWEST_PASSES if self.spaced else FEWEST_PASSES
-        least = WHOLE_PASSES if self.form.whole else few
+        least = WHOLE_PASSES if self.form.whole else FEWEST_PASSES * max(1, _width(target) // self.block)
         return max(least, min(WHOLE_PASSES, int(1.5 * seconds / one)))
 
     def with_patience(self, costs: Costs, target: Target, seconds: float | None) -> KrylovRoute:
@@ -136,7 +139,7 @@ class KrylovRoute(route.Route):
             columns=self.columns,
             max_passes=self.max_passes,
             foresees=self.foresees,
-            spaced=self.spaced,
+            product=self.product,
             rng=request.solver_rng,
             start=start,
         )
@@ -151,15 +154,17 @@ def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
         if columns == 0:
             continue
         stored = isinstance(costs, TableCosts) and costs.stored
-        spaced = costs.linear(form) and target.count is not None and block > NARROW
-        if spaced:
-            block, most = NARROW, min(m // 3, BASIS_ENTRIES // m)
-            columns = max(columns, min(NARROW_BASIS * (target.count or 0), most))
+        if target.count is not None and block == _width(target):
+            if costs.linear(form):
+                most = min(m // 3, BASIS_ENTRIES // m)
+                block, columns = NARROW, max(columns, min(NARROW_BASIS * target.count, most))
+            elif form.whole:
+                block = NARROW_WHOLE
         if form.storage == "again" and (form.matrix == "centered kernel" or stored):
             block = min(2 * block, columns // 4)
         if form.whole:
             columns = min(2 * columns, m // 2)
-        yield KrylovRoute(form, block, columns, spaced=spaced)
+        yield KrylovRoute(form, block, columns, product=costs.product(form, block))
 
 
 def basis_size(least: int, target: Target) -> tuple[int, int]:
@@ -168,8 +173,7 @@ def basis_size(least: int, target: Target) -> tuple[int, int]:
         return 0, 0
     if target.count is None:
         return (32, least // 3) if least >= 768 else (0, 0)
-    k = target.count
-    block = 16 if k <= 20 else 32
+    k, block = target.count, _width(target)
     # Room for about twelve passes: each restart costs the iteration half of its speed.
     columns = max(12 * block, 3 * k + 4 * block)
     if 2 * columns <= least:
@@ -177,6 +181,11 @@ def basis_size(least: int, target: Target) -> tuple[int, int]:
     block = max(4, min(16, k + 2))
     columns = 2 * k + 4 * block
     return (block, columns) if columns + block <= least else (0, 0)
+
+
+def _width(target: Target) -> int:
+    """Vectors at a time where reading the data takes long, whatever it is multiplied by."""
+    return 16 if target.count is not None and target.count <= 20 else 32
 
 
 def _first_step(form: Form, m: int, note: str) -> tuple[str, str]:
@@ -248,7 +257,7 @@ def krylov(
     max_passes: int,
     rng: np.random.Generator,
     foresees: bool = True,
-    spaced: bool = False,
+    product: float = math.inf,
     start: Any = None,
     before: FloatArray | None = None,
 ) -> route.SolverResult:
@@ -274,8 +283,9 @@ def krylov(
     foresees : bool
         Whether it ends earlier where the residuals seen, carried on, would need more; else only where they
         have not fallen for long.
-    spaced : bool
-        Whether eigenpairs of the basis are computed only where it has grown enough for them to be near.
+    product : float
+        Predicted seconds of a product: where eigenpairs of the basis take longer, they are computed only when
+        it has grown enough for them to be near.
     start : array of shape (m, s), optional
         Approximate leading vectors to start from.
     before : ndarray of shape (k,), optional
@@ -299,7 +309,7 @@ def krylov(
     candidate = _first_block(operator, block, rng, start, whole=before is not None)
     history: list[tuple[int, float]] = []
     earlier: list[FloatArray] = [] if before is None else [before]
-    due = float(2 * (target.count or 0) + 4 * block if spaced else 0)
+    due = 0.0
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
         following, coupling = basis.next_block()
@@ -327,7 +337,8 @@ def krylov(
             and worst <= _allowed(operator, values, tol, measured=before is not None and passes == 1)
         ):
             return route.SolverResult(_spectrum(operator, basis, values, Y, k, passes))
-        due = _due(history, (passes, worst), basis.size, block, tol) if spaced else 0
+        if EIGH_ALL * basis.size**3 > product:
+            due = _due(history, (passes, worst), basis.size, block, tol)
         history.append((passes, worst))
         earlier = [*earlier[-1:], values]
         # Vectors to start from may be more than a block, and so are those that follow them.
@@ -339,7 +350,7 @@ def krylov(
             return _stalled(spectrum, why)
         if full and target.count is not None:
             basis.restart(Y, target.count + block // 2)
-            due = (1 + MOST_GROWTH) * basis.size if spaced else 0
+            due = 0.0
         candidate = basis.fresh(rng) if following is None else following
     raise AssertionError("max_passes must be positive")
 
