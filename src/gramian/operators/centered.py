@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -383,20 +385,24 @@ class CenteredRows:
     def _sparse_sum(self, factor: Callable[[Block], Any], V: Any) -> Any:
         """``C.T W`` for the W whose rows ``factor`` makes of V, block after block."""
 
-        def share(draw: Iterator[slice]) -> Any:
-            total = np.zeros((self.rows.shape[1], V.shape[1]))
+        def share(draw: Iterator[slice]) -> list[tuple[int, Any]]:
+            products: list[tuple[int, Any]] = []
             for rows in draw:
                 block = self.rows.block(rows)
                 W, roots = factor(block), self._roots(block.rows)
                 W = W if roots is None else roots * W
-                total += self._scaled_product(block.values.T, W)
-                total -= np.outer(self.mean, W.sum(axis=0))
-            return total
+                product = self._scaled_product(block.values.T, W) - np.outer(self.mean, W.sum(axis=0))
+                if products and not self.rows.free_to_revisit:  # which are many
+                    product += products.pop()[1]
+                products.append((rows.start, product))
+            return products
 
-        slices = self.rows.batches
-        product = in_batches(
-            self, slices, lambda batch: sum(arrays.each_thread(share, batch)), np.add, "products", of=(V,)
-        )
+        def of_batch(batch: list[slice]) -> Any:
+            # In the order of the rows, whichever thread was faster.
+            parts = sorted(chain.from_iterable(arrays.each_thread(share, batch)), key=itemgetter(0))
+            return sum(product for _, product in parts)
+
+        product = in_batches(self, self.rows.batches, of_batch, np.add, "products", of=(V,))
         return product / self.divisor[:, None] if self.divisor is not None else product
 
 

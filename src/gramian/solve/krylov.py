@@ -309,7 +309,7 @@ def krylov(
     candidate = _first_block(operator, block, rng, start, whole=before is not None)
     history: list[tuple[int, float]] = []
     earlier: list[FloatArray] = [] if before is None else [before]
-    due = 0.0
+    due, stretch = 0.0, max(1, _width(target) // block)
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
         following, coupling = basis.next_block()
@@ -343,7 +343,7 @@ def krylov(
         earlier = [*earlier[-1:], values]
         # Vectors to start from may be more than a block, and so are those that follow them.
         full = basis.full(block if following is None else following.shape[1])
-        hopeless = _hopeless(history, tol, max_passes) if foresees else _stagnant(history)
+        hopeless = _hopeless(history, tol, max_passes, stretch) if foresees else _stagnant(history)
         if passes == max_passes or hopeless or (full and target.count is None):
             why = f"block Krylov stalled after {passes} block products at a relative residual of {worst:.1e}"
             spectrum = _spectrum(operator, basis, values, Y, count, passes)
@@ -523,15 +523,19 @@ def _due(
     return max(result, size + max(block, LEAST_GROWTH * size))
 
 
-def _hopeless(history: list[tuple[int, float]], tol: float, max_passes: int) -> bool:
-    """Whether the residuals of the last passes, carried on, cannot reach the tolerance."""
-    seen = [item for item in history if np.isfinite(item[1])]
-    if len(seen) < 7 or seen[-1][1] <= 0:
+def _hopeless(history: list[tuple[int, float]], tol: float, max_passes: int, stretch: int) -> bool:
+    """Whether the residuals of the last passes, carried on, cannot reach the tolerance.
+
+    With few vectors at a time, ``stretch`` times fewer, residuals fall as much later, and then faster.
+    """
+    now, last = history[-1]
+    earlier = [item for item in history if np.isfinite(item[1]) and item[0] <= now - 5 * stretch]
+    if len(earlier) < 2 or last <= 0:
         return False
-    (before, first), (passes, last) = seen[-6], seen[-1]
-    rate = (last / first) ** (1 / (passes - before))
+    before, first = earlier[-1]
+    rate = (last / first) ** (1 / (now - before))
     needed = np.log(0.5 * tol / last) / np.log(rate) if rate < 1 else np.inf
-    return bool(passes + needed > 1.5 * max_passes)
+    return bool(now + needed > (1.5 if stretch == 1 else 3.0) * max_passes)
 
 
 def _stagnant(history: list[tuple[int, float]]) -> bool:
