@@ -1,4 +1,6 @@
 import csv
+import html
+import re
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +111,24 @@ def test_earlier_rows(plant, gramian):
     again = gramian("monitor", "w.gramian", "late.csv", "--consecutive", 2)
     assert (again.code, "of at least 2 alarms in a row" in again.out) == (0, True), again.err
     assert gramian("plot", "w.gramian", "late.csv", "-o", "figures").code == 0
-    assert Path("figures/contribution-map.svg").is_file()
+    assert {Path(f"figures/{name}.svg").is_file() for name in ("contribution-map", "scores")} == {True}
+    # Scores of all rows, as monitor writes them; a report of those with earlier rows, and how to repeat it.
+    ran = gramian("transform", "w.gramian", "late.csv", "-o", "s.csv")
+    assert (ran.code, "the first 2, have no scores" in ran.err) == (0, True), ran.err
+    scores = list(csv.DictReader(Path("s.csv").read_text().splitlines()))
+    assert [row["name"] for row in scores] == [row["row"] for row in rows]
+    assert {row["PC1"] for row in scores[:2]} == {""}
+    wide = expected.with_earlier_rows(package.scan("late.csv").read())
+    first = [float(row["PC1"]) for row in scores[2:]]
+    np.testing.assert_allclose(first, expected.model_.transform(wide)[:, 0])
+    ran = gramian("report", "w.gramian", "normal.csv")
+    page = html.unescape(re.sub("<[^>]*>", "", Path("report.html").read_text()))
+    assert (ran.code, "the columns of the 2 rows before were added to each row" in page) == (0, True), ran.err
+    names = ",".join(expected.feature_names_in_)
+    lines = f"X = gramian.scan('normal.csv', columns='{names}').read()\nmodel = gramian.Monitor(gramian.PCA("
+    assert lines in page
+    assert "lags=2).fit(X).model_" in page
+    assert gramian("diagnose", "w.gramian", "late.csv").code == 0
     ran = gramian("monitor", "m.gramian", "new.csv", "--lags", 2)
     assert (ran.code, "--lags 2 needs normal rows" in ran.err) == (2, True), ran.err
 

@@ -449,6 +449,10 @@ def test_earlier_rows_are_columns():
     np.testing.assert_allclose(parts["SPE"][2:], plain.contributions(wide)["SPE"])
     assert np.isnan(parts["T2"][:2]).all()
     assert monitor.run_rules(faulty=new[28:]).delays[0] == 1
+    added = monitor.with_earlier_rows(new)
+    np.testing.assert_array_equal(added.values, wide)
+    assert (added.feature_names, list(added.row_numbers)) == (tuple(names), list(range(2, 60)))
+    assert plain.with_earlier_rows(wide) is wide
     # The rows of the fit are recognised; a frame keeps its names.
     own = monitor.statistics(rows, rows="fit")
     assert own["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]

@@ -6,6 +6,7 @@ import pytest
 
 import gramian
 from gramian import plots
+from gramian.analysis.components import expanded
 from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.plots import monitoring
@@ -109,9 +110,10 @@ def test_which_models_have_a_control_chart(monitor):
     assert {"control-chart", "scores", "scree"} <= set(names(monitor))
     assert set(names(monitor)) - set(names(monitor.model_)) == {"contribution-map"}
     assert not set(names(monitor.model_)) - set(names(monitor))
-    lagged = gramian.Monitor(gramian.PCA(2), lags=1).fit(NORMAL)
-    assert {"control-chart", "contribution-map", "scree"} <= set(names(lagged))
-    assert "scores" not in names(lagged)
+    lagged, wide = expanded(gramian.Monitor(gramian.PCA(2), lags=1).fit(NORMAL), NORMAL)
+    drawn = {one.name: one.draw(lagged, wide) for one in available(lagged, wide)}
+    assert set(drawn) == set(names(monitor))
+    assert drawn["scores"].data.num_rows == drawn["control-chart"].data.num_rows == 399
     assert "control-chart" in names(gramian.KernelPCA(2).fit(NORMAL[:30]))
     with pytest.warns(gramian.errors.RankWarning):
         assert "control-chart" not in names(gramian.PCA(2).fit(np.ones((9, 4))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,14 @@ def mapping_of(model: Any) -> Any:
 def reader_of(model: Any) -> Any:
     """Return whose columns new rows have: of a monitor those of its model, unless it adds earlier rows."""
     return model if getattr(model, "lags", 0) else mapping_of(model)
+
+
+def expanded(model: Any, table: Any = None) -> tuple[Any, Any]:
+    """Return a model and rows for it: of a monitor with ``lags`` the same without, and wider rows."""
+    if not getattr(model, "lags", 0):
+        return model, table
+    wide = None if table is None else model.with_earlier_rows(table)
+    return copy(model).set_params(lags=0), wide
 
 
 def shares_of(model: Any) -> FloatArray | None:

@@ -712,16 +712,44 @@ class Monitor(Saved, MonitorAttributes):
             imputed=None,
         )
 
+    def with_earlier_rows(self, X: Any) -> Any:
+        """Return rows as ``model_`` takes them: with ``lags``, the columns of earlier rows are added.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Table of shape (n_samples - lags, (lags + 1) * n_features)
+            For functions of a fitted model; it has the names or numbers of the rows. Rows without a complete
+            history are left out, unless the model takes rows with missing values. Without ``lags``, X.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import gramian
+        >>> X = np.random.default_rng(0).normal(size=(300, 5)).cumsum(axis=0)
+        >>> monitor = gramian.Monitor(gramian.PCA(2), lags=2).fit(X)
+        >>> monitor.model_.transform(monitor.with_earlier_rows(X)).shape
+        (298, 2)
+        """
+        check_is_fitted(self)
+        return self._with_history(X, self.model_)
+
     def _with_history(self, X: Any, model: Any) -> Any:
-        """Return rows as the model takes them."""
         if not self.lags:
             return X
         whole, first = self._history(X, model), 0 if _takes_holes(model) else int(self.lags)
         names = None if whole.row_names is None else whole.row_names[first:]
         assert whole.row_numbers is not None
+        added = f"the columns of the {counted(int(self.lags), 'row')} before were added to each row"
+        left_out = f"; rows without them, the first {first}, were left out" if first else ""
         return replace(
             whole,
             values=whole.values[first:],
+            notes=(*whole.notes, added + left_out),
             row_names=names,
             row_numbers=whole.row_numbers[first:],
             **whole.labels_at(slice(first, None)),

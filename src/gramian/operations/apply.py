@@ -9,7 +9,7 @@ from typing import Any
 from gramian.checks import check_integer, counted
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.errors import option as option_of
-from gramian.operations.operation import DATA, LARGE_DATA, MODEL, Blocks, Out, Result, operation
+from gramian.operations.operation import DATA, LARGE_DATA, MODEL, WHOLE_MODEL, Blocks, Out, Result, operation
 from gramian.operations.shared import DEVICE, MEMORY_LIMIT
 from gramian.options import flag, option
 
@@ -52,6 +52,9 @@ class Denoise:
 
 
 def _check_transform(options: Transform, model: Any) -> None:
+    from gramian.analysis.components import mapping_of
+
+    model = mapping_of(model)
     if options.device is not None:
         if "device" not in model.get_params(deep=False):
             raise ParameterError(
@@ -69,10 +72,11 @@ def _check_transform(options: Transform, model: Any) -> None:
 
 
 @operation(
-    MODEL,
+    WHOLE_MODEL,
     LARGE_DATA,
     outs=[Out("rows", "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output.", "-")],
     check=_check_transform,
+    adds_earlier_rows=True,
     engine=True,
 )
 def transform(options: Transform, model: Any, data: Any) -> Result:
@@ -80,17 +84,31 @@ def transform(options: Transform, model: Any, data: Any) -> Result:
 
     Scores are coordinates along the components of a saved model.
     """
+    from gramian.analysis.components import expanded, mapping_of
     from gramian.arrays import memory_limit_bytes
     from gramian.report.pieces import mapped
 
-    names, n = list(model.get_feature_names_out()), data.values.shape[0]
+    watching, rows = expanded(model, data)
+    model, n = mapping_of(watching), data.values.shape[0]
+    names, first = list(model.get_feature_names_out()), n - rows.values.shape[0]
     limit, errors = memory_limit_bytes(options.memory_limit), options.standard_errors
     every = [*names, *(f"{name}_standard_error" for name in names), "observed"] if errors else names
     return Result(
         facts={"rows": n, "components": len(names), "notes": data.notes},
-        rows=Blocks(data, mapped(model, data, limit, errors=errors), every),
+        rows=Blocks(data, _after(first, len(every), mapped(model, rows, limit, errors=errors)), every),
         written=f", {counted(n, 'row')} x {counted(len(names), 'component')}",
+        notes=[f"rows without earlier rows, the first {first}, have no scores"] if first else [],
     )
+
+
+def _after(first: int, count: int, blocks: Iterator[tuple[slice, Any]]) -> Iterator[tuple[slice, Any]]:
+    """Yield rows without numbers, and the blocks of the rows after them."""
+    import numpy as np
+
+    if first:
+        yield slice(0, first), np.full((first, count), np.nan)
+    for part, values in blocks:
+        yield slice(part.start + first, part.stop + first), values
 
 
 def _check_reconstruct(options: Reconstruct, model: Any) -> None:

@@ -65,6 +65,7 @@ def _require_scores(options: Monitor, model: Any) -> None:
     LARGE_DATA,
     NORMAL,
     check=_require_scores,
+    adds_earlier_rows=True,
     outs=[
         Out(
             "table",

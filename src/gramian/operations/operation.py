@@ -265,6 +265,8 @@ class Operation:
         Whether rows without labels are refused, before they are read.
     shell_only : bool
         Whether it is about files of this machine.
+    adds_earlier_rows : bool
+        Whether it takes a monitor with ``lags`` as it is. Others get rows with the columns of earlier rows.
     heeds : callable
         Says of a :class:`gramian.analysis.proposals.Proposal` whether it makes sense for this verb.
     """
@@ -279,6 +281,7 @@ class Operation:
     engine: bool = False
     needs_label: bool = False
     shell_only: bool = False
+    adds_earlier_rows: bool = False
     heeds: Callable[[Any], bool] = lambda one: True
 
     def __call__(self, options: Any, **inputs: Any) -> Result:
@@ -331,27 +334,28 @@ class Operation:
         ------
         GramianError
         """
-        from gramian.analysis.components import mapping_of, reader_of
+        from gramian.analysis.components import expanded, mapping_of, reader_of
 
         def of(kind: str) -> list[Input]:
             return [one for one in self.inputs if one.kind == kind]
 
-        given = {one.name: reader.text(one) for one in of("text")}
+        given, opened = {one.name: reader.text(one) for one in of("text")}, {}
         for one in of("model"):
-            model = reader.model(one)
+            opened[one.name] = model = reader.model(one)
+            model = model if self.adds_earlier_rows else expanded(model)[0]
             given[one.name] = model if one.whole or model is None else mapping_of(model)
         if self.check is not None:
             self.check(options, *(given[one.name] for one in of("model")))
-        model = given.get(MODEL.name)
+        model, whole = given.get(MODEL.name), opened.get(MODEL.name)
         for one in of("gallery"):
             given[one.name] = reader.gallery(one, model)
         for one in of("data"):
             streamed = one.streamed(options) if callable(one.streamed) else one.streamed
             limit = limit_of(options, model) if streamed else None
             how = {} if one.how is None else one.how(options)
-            read = reader.data(one, None if model is None else reader_of(model), limit, **how)
+            read = reader.data(one, None if whole is None else reader_of(whole), limit, **how)
             self.require_label(read is None or read.labels is not None)
-            given[one.name] = read
+            given[one.name] = read if self.adds_earlier_rows else expanded(whole, read)[1]
         for one in of("faces"):
             given[one.name] = reader.faces(one, model, **({} if one.how is None else one.how(options)))
         if self._says_how_called:

@@ -68,15 +68,13 @@ class Figure:
     def is_available(self, model: Any, table: Any) -> bool:
         """Return whether it can be drawn of a model, with rows or with None."""
         # Here, because help needs the names of figures only.
-        from gramian.analysis.components import kind_of, mapping_of, reader_of
+        from gramian.analysis.components import kind_of, mapping_of
         from gramian.models.monitor import can_be_monitored
 
         watched = mapping_of(model)
         labelled = getattr(table, "labels", None) is not None or getattr(table, "metadata", None)
         if {kind_of(model).value, kind_of(watched).value}.isdisjoint(self.models):
             return False
-        if self.data and reader_of(model) is not watched and "Monitor" not in self.models:
-            return False  # the rows lack the columns of earlier ones
         if (self.data and table is None) or (self.labels and not labelled):
             return False
         pictures, columns = getattr(watched, "picture_shape_", None) is not None, watched.n_features_in_

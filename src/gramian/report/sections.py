@@ -394,7 +394,7 @@ class _Explained:
         if "-" in self.fitted.command:
             yield "The data came from standard input. Provide the same bytes again."
         yield "In Python:"
-        yield Code(sentences.python_calls(self.given, self.fitted.reading), "python")
+        yield Code(sentences.python_calls(self.given, self.fitted.reading, self.fitted.lags), "python")
 
     def versions(self) -> Iterable[Part]:
         return (f"- {package} {number}" for package, number in self.used.items())

@@ -388,8 +388,8 @@ def _and(words: list[str]) -> str:
 # ---------------------------------------------------------------- code
 
 
-def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
-    """Return Python code that fits the same model."""
+def python_calls(model: Any, reading: Mapping[str, Any] | None, lags: int = 0) -> str:
+    """Return Python code that fits the same model, perhaps with columns of earlier rows."""
     takes = inspect.signature(type(model)).parameters
     given = {
         key: value
@@ -405,7 +405,9 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
         lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
     kind = type(model)
     package = kind.__module__.rpartition(".")[0] if model.model_kind.faces else "gramian"
-    return "\n".join([*lines, f"model = {package}.{kind.__name__}({arguments}).fit(X)"])
+    call = f"{package}.{kind.__name__}({arguments})"
+    fit = f"gramian.Monitor({call}, lags={lags}).fit(X).model_" if lags else f"{call}.fit(X)"
+    return "\n".join([*lines, f"model = {fit}"])
 
 
 def _literal(key: str, value: Any) -> str:

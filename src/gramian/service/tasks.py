@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
-from gramian.analysis.components import component_names, mapping_of
+from gramian.analysis.components import component_names, expanded, mapping_of, reader_of
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted, plain
@@ -224,8 +224,11 @@ class _Messages:
 
 def applied(model: Message, data: Message | None) -> tuple[Any, Table | None]:
     """Return a fitted model, of a monitor the model that it watches, and the whole rows for it, if any."""
-    fitted = mapping_of(cached(model, load))
-    return fitted, None if data is None else pieces.completed(fitted, rows_for(fitted, model, data))
+    whole = cached(model, load)
+    table = None if data is None else rows_for(reader_of(whole), model, data)
+    whole, table = expanded(whole, table)
+    fitted = mapping_of(whole)
+    return fitted, None if table is None else pieces.completed(fitted, table)
 
 
 def rows_for(fitted: Any, model: Message, data: Message) -> Table:

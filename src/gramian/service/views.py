@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gramian import KernelPCA, arrays, checks, errors, load
-from gramian.analysis.components import decomposition_of, mapping_of
+from gramian.analysis.components import decomposition_of, expanded, mapping_of
 from gramian.checks import plain
 from gramian.data import as_rows
 from gramian.data.table import Table
@@ -129,7 +129,7 @@ def figure(
     **chosen: Any,
 ) -> Message:
     """Write one figure: for the page a specification of Vega-Lite or a picture, else a file."""
-    fitted, table = cached(model, load), applied(model, data)[1]
+    fitted, table = expanded(cached(model, load))[0], applied(model, data)[1]
     figures = {figure.name: figure for figure in available(fitted, table)}
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
@@ -176,7 +176,7 @@ def _groupings(table: Table | None, color: str | None, shape: str | None) -> Mes
 def figures(model: Message, data: Message | None) -> Message:
     """List the figures, the columns that may set colour and shape, and what the data show."""
     fitted, table = applied(model, data)
-    titles = {figure.name: figure.title for figure in available(cached(model, load), table)}
+    titles = {figure.name: figure.title for figure in available(expanded(cached(model, load))[0], table)}
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = _groupings(table, None, None).get("color")
@@ -214,7 +214,8 @@ def _fitted(model: Message, data: Message | None) -> Fitted:
     fitted, table = applied(model, data)
     if data is None or table is None:
         return Fitted(fitted, None)
-    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data))
+    lags = getattr(cached(model, load), "lags", 0)
+    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data), lags=lags)
 
 
 def _scores(fitted: Any, table: Table) -> Any:
@@ -226,7 +227,7 @@ def report(model: Message, data: Message | None, answer: Message) -> Message:
     """Write the report of a model."""
     given = cached(model, load)
     fitted = _fitted(model, None if given.model_kind.faces else data)
-    return written(answer, report_page(replace(fitted, model=given)))
+    return written(answer, report_page(replace(fitted, model=expanded(given)[0])))
 
 
 def results(model: Message, data: Message, answer: Message) -> Message:
@@ -248,9 +249,10 @@ def results(model: Message, data: Message, answer: Message) -> Message:
 def code(model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
     reading = None if data is None else asked_of(data)
-    fitted = mapping_of(cached(model, load))
+    whole = cached(model, load)
+    fitted = mapping_of(whole)
     methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
-    return {"python": python_calls(fitted, reading), "methods": methods}
+    return {"python": python_calls(fitted, reading, getattr(whole, "lags", 0)), "methods": methods}
 
 
 # ------------------------------------------------------------------ kernels
