@@ -313,12 +313,15 @@ class Spread:
         Processes that results are sent between; 0 for threads of this one.
     threads : int
         How many there are of all workers together.
+    columns : int
+        Bytes that threads of this process hold while parts are cut anew by columns.
     """
 
     parts: int
     tasks: int
     workers: int
     threads: int
+    columns: int = 0
 
     def moved(self, size: int, given: int = 0) -> int:
         """Return bytes sent in a pass whose parts give so many bytes each, and workers get so many."""

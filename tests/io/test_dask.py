@@ -1,11 +1,13 @@
 """Tables in Dask's chunks give what arrays give."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from gramian import PCA, Whitener
+from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
 from refusals import refused
 
@@ -107,3 +109,32 @@ def test_the_plan_says_how_many_tasks_a_pass_is():
         PCA(3, solver="covariance").fit(chunked)
     assert len(done) == int(said[1])
     assert PCA(3).plan(chunked[:, :5]).seconds < plan.seconds
+
+
+def test_columns_of_chunks_take_the_memory_that_is_counted():
+    def made(block_info):  # 80 MB
+        (first, last), _ = block_info[None]["array-location"]
+        return np.arange(first, last)[:, None] + np.arange(50_000.0)
+
+    chunked = da.map_blocks(made, chunks=((20,) * 10, (50_000,)), dtype=float, meta=np.empty((0, 0)))
+    whole, parts = as_rows(chunked, limit=1 << 40), as_rows(chunked, limit=40 << 20)
+    held = 0
+
+    def sums(part, numbers):
+        np.testing.assert_array_equal(part.in_memory()[3], 3 + numbers)
+        return part.in_memory().sum(axis=0)
+
+    def joined(first, second):
+        return np.append(first, second)
+
+    for rows in (whole, parts):
+        tracemalloc.start()
+        result = rows.over_columns(sums, joined, np.arange(50_000.0))
+        held = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        np.testing.assert_allclose(result, 200 * np.arange(50_000) + np.arange(200).sum())
+        assert held < rows.spread.columns + (4 << 20)
+    assert parts.spread.columns < whole.spread.columns
+    assert held < 60e6
+    plan = PCA(3, solver="gram", memory_limit="1GB").plan(chunked)
+    assert plan.bytes > as_rows(chunked, limit=10**9).spread.columns > 80e6

@@ -131,10 +131,22 @@ class DaskRows(StoredRows):
         )
 
     def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
-        n, d = self.shape
-        width = max(1, min(d, CHUNK_BYTES // (n * self.dtype.itemsize)))
-        parts, places = self.values.values.rechunk((n, width)), slices(d, width)
-        return self._combined(f, combine, parts, places, aligned, [self.weights] * len(places))
+        (n, d), (width, most) = self.shape, self._widths(self.room)
+
+        def of(some: slice) -> R:
+            # Dask holds all columns that it is asked for, because each chunk has some of every one.
+            parts, own = self.values.values[:, some].rechunk((n, width)), self.weights
+            of_columns = [None if array is None else array[some] for array in aligned]
+            places = slices(parts.shape[1], width)
+            return self._combined(f, combine, parts, places, of_columns, [own] * len(places))
+
+        return reduce(combine, map(of, slices(d, most)))
+
+    def _widths(self, room: int) -> tuple[int, int]:
+        """Return columns of a block and of a pass over columns, for so many bytes."""
+        (n, d), size = self.shape, self.dtype.itemsize
+        width = max(1, min(d, min(CHUNK_BYTES, room // 16) // (n * size)))
+        return width, max(width, min(d, room // 4 // (n * size)))
 
     def _combined(
         self,
@@ -249,7 +261,10 @@ class DaskRows(StoredRows):
         if client is not None and hasattr(client, "nthreads"):
             threads = client.nthreads()
             return Spread(parts, tasks, len(threads), max(1, sum(threads.values())))
-        return Spread(parts, tasks, 0, config.get("num_workers", None) or CPU_COUNT)
+        (n, d), (width, most) = self.shape, self._widths(self.limit)
+        threads = config.get("num_workers", None) or CPU_COUNT
+        held = most + threads * max(width, d // parts)
+        return Spread(parts, tasks, 0, threads, n * self.dtype.itemsize * held)
 
     @property
     def batches(self) -> list[slice]:

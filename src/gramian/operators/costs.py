@@ -259,7 +259,8 @@ class TableCosts(Costs):
                 held = 8 * m * m + sparse_workers(m) * m * (8 * m + block) + SCRATCH
                 seconds *= min(1.0, SPARSE_PART * self.share)
             if self.stored and form.matrix == "gram":
-                return measure + 2 * self._read + seconds, held + 4 * max(COLUMNS_READ, 8 * 1024 * n)
+                held += 4 * max(COLUMNS_READ, 8 * 1024 * n) + (self.spread.columns if self.spread else 0)
+                return measure + 2 * self._read + seconds, held
             return measure + seconds, held
         kept = n * d * SIZES[form.arithmetic] if form.storage == "kept" else 0
         measuring = MEASURED_ROWS * 8 * d if self.stored else 0
