@@ -3,6 +3,9 @@
 import copy
 import errno
 import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -106,3 +109,27 @@ def test_a_parameter_is_a_field_of_the_error_however_its_sentence_begins():
     )
     for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert (str(twin), twin.parameter, twin.value) == (str(error), "label", "kind")
+
+
+def test_warnings_are_ignored_in_one_thread():
+    before, both = warnings.filters[:], Barrier(2, timeout=10)
+
+    def first():
+        with errors.ignoring(errors.RankWarning):
+            both.wait()  # the other thread warns meanwhile
+            errors.RankWarning("not said").warn()
+            both.wait()
+        errors.RankWarning("said").warn()
+
+    def second():
+        both.wait()
+        with pytest.warns(errors.RankWarning, match="of the other"):
+            errors.RankWarning("of the other").warn()
+        both.wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(first)
+        second()
+        with pytest.raises(errors.RankWarning, match=r"^said$"):  # as filters of tests have it
+            done.result()
+    assert warnings.filters == before

@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from gramian.wording import SPEAK, Value
@@ -47,6 +48,7 @@ Surface = Literal["python", "shell", "page"]
 BEGIN, END = "\ue000", "\ue001"
 MARK = re.compile(f"{BEGIN}(.*?){END}", re.DOTALL)
 ABSENT: Any = object()
+_ignored: ContextVar[tuple[type[Warning], ...]] = ContextVar("_ignored", default=())
 
 
 def option(name: str, *values: object) -> str:
@@ -448,6 +450,8 @@ class GramianWarning(Worded, UserWarning):
 
     def warn(self) -> None:
         """Warn at the line of the caller's own code, however many frames of libraries are between."""
+        if isinstance(self, _ignored.get()):
+            return
         frame, level = sys._getframe(), 1
         while frame.f_back and frame.f_globals.get("__name__", "").startswith(("gramian.", "sklearn.")):
             frame, level = frame.f_back, level + 1
@@ -589,12 +593,13 @@ def asked_by_user(depth: int) -> bool:
 
 
 @contextmanager
-def ignoring(*categories: type[Warning]) -> Iterator[None]:
-    """Ignore warnings of some categories inside."""
-    with warnings.catch_warnings():
-        for category in categories:
-            warnings.simplefilter("ignore", category)
+def ignoring(*categories: type[GramianWarning]) -> Iterator[None]:
+    """Ignore our warnings of some categories inside, in this thread: Python's filters are of all threads."""
+    token = _ignored.set((*_ignored.get(), *categories))
+    try:
         yield
+    finally:
+        _ignored.reset(token)
 
 
 class PreimageWarning(GramianWarning):

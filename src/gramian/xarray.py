@@ -797,7 +797,7 @@ def _results(
     """Return what a fit found as a Dataset."""
     import xarray
 
-    k, normal, sample = int(model.n_components_), model._normal_model(), model.sampling_
+    k, sample = int(model.n_components_), model.sampling_
     center, divisor = as_float64(model._center), model._host_divisor
     if divisor is None:
         divisor = np.ones(len(center))
@@ -834,13 +834,23 @@ def _results(
         group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
         group[: len(errors)] = [number for number, some in enumerate(sample.groups, 1) for _ in some]
         add("group", [COMPONENT], group, "components of one number are not separated", None)
-    imputed = model.imputed_
+    coordinates = [array.coords.to_dataset() for array in (samples, *(part.base for part in layout.parts))]
+    coords = xarray.merge(coordinates, compat="override").coords
+    attrs = _attributes(model, options)
+    if not layout.parts[0].suffix and layout.parts[0].name:
+        attrs["variable"] = layout.parts[0].name
+    return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
+
+
+def _attributes(model: PCA, options: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a fit was asked for and found, as numbers and text."""
+    normal, sample, imputed = model._normal_model(), model.sampling_, model.imputed_
     attrs: dict[str, Any] = {
         name: int(value) if isinstance(value, bool) else value
         for name, value in model.get_params().items()
         if isinstance(value, str | int | float) and name != "forgetting"
     }
-    attrs |= {
+    return attrs | {
         **options,
         "gramian": __version__,
         "missing": model._missing_method,
@@ -852,11 +862,6 @@ def _results(
         "sampling": "" if sample is None else sample.brief,
         "certificate": str(model.certificate_),
     }
-    if not layout.parts[0].suffix and layout.parts[0].name:
-        attrs["variable"] = layout.parts[0].name
-    coordinates = [array.coords.to_dataset() for array in (samples, *(part.base for part in layout.parts))]
-    coords = xarray.merge(coordinates, compat="override").coords
-    return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
 
 
 def _said(given: Any) -> str:

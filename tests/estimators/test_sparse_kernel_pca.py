@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import check_estimator_sparse_tag
 
 import gramian
 from gramian import KernelPCA, choose_components
@@ -140,6 +141,11 @@ def test_tags_say_which_kernels_take_sparse_rows():
     for kernel, takes in {"rbf": True, "laplacian": False, "precomputed": False, "no such": False}.items():
         assert KernelPCA(kernel=kernel).__sklearn_tags__().input_tags.sparse is takes
     assert not KernelPCA("parallel").__sklearn_tags__().input_tags.sparse
+    # Scaled rows are dense, whatever the kernel.
+    for solver in ("dense", "krylov", "nystroem"):
+        given = KernelPCA(2, kernel="laplacian", solver=solver)
+        check_estimator_sparse_tag("KernelPCA", given)
+        check_estimator_sparse_tag("KernelPCA", given.set_params(scale="unit"))
 
 
 def centred(K):

@@ -3,7 +3,9 @@
 import copy
 import json
 import pickle
+import warnings
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -223,6 +225,11 @@ def test_notes():
 def test_several_kernels_at_the_same_time():
     some, kinds = RINGS[:60], RING[:60]
     alone, together = choose(some, kinds), choose(some, kinds, n_jobs=2)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        before = warnings.filters[:]
+        threads = choose(some, kinds, ("rbf(sigma=1)", "linear"))
+    assert warnings.filters == before
+    assert threads.rows() == choose(some, kinds, ("rbf(sigma=1)", "linear")).rows()
     assert together.rows() == alone.rows()
 
 

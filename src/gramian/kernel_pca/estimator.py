@@ -724,6 +724,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
                 not fits.is_precomputed(self)
                 and self.solver != "random-features"
                 and self.n_components not in fits.COUNT_RULES
-                and fits.asked_kernel(self).takes_sparse
+                and (self.scale is not None or fits.asked_kernel(self).takes_sparse)  # scaled rows are dense
             )
         return tags

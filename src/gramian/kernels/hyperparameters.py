@@ -111,8 +111,8 @@ class Hyperparameters:
         ------
         ParameterError
         """
-        for name in ("gamma", "sigma", "length_scale"):
-            value = getattr(self, name, None)
+        for name in self.scales:
+            value = getattr(self, name)
             if widths.is_median(value) or widths.is_scale(value):
                 raise ParameterError(name, value, f"depends on the rows, and {why}", RESOLVE)
         for part in self.parts:

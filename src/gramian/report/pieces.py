@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from gramian.checks import NAMES_SHOWN, counted, slices
 from gramian.data import as_rows
 from gramian.data.rows import row_text
 from gramian.data.table import Table
-from gramian.errors import DataError, MissingValuesWarning
+from gramian.errors import DataError, MissingValuesWarning, ignoring
 from gramian.io.dask import DaskTable, computed
 from gramian.io.missing import rows_of_table, with_rows
 from gramian.progress import pace, track
@@ -34,8 +33,7 @@ def completed(model: Any, table: Table) -> Table:
     missing = int(np.isnan(values).sum())
     if not missing:
         return table
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MissingValuesWarning)
+    with ignoring(MissingValuesWarning):
         filled = np.asarray(model.impute(table))
     whole = np.isfinite(filled.reshape(len(filled), -1)).all(axis=1)
     table = replace(table, values=filled, imputed=np.isnan(values))

@@ -1274,7 +1274,7 @@ def downstream_score(
             estimator, scorer, (known[:, :k], y[train]), (new[:, :k], y[test]), f"with {k} {where}"
         )
 
-    with validation.warnings_counted(ignored=(RankWarning, CertificateWarning)) as said:
+    with ignoring(RankWarning, CertificateWarning), validation.warnings_counted() as said:
         values, rank = _measured(model, X, folds, counts, measure)
     mean = values.mean(axis=0)
     best = int(np.argmax(mean >= mean.max() - SAME_ERROR * abs(mean.max())))
