@@ -437,11 +437,15 @@ def test_fields_that_are_no_samples_of_numbers_are_refused():
         (SST, {"scale": -1.0}),
         (both, {"scale": {"sst": 1.0}}),
         (SST, {"n_components": 30}),
+        (SST.where(~LAND, -9.99e33).astype("f4").assign_attrs(_FillValue=np.float64(-9.99e33)), {}),
+        (SST.astype(int).where(~LAND, -999).chunk(time=3).assign_attrs(missing_value=[-999]), {}),
     ]:
         with refused((DataError, ParameterError)):
             pca(given, **options)
     with refused(InputTypeError):
         pca(SST.values)
+    ds = pca(SST.astype(int).assign_attrs(_FillValue=np.nan, missing_value=1e20), n_components=1)
+    assert ds.sizes["component"] == 1
 
 
 def test_results_and_new_fields_must_belong_together():
@@ -450,6 +454,14 @@ def test_results_and_new_fields_must_belong_together():
     for given in (SST.assign_coords(lat=LAT + 1), SST[:, 0], SST.isel(lon=slice(4)).drop_vars("lon")):
         with refused(DataError):
             project(ds, given)
+    west = SST.assign_coords(lon=(LON + 180) % 360 - 180)
+    with pytest.raises(DataError, match=r"assign_coords\(lon=new.lon % 360\)"):
+        project(ds, west)
+    with pytest.raises(DataError, match=r"assign_coords\(lon=\(new.lon \+ 180\) % 360 - 180\)"):
+        project(pca(west, n_components=2), SST)
+    turned = west.sortby("lon")
+    same_places = project(ds, turned.assign_coords(lon=turned.lon % 360))
+    np.testing.assert_allclose(same_places, ds.scores, atol=1e-9)
     with refused(DataError):
         project(two, both[["sst"]])
     for results, given in ((ds, both), (two, SST)):
@@ -468,6 +480,7 @@ def test_integers_two_times_and_no_coordinates_are_enough():
     assert ds.components.dtype == np.float32  # which holds int16 exactly
     assert np.allclose(inverse(ds), whole, rtol=1e-5)
     assert pca(SST[:2], n_components=1).sizes["component"] == 1
+    assert pca(SST[:4]).sizes["component"] == 3  # without a warning of the rank
     assert np.allclose(inverse(pca(SST[:, 0, 0], n_components=1)), SST[:, 0, 0])
 
 

@@ -53,6 +53,12 @@ CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because cells were apart
 SEARCHED = 64  # rows that are searched for NaN at a time
 LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
 POLE = 1e-15  # cosine of the latitude
+# The two ways to write longitudes.
+TURNS: dict[str, Callable[[Any], Any]] = {
+    "{} % 360": lambda x: x % 360,
+    "({} + 180) % 360 - 180": lambda x: (x + 180) % 360 - 180,
+}
+CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are stored
 SCALES = ("unit", "variable")
 IMPUTING = ("mean", "em", "iterative")
 CHOOSE = (
@@ -186,7 +192,7 @@ def pca(
         parameters.setdefault("solver", "krylov")
     try:
         model = PCA(
-            min(MOST, *table.shape) if n_components is None else n_components,
+            min(MOST, max(1, len(table) - 1), table.shape[1]) if n_components is None else n_components,
             scale=layout.divisors(given, table, weight, parameters),
             feature_weight=None if (weight == 1).all() else weight,
             **parameters,
@@ -602,6 +608,17 @@ def _fields(da: Any) -> dict[str, DataArray]:
             )
         if COMPONENT in field.dims:
             raise DataError(f"{_whose(name)} has a dimension {COMPONENT!r}, as results have.", "Rename it.")
+        few = field.isel(dict.fromkeys(field.dims[:1], 0)) if is_dask(field.data) else field
+        for code in (np.asarray(field.attrs[key]) for key in CODES if key in field.attrs):
+            if code.dtype.kind not in "iuf" or code.size != 1:
+                continue
+            # As its dtype rounds it.
+            stored = code.astype(few.dtype) if few.dtype.kind == "f" else code
+            if (few == stored.item()).any():
+                raise DataError(
+                    f"{_whose(name)} holds {code.item():g}, which its attributes name as a missing value.",
+                    f"Make it NaN: xarray.decode_cf(ds), or da.where(da != {code.item():g}).",
+                )
     return fields
 
 
@@ -609,7 +626,7 @@ def _sample_dims(fields: Mapping[str, DataArray], sample_dim: Any) -> tuple[Hash
     dims = tuple(sample_dim) if isinstance(sample_dim, list | tuple) else (sample_dim,)
     for name, field in fields.items():
         if not dims or not set(dims) <= set(field.dims):
-            lacks = f"is not among the dimensions of {_whose(name, 'the data')}, {_listed(field.dims)}"
+            lacks = f"is not among the dimensions of {_whose(name, 'the data')}: {_listed(field.dims)}"
             advice = "Name that of the samples, or choose variables: ds[['sst', 'slp']]."
             raise ParameterError("sample_dim", sample_dim, lacks, advice)
         n = math.prod(field.sizes[dim] for dim in dims)
@@ -703,10 +720,14 @@ def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
         here, there = field.indexes.get(dim), base.indexes.get(dim)
         if here is not None and there is not None and not here.equals(there):
             if not there.isin(here).all():
+                advice = "Interpolate it to their grid, or assign their coordinates."
+                for form, turn in TURNS.items():
+                    if here.dtype.kind in "iuf" and there.isin(turn(here)).all():
+                        advice = f"Write them as those: assign_coords({dim}={form.format(f'{what}.{dim}')})."
                 raise DataError(
                     f"{what} has other values of {dim!r} than the fields that were fitted: {here[0]} to "
                     f"{here[-1]} ({len(here)}), not {there[0]} to {there[-1]} ({len(there)}).",
-                    "Interpolate it to their grid, or assign their coordinates.",
+                    advice,
                 )
             field = field.sel({dim: there})
         elif field.sizes[dim] != base.sizes[dim]:
