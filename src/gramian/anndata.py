@@ -111,6 +111,9 @@ def pca(
     if known := {name: ELSEWHERE[name] for name in parameters if name in ELSEWHERE}:
         advice = "; ".join(f"{name}: {what}" for name, what in known.items())
         raise InputTypeError(f"gramian.anndata.pca does not support {', '.join(known)}.", f"{advice}.")
+    if not hasattr(adata, "obsm"):
+        problem = f"adata is a {type(adata).__name__}, not an AnnData."
+        raise InputTypeError(problem, "Pass anndata.AnnData(X), or fit gramian.PCA to X.")
     if mask_var is ABSENT:
         mask_var = MASK if MASK in adata.var else None
     table, mask = _table(adata, layer, mask_var, parameters.get("memory_limit"))

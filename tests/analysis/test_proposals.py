@@ -200,6 +200,8 @@ def test_text_among_numbers_is_no_group_and_is_shown():
         '"c" names 3 groups of rows': ("label", "c"),
         '"b" holds text among numbers, such as "n.d."': ("drop", "b"),
     }
+    late = table(a=np.sin(n), b=["Bad Input" if i == 19 else i * i % 11 for i in n])
+    assert chosen(seen(late)) == {'"b" holds text among numbers': ("drop", "b")}
 
 
 def test_what_is_chosen_is_kept():

@@ -421,7 +421,9 @@ class _Table:
                 kind, why = "date", "holds dates or times"
             elif column.sample is None:
                 odd = among_numbers(column)
-                kind, why = "text", f'holds text among numbers, such as "{odd}"' if odd else "holds text"
+                # The text may be further down than the first entries.
+                such = "" if re.fullmatch(NUMBERS, odd) else f', such as "{odd}"'
+                kind, why = "text", f"holds text among numbers{such}" if odd else "holds text"
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:

@@ -141,6 +141,8 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
             else None
         )
         said = f"{error}.{advice}" if text else str(error)
+        if "unique column names" in said:
+            said += "\nRename these columns, or pass X.to_numpy()."
         raise DataError(by_surface(said, few or said)) from error
 
 

@@ -86,8 +86,9 @@ class Genome:
     @cached_property
     def autosomal(self) -> npt.NDArray[np.bool_]:
         """Whether everybody has two copies of a variant: sex chromosomes are known by their human names."""
-        known, which = np.unique(self.chromosomes, return_inverse=True)
-        return np.array([one.upper().removeprefix("CHR") not in OTHER for one in known.tolist()])[which]
+        every = self.chromosomes.tolist()
+        known = {one: one.upper().removeprefix("CHR") not in OTHER for one in set(every)}
+        return np.fromiter(map(known.__getitem__, every), bool, len(every))
 
 
 # No chromosome, sex chromosomes and mitochondria, as PLINK numbers and names those of humans.

@@ -29,6 +29,7 @@ from gramian.io.transform import with_transform
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
 
 UNMATCHED = f"Count them as missing with {option('unmatched', 'leave-out')}."
+OTHER_NAMES = "Name variants alike in both files, as plink2 --set-all-var-ids @:# does."
 
 
 def choose(
@@ -104,6 +105,12 @@ def _completed(
         table = without(table, reading.exclude)
     if reading.prune is not None:
         table = pruned(table, Windows.of(reading.prune))
+    elif table.genome is not None and expected is None and not reading.transpose:
+        places = [table.genome.places[name] for name in table.feature_names or ()]
+        if many := int((~table.genome.autosomal[places]).sum()):
+            one = checks.counted(many, "variant is", "variants are")
+            note = f"{one} on X, Y, MT or no chromosome, where sexes may differ; pruning leaves them out"
+            table = replace(table, notes=(*table.notes, note))
     if expected is not None:
         table = as_expected(table, expected, reading.unmatched)
     if reading.transform is not None:
@@ -291,7 +298,8 @@ def _value_columns(
         available = [columns[place] for place in places]
         there = set(available if leaves_out(reading.unmatched, expected) else expected.names)
         some = tuple(column for column in expected.names if column in there) or expected.names
-        advice = () if source.alleles is None else (UNMATCHED,)
+        known = not set(expected.names).isdisjoint(available)
+        advice = () if source.alleles is None else (UNMATCHED if known else OTHER_NAMES,)
         order, notes = Expected(some).places(available, name, *advice)
         places = [places[place] for place in order]
     if not places:
