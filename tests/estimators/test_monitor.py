@@ -464,6 +464,16 @@ def test_earlier_rows_are_columns():
     np.testing.assert_allclose(again["T2"], named.statistics(frame)["T2"])
     assert again["row"][:2].tolist() == ["h0", "h1"]
     np.testing.assert_allclose(named.statistics(rows)["T2"], again["T2"])
+    for start, unit, zone in (
+        ("2024-03-31", "s", None),
+        ("2024-03-31 00:00:00.1", "ns", None),
+        (0, "", "CET"),
+    ):
+        times = pd.date_range(start, periods=400, freq="7min", tz=zone, unit="ns")
+        events = named.set_params(consecutive=1).statistics(frame.set_index(times) + 9).events
+        expected = times.astype(str) if zone else times.values
+        assert events["start"][0] == expected[1]
+        assert zone or events["start"].dtype == f"M8[{unit}]"
 
 
 def test_a_model_of_rows_with_missing_values_takes_rows_without_history(tmp_path):

@@ -68,8 +68,8 @@ class RowStatistics(Tabulated):
     Attributes
     ----------
     columns : dict of str to array of shape (n_samples,)
-        ``row``: names or numbers of the rows; ``T2`` and ``T2 limit``; ``SPE`` and ``SPE limit``, where
-        components were discarded; ``alarm``: "T2", "SPE", "T2 and SPE" or ""; ``contributor 1`` to
+        ``row``: names, times or numbers of the rows; ``T2`` and ``T2 limit``; ``SPE`` and ``SPE limit``,
+        where components were discarded; ``alarm``: "T2", "SPE", "T2 and SPE" or ""; ``contributor 1`` to
         ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
         limit, "" where there are none.
     limits : ControlLimits
@@ -547,7 +547,12 @@ class Monitor(Saved, MonitorAttributes):
         if first:
             none = np.tile([np.nan] * 2 + [-1.0] * CONTRIBUTORS, (first, 1))
             values = np.concatenate([none, values])
-        columns: dict[str, Any] = {"row": _row_names(self._history(X, self.model_) if first else data)}
+        times = np.asarray(getattr(X, "index", None))
+        if times.dtype.kind == "M" and times.shape == (len(values),):
+            seconds = times.astype("M8[s]")  # which are shorter to print
+            columns: dict[str, Any] = {"row": seconds if (seconds == times).all() else times}
+        else:
+            columns = {"row": _row_names(self._history(X, self.model_) if first else data)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
         which = sum((columns[name] > limit) << place for place, (name, limit) in enumerate(limits.items()))
