@@ -53,11 +53,6 @@ CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because cells were apart
 SEARCHED = 64  # rows that are searched for NaN at a time
 LATITUDES = ("lat", "lats", "latitude", "latitudes", "nav_lat", "clat", "xlat")
 POLE = 1e-15  # cosine of the latitude
-# The two ways to write longitudes.
-TURNS: dict[str, Callable[[Any], Any]] = {
-    "{} % 360": lambda x: x % 360,
-    "({} + 180) % 360 - 180": lambda x: (x + 180) % 360 - 180,
-}
 CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are stored
 SCALES = ("unit", "variable")
 IMPUTING = ("mean", "em", "iterative")
@@ -610,11 +605,8 @@ def _fields(da: Any) -> dict[str, DataArray]:
             raise DataError(f"{_whose(name)} has a dimension {COMPONENT!r}, as results have.", "Rename it.")
         few = field.isel(dict.fromkeys(field.dims[:1], 0)) if is_dask(field.data) else field
         for code in (np.asarray(field.attrs[key]) for key in CODES if key in field.attrs):
-            if code.dtype.kind not in "iuf" or code.size != 1:
-                continue
-            # As its dtype rounds it.
-            stored = code.astype(few.dtype) if few.dtype.kind == "f" else code
-            if (few == stored.item()).any():
+            rounded = code.astype(few.dtype) if {few.dtype.kind, code.dtype.kind} == {"f"} else code
+            if code.dtype.kind in "iuf" and code.size == 1 and (few == rounded.item()).any():
                 raise DataError(
                     f"{_whose(name)} holds {code.item():g}, which its attributes name as a missing value.",
                     f"Make it NaN: xarray.decode_cf(ds), or da.where(da != {code.item():g}).",
@@ -721,9 +713,8 @@ def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
         if here is not None and there is not None and not here.equals(there):
             if not there.isin(here).all():
                 advice = "Interpolate it to their grid, or assign their coordinates."
-                for form, turn in TURNS.items():
-                    if here.dtype.kind in "iuf" and there.isin(turn(here)).all():
-                        advice = f"Write them as those: assign_coords({dim}={form.format(f'{what}.{dim}')})."
+                if {here.dtype.kind, there.dtype.kind} <= {*"iuf"} and (there % 360).isin(here % 360).all():
+                    advice = f"They agree modulo 360: write both as x.assign_coords({dim}=x.{dim} % 360)."
                 raise DataError(
                     f"{what} has other values of {dim!r} than the fields that were fitted: {here[0]} to "
                     f"{here[-1]} ({len(here)}), not {there[0]} to {there[-1]} ({len(there)}).",

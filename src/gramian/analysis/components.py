@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
@@ -53,6 +54,13 @@ def expanded(model: Any, table: Any = None) -> tuple[Any, Any]:
         return model, table
     wide = None if table is None else model.with_earlier_rows(table)
     return copy(model).set_params(lags=0), wide
+
+
+def lags_of(model: Any) -> int:
+    """Return how many rows before each row are columns of a model, as ``Monitor`` names them."""
+    names = getattr(model, "feature_names_in_", None)
+    before = None if names is None else re.search(r" \((\d+) rows? before\)$", str(names[-1]))
+    return int(before[1]) if before else 0
 
 
 def shares_of(model: Any) -> FloatArray | None:

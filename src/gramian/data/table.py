@@ -175,19 +175,17 @@ class Table:
         return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
 
     def labels_at(self, rows: Any) -> dict[str, Any]:
-        """Return what is known of some rows beside values and names, as arguments of ``dataclasses.replace``.
+        """Return what is known of some rows beside values and numbers, for ``dataclasses.replace``.
 
         Parameters
         ----------
         rows : slice or array-like of int
-            Which rows.
-
-        Returns
-        -------
-        dict
-            Keyword arguments.
         """
+        names = self.row_names
+        if names is not None:
+            names = names[rows] if isinstance(rows, slice) else tuple(names[row] for row in rows)
         return {
+            "row_names": names,
             "labels": None if self.labels is None else self.labels[rows],
             "metadata": {name: values[rows] for name, values in self.metadata.items()},
             "weights": None if self.weights is None else self.weights[rows],

@@ -108,8 +108,8 @@ def _completed(
     elif table.genome is not None and expected is None and not reading.transpose:
         places = [table.genome.places[name] for name in table.feature_names or ()]
         if many := int((~table.genome.autosomal[places]).sum()):
-            one = checks.counted(many, "variant is", "variants are")
-            note = f"{one} on X, Y, MT or no chromosome, where sexes may differ; pruning leaves them out"
+            note = f"{checks.counted(many, 'variant is', 'variants are')} on X, Y, MT or no chromosome"
+            note += ", where sexes may differ; pruning leaves them out"
             table = replace(table, notes=(*table.notes, note))
     if expected is not None:
         table = as_expected(table, expected, reading.unmatched)
@@ -298,8 +298,8 @@ def _value_columns(
         available = [columns[place] for place in places]
         there = set(available if leaves_out(reading.unmatched, expected) else expected.names)
         some = tuple(column for column in expected.names if column in there) or expected.names
-        known = not set(expected.names).isdisjoint(available)
-        advice = () if source.alleles is None else (UNMATCHED if known else OTHER_NAMES,)
+        none = set(expected.names).isdisjoint(available)
+        advice = () if source.alleles is None else (OTHER_NAMES if none else UNMATCHED,)
         order, notes = Expected(some).places(available, name, *advice)
         places = [places[place] for place in order]
     if not places:

@@ -144,9 +144,9 @@ class DaskRows(StoredRows):
 
     def _widths(self, room: int) -> tuple[int, int]:
         """Return columns of a block and of a pass over columns, for so many bytes."""
-        (n, d), size = self.shape, self.dtype.itemsize
-        width = max(1, min(d, min(CHUNK_BYTES, room // 16) // (n * size)))
-        return width, max(width, min(d, room // 4 // (n * size)))
+        d, column = self.shape[1], self.shape[0] * self.dtype.itemsize
+        width = max(1, min(d, min(CHUNK_BYTES, room // 16) // column))
+        return width, max(width, min(d, room // 4 // column))
 
     def _combined(
         self,

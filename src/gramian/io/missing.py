@@ -228,11 +228,10 @@ def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
 
 def rows_taken_of(table: Table, keep: npt.NDArray[np.intp]) -> Table:
     """Return some rows of a table, which rise."""
-    names, numbers = table.row_names, table.row_numbers or range(table.values.shape[0])
+    numbers = table.row_numbers or range(table.values.shape[0])
     return replace(
         table,
         values=rows_taken(table.values, keep),
-        row_names=None if names is None else tuple(names[row] for row in keep),
         **table.labels_at(keep),
         row_numbers=array("q", (numbers[row] for row in keep)),
     )

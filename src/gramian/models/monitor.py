@@ -747,7 +747,6 @@ class Monitor(Saved, MonitorAttributes):
         if not self.lags:
             return X
         whole, first = self._history(X, model), 0 if _takes_holes(model) else int(self.lags)
-        names = None if whole.row_names is None else whole.row_names[first:]
         assert whole.row_numbers is not None
         added = f"the columns of the {counted(int(self.lags), 'row')} before were added to each row"
         left_out = f"; rows without them, the first {first}, were left out" if first else ""
@@ -755,7 +754,6 @@ class Monitor(Saved, MonitorAttributes):
             whole,
             values=whole.values[first:],
             notes=(*whole.notes, added + left_out),
-            row_names=names,
             row_numbers=whole.row_numbers[first:],
             **whole.labels_at(slice(first, None)),
         )

@@ -52,9 +52,6 @@ class Denoise:
 
 
 def _check_transform(options: Transform, model: Any) -> None:
-    from gramian.analysis.components import mapping_of
-
-    model = mapping_of(model)
     if options.device is not None:
         if "device" not in model.get_params(deep=False):
             raise ParameterError(
@@ -84,6 +81,8 @@ def transform(options: Transform, model: Any, data: Any) -> Result:
 
     Scores are coordinates along the components of a saved model.
     """
+    import numpy as np
+
     from gramian.analysis.components import expanded, mapping_of
     from gramian.arrays import memory_limit_bytes
     from gramian.report.pieces import mapped
@@ -93,22 +92,16 @@ def transform(options: Transform, model: Any, data: Any) -> Result:
     names, first = list(model.get_feature_names_out()), n - rows.values.shape[0]
     limit, errors = memory_limit_bytes(options.memory_limit), options.standard_errors
     every = [*names, *(f"{name}_standard_error" for name in names), "observed"] if errors else names
+    blocks = mapped(model, rows, limit, errors=errors)
+    if first:  # these rows are in memory
+        none = np.full((first, len(every)), np.nan)
+        blocks = iter([(slice(0, n), np.concatenate([none, *(values for _, values in blocks)]))])
     return Result(
         facts={"rows": n, "components": len(names), "notes": data.notes},
-        rows=Blocks(data, _after(first, len(every), mapped(model, rows, limit, errors=errors)), every),
+        rows=Blocks(data, blocks, every),
         written=f", {counted(n, 'row')} x {counted(len(names), 'component')}",
         notes=[f"rows without earlier rows, the first {first}, have no scores"] if first else [],
     )
-
-
-def _after(first: int, count: int, blocks: Iterator[tuple[slice, Any]]) -> Iterator[tuple[slice, Any]]:
-    """Yield rows without numbers, and the blocks of the rows after them."""
-    import numpy as np
-
-    if first:
-        yield slice(0, first), np.full((first, count), np.nan)
-    for part, values in blocks:
-        yield slice(part.start + first, part.stop + first), values
 
 
 def _check_reconstruct(options: Reconstruct, model: Any) -> None:

@@ -52,11 +52,8 @@ class Monitor:
 
 
 def _require_scores(options: Monitor, model: Any) -> None:
-    from gramian.analysis.components import mapping_of
-
-    fitted = mapping_of(model)
-    if not fitted.model_kind.gives_scores:
-        said = f"monitor needs a PCA or a kernel PCA, and this is a {type(fitted).__name__}."
+    if not model.model_kind.gives_scores:
+        said = f"monitor needs a PCA or a kernel PCA, and this is a {type(model).__name__}."
         raise ParameterError("model", problem=said)
 
 

@@ -345,7 +345,7 @@ class Operation:
             model = model if self.adds_earlier_rows else expanded(model)[0]
             given[one.name] = model if one.whole or model is None else mapping_of(model)
         if self.check is not None:
-            self.check(options, *(given[one.name] for one in of("model")))
+            self.check(options, *(mapping_of(given[one.name]) for one in of("model")))
         model, whole = given.get(MODEL.name), opened.get(MODEL.name)
         for one in of("gallery"):
             given[one.name] = reader.gallery(one, model)

@@ -20,13 +20,10 @@ class Report:
 
 
 def _require_components(options: Report, model: Any) -> None:
-    from gramian.analysis.components import mapping_of
-
-    fitted = mapping_of(model)
-    if not fitted.model_kind.has_components:
+    if not model.model_kind.has_components:
         raise ParameterError(
             "model",
-            problem=f"The model is a {type(fitted).__name__}, which has no components.",
+            problem=f"The model is a {type(model).__name__}, which has no components.",
             hint="Name a PCA, KernelPCA or Whitener.",
         )
 
@@ -43,7 +40,6 @@ def _require_components(options: Report, model: Any) -> None:
         )
     ],
     check=_require_components,
-    adds_earlier_rows=True,
     doing="writing",
     shell_only=True,
 )
@@ -55,13 +51,12 @@ def report(options: Report, model: Any, data: Any = None, asked: Asked | None = 
     loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
     Without DATA it lists what needs the data.
     """
-    from gramian.analysis.components import expanded, mapping_of
+    from gramian.analysis.components import mapping_of
     from gramian.report import sections
     from gramian.report.fitted import Fitted
     from gramian.report.page import as_page
     from gramian.report.pieces import completed
 
-    lags, (model, data) = getattr(model, "lags", 0), expanded(model, data)
     fitted, asked = mapping_of(model), asked or Asked()
     if data is not None and fitted.model_kind.faces:
         raise ParameterError(
@@ -70,16 +65,18 @@ def report(options: Report, model: Any, data: Any = None, asked: Asked | None = 
     table = None if data is None else completed(fitted, data)
     reading = None
     if table is not None and asked.reading and table.values.shape[0] == fitted.n_samples_:
-        reading = _as_fitted(asked.reading, fitted, lags)
-    whole = sections.explanation(Fitted(model, table, reading=reading, lags=lags), asked.versions or None)
+        reading = _as_fitted(asked.reading, fitted)
+    whole = sections.explanation(Fitted(model, table, reading=reading), asked.versions or None)
     page = as_page(whole).encode("utf-8", "replace")
     return Result(facts=sections.as_json(whole), content=page)
 
 
-def _as_fitted(reading: Mapping[str, Any], model: Any, lags: int) -> dict[str, Any]:
+def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Add how the fit imputed, and its columns where that takes no page: the file may have others."""
+    from gramian.analysis.components import lags_of
+
     method, names = getattr(model, "missing", None), [*map(str, getattr(model, "feature_names_in_", ()))]
-    names = names[: len(names) // (lags + 1)]
+    names = names[: len(names) // (lags_of(model) + 1)]
     more: dict[str, Any] = {"missing": method} if method in IMPUTED else {}
     short = 0 < len(names) <= MOST_NAMES and not any("," in name or name.startswith("@") for name in names)
     if short and reading.keys().isdisjoint(("columns", "drop", "transpose")):

@@ -33,8 +33,6 @@ class Fitted:
         The arguments of :func:`gramian.scan`; None for data that are not from a file.
     diagnosis : Diagnosis, optional
         Of this model and table, if it is known.
-    lags : int
-        Of the monitor that has added the columns of earlier rows to the table.
     """
 
     model: Any
@@ -46,7 +44,6 @@ class Fitted:
     format: str = "csv"
     reading: Mapping[str, Any] | None = None
     diagnosis: Diagnosis | None = None
-    lags: int = 0
 
     @property
     def surface(self) -> Surface:

@@ -66,8 +66,7 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
         values = rows.block(part).values
         if table.picture_shape is not None:
             values = values.reshape(-1, *table.picture_shape)
-        names = None if table.row_names is None else table.row_names[part]
-        yield part, replace(table, values=values, row_names=names, **table.labels_at(part))
+        yield part, replace(table, values=values, **table.labels_at(part))
 
 
 def mapped(

@@ -394,7 +394,7 @@ class _Explained:
         if "-" in self.fitted.command:
             yield "The data came from standard input. Provide the same bytes again."
         yield "In Python:"
-        yield Code(sentences.python_calls(self.given, self.fitted.reading, self.fitted.lags), "python")
+        yield Code(sentences.python_calls(self.given, self.fitted.reading), "python")
 
     def versions(self) -> Iterable[Part]:
         return (f"- {package} {number}" for package, number in self.used.items())
@@ -458,9 +458,7 @@ def scores_chart(
         The components, counted from 1.
     """
     if shown is not None:
-        names = table.row_names
-        names = None if names is None else tuple(names[row] for row in shown)
-        table = replace(table, row_names=names, **table.labels_at(shown))
+        table = replace(table, **table.labels_at(shown))
     x, y = pair
     return getattr(plots, name)(model, table, mapped=scores, x=x, y=y, **groupings(table))
 

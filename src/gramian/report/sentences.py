@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gramian.analysis.associations import associated, telling_pair
-from gramian.analysis.components import component_names, feature_names_of, shares_of
+from gramian.analysis.components import component_names, feature_names_of, lags_of, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, duration, listed, most_of, percent, shown
 from gramian.data.table import Table
@@ -388,8 +388,8 @@ def _and(words: list[str]) -> str:
 # ---------------------------------------------------------------- code
 
 
-def python_calls(model: Any, reading: Mapping[str, Any] | None, lags: int = 0) -> str:
-    """Return Python code that fits the same model, perhaps with columns of earlier rows."""
+def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
+    """Return Python code that fits the same model."""
     takes = inspect.signature(type(model)).parameters
     given = {
         key: value
@@ -405,7 +405,7 @@ def python_calls(model: Any, reading: Mapping[str, Any] | None, lags: int = 0) -
         lines += ["", f"X = gramian.scan({', '.join(options)}).read()"]
     kind = type(model)
     package = kind.__module__.rpartition(".")[0] if model.model_kind.faces else "gramian"
-    call = f"{package}.{kind.__name__}({arguments})"
+    call, lags = f"{package}.{kind.__name__}({arguments})", lags_of(model)
     fit = f"gramian.Monitor({call}, lags={lags}).fit(X).model_" if lags else f"{call}.fit(X)"
     return "\n".join([*lines, f"model = {fit}"])
 

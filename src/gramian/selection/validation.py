@@ -304,13 +304,10 @@ class Validation:
 
 @contextmanager
 def warnings_counted() -> Iterator[Counter[str]]:
-    """Count the warnings of estimators instead of showing hundreds of them.
-
-    Python's filters are of all threads: others than the main one leave them alone, and count nothing.
-    """
+    """Count the warnings of estimators instead of showing hundreds of them."""
     said: Counter[str] = Counter()
     if current_thread() is not main_thread():
-        yield said
+        yield said  # of none: Python's filters are of all threads
         return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

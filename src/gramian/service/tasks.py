@@ -225,8 +225,7 @@ class _Messages:
 def applied(model: Message, data: Message | None) -> tuple[Any, Table | None]:
     """Return a fitted model, of a monitor the model that it watches, and the whole rows for it, if any."""
     whole = cached(model, load)
-    table = None if data is None else rows_for(reader_of(whole), model, data)
-    whole, table = expanded(whole, table)
+    whole, table = expanded(whole, None if data is None else rows_for(reader_of(whole), model, data))
     fitted = mapping_of(whole)
     return fitted, None if table is None else pieces.completed(fitted, table)
 

@@ -214,8 +214,7 @@ def _fitted(model: Message, data: Message | None) -> Fitted:
     fitted, table = applied(model, data)
     if data is None or table is None:
         return Fitted(fitted, None)
-    lags = getattr(cached(model, load), "lags", 0)
-    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data), lags=lags)
+    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data))
 
 
 def _scores(fitted: Any, table: Table) -> Any:
@@ -249,10 +248,9 @@ def results(model: Message, data: Message, answer: Message) -> Message:
 def code(model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
     reading = None if data is None else asked_of(data)
-    whole = cached(model, load)
-    fitted = mapping_of(whole)
+    fitted = mapping_of(cached(model, load))
     methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
-    return {"python": python_calls(fitted, reading, getattr(whole, "lags", 0)), "methods": methods}
+    return {"python": python_calls(fitted, reading), "methods": methods}
 
 
 # ------------------------------------------------------------------ kernels
