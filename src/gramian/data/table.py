@@ -175,11 +175,17 @@ class Table:
         return isinstance(self.values, np.ndarray) or sparse.issparse(self.values)
 
     def labels_at(self, rows: Any) -> dict[str, Any]:
-        """Return what is known of some rows beside values and numbers, for ``dataclasses.replace``.
+        """Return what is known of some rows beside values and numbers.
 
         Parameters
         ----------
         rows : slice or array-like of int
+            Which rows.
+
+        Returns
+        -------
+        dict
+            Keyword arguments of ``dataclasses.replace``.
         """
         names = self.row_names
         if names is not None:
