@@ -71,13 +71,16 @@ def test_a_fit_of_an_array_loads_the_core_alone():
 @pytest.mark.parametrize("first", ["PCA", "KernelPCA", "scan", "load"])
 @pytest.mark.walk
 def test_an_import_leaves_what_it_does_not_use_to_others(first):
-    fit = f"from gramian import {first}, PCA\nPCA(2).fit([[1.0, 2, 3], [2, 1, 0], [5, 5, 6], [0, 0, 1]])"
-    # Distances of kernels need scipy.special, by their module of rotations.
-    needed = {"scipy.special"} if first in ("KernelPCA", "load") else set()
+    fit = f"import numpy\nfrom gramian import {first}, PCA\nPCA(2).fit(numpy.eye(5)[:, :3])"
+    needed = {"scipy.linalg"}  # for the decomposition
     # Then they are the modules themselves, for scikit-learn and SciPy too.
     used = "import pandas, scipy.stats, sklearn.utils.fixes as fixes\n"
     used += "assert pandas.DataFrame([[1]]).shape == (1, 1) and scipy.stats.rankdata([3, 1])[0] == 2\n"
     used += "assert fixes.pd.DataFrame is pandas.DataFrame and fixes._mode([2, 2, 1]).mode == 2\n"
+    used += "import scipy, sklearn, numpy\n"
+    used += "assert sklearn.utils.parallel.Parallel and scipy.sparse.linalg.eigsh and numpy.ma.MaskedArray\n"
+    used += "assert fixes.laplacian(numpy.ones((2, 2))).tolist() == [[1, -1], [-1, 1]]\n"
+    used += "assert sklearn.utils.validation.nw.dependencies.is_into_dataframe(pandas.DataFrame())\n"
     used += "assert type(pandas) is type(scipy.stats) is type(fixes)\n"
     used += "assert {'pandas', 'scipy.stats'} <= set(sys.modules)"
     assert not (set(DEFERRED) - needed) & imported_by(fit, used if first in ("PCA", "load") else "")

@@ -1,21 +1,29 @@
-"""Imports SciPy and scikit-learn without the parts of others that take most of the time and are not used.
+"""Imports SciPy, scikit-learn and Altair without what takes most of the time and is not used.
 
-scikit-learn imports pandas, ``scipy.stats`` and ``scipy.special``, and SciPy's sparse matrices import
-``numpy.f2py`` and ``numpy.testing``, for functions that no estimator here calls. Meanwhile stand-ins take
-their places, and then leave them: whoever imports one of these modules later gets the module itself, and so
-do SciPy and scikit-learn where one of those functions is called.
+scikit-learn imports pandas, narwhals, joblib and parts of SciPy, SciPy's sparse matrices import parts of
+NumPy, and Altair its sets of data, for functions that nothing here calls. Meanwhile stand-ins take their
+places, and then leave them: whoever imports one of these modules later gets the module itself, and so do
+SciPy, scikit-learn and Altair where one of those functions is called.
 """
 
 import sys
-from contextlib import suppress
+from collections.abc import Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from threading import Lock
+from importlib.machinery import ModuleSpec, PathFinder
+from threading import Lock, get_ident
 from types import ModuleType
 from typing import Any
 
-DEFERRED = ("pandas", "scipy.stats", "scipy.special", "numpy.f2py", "numpy.testing")
+DEFERRED = (
+    *("pandas", "joblib", "narwhals", "narwhals.stable", "narwhals.stable.v2", "sklearn.utils.parallel"),
+    *("scipy.stats", "scipy.special", "scipy.linalg", "scipy.sparse.linalg", "scipy.sparse.csgraph"),
+    *("numpy.f2py", "numpy.testing", "numpy.ma", "numpy.polynomial", "numpy.ctypeslib"),
+    *("altair.datasets", "altair.utils.html"),
+)
+# Functions that are imported from them by name, and called later.
+FUNCTIONS = (
+    *("LinearOperator", "_get_threadpool_controller", "cg", "cpu_count", "laplacian", "spec_to_html"),
+)
 _leaving = Lock()
 
 
@@ -25,66 +33,79 @@ class _StandIn(ModuleType):
     def __init__(self, spec: ModuleSpec) -> None:
         super().__init__(spec.name)
         # Its submodules can be imported, and those who walk through all modules do not wake it.
-        self.__spec__, self.__file__ = spec, spec.origin
+        self.__spec__, self.__file__, self.__cached__ = spec, spec.origin, spec.cached
         self.__path__ = spec.submodule_search_locations or []
+        self.thread = get_ident()  # others may want a class of one of these names
 
     def __getattr__(self, name: str) -> Any:
+        if name in FUNCTIONS and sys.modules.get(self.__name__) is self and get_ident() == self.thread:
+            return lambda *given, **options: getattr(import_module(self.__name__), name)(*given, **options)
         self.leave()
         return getattr(import_module(self.__name__), name)
 
     def __reduce__(self) -> Any:
         return import_module, (self.__name__,)
 
-    def enter(self) -> None:
-        """Take the place of the module, as an attribute of its package too."""
-        package, _, name = self.__name__.rpartition(".")
-        sys.modules[self.__name__] = self
-        if package:
-            setattr(sys.modules[package], name, self)
-
     def leave(self) -> None:
-        """Leave the place to the module itself."""
+        """Leave the place to the module itself, in its package too where that imports it again."""
         package, _, name = self.__name__.rpartition(".")
         with _leaving:
             if sys.modules.get(self.__name__) is self:
                 del sys.modules[self.__name__]
-            if package and vars(sys.modules[package]).get(name) is self:
-                delattr(sys.modules[package], name)
+            names = vars(sys.modules.get(package, self))
+            if names.get(name) is self and "__getattr__" in names:
+                del names[name]
 
 
-def _spec(name: str) -> ModuleSpec | None:
-    with suppress(ImportError, ValueError):
-        return find_spec(name)
-    return None
+class _Deferring:
+    """Imports a stand-in where a module is imported the first time."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, _StandIn] = {}
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, *_: Any) -> ModuleSpec | None:
+        """Return how a stand-in is made, unless its module is asked for or not installed."""
+        if name not in DEFERRED or name in self.made or (spec := PathFinder.find_spec(name, path)) is None:
+            return None
+        spec.loader = self  # type: ignore[assignment]  # one by its methods: importlib.abc takes long
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the stand-in of a module."""
+        return self.made.setdefault(spec.name, _StandIn(spec))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing yet."""
 
 
 def lightly(*names: str) -> Any:
     """Import modules, unless they are imported already, and return the last."""
     if any(name not in sys.modules for name in names):
-        # Without pandas the failing import is quick, and means something to scikit-learn.
-        specs = [_spec(name) for name in DEFERRED if name not in sys.modules]
-        stand_ins = [_StandIn(spec) for spec in specs if spec is not None]
-        for stand_in in stand_ins:
-            stand_in.enter()
+        deferring: Any = _Deferring()
+        sys.meta_path.insert(0, deferring)
         try:
             for name in names:
                 import_module(name)
         finally:
-            for stand_in in stand_ins:
+            sys.meta_path.remove(deferring)
+            for stand_in in deferring.made.values():
                 stand_in.leave()
     return sys.modules[names[-1]]
 
 
-def _special() -> Any:
-    """Return the module of ``scipy.special`` that has its functions of NumPy arrays.
+class _Special:
+    """The functions of ``scipy.special`` of NumPy arrays, imported when the first of them is used.
 
     The package itself parses the documentation of each of them when it is imported.
     """
-    try:
-        return lightly("scipy.special._ufuncs")
-    except ImportError:  # of a SciPy that keeps them elsewhere
-        return import_module("scipy.special")
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            module = lightly("scipy.special._ufuncs")
+        except ImportError:  # of a SciPy that keeps them elsewhere
+            module = import_module("scipy.special")
+        return getattr(module, name)
 
 
 sparse = lightly("scipy.sparse")
-special = _special()
+special: Any = _Special()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import multiprocessing
 import os
 import shutil
 import sys
@@ -74,7 +73,8 @@ def _screen() -> Terminal | _Notebook | None:
         return None
     # Workers of a pool share the terminal with the process that waits for them.
     main = threading.current_thread() is threading.main_thread()
-    if not main or multiprocessing.current_process().name != "MainProcess":
+    workers = sys.modules.get("multiprocessing")  # which every worker has imported
+    if not main or (workers and workers.current_process().name != "MainProcess"):
         return None
     return _Notebook() if notebook else Terminal()
 

@@ -896,6 +896,7 @@ class Rule:
     of_covariances: bool = False
 
 
+KERNEL_RULES = ("parallel", "fraction", "cv")  # those of kernel PCA
 RULES = {
     "parallel": Rule(
         "Columns of any size and distribution, the same noise in all rows. A strong component hides "

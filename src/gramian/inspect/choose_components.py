@@ -16,20 +16,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
-from gramian.analysis.component_rules import RULES, ComponentChoice, fraction_rule, rmse_rule
+from gramian.analysis.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
 from gramian.arrays import memory_limit_bytes
 from gramian.base.inputs import check_target, generators
 from gramian.checks import check_choice
 from gramian.data import as_rows
 from gramian.data.weights import weighted
 from gramian.errors import GramianError, InputTypeError, ParameterError, by_surface, option, worded
-from gramian.kernel_pca.estimator import KernelPCA
-from gramian.kernel_pca.rules import KERNEL_RULES, components_of_kernel
 from gramian.notebook import Grid, InNotebook
 from gramian.pca.estimator import PCA
 from gramian.pca.fits import TableFit
 from gramian.pca.rules import Material, check_rmse, refusal, room_for, scree_of
-from gramian.records import Seed
+from gramian.records import ModelKind, Seed
 
 RuleFunction = Callable[[str], ComponentChoice]
 
@@ -195,12 +193,13 @@ def choose_components(
     >>> choices["parallel"].number, choices["gavish-donoho"].number
     (3, 3)
     """
-    model = X_or_model if isinstance(X_or_model, PCA | KernelPCA) else None
+    kind = getattr(type(X_or_model), "model_kind", ModelKind.OTHER)
+    model = X_or_model if kind.gives_scores else None
     if model is None and hasattr(X_or_model, "fit"):
         raise InputTypeError(
             f"A {type(X_or_model).__name__} is neither data nor a gramian.PCA or KernelPCA. Pass the data."
         )
-    known = KERNEL_RULES if isinstance(model, KernelPCA) else tuple(RULES)
+    known = KERNEL_RULES if kind.kernel else tuple(RULES)
     asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
     if max_rmse is None:
         if rules is not None and "max_rmse" in asked:
@@ -219,7 +218,7 @@ def choose_components(
         raise ParameterError("center", allowed=own, hint="Set them on the model.")
     rng = generators(random_state, 3)[2]
     given = X, fraction, max_rmse, rng
-    request, about = _of_kernel(model, *given) if isinstance(model, KernelPCA) else _of_pca(model, *given)
+    request, about = _of_kernel(model, *given) if kind.kernel else _of_pca(model, *given)
     return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
 
 
@@ -277,8 +276,10 @@ def _of_pca(
 
 
 def _of_kernel(
-    model: KernelPCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
+    model: Any, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
 ) -> tuple[RuleFunction, str]:
+    from gramian.kernel_pca.rules import components_of_kernel
+
     shares = None
     if X is None:
         X, shares = getattr(model, "X_fit_", None), vars(model).get("_mean_weights")

@@ -22,8 +22,6 @@ from gramian.kernels import Kernel, Linear
 from gramian.pca.rules import UNEQUAL, refusal
 from gramian.records import FloatArray, Plan, Step
 
-KERNEL_RULES = ("parallel", "fraction", "cv")
-
 FOLDS = 3
 ROWS = 300  # rows taken at most, evenly spaced
 TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
@@ -36,7 +34,7 @@ FIT, SEARCH, DIRECT = 1.2e-3, 7e-3, 9e-4
 def components_of_kernel(
     model: Any, rows: Rows, rule: str, *, fraction: float = 0.95, rng: np.random.Generator
 ) -> ComponentChoice:
-    """Ask one of :data:`KERNEL_RULES` about rows.
+    """Ask one of ``KERNEL_RULES`` about rows.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy  # whose parts are imported when they are first used
 
 from gramian import arrays
 from gramian.analysis.projection import inverse_deviations

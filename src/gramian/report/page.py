@@ -14,10 +14,9 @@ from string import Template
 from typing import Any
 
 from gramian import checks, plots
-from gramian.errors import GramianError, MissingExtraError, needs
-from gramian.kernels.expression import FORMULAS
+from gramian.errors import GramianError, MissingExtraError
 from gramian.notebook import Grid
-from gramian.plots.registry import FIGURES
+from gramian.plots.registry import FIGURES, function_of
 from gramian.report.facts import versions
 from gramian.report.fitted import Fitted
 from gramian.report.sections import Beside, Code, Drawing, Explanation, Folded, Part, explanation
@@ -42,7 +41,7 @@ POWER = re.compile(r"\^(−?(?:<var>\w+</var>|[\w.]+|\([^()]*\)))")
 SIGNS = {"alpha": "α", "gamma": "γ", "nu": "ν", "sigma": "σ", "sum": "∑", "sqrt(": "√(", "||": "‖"} | {
     **{"||_1": "‖<sub>1</sub>", "**": "^", ">=": "≥", "-": "−", "*": "\u2009", ".": "⋅"}
 }
-WORDS = {"or", "and", "on", "of", "some", "columns", "degree", "length_scale", "value", *FORMULAS}
+WORDS = {"or", "and", "on", "of", "some", "columns", "degree", "length_scale", "value"}
 
 
 def write_report(
@@ -148,8 +147,7 @@ class Figures:
         title = TITLES[drawing.name]
         svg = self.known.pop(drawing.name, None)
         try:
-            with needs("plots", "altair", "Drawing figures"):
-                from gramian.plots.style import room
+            room = function_of("style", "room")
             if svg is None:
                 with room(ROOM):
                     drawn = drawing.draw()
@@ -184,10 +182,8 @@ class Figures:
 
 def drawn_svg(drawing: Drawing) -> str:
     """Return a chart as .svg, as wide as in a report."""
-    with needs("plots", "altair", "Drawing figures"):
-        from gramian.plots.style import room
     svg = io.StringIO()
-    with room(ROOM):
+    with function_of("style", "room")(ROOM):
         drawing.draw().save(svg, format="svg")
     return svg.getvalue()
 
@@ -304,6 +300,8 @@ def typeset(formula: str) -> str:
 
 def _sign(token: str) -> str:
     """Return a part of a formula as HTML; "" for a word of prose."""
+    from gramian.kernels.expression import FORMULAS  # which a PCA does without
+
     bare = token.removesuffix("(")
     if match := INDEXED.fullmatch(bare):
         name, index = filter(None, match.groups())
@@ -312,4 +310,4 @@ def _sign(token: str) -> str:
     if len(bare) == 1 and bare.isalpha():
         return f"<var>{bare}</var>{token[1:]}"
     known = token in SIGNS or token in WORDS or token != bare or not token[0].isalpha()
-    return SIGNS.get(token, token) if known else ""
+    return SIGNS.get(token, token) if known or token in FORMULAS else ""

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gramian import plots, records
 from gramian.analysis import sampling
-from gramian.analysis.component_rules import REPEATS, RULES, ComponentChoice
+from gramian.analysis.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import counted, duration, evenly, listed, most_of, percent, slices
@@ -22,18 +22,16 @@ from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
 from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
 from gramian.io.metadata import labels_of
-from gramian.kernel_pca.estimator import KernelPCA
-from gramian.kernel_pca.rules import KERNEL_RULES
-from gramian.models.monitor import RowStatistics, can_be_monitored, monitor_of
-from gramian.models.monitoring import BOTH
 from gramian.notebook import Grid, Section
-from gramian.pca.estimator import PCA
 from gramian.pca.tables import linear_rows
 from gramian.plots.names import component_titles, groupings
 from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.fitted import Fitted
 from gramian.report.tables import row_names
+
+if TYPE_CHECKING:
+    from gramian.models.monitor import RowStatistics
 
 FIRST, MOST = 10, 200  # components at once, and at most
 UNUSUAL, TOP, LOADED = 10, 10, 5  # rows, columns of a component, components
@@ -320,6 +318,8 @@ class _Explained:
         if result is None:
             yield "The rows of the fit do not vary, so no row can be compared with them."
         else:
+            from gramian.models.monitoring import BOTH
+
             names = [name for name in BOTH if name in result.columns]
             rows = []
             for i in result.worst(UNUSUAL).tolist():
@@ -415,6 +415,8 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     monitor : Monitor, optional
         Whose limits are used; by default those that follow from the model, by theory.
     """
+    from gramian.models.monitor import can_be_monitored, monitor_of
+
     n, statistics = table.values.shape[0], None
     if can_be_monitored(model):
         given = model if monitor is None else monitor
@@ -478,9 +480,9 @@ def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentCho
     left_out : list of str
         Rules that were not applied, each with the reason.
     """
-    if not isinstance(model, PCA | KernelPCA) or not model.n_components_:
+    if not model.model_kind.gives_scores or not model.n_components_:
         return (), []
-    linear = isinstance(model, PCA)
+    linear = model.model_kind.linear
     names = [name for name in (RULES if linear else KERNEL_RULES) if name != "max_rmse"]
     here = None if table is None or not table.in_memory or table.values.shape[0] < 2 else table
     waits = {} if here is None else {name: _wait(model, here, name) for name in names}
@@ -503,7 +505,7 @@ def _long(wait: float) -> str:
 
 def _wait(model: Any, table: Table, rule: str) -> float:
     """Return the predicted seconds."""
-    if isinstance(model, KernelPCA):
+    if model.model_kind.kernel:
         fits = {"parallel": REPEATS + 1, "fraction": 1}
         return fits.get(rule, math.inf) * float(model.plan_.seconds)
     n, d = table.values.shape[0], math.prod(table.values.shape[1:])

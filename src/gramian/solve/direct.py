@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg import lapack
+import scipy  # whose parts are imported when they are first used
 
 from gramian import arrays, checks
 from gramian.operators.costs import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, TableCosts
@@ -208,6 +207,7 @@ def _few(A: FloatArray, k: int, *, every: bool) -> tuple[FloatArray, FloatArray]
     """
     m = len(A)
     with arrays.blas_threads():
+        lapack = scipy.linalg.lapack
         reflectors, diagonal, beside, scales, failed = lapack.dsytrd(A, lower=1, lwork=32 * m)
         places = {"range": 2, "vl": 0.0, "vu": 1.0, "il": m - k + 1, "iu": m}
         sizes = {"lwork": 18 * m, "liwork": 10 * m}
@@ -345,7 +345,7 @@ def _svd(C: Any) -> tuple[Any, Any]:
 
 
 def _svd_on_host(C: FloatArray) -> tuple[Any, Any]:
-    n, d = C.shape
+    (n, d), lapack = C.shape, scipy.linalg.lapack
     # For few entries BLAS takes one thread by itself.
     with arrays.blas_threads() if n * d > FEW else nullcontext():
         if 11 * d <= 6 * n and n * d > FEW:
