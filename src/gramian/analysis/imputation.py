@@ -14,7 +14,8 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse
+import scipy  # whose parts are imported when they are first used
+from scipy import sparse
 
 from gramian.checks import slices
 from gramian.records import FloatArray
@@ -25,6 +26,7 @@ IndexArray = npt.NDArray[np.intp]
 PAIRS = 512  # columns of products of two components that are multiplied at a time
 BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
 FEW_HOLES = 0.05  # share of holes up to which products over these alone are faster
+WORTH_A_PRODUCT = 50  # holes of a pattern for which one of their own is faster
 CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
 # Least noise variance relative to the variance of a column: data of exactly low rank has a likelihood
 # without a maximum.
@@ -139,10 +141,15 @@ def grams_of_holes(observed: npt.NDArray[np.bool_], W: FloatArray) -> tuple[Floa
     Where few rows are missing, products are formed of these alone.
     """
     holes = ~observed
-    if np.count_nonzero(holes) > FEW_HOLES * holes.size:
+    if (count := np.count_nonzero(holes)) > FEW_HOLES * holes.size:
         return grams(observed.astype(np.float64), W), grams(holes.astype(np.float64), W)
-    places = sparse.csr_array(holes, dtype=np.float64)
-    gone = _symmetric(len(holes), W.shape[1], lambda i, j: places @ (W[:, i] * W[:, j]))
+    if count < WORTH_A_PRODUCT * len(holes):
+        places = sparse.csr_array(holes, dtype=np.float64)
+        gone = _symmetric(len(holes), W.shape[1], lambda i, j: places @ (W[:, i] * W[:, j]))
+    else:
+        (u, d), places = holes.shape, np.flatnonzero(holes)
+        missing = np.split(np.ascontiguousarray(W)[places % d], np.searchsorted(places, d * np.arange(1, u)))
+        gone = np.array([part.T @ part for part in missing])
     return W.T @ W - gone, gone
 
 
@@ -293,7 +300,7 @@ def _leading(C: FloatArray, own: FloatArray, k: int) -> tuple[FloatArray, FloatA
     n, d = C.shape
     tall = n >= d
     S = C.T @ C if tall else C @ C.T
-    values, vectors = linalg.eigh(S, subset_by_index=[len(S) - k, len(S) - 1])
+    values, vectors = scipy.linalg.eigh(S, subset_by_index=[len(S) - k, len(S) - 1])
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     if not tall:
         vectors = C.T @ vectors

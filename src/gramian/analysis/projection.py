@@ -20,7 +20,7 @@ from gramian.records import FloatArray
 if TYPE_CHECKING:
     from gramian.analysis.normal_model import NormalModel
 
-HOLED = 1 << 22  # entries of rows with missing values that are mapped at a time
+HOLED = 1 << 20  # entries of rows with missing values that are mapped at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,8 @@ class LinearProjection:
             finite = bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(scores))))
         # A NaN in a row shows in its scores, so one look at them replaces a pass over the data.
         if not finite:
-            rows.require_finite(holes=self.incomplete is not None)
+            if self.incomplete is None or rows.skips_zeros:
+                rows.require_finite()
             scores = self._with_holes(rows, scores, errors)
         scores[:, self.rank :] = 0
         return self.whitened(scores)
@@ -126,12 +127,20 @@ class LinearProjection:
 def incomplete_rows(
     rows: Rows, places: npt.NDArray[np.intp] | None = None
 ) -> Iterator[tuple[npt.NDArray[np.intp], FloatArray]]:
-    """Yield those of some rows, or of all, that have missing values, block by block, with their numbers."""
+    """Yield those of some rows, or of all, that have missing values, block by block, with their numbers.
+
+    Raises
+    ------
+    DataError
+        If one of these rows, with missing values or not, has infinity.
+    """
     if places is None:
         holes = rows.holes()
         places = np.array(sorted(holes.by_row if holes else ()), dtype=np.intp)
     for part in slices(len(places), max(1, HOLED // rows.shape[1])):
         X = arrays.as_float64(arrays.dense(rows.at(places[part])))
+        if np.isinf(X).any():
+            rows.require_finite(holes=True)
         with_holes = np.isnan(X).any(axis=1)
         if with_holes.all():  # as those of genotypes, which need no copy
             yield places[part], X

@@ -92,13 +92,16 @@ def _screened(calls: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return the kinship of all pairs where calls are missing independently, shape (n, n)."""
     none, one, two = ((calls == value).astype(np.float32) for value in (0, 1, 2))
     there = (none + one + two).mean(axis=1)
-    opposite = none @ two.T
-    opposite += opposite.T
-    both = one @ one.T
     # Heterozygous calls of one where the other has a call.
     own = one.sum(axis=1)[:, None] * there[None, :]
+    if there.min() == 1:  # the same counts in a third of the time: squares of differences
+        squares = (calls**2).sum(axis=1)
+        apart = squares[:, None] + squares[None, :] - 2 * (calls @ calls.T)
+    else:
+        opposite = none @ two.T
+        apart = 4 * (opposite + opposite.T) + own + own.T - 2 * (one @ one.T)
     least = np.maximum(np.minimum(own, own.T), 1)
-    return np.asarray(0.5 - (4 * opposite + own + own.T - 2 * both) / (4 * least))
+    return np.asarray(0.5 - apart / (4 * least))
 
 
 def _kinship(calls: FloatArray, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Iterator[float]:

@@ -20,7 +20,7 @@ import numpy as np
 from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import amount, slices
 from gramian.data.array import ArrayRows
-from gramian.data.rows import Block, Rows
+from gramian.data.rows import Block, Holes, Rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, needs, option
 
 log = logging.getLogger(__name__)
@@ -112,8 +112,8 @@ class DeviceRows(Rows):
     ) -> R:
         return self.host.reduce(f, combine, rows_per_block)
 
-    def require_finite(self, *, holes: bool = False) -> None:
-        self.host.require_finite(holes=holes)
+    def require_finite(self, *, holes: bool = False) -> Holes | None:
+        return self.host.require_finite(holes=holes)
 
     def mapped(
         self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False

@@ -375,8 +375,8 @@ class Rows(ABC):
         """Return where NaN and infinity are; None where all entries are finite."""
         return self.reduce(_not_finite, _joined)
 
-    def require_finite(self, *, holes: bool = False) -> None:
-        """Raise a DataError that says where NaN and infinity are, if there are any.
+    def require_finite(self, *, holes: bool = False) -> Holes | None:
+        """Raise a DataError that says where NaN and infinity are, if there are any; return where NaN may be.
 
         Parameters
         ----------
@@ -385,7 +385,7 @@ class Rows(ABC):
         """
         where = self.holes()
         if where is None or (holes and not where.infinite and not self.skips_zeros):
-            return
+            return where
         if where.infinite:
             total = f" ({where.infinite} such values in total)" if where.infinite > 1 else ""
             raise DataError(

@@ -12,7 +12,7 @@ import numpy as np
 from gramian.arrays import as_csr, require_memory
 from gramian.checks import slices as cut
 from gramian.data import array, table
-from gramian.data.rows import Block, Rows
+from gramian.data.rows import Block, Holes, Rows
 
 SAMPLED_ROWS = 4096  # that show how many entries each column has
 # Runs of rows that threads share out, at most, and entries of each, at least.
@@ -144,10 +144,9 @@ class SparseRows(Sparse):
     def owned(self) -> Any:
         return self.values.copy() if self.borrowed else self.values
 
-    def require_finite(self, *, holes: bool = False) -> None:
+    def require_finite(self, *, holes: bool = False) -> Holes | None:
         # Few numbers may be in many rows: one look at them spares the blocks.
-        if not np.isfinite(self.values.data).all():
-            super().require_finite(holes=holes)
+        return None if np.isfinite(self.values.data).all() else super().require_finite(holes=holes)
 
 
 def require_lengths(shape: tuple[int, int], source: str) -> None:

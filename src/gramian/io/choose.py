@@ -121,14 +121,19 @@ def _completed(
     # Calls of genotypes become means without being asked to.
     unasked = table.alleles is not None and reading.missing is None and expected is None
     policy = "mean" if unasked else reading.missing
-    if policy is not None or fitted_means or (holes and not stored):
+    if policy is not None or fitted_means:
         table = handle_missing(table, policy, expected)
     if reading.missing == "mean":
         table = replace(table, missing=replace(table.missing, method="mean"))
     # Otherwise the first pass over the numbers finds NaN and infinity.
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
         with nullcontext() if expected is None else of_new_rows():
-            rows_of_table(table).require_finite(holes=holes or table.missing.method in IMPUTED)
+            found = rows_of_table(table).require_finite(holes=holes or table.missing.method in IMPUTED)
+        if holes and not stored and found is not None:
+            many = checks.counted(found.missing, "missing value")
+            rows = checks.counted(len(found.by_row), "row")
+            note = f"{many} in {rows}: scores of such rows follow from their observed entries"
+            table = replace(table, notes=(*table.notes, note))
     if not stored:
         return replace(table, values=parts.contiguous(table.values))
     return replace(table, notes=(*table.notes, table.values.note)) if table.values.note else table

@@ -43,7 +43,7 @@ def handle_missing(
         in for PCA, without the rows that hold nothing else.
     expected : Expected or None
         For new data, what its model expects: the means are then those of the fitted data, and fill NaN
-        without a policy too. A model that maps rows with missing values gets them as they are.
+        without a policy too.
 
     Raises
     ------
@@ -85,10 +85,6 @@ def handle_missing(
         return _drop_rows(table, holes)
     if policy == "drop-columns":
         return _drop_columns(table, holes)
-    if expected is not None and expected.holes and policy is None:
-        many = f"{counted(holes.missing, 'missing value')} in {counted(len(holes.by_row), 'row')}"
-        note = f"{many}: scores of such rows follow from their observed entries"
-        return replace(table, notes=(*table.notes, note))
     if expected is not None and expected.means is not None:
         return _filled(table, holes, expected.means, "the means of the fitted data")
     means = table.missing.means

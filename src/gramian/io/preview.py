@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -206,8 +206,9 @@ def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -
     whole = most is None or source.memory_of(rows) <= most
     if not whole:
         rows = rows[: max(1, most * len(rows) // source.memory_of(rows))]  # type: ignore[operator]
-    result = of_array(source.read(rows), source.columns, whole)
-    return replace(result, genotypes=source.alleles is not None)
+    some = (list(range(min(MOST, source.shape[1]))),) if source.by_columns else ()
+    result = of_array(source.read(rows, *some), source.columns, whole)
+    return replace(result, width=source.shape[1], genotypes=source.alleles is not None)
 
 
 def of_array(values: Any, names: Sequence[str] | None, whole: bool = True) -> Preview:
@@ -226,6 +227,9 @@ def _column(array: Any, place: int) -> Any:
     return (column.toarray() if hasattr(column, "toarray") else column).reshape(-1)
 
 
+_places = lru_cache(maxsize=1)(evenly)  # the same in each column
+
+
 def of_numbers(name: str, column: Any) -> Column:
     """Return what is known of a column of numbers."""
     missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
@@ -240,7 +244,7 @@ def of_numbers(name: str, column: Any) -> Column:
     counts = len(column) > 1 and low in (0, 1) and bool(np.array_equal(column, low + np.arange(len(column))))
     deviation = _deviation(finite) if finite.size > 1 else None
     about = (low, high, first, deviation, whole, counts)
-    sample = np.asarray(column[evenly(len(column), SAMPLE)], dtype=np.float64)
+    sample = np.asarray(column[_places(len(column), SAMPLE)], dtype=np.float64)
     sample = np.where(np.isfinite(sample), sample, np.nan)
     return Column(name, kind, int(missing.sum()), distinct, *about, holes=np.packbits(missing), sample=sample)
 

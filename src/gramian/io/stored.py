@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gramian.arrays import as_csr, memory_limit_bytes
 from gramian.checks import amount, counted, evenly
 from gramian.data import sparse, table
-from gramian.data.rows import Block, Rows
+from gramian.data.rows import Block, Holes, Rows
 from gramian.errors import DataError, MemoryLimitError
 from gramian.io.lazy import ENTRY, Converted, LazyArray
 from gramian.io.source import dtype_of_rows, whole_within
@@ -160,9 +160,9 @@ class StoredSparseRows(sparse.Sparse, StoredRows):
     def whole(self, most: int) -> Any:
         return as_csr(super().whole(most))
 
-    def require_finite(self, *, holes: bool = False) -> None:
-        if not all(np.isfinite(self.values[part].data).all() for part in self.batches):
-            super().require_finite(holes=holes)
+    def require_finite(self, *, holes: bool = False) -> Holes | None:
+        finite = all(np.isfinite(self.values[part].data).all() for part in self.batches)
+        return None if finite else super().require_finite(holes=holes)
 
 
 def require_rows(number: int, source: str, request: table.RowsRequest) -> None:

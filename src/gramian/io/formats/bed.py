@@ -266,7 +266,9 @@ def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:
             f"{counted(d, 'line')} of its .bim file need {_bytes(n, d):,}.{swapped} Copy all three again."
         )
     with damage(source):  # names are read here, since bed-reader takes tabs only
-        bed = opened.enter_context(open_bed(path, iid_count=n, sid_count=d, properties=NOTHING))
+        # Two threads of bed-reader write to the same lines of the cache, and take as long as one.
+        bed = open_bed(path, iid_count=n, sid_count=d, properties=NOTHING, num_threads=1)
+        opened.enter_context(bed)
         return bed, variants, people
 
 
