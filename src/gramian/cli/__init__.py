@@ -4,6 +4,7 @@ Only the definitions of commands and options are imported at first, so that ``gr
 once; what a command needs is imported when it runs.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         What follows the program's name; by default what the program was called with.
     """
     if arguments is None:
+        # A command ends soon; most of what is collected until then are its imports and the names of columns.
+        gc.set_threshold(50_000, 10, 10)
         # Idle threads of BLAS would turn for 25 ms after each product, before anything else starts.
         os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     try:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from gramian.io import written
+from gramian.io.parts import STARTS
 
 MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
                   "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
@@ -307,8 +308,7 @@ def _matches(text: Any, pattern: str) -> Any:
 
 # ------------------------- text that a spreadsheet would run as a formula: as files write it, and as read
 
-# https://owasp.org/www-community/attacks/CSV_Injection; the last four are the same signs in full width.
-_STARTS = "[-=+@\t\r\n\uff0d\uff1d\uff0b\uff20]"
+_STARTS = f"[{STARTS}]"
 QUOTED = f"'{_STARTS}".encode()  # in every text that has such texts, and in some others
 
 

@@ -16,7 +16,7 @@ from gramian.analysis.components import component_names
 from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.io.formats.zarr import write_zarr
-from gramian.io.parts import unique_names
+from gramian.io.parts import STARTS, unique_names
 from gramian.store.atomic import atomic_write
 
 FORMATS = ("csv", "parquet", "npy", "zarr")
@@ -140,18 +140,25 @@ def _write_csv(file: IO[bytes], pieces: Iterable[Columns], rows: int) -> None:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    from gramian.io.numerals import shown_as_text
-
     options = arrow_csv.WriteOptions(include_header=False)
     for place, columns in enumerate(pieces):
         if place == 0:
-            names = shown_as_text(list(columns)).to_pylist()
+            names = _shown(pa.array(list(columns), pa.string())).to_pylist()
             file.write((",".join(map(_quoted, names)) + "\n").encode())
         for batch in _arrow(columns).to_batches(BATCH):
-            safe = [shown_as_text(values) if pa.types.is_string(values.type) else values for values in batch]
+            safe = [_shown(values) if pa.types.is_string(values.type) else values for values in batch]
             sink = pa.BufferOutputStream()
             arrow_csv.write_csv(pa.record_batch(safe, batch.schema.names), sink, options)
             file.write(sink.getvalue().to_pybytes())
+
+
+def _shown(texts: Any) -> Any:
+    """Return texts of which a spreadsheet runs none as a formula."""
+    if not any(text and text.lstrip("'")[:1] in STARTS for text in texts.to_pylist()):
+        return texts  # without Arrow's functions, whose import takes as long as writing a small table
+    from gramian.io.numerals import shown_as_text
+
+    return shown_as_text(texts)
 
 
 def _quoted(name: str) -> str:
@@ -178,6 +185,10 @@ def _arrow(columns: Columns) -> Any:
             texts = [None if value is None else str(value) for value in values.tolist()]
             return pa.array(texts, pa.string())
         values = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else list(values)
+        if getattr(values, "dtype", None) in (np.float32, np.float64) and not np.isnan(values).any():
+            # As ``pa.array``, which first imports numpy.ma.
+            kind, buffer = pa.from_numpy_dtype(values.dtype), pa.py_buffer(values)
+            return pa.Array.from_buffers(kind, len(values), [None, buffer])
         return pa.array(values, from_pandas=True)
 
     return pa.Table.from_arrays(list(map(stored, columns.values())), names=list(columns))
