@@ -13,6 +13,7 @@ from gramian.analysis.imputation import (
     choose_strength,
     expected_scatter,
     grams,
+    grams_of_holes,
     impute_em,
     impute_iterative,
     undetermined,
@@ -313,3 +314,15 @@ def test_a_falling_likelihood_is_no_convergence(monkeypatch):
     worse = imputation.LowRank(best.model.mean, 0.5 * best.model.weights, best.model.noise)
     monkeypatch.setattr(imputation, "_maximised", lambda *arguments: worse)
     assert not impute_em(X, 2, start=best).converged
+
+
+@pytest.mark.parametrize(("d", "count"), [(40, 4), (600, 5), (1500, 60), (1500, 700)])
+def test_products_over_the_holes_are_those_of_the_definition(d, count):
+    rng = np.random.default_rng(0)
+    W, observed = rng.standard_normal((4, d)).T, np.ones((7, d), dtype=bool)
+    for places in range(1, 7):  # the first row is complete
+        observed[places, rng.choice(d, count, replace=False)] = False
+    there, gone = grams_of_holes(observed, W)
+    for place, row in enumerate(observed):
+        np.testing.assert_allclose(there[place], W[row].T @ W[row], rtol=0, atol=1e-12 * d)
+        np.testing.assert_allclose(gone[place], W[~row].T @ W[~row], rtol=0, atol=1e-12 * d)

@@ -398,6 +398,17 @@ def test_weights_and_scales_apply_to_the_imputation():
         assert np.allclose(weighted.components_, repeated.components_, atol=1e-10)
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_in_new_rows_is_named_with_and_without_missing_values_beside_it(value):
+    model, new = PCA(2, missing="em").fit(HOLED), HOLED.copy()
+    new[6, 3] = value
+    for call in (model.transform, model.projection_quality):
+        with pytest.raises(DataError, match="row 6, column 3"):
+            call(new)
+    with pytest.raises(DataError, match="row 0, column 3"):
+        model.transform(np.where(np.isnan(new[6:7]), 0.0, new[6:7]))
+
+
 def test_what_the_fit_raises():
     row, column = HOLED.copy(), HOLED.copy()
     row[[4, 9]], column[:, 5] = np.nan, np.nan

@@ -1,0 +1,38 @@
+"""Kinship of individuals: the screening of all pairs, and the pairs that are found."""
+
+import numpy as np
+import pytest
+
+from gramian.analysis.relatedness import _screened, related
+
+
+def calls(missing, seed=0):
+    """Return the calls of 30 people, the last two the same person; some are missing."""
+    rng = np.random.default_rng(seed)
+    people = rng.binomial(2, rng.uniform(0.1, 0.5, 2000), (30, 2000)).astype(np.float32)
+    people[-1] = people[-2]
+    people[rng.random(people.shape) < missing] = np.nan
+    return people
+
+
+def kinship(a, b):
+    """Return the estimate of Manichaikul et al. (2010), equation 11, over the variants that both have."""
+    a, b = (one[~np.isnan(a) & ~np.isnan(b)] for one in (a, b))
+    opposite, shared = (np.abs(a - b) == 2).sum(), ((a == 1) & (b == 1)).sum()
+    one, other = (a == 1).sum(), (b == 1).sum()
+    return 0.5 - (4 * opposite + one + other - 2 * shared) / (4 * min(one, other))
+
+
+@pytest.mark.parametrize(("missing", "tolerance"), [(0.0, 1e-6), (0.05, 0.05)])
+def test_the_screening_is_kinship_exactly_where_no_call_is_missing(missing, tolerance):
+    people = calls(missing)
+    expected = [[kinship(a, b) for b in people] for a in people]
+    np.testing.assert_allclose(_screened(people), expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.05])
+def test_the_same_person_is_found_and_nobody_else(missing):
+    people = calls(missing)
+    (pair,) = related(people)
+    assert (pair.first, pair.second) == (28, 29)
+    assert pair.kinship == pytest.approx(kinship(people[28], people[29]), abs=1e-12)
