@@ -490,9 +490,8 @@ def minka(scree: Scree) -> ComponentChoice:
 def marchenko_pastur_median(beta: float) -> float:
     """Return the median of the Marchenko-Pastur distribution of ratio ``beta`` and noise variance 1.
 
-    The density ``sqrt((b - t)(t - a)) / (2 pi beta t)`` on ``[a, b] = [(1 - sqrt(beta))^2,
-    (1 + sqrt(beta))^2]`` is integrated numerically; ``t = 1 + beta + 2 sqrt(beta) cos(angle)`` takes the
-    square roots at its ends away.
+    The density is ``sqrt((b - t)(t - a)) / (2 pi beta t)`` on ``[a, b] = [(1 - sqrt(beta))^2,
+    (1 + sqrt(beta))^2]``. With ``t = 1 + beta + 2 sqrt(beta) cos(angle)`` it has an elementary integral.
 
     Parameters
     ----------
@@ -508,23 +507,19 @@ def marchenko_pastur_median(beta: float) -> float:
     >>> round(marchenko_pastur_median(1.0), 4)
     0.6528
     """
-    # No other rule needs these, whose import takes longer than all rules together.
-    from scipy.integrate import quad
-    from scipy.optimize import brentq
-
     root = math.sqrt(beta)
 
-    def density(angle: float) -> float:
-        # sin^2 / t, written without the 0 / 0 at the lower end where beta is 1.
-        s, c = math.sin(angle), math.cos(angle / 2)
-        t = (1 - root) ** 2 + 4 * root * c * c
-        return 2 * s * s / (math.pi * t) if t > 0 else 2 / math.pi
+    def below(angle: float) -> float:
+        """Return the share of the distribution from ``t`` of this angle down."""
+        turned = math.atan2((1 - root) * math.sin(angle / 2), (1 + root) * math.cos(angle / 2))
+        whole = (1 + beta) * angle / (4 * beta) - math.sin(angle) / (2 * root)
+        return 1 - 2 / math.pi * (whole - (1 - beta) / (2 * beta) * turned)
 
-    def excess(angle: float) -> float:
-        return float(quad(density, angle, math.pi, epsabs=1e-13, epsrel=1e-12)[0]) - 0.5
-
-    middle = float(brentq(excess, 0.0, math.pi, xtol=1e-13))
-    return (1 - root) ** 2 + 4 * root * math.cos(middle / 2) ** 2
+    low, high = 0.0, math.pi
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) > 0.5 else (low, middle)
+    return (1 - root) ** 2 + 4 * root * math.cos(low / 2) ** 2
 
 
 def known_noise_factor(beta: float) -> float:
