@@ -130,9 +130,9 @@ def _completed(
         with nullcontext() if expected is None else of_new_rows():
             found = rows_of_table(table).require_finite(holes=holes or table.missing.method in IMPUTED)
         if holes and not stored and found is not None:
-            many = checks.counted(found.missing, "missing value")
+            missing = checks.counted(found.missing, "missing value")
             rows = checks.counted(len(found.by_row), "row")
-            note = f"{many} in {rows}: scores of such rows follow from their observed entries"
+            note = f"{missing} in {rows}: scores of such rows follow from their observed entries"
             table = replace(table, notes=(*table.notes, note))
     if not stored:
         return replace(table, values=parts.contiguous(table.values))
