@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener, scan
+from gramian.analysis.imputation import impute_em
 from gramian.errors import DataError, MemoryLimitError, MissingValuesWarning, ParameterError
 from refusals import refused
 
@@ -214,9 +215,8 @@ def test_scales_and_dtypes():
     single = PCA(K, missing="em").fit(HOLED.astype(np.float32))
     assert single.components_.dtype == np.float32
     assert np.allclose(single.components_, reference.components_, atol=1e-5)
-    # The likelihood is in units of the data.
     scaled = PCA(K, missing="em").fit(HOLED * 1000).imputed_
-    assert np.allclose(scaled.trace, reference.imputed_.trace - (~HOLES).sum() * np.log(1000))
+    assert np.allclose(scaled.trace, reference.imputed_.trace)
     assert np.isclose(scaled.noise_variance, reference.imputed_.noise_variance * 1e6)
 
 
@@ -275,12 +275,13 @@ def test_rows_without_any_value_in_a_file_are_left_out_by_name(tmp_path):
 
 def test_regularization_is_a_strength_or_is_chosen():
     one = PCA(2, missing="iterative").fit(HOLED)
-    assert one.imputed_.regularization == 1.0
+    factor = 1 + (D - 2) / (N - 1 - 2)
+    assert one.imputed_.regularization == factor
     strong = PCA(2, missing="iterative", regularization=10.0).fit(HOLED)
     assert np.abs(strong.imputed_.values - HOLED[~HOLES].mean()).mean() < np.inf
     assert not np.allclose(strong.imputed_.values, one.imputed_.values)
     chosen = PCA(2, missing="iterative", regularization="cv", random_state=0).fit(HOLED)
-    assert chosen.imputed_.regularization in (0.0, 0.5, 1.0, 2.0, 4.0)
+    assert chosen.imputed_.regularization / factor in (0.0, 0.5, 1.0, 2.0, 4.0)
     for value in (-1, "much", True, np.inf):
         with refused(ParameterError, "regularization"):
             PCA(2, missing="iterative", regularization=value).fit(HOLED)
@@ -290,25 +291,33 @@ def test_regularization_is_a_strength_or_is_chosen():
 
 @pytest.mark.parametrize("scale", [None, "unit", "pareto"])
 def test_em_is_the_eigendecomposition_of_the_expected_covariance(scale):
-    # The model's own conditional expectations and covariances have its eigenpairs again.
     pca = PCA(K, missing="em", scale=scale, ddof=0).fit(HOLED)
+    divisor = np.ones(D) if scale is None else pca.scale_
+    model = impute_em(HOLED / divisor, K, tol=1e-9, max_iter=3000).model
+    S = model.weights @ model.weights.T + model.noise * np.eye(D)
     expected, covariance = np.empty((N, D)), np.zeros((D, D))
-    for i, row in enumerate(HOLED):
-        expected[i], left, _ = conditional(pca, row)
-        covariance += left
+    for i, row in enumerate(HOLED / divisor):
+        gone, seen = np.isnan(row), ~np.isnan(row)
+        gain = S[np.ix_(gone, seen)] @ np.linalg.inv(S[np.ix_(seen, seen)])
+        expected[i] = row
+        expected[i, gone] = model.mean[gone] + gain @ (row - model.mean)[seen]
+        covariance[np.ix_(gone, gone)] += S[np.ix_(gone, gone)] - gain @ S[np.ix_(seen, gone)]
     C = expected - expected.mean(axis=0)
     again = (C.T @ C + covariance) / N
-    assert np.allclose(pca.mean_, expected.mean(axis=0), atol=1e-4)
+    assert np.allclose(pca.mean_, expected.mean(axis=0) * divisor, atol=1e-4)
     if scale is not None:
-        deviations = np.sqrt(np.diag(again))
+        deviations = np.sqrt(np.diag(again)) * divisor
         assert np.allclose(pca.scale_, deviations if scale == "unit" else np.sqrt(deviations), rtol=1e-4)
-        again = again / np.outer(pca.scale_, pca.scale_)
     values, V = np.linalg.eigh(again)
     assert np.allclose(values[::-1][:K], pca.explained_variance_, rtol=1e-4)
     assert np.isclose(values[:-K].mean(), pca.noise_variance_, rtol=1e-4)
     assert np.allclose(np.abs(pca.components_ @ V[:, ::-1][:, :K]), np.eye(K), atol=1e-3)
     assert np.isclose(pca.total_variance_, np.trace(again), rtol=1e-4)
     assert np.isclose(pca.explained_variance_ratio_.sum(), values[-K:].sum() / np.trace(again), rtol=1e-4)
+    # The fitted model imputes as the one that it comes from.
+    values = np.array([conditional(pca, row)[0] for row in HOLED])[HOLES]
+    assert np.allclose(pca.imputed_.values, values)
+    assert np.allclose(values, (expected * divisor)[HOLES], atol=0.02 * np.nanstd(HOLED))
     assert "about the expected covariance matrix given the observed entries" in pca.certificate_.about
 
 

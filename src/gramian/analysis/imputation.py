@@ -33,7 +33,6 @@ CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
 LEAST_NOISE = 1e-12
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0)  # of regularisation, among which cross-validation chooses
 FOLDS = 5
-FALL = 1e-12  # relative fall of a log-likelihood that rounding explains
 # A noise variance is 0 below this share of that of the columns; observed entries that could show it are few
 # below this share of them.
 COLLAPSED, FEW = 1e-6, 0.2
@@ -54,11 +53,21 @@ class LowRank:
     weights : ndarray of shape (d, k)
     noise : float
         Variance of the noise in every column.
+    spread : ndarray of shape (d, k + 1, k + 1) or None
+        Covariance of the weights and the mean of each column, given the observed entries.
     """
 
     mean: FloatArray
     weights: FloatArray
     noise: float
+    spread: FloatArray | None = None
+
+    @property
+    def products(self) -> FloatArray:
+        """Expected products of the weights and the mean of each column, shape (d, k + 1, k + 1)."""
+        A = np.column_stack([self.weights, self.mean])
+        outer = A[:, :, None] * A[:, None, :]
+        return outer if self.spread is None else outer + self.spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +79,8 @@ class Imputation:
     filled : ndarray of shape (n, d), float64
         The data, with conditional expectations at the holes.
     trace : ndarray of shape (iterations,)
-        EM: log-likelihood of the observed entries before each step. Iterative PCA: root-mean-square change of
-        the imputed entries in each step.
+        Root-mean-square change of fitted entries (EM) or imputed ones (iterative PCA) in each step, relative
+        to that of the observed ones from their mean.
     model : LowRank
     iterations : int
     converged : bool
@@ -87,7 +96,8 @@ class Imputation:
         """Return the same of columns that are multiplied by factors, shape (d,), as a start."""
         model = self.model
         noise = model.noise * float(np.mean(factors**2))
-        model = LowRank(model.mean * factors, model.weights * factors[:, None], noise)
+        spread = None if model.spread is None else model.spread * (factors**2)[:, None, None]
+        model = LowRank(model.mean * factors, model.weights * factors[:, None], noise, spread)
         return replace(self, filled=self.filled * factors, model=model)
 
 
@@ -179,17 +189,16 @@ def _pairs(k: int) -> Iterator[tuple[IndexArray, IndexArray]]:
         yield left[part], right[part]
 
 
-# ----------------------------------------------------------- maximum likelihood
+# ------------------------------------------------------ EM of probabilistic PCA
 
 
 @dataclass(eq=False)
 class _Expectation:
-    """Sums over rows that the next parameters follow from, and the log-likelihood of the present ones."""
+    """Sums over rows that the next parameters follow from."""
 
     scores: FloatArray  # (n, k + 1): E[z] and 1, times the row's weight
     moments: FloatArray  # (u, k + 1, k + 1): E[z z.T], E[z], 1, summed over the rows of a pattern
     spread: FloatArray  # (k + 1, k + 1): the same over all rows
-    log_likelihood: float
 
 
 def impute_em(
@@ -198,10 +207,10 @@ def impute_em(
     *,
     weights: FloatArray | None = None,
     start: Imputation | None = None,
-    tol: float = 1e-10,
+    tol: float = 1e-5,
     max_iter: int = 1000,
 ) -> Imputation:
-    """Fill holes by maximum-likelihood probabilistic PCA over the observed entries.
+    """Fill holes by probabilistic PCA of the observed entries, whose directions are uncertain.
 
     Parameters
     ----------
@@ -210,30 +219,34 @@ def impute_em(
     k : int
         Number of components, below ``min(n, d)``.
     weights : ndarray of shape (n,), optional
-        Weight of each row in the log-likelihood; rows of weight 0 are filled, and count for nothing.
+        How often each row counts; rows of weight 0 are filled, and count for nothing.
     start : Imputation, optional
         Where the iteration starts; by default at the PCA of X with column means at the holes.
     tol : float
-        The iteration stops when a step changes the log-likelihood by less than ``tol`` per observed entry.
+        The iteration stops when a step changes the fitted entries by less than ``tol`` times the standard
+        deviation of the observed ones, in the root-mean-square, and the noise variance by less than ``tol``
+        times itself.
     max_iter : int
 
     Returns
     -------
     Imputation
-        ``converged`` is False where a step lowered the log-likelihood, which only rounding does: the noise
-        variance tends to 0, and the likelihood has no maximum.
 
     Notes
     -----
-    A step maximises the expected log-likelihood over mean, weights and noise together. It then gives z the
-    covariance that its expectations have, which leaves the model's family and is undone in the weights
-    (parameter expansion). Both never lower the log-likelihood.
+    Maximum likelihood takes weights for known. Where many are estimated from few rows, a row without the
+    entries that determine a score then gets values far outside the data. Here the weights and the mean of a
+    column have a normal distribution, whose covariance is the noise variance s times the inverse of their
+    normal equations (variational Bayes, flat prior). It is reduced by ``1 - k / d``: k of d directions only
+    choose the basis and the origin of z. E[z] then has ``s (1 + (d - k) / n)`` in place of s, about, and s
+    has ``(d - k) (k + 1)`` degrees of freedom less than observed entries and scores leave. Each step gives z
+    unit covariance, which is undone in the weights (parameter expansion).
 
     References
     ----------
-    Tipping and Bishop (1999), Probabilistic principal component analysis, appendix B. Ilin and Raiko (2010),
-    Practical approaches to principal component analysis in the presence of missing values, section 3.3. Liu,
-    Rubin, Wu (1998), Parameter expansion to accelerate EM: the PX-EM algorithm.
+    Bishop (1999), Variational principal components. Ilin and Raiko (2010), Practical approaches to principal
+    component analysis in the presence of missing values, section 4. Liu, Rubin, Wu (1998), Parameter
+    expansion to accelerate EM: the PX-EM algorithm.
 
     Examples
     --------
@@ -250,26 +263,22 @@ def impute_em(
     model = _first_model(C, own, k)
     if start is not None:
         model = replace(start.model, mean=start.model.mean - centre)
-    least = LEAST_NOISE * max(_weighted_square(C, own) / entries, np.finfo(float).tiny)
+    square = max(_weighted_square(C, own) / entries, np.finfo(float).tiny)
     trace: list[float] = []
-    converged = False
-    for _ in range(max_iter):
-        model = replace(model, noise=max(model.noise, least))
+    settled = False
+    while len(trace) < max_iter and not (settled and trace[-1] <= tol):
+        model, before = replace(model, noise=max(model.noise, LEAST_NOISE * square)), model.noise
         expected = _expectation(C, own, patterns, model)
-        trace.append(expected.log_likelihood)
-        gain = trace[-1] - trace[-2] if len(trace) > 1 else math.inf
-        if gain < tol * entries:
-            exact = model.noise <= least  # the floor holds it: rounding decides the sign of a gain
-            converged = exact or gain > -max(tol * entries, FALL * abs(trace[-1]))
-            break
-        model = _maximised(C, own, patterns, expected, entries)
+        model, change = _updated(C, own, patterns, expected, entries, model)
+        trace.append(math.sqrt(change / square))
+        settled = abs(model.noise - before) <= tol * max(model.noise, COLLAPSED * square)
     model = replace(model, mean=model.mean + centre)
     return Imputation(
         np.where(observed, X, _expected_rows(X, patterns, model)),
         np.array(trace),
         model,
         len(trace),
-        converged,
+        settled and trace[-1] <= tol,
     )
 
 
@@ -310,52 +319,54 @@ def _leading(C: FloatArray, own: FloatArray, k: int) -> tuple[FloatArray, FloatA
 
 def _expectation(C: FloatArray, own: FloatArray, patterns: Patterns, model: LowRank) -> _Expectation:
     """Return the weighted moments of z given the observed entries; C is 0 at the holes."""
-    W, noise = model.weights, model.noise
-    k, n = W.shape[1], len(C)
-    # Holes have residual 0: the mean is taken off the observed entries only.
-    masks, of_row = patterns.masks, patterns.of_row
-    offset = masks * model.mean
-    B = C @ W - (offset @ W)[of_row]
-    squares = (C**2).sum(axis=1) - 2.0 * (C @ model.mean) + (offset @ model.mean)[of_row]
-    counts = np.bincount(of_row, weights=own, minlength=len(masks))
-    Z = np.ones((n, k + 1))
+    k, n = model.weights.shape[1], len(C)
+    masks, products = patterns.masks, model.products
+    counts = np.bincount(patterns.of_row, weights=own, minlength=len(masks))
+    B, Z = C @ model.weights, np.ones((n, k + 1))
     moments = np.zeros((len(masks), k + 1, k + 1))
-    logdet = np.empty(len(masks))
-    eye = noise * np.eye(k)
+    eye = model.noise * np.eye(k)
     for part, rows, which in patterns.batches(k):
-        M = grams(masks[part], W) + eye
-        L = np.linalg.cholesky(M)
-        logdet[part] = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-        inverse = np.linalg.inv(M)
-        Z[rows, :k] = np.matmul(inverse[which], B[rows][:, :, None])[:, :, 0]
+        G = _sums(masks[part], products)
+        inverse = np.linalg.inv(G[:, :k, :k] + eye)
+        right = B[rows] - G[which, :k, k]  # the mean is taken off the observed entries only
+        Z[rows, :k] = np.matmul(inverse[which], right[:, :, None])[:, :, 0]
         outer = (own[rows, None] * Z[rows])[:, :, None] * Z[rows][:, None, :]
         moments[part] = np.add.reduceat(outer, np.flatnonzero(np.diff(which, prepend=-1)), axis=0)
-        moments[part, :k, :k] += counts[part, None, None] * noise * inverse
-    fitted = squares - (B * Z[:, :k]).sum(axis=1)
-    seen = masks.sum(axis=1)
-    total = (
-        float(own @ fitted) / noise
-        + float(counts @ (logdet + (seen - k) * math.log(noise)))
-        + float(counts @ seen) * math.log(2 * math.pi)
-    )
-    return _Expectation(own[:, None] * Z, moments, moments.sum(axis=0), -0.5 * total)
+        moments[part, :k, :k] += counts[part, None, None] * model.noise * inverse
+    return _Expectation(own[:, None] * Z, moments, moments.sum(axis=0))
 
 
-def _maximised(
-    C: FloatArray, own: FloatArray, patterns: Patterns, expected: _Expectation, entries: float
-) -> LowRank:
-    """Return the parameters that maximise the expected log-likelihood, with z back at unit covariance."""
-    d, k = C.shape[1], expected.scores.shape[1] - 1
-    right = C.T @ expected.scores
-    A = _symmetric(d, k + 1, lambda i, j: patterns.masks.T @ expected.moments[:, i, j])
-    solved = np.linalg.solve(A, right[:, :, None])[:, :, 0]
+def _sums(masks: FloatArray, products: FloatArray) -> FloatArray:
+    """Return sums of symmetric matrices of shape (d, k, k) over the places of each mask of length d."""
+    return _symmetric(len(masks), products.shape[1], lambda i, j: masks @ products[:, i, j])
+
+
+def _updated(
+    C: FloatArray,
+    own: FloatArray,
+    patterns: Patterns,
+    expected: _Expectation,
+    entries: float,
+    model: LowRank,
+) -> tuple[LowRank, float]:
+    """Return the next model, with z back at unit covariance, and the mean square change of fitted entries."""
+    d, k = model.weights.shape
+    total, right = float(own.sum()), C.T @ expected.scores
+    unit = min(1.0, total / np.count_nonzero(own))  # weights that are shares of 1 do not count rows
+    inverse = np.linalg.inv(_sums(patterns.masks.T, expected.moments))
+    solved = np.matmul(inverse, right[:, :, None])[:, :, 0]
     # The normal equations make the expected squared error the part that is not explained.
-    noise = max((_weighted_square(C, own) - float((right * solved).sum())) / entries, 0.0)
-    W, mean = solved[:, :k], solved[:, k]
-    total = float(own.sum())
+    left = max(entries - unit * (d - k) * (k + 1), unit)
+    noise = max((_weighted_square(C, own) - float((right * solved).sum())) / left, 0.0)
     middle = expected.spread[:k, k] / total
-    covariance = expected.spread[:k, :k] / total - np.outer(middle, middle)
-    return LowRank(mean + W @ middle, W @ np.linalg.cholesky(covariance), noise)
+    basis = np.eye(k + 1)
+    root = np.linalg.cholesky(expected.spread[:k, :k] / total - np.outer(middle, middle))
+    # Of all bases the one nearest to the last, so that weights converge and not only the model.
+    U, _, Vt = np.linalg.svd((solved[:, :k] @ root).T @ model.weights)
+    basis[:k, :k], basis[:k, k] = root @ (U @ Vt), middle
+    solved, spread = solved @ basis, unit * (1 - k / d) * noise * (basis.T @ inverse @ basis)
+    change = float(((solved - np.column_stack([model.weights, model.mean])) ** 2).sum()) / d
+    return LowRank(solved[:, k], solved[:, :k], noise, spread), change
 
 
 def _expected_rows(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatArray:
@@ -388,9 +399,7 @@ def expected_scatter(
     mean : ndarray of shape (d,)
     scatter : ndarray of shape (d, d)
         ``sum_i (xhat_i - mean)(xhat_i - mean).T + Cov[x_i | observed]``. With noise s, observed entries O and
-        ``M = s I + W_O.T W_O`` the covariance of missing entries is ``s I + s W M^-1 W.T``. At the maximum
-        of the likelihood the k leading eigenpairs of ``scatter / n``, and the mean of its other eigenvalues,
-        are those of the model.
+        ``M = s I + W_O.T W_O`` the covariance of missing entries is ``s I + s W M^-1 W.T``.
 
     References
     ----------
@@ -528,12 +537,17 @@ def impute_iterative(
 
 
 def excess(n: float, d: int, k: int) -> float:
-    """Return by how much more than its variance noise adds to the k largest variances of n x d entries.
+    """Return by how many noise variances the k largest variances of n x d entries are reduced.
 
-    Noise of d columns lies in the ``min(n - 1, d)`` directions of the rows: with fewer rows than columns its
-    mean variance along them is ``(d - k) / (n - 1 - k)`` times that of an entry.
+    Noise of ``d - k`` columns raises them by its variance times ``(d - k) / (n - 1 - k)``. As much again as
+    one noise variance is lost since directions are not exact: with a root-mean-square error in mind, singular
+    values are shrunk by ``(n + d) noise / (their size)`` where they are large.
+
+    References
+    ----------
+    Gavish and Donoho (2017), Optimal shrinkage of singular values, equation 7.
     """
-    return (d - k) / max(min(n - 1, d) - k, 1)
+    return 1.0 + (d - k) / max(n - 1 - k, 1)
 
 
 def _residual_variance(C: FloatArray, own: FloatArray, patterns: Patterns, V: FloatArray) -> float:
@@ -659,7 +673,7 @@ def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[i
 
     def filled(X: FloatArray) -> Imputation:
         if method == "em":
-            return impute_em(X, k, weights=held_out.weights, tol=1e-4, max_iter=100)
+            return impute_em(X, k, weights=held_out.weights, tol=1e-2, max_iter=100)
         return impute_iterative(X, k, weights=held_out.weights, tol=1e-4, max_iter=200)
 
     tried = sorted({count for count in COUNTS if count <= most} | {min(most, COUNTS[-1])})
@@ -693,15 +707,15 @@ class Imputed:
     standard_errors : ndarray of shape (m,), float64
         Standard deviation of each value under the model; for "mean" that of its column.
     trace : ndarray of shape (iterations,)
-        EM: log-likelihood of the observed entries, in fitted (scaled) units. Iterative PCA:
-        root-mean-square changes.
+        Root-mean-square changes of fitted (EM) or imputed (iterative PCA) entries in each step, relative to
+        the observed ones.
     noise_variance : float
         Of the model that imputed, in squared fitted (scaled) units; None for "mean".
     iterations : int
     converged : bool
     regularization : float
         Multiple of the noise variance that "iterative" reduced variances by: the parameter, times
-        ``(d - k) / (n - 1 - k)`` with fewer rows than columns.
+        ``1 + (d - k) / (n - 1 - k)``.
     n_components : int
         Components that imputed; 0 for "mean".
     """

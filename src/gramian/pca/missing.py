@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -436,8 +435,6 @@ def _by_model(
             break
         result, scaled = result.rescaled(before / divisor), np.ldexp(table / divisor, -exponent)
     _warn(result, method, why)
-    entries = (np.ones((n, 1)) if weights is None else weights[:, None]) * ~np.isnan(X)
-    units = exponent * math.log(2.0) * float(entries[:, varying].sum()) if method == "em" else 0.0
     values = np.where(np.isnan(X), means, X)
     values[np.ix_(own, varying)] = np.where(np.isnan(table), result.filled * back, table)
     i, j = np.nonzero(np.isnan(X))
@@ -447,7 +444,7 @@ def _by_model(
         j,
         values[i, j],
         np.empty(len(i)),
-        result.trace - units,
+        result.trace,
         float(np.ldexp(result.model.noise, 2 * exponent)),
         result.iterations,
         result.converged,
@@ -480,7 +477,7 @@ def _require_room(asked: PCAParameters, shape: tuple[int, int], k: int, method: 
     require_memory(
         f"Imputing {n:,} rows x {d:,} columns with {k} components",
         # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
-        8 * (6 * n * d + 2 * (n + d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
+        8 * (6 * n * d + (2 * n + 4 * d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
         memory_limit_bytes(asked.memory_limit),
         f"Use {option('missing', *instead)}, fewer components, or raise {option('memory_limit')}.",
     )
