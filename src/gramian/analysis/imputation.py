@@ -364,7 +364,10 @@ def _updated(
     # Of all bases the one nearest to the last, so that weights converge and not only the model.
     U, _, Vt = np.linalg.svd((solved[:, :k] @ root).T @ model.weights)
     basis[:k, :k], basis[:k, k] = root @ (U @ Vt), middle
-    solved, spread = solved @ basis, unit * (1 - k / d) * noise * (basis.T @ inverse @ basis)
+    # Products of many small matrices as products of two tall ones.
+    half = (inverse.reshape(-1, k + 1) @ basis).reshape(inverse.shape).transpose(0, 2, 1)
+    spread = (half.reshape(-1, k + 1) @ (unit * (1 - k / d) * noise * basis)).reshape(inverse.shape)
+    solved = solved @ basis
     change = float(((solved - np.column_stack([model.weights, model.mean])) ** 2).sum()) / d
     return LowRank(solved[:, k], solved[:, :k], noise, spread), change
 

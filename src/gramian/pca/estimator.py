@@ -117,17 +117,18 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         Variances divide by ``n_samples - ddof``, or the sum of the weights less ``ddof``.
     missing : {"error", "mean", "em", "iterative", "projection"}, default="error"
         Missing values (NaN, pandas.NA, masked entries) of the fit and of new rows. "error" raises. "mean"
-        fills with column means. "em" imputes by maximum-likelihood probabilistic PCA of the observed entries,
-        and decomposes the expected covariance given them; "iterative" imputes by regularised iterative PCA.
-        The certificate is about that covariance, or about the filled table. Both impute with
-        ``n_components`` if that is an integer, else with a number that five-fold cross-validation over
-        observed entries chooses. New rows are mapped from their observed entries, by conditional expectation
-        under the fitted model; with "mean" they are filled with the fitted means. "projection" maps them by
-        least squares, and raises in the fit as "error" does.
+        fills with column means. "em" imputes by probabilistic PCA of the observed entries, with uncertain
+        directions, and decomposes the expected covariance given them; "iterative" imputes by regularised
+        iterative PCA. The certificate is about that covariance, or about the filled table. Both impute with
+        ``n_components`` if that is an integer, else with a number that cross-validation over observed entries
+        chooses. New rows are mapped from their observed entries, by conditional expectation under the fitted
+        model; with "mean" they are filled with the fitted means. "projection" maps them by least squares, and
+        raises in the fit as "error" does.
     regularization : float, "cv" or None, default=None
-        For "iterative": multiple of the noise variance by which variances are shrunk in each step. None is 1,
-        the rule of Josse and Husson (2012); 0 does not shrink; "cv" chooses by five-fold cross-validation
-        over observed entries.
+        For "iterative": variances are shrunk in each step by the noise variance times
+        ``1 + (d - k) / (n - 1 - k)`` times this. None is 1, for the least error of large singular values
+        (Gavish and Donoho 2017); 0 does not shrink; "cv" chooses by five-fold cross-validation over observed
+        entries.
     forgetting : float, default=1.0
         Forgetting factor in (0, 1]: each call of :meth:`partial_fit` multiplies the weight of all earlier
         rows by it. With f the product of these factors for a row, and w its ``sample_weight``, sums of
