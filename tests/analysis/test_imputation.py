@@ -92,7 +92,7 @@ def literal_em(X, k, steps):
         basis = np.eye(k + 1)
         basis[:k, :k] = np.linalg.cholesky(second.mean(axis=0) - np.outer(middle, middle))
         basis[:k, k] = middle
-        uncertain = (1 - k / d) * noise * (basis.T @ uncertain @ basis)
+        uncertain = noise * (basis.T @ uncertain @ basis)
         W, mean = W @ basis[:k, :k], mean + W @ middle
     return W, noise, mean
 

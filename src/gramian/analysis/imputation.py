@@ -237,10 +237,10 @@ def impute_em(
     Maximum likelihood takes weights for known. Where many are estimated from few rows, a row without the
     entries that determine a score then gets values far outside the data. Here the weights and the mean of a
     column have a normal distribution, whose covariance is the noise variance s times the inverse of their
-    normal equations (variational Bayes, flat prior). It is reduced by ``1 - k / d``: k of d directions only
-    choose the basis and the origin of z. E[z] then has ``s (1 + (d - k) / n)`` in place of s, about, and s
-    has ``(d - k) (k + 1)`` degrees of freedom less than observed entries and scores leave. Each step gives z
-    unit covariance, which is undone in the weights (parameter expansion).
+    normal equations (variational Bayes, flat prior). E[z] then has about ``s (1 + d / n)`` in place of s. Mean
+    and directions take ``(d - k) (k + 1)`` degrees of freedom from the noise, as in iterative PCA: the others
+    choose the basis and the origin of z. Each step gives z unit covariance, which is undone in the weights
+    (parameter expansion).
 
     References
     ----------
@@ -366,7 +366,7 @@ def _updated(
     basis[:k, :k], basis[:k, k] = root @ (U @ Vt), middle
     # Products of many small matrices as products of two tall ones.
     half = (inverse.reshape(-1, k + 1) @ basis).reshape(inverse.shape).transpose(0, 2, 1)
-    spread = (half.reshape(-1, k + 1) @ (unit * (1 - k / d) * noise * basis)).reshape(inverse.shape)
+    spread = (half.reshape(-1, k + 1) @ (unit * noise * basis)).reshape(inverse.shape)
     solved = solved @ basis
     change = float(((solved - np.column_stack([model.weights, model.mean])) ** 2).sum()) / d
     return LowRank(solved[:, k], solved[:, :k], noise, spread), change
