@@ -41,6 +41,9 @@ NOISE_EVERY = 10  # steps of iterative PCA between estimates of the noise varian
 COUNTS, COUNT_FOLDS, DECISIVE = (*range(1, 11), 12, 14, 17, 20), 10, 6000
 # After so many entries a number with such an error, relative to the least, is no longer tried.
 TELLING, BEHIND = 1000, 1.1
+# Standard errors by which the error of more components may exceed the least: too many cost little where they
+# are regularised, and few entries have most of the squared error.
+WITHIN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,10 +240,10 @@ def impute_em(
     Maximum likelihood takes weights for known. Where many are estimated from few rows, a row without the
     entries that determine a score then gets values far outside the data. Here the weights and the mean of a
     column have a normal distribution, whose covariance is the noise variance s times the inverse of their
-    normal equations (variational Bayes, flat prior). E[z] then has about ``s (1 + d / n)`` in place of s. Mean
-    and directions take ``(d - k) (k + 1)`` degrees of freedom from the noise, as in iterative PCA: the others
-    choose the basis and the origin of z. Each step gives z unit covariance, which is undone in the weights
-    (parameter expansion).
+    normal equations (variational Bayes, flat prior). E[z] then has about ``s (1 + d / n)`` in place of s.
+    Mean and directions take ``(d - k) (k + 1)`` degrees of freedom from the noise, as in iterative PCA: the
+    others choose the basis and the origin of z. Each step gives z unit covariance, which is undone in the
+    weights (parameter expansion).
 
     References
     ----------
@@ -612,16 +615,21 @@ class HeldOut:
 
     def error(self, impute: Callable[[FloatArray], Imputation]) -> float:
         """Return the root-mean-square error of held-out entries that ``impute`` fills."""
-        squares, sizes = np.sum([self.squares(fold, impute) for fold in self.folds], axis=0)
+        sizes = sum(self.size(fold) for fold in self.folds)
+        squares = sum(float(self.squares(fold, impute).sum()) for fold in self.folds)
         return math.sqrt(squares / sizes) if sizes else 0.0
+
+    def size(self, fold: tuple[IndexArray, IndexArray]) -> float:
+        """Return the sum of the weights of the entries of one fold."""
+        return float(self._own[fold[0]].sum())
 
     def squares(
         self, fold: tuple[IndexArray, IndexArray], impute: Callable[[FloatArray], Imputation]
-    ) -> tuple[float, float]:
-        """Return the sum of squared errors of the entries of one fold, and that of their weights."""
-        train, own = self.X.copy(), self._own[fold[0]]
+    ) -> FloatArray:
+        """Return the squared errors of the entries of one fold, times their weights."""
+        train = self.X.copy()
         train[fold] = np.nan
-        return float(own @ (impute(train).filled[fold] - self.X[fold]) ** 2), float(own.sum())
+        return np.asarray(self._own[fold[0]] * (impute(train).filled[fold] - self.X[fold]) ** 2)
 
 
 def choose_strength(held_out: HeldOut, k: int) -> tuple[float, dict[float, float]]:
@@ -652,19 +660,22 @@ def choose_strength(held_out: HeldOut, k: int) -> tuple[float, dict[float, float
 
 
 def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[int, float]]:
-    """Return the number of components that predicts held-out entries best, and the errors of those tried.
+    """Return the number of components that predicts held-out entries well, and the errors of those tried.
 
     Parameters
     ----------
     held_out : HeldOut
         Its folds are taken until ``DECISIVE`` entries are held out.
     most : int
-        The largest number. Those of ``COUNTS`` are tried, and this one if it is not beyond them.
+        The largest number. Those of ``COUNTS`` that the observed entries determine are tried, and this one
+        if it is not beyond them.
     method : {"em", "iterative"}
 
     Returns
     -------
     best : int
+        The largest whose squared errors exceed those of the number with the least by at most ``WITHIN``
+        standard errors of the mean difference.
     errors : dict of int to float
         Root-mean-square error of held-out entries: of a number that falls behind, in the folds until then.
 
@@ -680,19 +691,25 @@ def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[i
         return impute_iterative(X, k, weights=held_out.weights, tol=1e-4, max_iter=200)
 
     tried = sorted({count for count in COUNTS if count <= most} | {min(most, COUNTS[-1])})
-    squares, sizes, seen = dict.fromkeys(tried, 0.0), dict.fromkeys(tried, 0.0), 0
+    tried = [k for k in tried if not undetermined(held_out.X, k, math.inf)] or tried[:1]
+    squares, size, seen = {k: np.empty(0) for k in tried}, 0.0, 0
     errors: dict[int, float] = {}
     for fold in held_out.folds:
+        size += held_out.size(fold)
         for k in tried:
-            more, size = held_out.squares(fold, filled)
-            squares[k], sizes[k] = squares[k] + more, sizes[k] + size
-            errors[k] = math.sqrt(squares[k] / sizes[k]) if sizes[k] else 0.0
+            squares[k] = np.append(squares[k], held_out.squares(fold, filled))
+            errors[k] = math.sqrt(float(squares[k].sum()) / size) if size else 0.0
         least, seen = min(errors[k] for k in tried), seen + len(fold[0])
         if seen >= TELLING:
             tried = [k for k in tried if errors[k] <= BEHIND * least]
         if seen >= DECISIVE or len(tried) == 1:
             break
-    return min(tried, key=errors.__getitem__), errors
+    if not size:
+        return tried[0], errors
+    least = min(tried, key=errors.__getitem__)
+    excesses = {k: squares[k] - squares[least] for k in tried if k >= least}
+    rooms = {k: WITHIN * math.sqrt(len(more)) * float(more.std()) for k, more in excesses.items()}
+    return max(k for k, more in excesses.items() if float(more.sum()) <= rooms[k]), errors
 
 
 @dataclass(frozen=True, eq=False)

@@ -461,13 +461,16 @@ def _by_model(
 def _cross_validated(
     asked: PCAParameters, held_out: imputation.HeldOut, most: int, method: str
 ) -> tuple[int, ComponentChoice | None]:
-    """Return the number of components that imputes held-out entries best and, for "cv", all errors."""
+    """Return the number of components by how well it imputes held-out entries and, for "cv", all errors."""
     by_folds = replace(held_out, count=imputation.COUNT_FOLDS)
     k, errors = imputation.choose_count(by_folds, most, method)
     if asked.n_components != "cv":
         return k, None
     evidence = {"components": np.array(list(errors)), "held_out_error": np.array(list(errors.values()))}
-    why = f"Held-out entries have the least error with {k} components, of {len(errors)} numbers tried."
+    why = (
+        f"Held-out entries have the least error with {k} components, up to half its standard error, of "
+        f"{len(errors)} numbers tried."
+    )
     return k, ComponentChoice("cv", k, evidence, why)
 
 
