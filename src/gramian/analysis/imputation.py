@@ -551,7 +551,7 @@ def excess(n: float, d: int, k: int) -> float:
 
     References
     ----------
-    Gavish and Donoho (2017), Optimal shrinkage of singular values, equation 7.
+    Gavish and Donoho (2017), Optimal shrinkage of singular values.
     """
     return 1.0 + (d - k) / max(n - 1 - k, 1)
 
@@ -706,8 +706,8 @@ def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[i
             break
     if not size:
         return tried[0], errors
-    least = min(tried, key=errors.__getitem__)
-    excesses = {k: squares[k] - squares[least] for k in tried if k >= least}
+    best = min(tried, key=errors.__getitem__)
+    excesses = {k: squares[k] - squares[best] for k in tried if k >= best}
     rooms = {k: WITHIN * math.sqrt(len(more)) * float(more.std()) for k, more in excesses.items()}
     return max(k for k, more in excesses.items() if float(more.sum()) <= rooms[k]), errors
 

@@ -461,7 +461,7 @@ def _by_model(
 def _cross_validated(
     asked: PCAParameters, held_out: imputation.HeldOut, most: int, method: str
 ) -> tuple[int, ComponentChoice | None]:
-    """Return the number of components by how well it imputes held-out entries and, for "cv", all errors."""
+    """Return the number of components that imputes held-out entries well and, for "cv", all errors."""
     by_folds = replace(held_out, count=imputation.COUNT_FOLDS)
     k, errors = imputation.choose_count(by_folds, most, method)
     if asked.n_components != "cv":
