@@ -509,7 +509,7 @@ class Monitor(Saved, MonitorAttributes):
             Files larger than memory are read block by block.
         rows : {"new", "fit", "auto"}, default="new"
             Whether these are new rows, or those of the fit: their statistics have other distributions.
-            "auto" compares the number of rows and the sum of their T2 with those of the fit.
+            "auto" compares their number, and the sum of their T2 or what was imputed, with those of the fit.
 
         Returns
         -------
@@ -773,19 +773,19 @@ class Monitor(Saved, MonitorAttributes):
     def _are_of_the_fit(self, rows: Rows, values: FloatArray) -> bool:
         """Return whether rows with these statistics are those of the fit.
 
-        Where the fit imputed values, those of the model at the holes make the mean of the rows that of the
-        model. Weights of the rows of a fit are not known, so that their number decides.
+        Where the fit imputed values, the model imputes them again at the same places. Weights of the rows of
+        a fit are not known, so that their number decides.
         """
         model: Any = self.model_
         known = _known(model)
         if rows.shape[0] != model.n_samples_ or vars(model).get("_unequal", False):
             return bool(rows.shape[0] == model.n_samples_)
-        if vars(model).get("imputed_") is None:
+        imputed = vars(model).get("imputed_")
+        if imputed is None:
             return monitoring.are_rows_of_the_fit(values[:, 0], rows.shape[0], known.k, known.degrees)
-        offset = as_float64(model.impute(rows)).mean(axis=0) - as_float64(model.mean_)
-        return bool(
-            np.linalg.norm(offset) <= monitoring.SAME_ROWS * np.linalg.norm(model._column_deviations())
-        )
+        offset = as_float64(model.impute(rows))[imputed.rows, imputed.columns] - imputed.values
+        unit = model._column_deviations()[imputed.columns]
+        return bool(np.linalg.norm(offset) <= monitoring.SAME_ROWS * np.linalg.norm(unit))
 
     # ------------------------------------------------------------ of the model
 
