@@ -144,6 +144,7 @@ def test_em_of_complete_data_has_the_noise_that_degrees_of_freedom_leave():
         assert np.allclose(expected_scatter(X, result)[1], n * np.cov(X.T, ddof=0))
 
 
+@pytest.mark.walk
 def test_many_components_impute_as_well_as_few():
     # Maximum likelihood gives each noisy column a component of its own, which other columns hardly determine.
     rng, squares = np.random.default_rng(0), {"few": [], "many": [], "exact": []}
@@ -242,6 +243,7 @@ def test_cross_validation_chooses_a_strength():
     assert choose_strength(HeldOut(noisy, np.random.default_rng(0)), 2) == (best, errors)
 
 
+@pytest.mark.walk
 def test_cross_validation_chooses_a_number_of_components():
     _, X = holed(40, 8, 2, 0.1)
     weights = np.r_[np.zeros(5), np.ones(35)]
