@@ -53,6 +53,22 @@ def imported_by(statement: str, afterwards: str = "") -> set[str]:
     return set(json.loads(run.stdout))
 
 
+def test_what_a_light_import_puts_off_can_be_derived_from_and_compared_with():
+    imported_by(
+        """
+from gramian.light_import import lightly
+lightly("sklearn.datasets")  # which imports scipy.optimize, whose classes derive from LinearOperator
+from scipy.optimize import LbfgsInvHessProduct
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import sparsefuncs
+assert issubclass(LbfgsInvHessProduct, LinearOperator)
+operator = LinearOperator((2, 2), matvec=lambda v: v)
+assert isinstance(operator, sparsefuncs.LinearOperator) and not isinstance(1, sparsefuncs.LinearOperator)
+assert sparsefuncs.LinearOperator((2, 2), matvec=lambda v: v).shape == (2, 2)
+"""
+    )
+
+
 def test_importing_the_package_imports_nothing_heavy():
     # Compared with a bare interpreter, because site hooks may import things of their own.
     new = {name.partition(".")[0] for name in imported_by("import gramian") - imported_by("")}

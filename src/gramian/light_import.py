@@ -20,10 +20,8 @@ DEFERRED = (
     *("numpy.f2py", "numpy.testing", "numpy.ma", "numpy.polynomial", "numpy.ctypeslib"),
     *("altair.datasets", "altair.utils.html"),
 )
-# Functions that are imported from them by name, and called later.
-FUNCTIONS = (
-    *("LinearOperator", "_get_threadpool_controller", "cg", "cpu_count", "laplacian", "spec_to_html"),
-)
+# What is imported from them by name, and used later.
+NAMES = (*("LinearOperator", "_get_threadpool_controller", "cg", "cpu_count", "laplacian", "spec_to_html"),)
 _leaving = Lock()
 
 
@@ -38,8 +36,12 @@ class _StandIn(ModuleType):
         self.thread = get_ident()  # others may want a class of one of these names
 
     def __getattr__(self, name: str) -> Any:
-        if name in FUNCTIONS and sys.modules.get(self.__name__) is self and get_ident() == self.thread:
-            return lambda *given, **options: getattr(import_module(self.__name__), name)(*given, **options)
+        if name in NAMES and sys.modules.get(self.__name__) is self and get_ident() == self.thread:
+            return _Later(self, name)
+        return self.named(name)
+
+    def named(self, name: str) -> Any:
+        """Return what has this name in the module itself."""
         self.leave()
         return getattr(import_module(self.__name__), name)
 
@@ -55,6 +57,22 @@ class _StandIn(ModuleType):
             names = vars(sys.modules.get(package, self))
             if names.get(name) is self and "__getattr__" in names:
                 del names[name]
+
+
+class _Later:
+    """A function or class of a module, which is imported when it is called, derived from or compared with."""
+
+    def __init__(self, module: _StandIn, name: str) -> None:
+        self._module, self._name = module, name
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        return self._module.named(self._name)(*given, **options)
+
+    def __mro_entries__(self, _: Any) -> tuple[Any]:
+        return (self._module.named(self._name),)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._module.named(self._name))
 
 
 class _Deferring:
