@@ -613,9 +613,9 @@ def device_memory(like: Any) -> int | None:
         return int(like.device.mem_info[0])
     if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
         cuda = sys.modules["torch"].cuda
-        said = cuda.memory_stats(like.device)  # once, as it takes long
+        stats = cuda.memory_stats(like.device)  # once, as it takes long
         # What PyTorch keeps for later is free for it.
-        kept = said.get("reserved_bytes.all.current", 0) - said.get("allocated_bytes.all.current", 0)
+        kept = stats.get("reserved_bytes.all.current", 0) - stats.get("allocated_bytes.all.current", 0)
         return int(cuda.mem_get_info(like.device)[0] + kept)
     return None
 

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
 from gramian import PCA, KernelPCA, Monitor
+from gramian.analysis.components import lags_of
 from gramian.data.table import Table
 from gramian.errors import (
     DataError,
@@ -730,3 +731,14 @@ def test_refusals():
         warnings.simplefilter("ignore", gramian.errors.RankWarning)
         with refused(DataError):
             Monitor(PCA(1)).fit(np.ones((30, 3)))
+
+
+def test_columns_that_somebody_named_like_those_of_earlier_rows_are_no_lags():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    for names, lags in (
+        (["a", "b", "a (1 row before)", "b (1 row before)"], 1),
+        (["a", "b", "c", "temperature (2 rows before)"], 0),
+        (["a", "b", "c", "d"], 0),
+    ):
+        assert lags_of(PCA(2).fit(pd.DataFrame(X, columns=names))) == lags
+    assert lags_of(PCA(2).fit(X)) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian.arrays import as_float64, from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
+from gramian.checks import counted
 from gramian.notebook import Grid, Tabulated
 from gramian.records import Components, FloatArray, ModelKind, Spectrum
 
@@ -56,11 +57,18 @@ def expanded(model: Any, table: Any = None) -> tuple[Any, Any]:
     return copy(model).set_params(lags=0), wide
 
 
+def lagged_names(names: Sequence[str], lags: int) -> list[str]:
+    """Return the names of columns, and of those of so many earlier rows."""
+    ends = ["", *(f" ({counted(lag, 'row')} before)" for lag in range(1, lags + 1))]
+    return [f"{name}{end}" for end in ends for name in names]
+
+
 def lags_of(model: Any) -> int:
-    """Return how many rows before each row are columns of a model, as ``Monitor`` names them."""
-    names = getattr(model, "feature_names_in_", None)
-    before = None if names is None else re.search(r" \((\d+) rows? before\)$", str(names[-1]))
-    return int(before[1]) if before else 0
+    """Return how many earlier rows a model has as columns, if all its names are those of a ``Monitor``."""
+    names = [*map(str, getattr(model, "feature_names_in_", ()))]
+    before = re.search(r" \((\d+) rows? before\)$", names[-1]) if names else None
+    lags = int(before[1]) if before else 0
+    return lags if names == lagged_names(names[: len(names) // (lags + 1)], lags) else 0
 
 
 def shares_of(model: Any) -> FloatArray | None:

@@ -17,7 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import errors
 from gramian.analysis import candidates, projection
-from gramian.analysis.components import feature_names_of, known_variances, mapping_of, shares_of
+from gramian.analysis.components import (
+    feature_names_of,
+    known_variances,
+    lagged_names,
+    mapping_of,
+    shares_of,
+)
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.base.declarations import register_record
 from gramian.base.fitted import parameter_at_fit
@@ -401,16 +407,11 @@ class Monitor(Saved, MonitorAttributes):
         if self.lags and _is_begun(self.model):
             names = list(map(str, getattr(self.model, "feature_names_in_", ())))
             own = names[: len(names) // (self.lags + 1)]
-            if not own or names != self._lagged(own):
+            if not own or names != lagged_names(own, self.lags):
                 hint = "Give a model that is not fitted."
                 raise ParameterError(
                     "lags", self.lags, "but the fitted model has no columns of earlier rows", hint
                 )
-
-    def _lagged(self, names: Sequence[str]) -> list[str]:
-        """Return the names of columns, and of those of earlier rows."""
-        ends = ["", *(f" ({counted(lag, 'row')} before)" for lag in range(1, int(self.lags) + 1))]
-        return [f"{name}{end}" for end in ends for name in names]
 
     def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
         """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
@@ -709,7 +710,7 @@ class Monitor(Saved, MonitorAttributes):
         return replace(
             whole,
             values=values,
-            feature_names=tuple(self._lagged(names or [f"x{j}" for j in range(own)])),
+            feature_names=tuple(lagged_names(names or [f"x{j}" for j in range(own)], int(self.lags))),
             row_names=rows.row_names,
             row_numbers=tuple(numbers),
             column_numbers=None,

@@ -468,8 +468,8 @@ def _cross_validated(
         return k, None
     evidence = {"components": np.array(list(errors)), "held_out_error": np.array(list(errors.values()))}
     why = (
-        f"Held-out entries have the least error with {k} components, up to half its standard error, of "
-        f"{len(errors)} numbers tried."
+        f"{k} is the largest number of components, of {len(errors)} tried, whose error of held-out entries "
+        "exceeds the least by half a standard error or less."
     )
     return k, ComponentChoice("cv", k, evidence, why)
 
