@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -346,9 +347,10 @@ def choose_kernel(
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
     with progress_bar.shows_progress("choose_kernel"):
         judge = prepare(asked, random_state)
-        result = Parallel(n_jobs=n_jobs)(
-            delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
-        )
+        with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
+            result = Parallel(n_jobs=n_jobs)(
+                delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
+            )
     said = Counter(text for one in result for text in one.said)
     unread = (f"criterion={criterion!r} does not use the labels.",)
     notes = unread * (has_labels and criterion not in READ_LABELS) + validation.notes_of(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -363,10 +364,11 @@ def _validated(
 ) -> FilterSelection:
     """Score the estimator on the K best features, for every K and fold, ranked on the training rows only."""
     sizes, folds = tried_sizes(len(data.names), len(data.y)), len(validation.folds)
-    runs = Parallel(n_jobs=n_jobs)(
-        delayed(_one_fold)(ranker, data.X, data.y, validation, sizes, place, state)
-        for place, state in enumerate(rng.spawn(folds))
-    )
+    with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
+        runs = Parallel(n_jobs=n_jobs)(
+            delayed(_one_fold)(ranker, data.X, data.y, validation, sizes, place, state)
+            for place, state in enumerate(rng.spawn(folds))
+        )
     scores = np.array([scores for scores, _ in runs]).T
     tried = tuple(
         Candidate.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True)

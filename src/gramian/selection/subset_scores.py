@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -61,9 +62,10 @@ class SubsetScores:
             todo = [todo[k] for k in np.flatnonzero(~exact).tolist()]
         if todo:
             each = self._fitted([np.setxor1d(kept, groups[j]) for j in todo])
-            self._known.update(
-                (keys[j], row) for j, row in zip(progress.track(todo, "candidate"), each, strict=True)
-            )
+            with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
+                self._known.update(
+                    (keys[j], row) for j, row in zip(progress.track(todo, "candidate"), each, strict=True)
+                )
         return np.array([self._known[key] for key in keys])
 
     def _fitted(self, subsets: list[IntArray]) -> Iterator[FloatArray]:
