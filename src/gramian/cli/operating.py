@@ -22,7 +22,16 @@ from gramian.cli.inputs import (
     read_table,
     recalled,
 )
-from gramian.cli.options import AsIsFlag, Engine, JsonFlag, Reading, argument, parameter_of, spread_parameters
+from gramian.cli.options import (
+    AsIsFlag,
+    Engine,
+    JsonFlag,
+    Reading,
+    argument,
+    parameter_as,
+    parameter_of,
+    spread_parameters,
+)
 from gramian.cli.outputs import (
     FIGURES,
     TABLES,
@@ -60,8 +69,8 @@ def command_of(operation: Operation) -> Callable[..., None]:
         declared = Declared(out.metavar, out.help, out.usual or out.default or "", panel=panel)
         parameters.append(parameter_of(out.name, str, ... if out.required else out.default, declared))
     if operation.inputs and operation.inputs[0].kind == "data":
-        parameters.append(_parameter("as_is", AsIsFlag, False))
-    parameters.append(_parameter("as_json", JsonFlag, False))
+        parameters.append(parameter_as("as_is", AsIsFlag, False))
+    parameters.append(parameter_as("as_json", JsonFlag, False))
 
     def command(**given: Any) -> None:
         records = made(given)
@@ -78,11 +87,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
 def _argument(one: Input) -> inspect.Parameter:
     text: Any = list[str] if one.many else str if one.required else str | None
     kind = Annotated[text, argument(one.metavar, one.help)]
-    return _parameter(one.name, kind, inspect.Parameter.empty if one.required else None)
-
-
-def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    return parameter_as(one.name, kind, inspect.Parameter.empty if one.required else None)
 
 
 class Call:

@@ -11,11 +11,11 @@ from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gramian.checks import check_choice, check_seed
+from gramian.checks import check_choice
 from gramian.errors import ParameterError
+from gramian.operations.operation import DATA, MODEL
 from gramian.options import (
     LIMITS,
-    LIST,
     OTHER,
     OUTPUT,
     PANELS,
@@ -109,16 +109,6 @@ class Application(typer.Typer):
         super().command(name, cls=Command)(function)
 
 
-def required(metavar: str, help: str, *flags: str, panel: str | None = None) -> Any:
-    """Declare an option that must be given, for an annotation."""
-    return typer.Option(*flags, metavar=metavar, help=help, show_default=False, rich_help_panel=panel)
-
-
-def out(metavar: str, help: str) -> Any:
-    """Declare where results go, where the option is required."""
-    return required(metavar, help, "--out", "-o", panel=OUTPUT)
-
-
 def argument(metavar: str, help: str) -> Any:
     """Declare a positional argument."""
     return typer.Argument(metavar=metavar, help=help, show_default=False)
@@ -136,18 +126,8 @@ def _completion(choices: Sequence[str]) -> Callable[[str], list[str]] | None:
     return complete
 
 
-Data = Annotated[
-    str,
-    argument(
-        "DATA",
-        "A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where "
-        "there are several), a folder or .zip of pictures, or -.",
-    ),
-]
-ModelFile = Annotated[
-    str,
-    argument("MODEL", "A .gramian file, or a folder written by fit."),
-]
+Data = Annotated[str, argument(DATA.metavar, DATA.help)]
+ModelFile = Annotated[str, argument(MODEL.metavar, MODEL.help)]
 JsonFlag = Annotated[
     bool,
     typer.Option("--json", help="Write the result as JSON to standard output.", rich_help_panel=OUTPUT),
@@ -158,17 +138,6 @@ AsIsFlag = Annotated[
         "--as-is",
         help="Take everything literally: apply nothing that the data suggest.",
         rich_help_panel=READING,
-    ),
-]
-Seed = Annotated[
-    int,
-    typer.Option(
-        "--seed",
-        metavar="NUMBER",
-        help="Seed of the random numbers. [0]",
-        show_default=False,
-        rich_help_panel=LIMITS,
-        callback=lambda value: check_seed("--seed", value),
     ),
 ]
 Text = str | None
@@ -227,10 +196,7 @@ class Engine:
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn the fields of a command's record parameters into options.
-
-    The command is called with the records, and with repeated lists as one.
-    """
+    """Turn the fields of a command's record parameters into options; the command gets the records."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     records: dict[str, Any] = {}
@@ -239,13 +205,11 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             records[name] = hints[name]
             parameters += spread_parameters({name: hints[name]})[0]
         else:
-            parameters.append(_parameter(name, hints[name], parameter.default))
-    lists = [one.name for one in parameters if _is_list(one.annotation)]
+            parameters.append(parameter_as(name, hints[name], parameter.default))
     made = spread_parameters(records)[1]
 
     @wraps(command)
     def spread_command(**given: Any) -> None:
-        given |= {name: _joined(spelled(name), given[name]) for name in lists}
         given |= made(given)
         with given["engine"].at_work() if "engine" in given else nullcontext():
             command(**given)
@@ -264,14 +228,12 @@ def spread_parameters(
     for record in records.values():
         hints = get_type_hints(record)
         for one in fields(record):
-            parameters.append(_parameter(one.name, hints[one.name], one, getattr(record, "panel", None)))
+            parameters.append(parameter_as(one.name, hints[one.name], one, getattr(record, "panel", None)))
             if declared_of(one).is_list:
                 lists.append(one.name)
 
     def made(given: dict[str, Any]) -> dict[str, Any]:
-        for name in lists:
-            if isinstance(given[name], list):
-                given[name] = _joined(spelled(name), given[name])
+        given |= {name: _joined(spelled(name), given[name]) for name in lists}
         return {
             name: record(**{one.name: given.pop(one.name) for one in fields(record)})
             for name, record in records.items()
@@ -280,7 +242,7 @@ def spread_parameters(
     return parameters, made
 
 
-def _parameter(name: str, kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
+def parameter_as(name: str, kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
     """Return a parameter as typer reads it."""
     if isinstance(default, Field):
         return parameter_of(name, kind, default.default, declared_of(default), panel)
@@ -305,17 +267,8 @@ def parameter_of(
     plain = next((one for one in (bool, int, float) if one in given), str)
     kind = TextList if declared.is_list or list[str] in given else plain
     kind = kind if kind in (bool, TextList) or (default is not None and default is not ...) else kind | None
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[kind, typer.Option(*flags, **about)],
-    )
-
-
-def _is_list(kind: Any) -> bool:
-    """Say whether an option takes a list with commas."""
-    return any(str(getattr(one, "metavar", "")).endswith(LIST) for one in get_args(kind)[1:])
+    default = inspect.Parameter.empty if default is ... else default
+    return parameter_as(name, Annotated[kind, typer.Option(*flags, **about)], default)
 
 
 def _joined(option: str, lists: list[str] | None) -> str | None:

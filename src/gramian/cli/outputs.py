@@ -16,7 +16,6 @@ from gramian.errors import FileError, ParameterError
 
 TABLES = (".csv", ".parquet", ".npy", ".zarr")
 FIGURES = (".svg", ".png", ".pdf", ".html")
-LISTED = 10
 
 # The suffix of a name that asks for a file, which a results folder is not; run.2024 is a folder.
 FILE_SUFFIX = r"\.[a-z]\w*"
