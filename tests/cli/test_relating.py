@@ -44,6 +44,16 @@ def test_infinity_is_no_json(ring, gramian):
     assert [law["equation"] for law in facts["relations"]] == ["b - 7 = 0"]
 
 
+def test_constant_columns_are_equations_and_not_left_out(folder, gramian):
+    rng = np.random.default_rng(0)
+    rows = [f"r{i},{a!r},{b!r},7" for i, (a, b) in enumerate(rng.standard_normal((20, 2)).tolist())]
+    (folder / "constant.csv").write_text("id,a,b,c\n" + "\n".join(rows) + "\n")
+    ran = gramian("relations", folder / "constant.csv", "--degree", 1)
+    assert "c - 7 = 0" in ran.out
+    assert "20 distinct rows x 3 columns" in ran.out
+    assert "proposed" not in ran.err
+
+
 def test_no_law_is_no_failure(folder, gramian):
     ran = gramian("relations", "flowers.csv", "--label", "species", "--tol", 0.01)
     assert ran.code == 0

@@ -136,9 +136,9 @@ class Call:
                 )
             return None
         if not self.given.get("as_is", True) and self.engine.engine is None:
-            imputes = how.get("imputes", False)
+            heeds, imputes = self.operation.heeds, how.get("imputes", False)
             source, self.reading, self.options, _ = proposed(
-                name, self.reading, self.options, imputes=imputes
+                name, self.reading, self.options, imputes=imputes, keep=heeds
             )
         self.operation.require_label(self.reading.labelled)
         self.writers  # noqa: B018
