@@ -22,40 +22,35 @@ MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
 NUMBERS = ("number", "constant")  # kinds of columns
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
-# What is done about a proposal, and the control that undoes it.
-DONE: dict[str, str | dict[str, str]] = {
-    "id": "used as row names",
-    "label": "used as groups",
-    "drop": "left out",
-    "missing": {
-        "drop-rows": "these rows are left out",
-        "drop-columns": "these columns are left out",
-        "mean": "filled with the mean of the column",
-        "em": "imputed by EM",
-        "iterative": "imputed by iterative PCA",
-    },
-    "transform": {
-        "log1p": "log(1 + x) is taken of all numbers",
-        "sqrt": "the square root is taken of all numbers",
-        "clr": "the centred log-ratio is taken in each row",
-    },
-    "transpose": "rows and columns are swapped",
-    "pivot": "each variable becomes a column",
-    "scale": "columns are scaled to standard deviation 1",
-    "n_components": "{} components are computed",
-    "kernel": "the RBF (Gaussian) kernel is used",
-    "gamma": "the slider begins there",
-}
-TARGETS = {
-    "id": "row-names",
-    "label": "label",
-    "drop": "columns-table",
-    "missing": "missing",
-    "transform": "transform",
-    "transpose": "transpose",
-    "pivot": "reading",
-    "scale": "scale",
-    "n_components": "components",
+# The control that undoes a proposal, and what is done about it.
+DONE: dict[str, tuple[str | None, str | dict[str, str]]] = {
+    "id": ("row-names", "used as row names"),
+    "label": ("label", "used as groups"),
+    "drop": ("columns-table", "left out"),
+    "missing": (
+        "missing",
+        {
+            "drop-rows": "these rows are left out",
+            "drop-columns": "these columns are left out",
+            "mean": "filled with the mean of the column",
+            "em": "imputed by EM",
+            "iterative": "imputed by iterative PCA",
+        },
+    ),
+    "transform": (
+        "transform",
+        {
+            "log1p": "log(1 + x) is taken of all numbers",
+            "sqrt": "the square root is taken of all numbers",
+            "clr": "the centred log-ratio is taken in each row",
+        },
+    ),
+    "transpose": ("transpose", "rows and columns are swapped"),
+    "pivot": ("reading", "each variable becomes a column"),
+    "scale": ("scale", "columns are scaled to standard deviation 1"),
+    "n_components": ("components", "{} components are computed"),
+    "kernel": (None, "the RBF (Gaussian) kernel is used"),
+    "gamma": (None, "the slider begins there"),
 }
 METHODS = {"KernelPCA": "Kernel PCA", "FaceSpace": "Eigenfaces", "Whitener": "Whitening"}
 machines = APIRouter()
@@ -280,9 +275,8 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str])
     result: dict[Any, dict[str, Any]] = {}
     for name, method in PROPOSED_FOR.items():
         for one in by_method.get(name, ()):
-            words = DONE[one["option"]]
+            target, words = DONE[one["option"]]
             words = words.get(one["value"], one["value"]) if isinstance(words, dict) else words
-            target = TARGETS.get(one["option"])
             if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
                 target = None  # there is nothing to choose for a text
                 words = "shown, but not used" if one["value"] in shown else words
