@@ -581,12 +581,12 @@ class MissingValuesWarning(GramianWarning):
     """
 
 
-def asked_by_user(depth: int) -> bool:
-    """Return whether the function that is so many calls up was called by code outside of gramian.
+def asked_by_user() -> bool:
+    """Return whether the function that called this one's caller was called by code outside of gramian.
 
     scikit-learn's and joblib's calls are their callers'.
     """
-    frame = sys._getframe(depth + 2)
+    frame = sys._getframe(3)
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(("sklearn.", "joblib.")):
         frame = frame.f_back
     return not str(frame.f_globals.get("__name__", "")).startswith("gramian.")

@@ -338,7 +338,7 @@ def test_the_route_that_is_taken_at_once_is_the_one_that_is_ranked_first():
             for limit in (10**5, 10**8, PLENTY):
                 for everything in (False, True):
                     request = SolveRequest(target, 1e-6, limit)
-                    first = plain_first(costs, request, everything=everything)
+                    first = plain_first(costs, request)
                     if first is not None:
                         plain += 1
                         assert first == ranked(costs, request, everything=everything)[0]

@@ -113,7 +113,7 @@ def serious_lines(model: Any, surface: Surface = "python") -> tuple[str, ...]:
 
 def warn_of_findings(model: Any) -> None:
     """Warn of what a model shows that the caller has fitted, unless gramian itself asked for the fit."""
-    if asked_by_user(1):
+    if asked_by_user():
         for one in model_findings(model):
             DiagnosticWarning(" ".join(vars(one)["_marked"])).warn()
 

@@ -73,7 +73,7 @@ def choose_kernel(options: ChooseKernel, data: Any) -> Result:
     given: dict[str, Any] = vars(options) | {"candidates": options.candidates or None}
     given["random_state"] = given.pop("seed")
     if options.n_components is not None:
-        given["n_components"] = read_counts("n_components", options.n_components)
+        given["n_components"] = read_counts(options.n_components)
     if options.estimator is not None:
         given["estimator"] = estimator(options.estimator, is_discrete(data), options.seed)
     choice = choose_kernel(data, **given)

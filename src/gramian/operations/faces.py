@@ -201,7 +201,7 @@ def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
 
     most, light = model.n_components_, model.light_
     default = [*(count for count in COUNTS if count < most), most]
-    counts = default if options.counts is None else read_counts("n_components", options.counts)
+    counts = default if options.counts is None else read_counts(options.counts)
     if len(picture) != 1:
         problem = f"{shown(picture.source)} contains {len(picture):,} pictures."
         raise ParameterError("picture", problem=problem, hint="Name one.")

@@ -90,7 +90,7 @@ def number_or_share(name: str, text: str, advice: str) -> int | float:
     return value
 
 
-def read_counts(name: str, text: str) -> list[int]:
+def read_counts(text: str) -> list[int]:
     """Read numbers of components, in rising order.
 
     Raises
@@ -100,11 +100,11 @@ def read_counts(name: str, text: str) -> list[int]:
 
     Examples
     --------
-    >>> read_counts("n_components", "10"), read_counts("n_components", "5,2, 10")
+    >>> read_counts("10"), read_counts("5,2, 10")
     ([10], [2, 5, 10])
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) >= 1 for part in parts):
         advice = "Give a whole number such as 10, or several, such as 2,5,10."
-        raise ParameterError(name, text, "is not understood", advice)
+        raise ParameterError("n_components", text, "is not understood", advice)
     return sorted({int(part) for part in parts})

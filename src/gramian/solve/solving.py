@@ -193,7 +193,7 @@ def require_memory(what: str, need: int, memory_limit: int, way_out: str, reside
         raise MemoryLimitError(f"{what} needs about {amount(need)} of working memory, and {allowed}", way_out)
 
 
-def plain_first(costs: Costs, request: SolveRequest, *, everything: bool = False) -> Ranked | None:
+def plain_first(costs: Costs, request: SolveRequest) -> Ranked | None:
     """Return the route that :func:`ranked` prefers where no cost of an iteration can change that, else None.
 
     That is so for the SVD of a small table and for direct routes that are quick, which is most fits.
@@ -243,7 +243,7 @@ class Schedule:
     def first(self) -> Ranked:
         """The route that is tried first; the others are ranked when it fails, or when somebody looks."""
         if self.given is None:
-            plain = plain_first(self.costs, self.request, everything=self.everything)
+            plain = plain_first(self.costs, self.request)
             if plain is not None:
                 return plain
         return self.items[0]
