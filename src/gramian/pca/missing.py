@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -368,20 +369,99 @@ def _number(
     return int(count), most
 
 
-def _divisor(asked: PCAParameters, rows: Rows, means: FloatArray, deviations: FloatArray) -> FloatArray:
-    """Return what the fit divides columns of such means and standard deviations by."""
-    scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
-    if scale is None:
-        divisor = np.ones(len(means))
-    elif not isinstance(scale, str):
-        divisor = scale
-    else:
-        if scale == "genotype":
-            divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
+@dataclass(eq=False)
+class _Part:
+    """The part of a table that the model is of, scaled as the fit scales it.
+
+    Constant columns and rows of weight 0 have no part. ``means`` and ``deviations`` are those of all columns,
+    as far as they are known.
+    """
+
+    asked: PCAParameters
+    rows: Rows
+    X: FloatArray
+
+    def __post_init__(self) -> None:
+        weights = true_weights(self.rows)
+        self.own = np.ones(len(self.X), dtype=bool) if weights is None else weights > 0
+        self.shares = None if weights is None else weights[self.own]
+        self.total = float(self.own.sum()) if weights is None else float(weights.sum())
+        self.means, self.deviations = _spread(self.X, weights)
+        self.varying = np.flatnonzero(self.deviations > CONSTANT * np.abs(self.means))
+        self.shape = int(self.own.sum()), len(self.varying)
+
+    @cached_property
+    def table(self) -> FloatArray:
+        return np.asarray(self.X[np.ix_(self.own, self.varying)])
+
+    @cached_property
+    def divisor(self) -> FloatArray:
+        return self._divisor()
+
+    @cached_property
+    def exponent(self) -> int:
+        return power_of_two(float(np.nanmax(np.abs(self.table / self.divisor))))
+
+    @property
+    def scaled(self) -> FloatArray:
+        return np.ldexp(self.table / self.divisor, -self.exponent)
+
+    @property
+    def back(self) -> FloatArray:
+        """What columns of ``scaled`` are multiplied by, to be those of the table."""
+        return np.ldexp(self.divisor, self.exponent)
+
+    def _divisor(self) -> FloatArray:
+        """Return what the fit divides columns of such means and standard deviations by."""
+        asked, rows, means, deviations = self.asked, self.rows, self.means, self.deviations
+        scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
+        if scale is None:
+            divisor = np.ones(len(means))
+        elif not isinstance(scale, str):
+            divisor = scale
         else:
-            divisor = deviations if scale == "unit" else np.sqrt(deviations)
-        divisor = np.where((deviations > CONSTANT * np.abs(means)) & (divisor > 0), divisor, 1.0)
-    return divisor if metric is None else divisor / metric
+            if scale == "genotype":
+                divisor = np.sqrt(np.maximum(means * (1 - means / 2), 0.0))
+            else:
+                divisor = deviations if scale == "unit" else np.sqrt(deviations)
+            divisor = np.where((deviations > CONSTANT * np.abs(means)) & (divisor > 0), divisor, 1.0)
+        return (divisor if metric is None else divisor / metric)[self.varying]
+
+    def imputed(
+        self, impute: Callable[..., imputation.Imputation], moments: Callable[..., Any], k: int, steps: int
+    ) -> tuple[imputation.Imputation, FloatArray, str]:
+        """Impute in at most so many steps, and return also the sums of squares and why it is undetermined."""
+        scaled, result = self.scaled, None
+        while True:
+            result = impute(scaled, k, start=result, max_iter=steps)
+            steps -= result.iterations
+            mean, squares = moments(scaled, result, self.shares)
+            why = imputation.undetermined(scaled, k, result.model.noise)
+            self.means[self.varying] = mean * self.back
+            if not isinstance(self.asked.scale, str) or why or steps <= 0:
+                break
+            # The fit scales columns by what it expects of them, and so has the model to.
+            variances = np.diag(squares) / (self.total - float(self.asked.ddof))
+            self.deviations[self.varying] = np.sqrt(variances) * self.back
+            divisor = self._divisor()
+            if not result.converged or np.abs(divisor / self.divisor - 1.0).max() <= STEADY:
+                break
+            result, self.divisor = result.rescaled(self.divisor / divisor), divisor
+            scaled = self.scaled
+        return result, squares, why
+
+    def filled(self, result: imputation.Imputation) -> FloatArray:
+        """Return the whole table, with what was imputed."""
+        values = np.where(np.isnan(self.X), self.means, self.X)
+        filled = np.where(np.isnan(self.table), result.filled * self.back, self.table)
+        values[np.ix_(self.own, self.varying)] = filled
+        return values
+
+    def moments(self, squares: FloatArray, k: int) -> StreamMoments:
+        """Return the moments of the whole table that k components expect."""
+        scatter = np.zeros((len(self.means), len(self.means)))
+        scatter[np.ix_(self.varying, self.varying)] = squares * np.outer(self.divisor, self.divisor)
+        return _moments(self.rows, np.ldexp(self.means, -self.exponent), scatter, self.exponent, k)
 
 
 def _by_model(
@@ -393,69 +473,30 @@ def _by_model(
     fitted model later.
     """
     ddof_of(asked.ddof, rows)
-    (n, d), weights, ddof = rows.shape, true_weights(rows), float(asked.ddof)
     if isinstance(asked.scale, str) and asked.scale == "genotype":
         require_counts(rows)
-    # Constant columns and rows of weight 0 have no part in the model.
-    own = np.ones(n, dtype=bool) if weights is None else weights > 0
-    means, deviations = _spread(X, weights)
-    varying = np.flatnonzero(deviations > CONSTANT * np.abs(means))
-    given, most = _number(asked, method, rows, (int(own.sum()), len(varying)))
-    k = number or given or min(most, imputation.COUNTS[-1])
-    _require_room(asked, (n, d), k, method)
-    shares = None if weights is None else weights[own]
-    table, total = X[np.ix_(own, varying)], float(own.sum()) if weights is None else float(weights.sum())
-    divisor = _divisor(asked, rows, means, deviations)[varying]
-    exponent = power_of_two(float(np.nanmax(np.abs(table / divisor))))
-    scaled = np.ldexp(table / divisor, -exponent)
-    held_out = imputation.HeldOut(scaled, generators(asked.random_state, 1)[0], shares)
+    part = _Part(asked, rows, X)
+    given, most = _number(asked, method, rows, part.shape)
     known = number or given
+    _require_room(asked, rows.shape, known or min(most, imputation.COUNTS[-1]), method)
+    held_out = imputation.HeldOut(part.scaled, generators(asked.random_state, 1)[0], part.shares)
     k, choice = (min(known, most), None) if known else _cross_validated(asked, held_out, most, method)
-    more: dict[str, Any] = {"weights": shares}
-    impute: Callable[..., imputation.Imputation] = imputation.impute_em
-    moments, chosen, result, steps = imputation.expected_scatter, 1.0, None, STEPS[method]
-    if method == "iterative":
-        impute, moments = imputation.impute_iterative, imputation.filled_squares
+    if method == "em":
+        chosen, moments = 1.0, imputation.expected_scatter
+        impute = partial(imputation.impute_em, weights=part.shares)
+    else:
         chosen = imputation.choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
-        more |= {"strength": chosen, "ddof": ddof}
-        chosen *= imputation.excess(max(total, float(own.sum())), len(varying), k)
-    while True:
-        result = impute(scaled, k, start=result, max_iter=steps, **more)
-        mean, squares = moments(scaled, result, shares)
-        back, steps = np.ldexp(divisor, exponent), steps - result.iterations
-        why = imputation.undetermined(scaled, k, result.model.noise)
-        means[varying] = mean * back
-        if not isinstance(asked.scale, str) or why or steps <= 0:
-            break
-        # The fit scales columns by what it expects of them, and so has the model to.
-        deviations[varying] = np.sqrt(np.diag(squares) / (total - ddof)) * back
-        before, divisor = divisor, _divisor(asked, rows, means, deviations)[varying]
-        if not result.converged or np.abs(divisor / before - 1.0).max() <= STEADY:
-            divisor = before
-            break
-        result, scaled = result.rescaled(before / divisor), np.ldexp(table / divisor, -exponent)
+        moments, ddof = imputation.filled_squares, float(asked.ddof)
+        impute = partial(imputation.impute_iterative, weights=part.shares, strength=chosen, ddof=ddof)
+        chosen *= imputation.excess(max(part.total, float(part.shape[0])), part.shape[1], k)
+    result, squares, why = part.imputed(impute, moments, k, STEPS[method])
     _warn(result, method, why)
-    values = np.where(np.isnan(X), means, X)
-    values[np.ix_(own, varying)] = np.where(np.isnan(table), result.filled * back, table)
-    i, j = np.nonzero(np.isnan(X))
+    values, (i, j) = part.filled(result), np.nonzero(np.isnan(X))
+    noise, steps = float(np.ldexp(result.model.noise, 2 * part.exponent)), result.iterations
     imputed = imputation.Imputed(
-        method,
-        i,
-        j,
-        values[i, j],
-        np.empty(len(i)),
-        result.trace,
-        float(np.ldexp(result.model.noise, 2 * exponent)),
-        result.iterations,
-        result.converged,
-        chosen,
-        k,
+        method, i, j, values[i, j], np.empty(len(i)), result.trace, noise, steps, result.converged, chosen, k
     )
-    if method == "iterative":
-        return values, imputed, None, choice
-    scatter = np.zeros((d, d))
-    scatter[np.ix_(varying, varying)] = squares * np.outer(divisor, divisor)
-    return values, imputed, _moments(rows, np.ldexp(means, -exponent), scatter, exponent, k), choice
+    return values, imputed, part.moments(squares, k) if method == "em" else None, choice
 
 
 def _cross_validated(
