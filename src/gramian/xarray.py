@@ -809,49 +809,68 @@ def _results(
     """Return what a fit found as a Dataset."""
     import xarray
 
-    k, sample = int(model.n_components_), model.sampling_
-    center, divisor = as_float64(model._center), model._host_divisor
-    if divisor is None:
-        divisor = np.ones(len(center))
-    units = [part.base.attrs.get("units") for part in layout.parts]
-    own = {"1" if is_scaled else unit for is_scaled, unit in zip(scaled, units, strict=True)}
+    k = int(model.n_components_)
+    own = {
+        "1" if one else part.base.attrs.get("units") for one, part in zip(scaled, layout.parts, strict=True)
+    }
     unit = own.pop() if len(own) == 1 else None
-    square = unit if unit in (None, "1") else f"{unit}2" if str(unit).isalpha() else f"({unit})2"
-    result: dict[str, Any] = {}
-
-    def add(name: str, dims: Sequence[Hashable], values: Any, long_name: str, units: Any) -> None:
-        result[name] = dims, values, {"long_name": long_name} | ({} if units is None else {"units": units})
-
-    def by_component(name: str, values: npt.ArrayLike, long_name: str, units: Any) -> None:
-        full = np.full(k, np.nan)
-        full[: np.size(values)] = values
-        add(name, [COMPONENT], full, long_name, units)
-
-    blocks = (layout.split(values) for values in (np.asarray(model.components_), center, divisor))
-    for part, is_scaled, cells, *blocked in zip(layout.parts, scaled, units, *blocks, strict=True):
-        (directions, mean, own_divisor), dims = blocked, part.base.dims
-        of, what = part.suffix, part.name or "the field"
-        add(f"components{of}", [COMPONENT, *dims], part.on_grid(directions), f"components of {what}", "1")
-        result[f"mean{of}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
-        factor = part.on_grid(own_divisor, np.inf)
-        add(f"divisor{of}", dims, factor, f"divisor of {what}", cells if is_scaled else "1")
-    add("scores", [*samples.dims, COMPONENT], scores.reshape(*samples.shape, k), "scores", unit)
-    by_component("explained_variance", model.explained_variance_, "explained variance", square)
-    ratios = model.explained_variance_ratio_
-    by_component("explained_variance_ratio", ratios, "ratio to the total variance", "1")
-    if sample is not None:
-        errors, of_ratios = sample.standard_errors, sample.ratio_standard_errors
-        by_component("explained_variance_error", errors, "standard error of the variance", square)
-        by_component("explained_variance_ratio_error", of_ratios, "standard error of the ratio", "1")
-        group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
-        group[: len(errors)] = [number for number, some in enumerate(sample.groups, 1) for _ in some]
-        add("group", [COMPONENT], group, "components of one number are not separated", None)
+    result = _of_cells(model, layout, scaled)
+    dims = [*samples.dims, COMPONENT]
+    result["scores"] = _variable(dims, scores.reshape(*samples.shape, k), "scores", unit)
+    result |= _of_components(model, unit)
     coordinates = [array.coords.to_dataset() for array in (samples, *(part.base for part in layout.parts))]
     coords = xarray.merge(coordinates, compat="override").coords
     attrs = _attributes(model, options)
     if not layout.parts[0].suffix and layout.parts[0].name:
         attrs["variable"] = layout.parts[0].name
     return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
+
+
+def _variable(dims: Sequence[Hashable], values: Any, long_name: str, units: Any = None) -> Any:
+    """Return a variable of a Dataset."""
+    return dims, values, {"long_name": long_name} | ({} if units is None else {"units": units})
+
+
+def _of_cells(model: PCA, layout: _Layout, scaled: Sequence[bool]) -> dict[str, Any]:
+    """Return the directions, means and divisors of each field on its grid."""
+    center, divisor = as_float64(model._center), model._host_divisor
+    whole = np.asarray(model.components_), center, np.ones(len(center)) if divisor is None else divisor
+    result: dict[str, Any] = {}
+    for part, is_scaled, *of_part in zip(layout.parts, scaled, *map(layout.split, whole), strict=True):
+        (directions, mean, own_divisor), dims, of = of_part, part.base.dims, part.suffix
+        what, units = part.name or "the field", part.base.attrs.get("units") if is_scaled else "1"
+        on_grid = part.on_grid(directions)
+        result[f"components{of}"] = _variable([COMPONENT, *dims], on_grid, f"components of {what}", "1")
+        result[f"mean{of}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
+        factor = part.on_grid(own_divisor, np.inf)
+        result[f"divisor{of}"] = _variable(dims, factor, f"divisor of {what}", units)
+    return result
+
+
+def _of_components(model: PCA, unit: Any) -> dict[str, Any]:
+    """Return the variances of scores in such a unit, with their standard errors as far as they are known."""
+    k, sample, ratios = int(model.n_components_), model.sampling_, model.explained_variance_ratio_
+    square = unit if unit in (None, "1") else f"{unit}2" if str(unit).isalpha() else f"({unit})2"
+
+    def by_component(values: npt.ArrayLike, long_name: str, units: Any) -> Any:
+        full = np.full(k, np.nan)
+        full[: np.size(values)] = values
+        return _variable([COMPONENT], full, long_name, units)
+
+    result = {
+        "explained_variance": by_component(model.explained_variance_, "explained variance", square),
+        "explained_variance_ratio": by_component(ratios, "ratio to the total variance", "1"),
+    }
+    if sample is not None:
+        errors, of_ratios = sample.standard_errors, sample.ratio_standard_errors
+        group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
+        group[: len(errors)] = [number for number, some in enumerate(sample.groups, 1) for _ in some]
+        result |= {
+            "explained_variance_error": by_component(errors, "standard error of the variance", square),
+            "explained_variance_ratio_error": by_component(of_ratios, "standard error of the ratio", "1"),
+            "group": _variable([COMPONENT], group, "components of one number are not separated"),
+        }
+    return result
 
 
 def _attributes(model: PCA, options: Mapping[str, str]) -> dict[str, Any]:
