@@ -69,12 +69,12 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
             return Target(count=count)
     elif isinstance(n_components, Real) and 0 < float(n_components) < 1:
         return Target(fraction=float(n_components))
-    given = f"Give an integer from 1 to {limit}, a fraction such as 0.95, or"
     raise ParameterError(
         "n_components",
         n_components,
         "is not a positive number of components, and not a fraction between 0 and 1",
-        by_surface(f"{given} None for all.", f"{given} leave it out for all."),
+        f"Give an integer from 1 to {limit}, a fraction such as 0.95, or "
+        f"{by_surface('None', 'leave it out')} for all.",
     )
 
 

@@ -110,12 +110,11 @@ PERSON = replace(
 
 def _check_model(options: Any, model: Any) -> None:
     if not model.model_kind.faces:
+        fit = "Fit one with: gramian faces fit DIR -o faces.gramian"
         raise ParameterError(
             "model",
             problem=f"This is a {type(model).__name__}, not a model of faces.",
-            hint=by_surface(
-                *2 * ("Fit one with: gramian faces fit DIR -o faces.gramian",), "Choose another."
-            ),
+            hint=by_surface(fit, fit, "Choose another."),
         )
 
 
@@ -319,10 +318,8 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
                 "person",
                 problem=f"{shown(faces.names[0])}: the person is not known.",
                 hint=by_surface(
-                    *(
-                        "Name the person of each.",
-                        "Give --person NAME, or a folder with one folder for each person.",
-                    ),
+                    "Name the person of each.",
+                    "Give --person NAME, or a folder with one folder for each person.",
                     "Put pictures into a folder for each person.",
                 ),
             )

@@ -355,16 +355,13 @@ def _number(
         _ = TableFit(asked, rows).wanted  # refused before the search, which takes a while
         return None, most
     if not 1 <= int(count) <= min(shape[0] - 1, shape[1]) - 1 or determining[0] <= int(count) + 1:
-        choosing = "cross-validation chooses the number that imputes, and all components are kept."
         raise ParameterError(
             "n_components",
             count,
             f"does not suit {option('missing', method)}, which imputes with 1 to {most} components for "
             f"{determining[0]} rows x {determining[1]} columns",
-            by_surface(
-                f"Give such a number, or None: then {choosing}",
-                f"Give such a number, or leave it out: then {choosing}",
-            ),
+            f"Give such a number, or {by_surface('None', 'leave it out')}: then cross-validation chooses the "
+            "number that imputes, and all components are kept.",
         )
     return int(count), most
 

@@ -556,7 +556,7 @@ def prepare(asked: Asked, random_state: Any) -> Judge:
                 "criterion",
                 criterion,
                 f"does not choose between {option('n_components', asked.n_components)}.",
-                by_surface("Give one number, or None.", "Give one number, or leave it out."),
+                f"Give one number, or {by_surface('None', 'leave it out')}.",
             )
         return Judge(lambda one: alignment(one, X, target, next(iter(counts(one)), None)), criterion, len(X))
     y = np.zeros(len(X)) if labelled is None else labelled.original[picked]
