@@ -42,7 +42,7 @@ from gramian.records import (
 from gramian.solve import direct
 from gramian.solve.certificates import lifted
 from gramian.solve.route import Route
-from gramian.solve.solving import Problem, Schedule, Solution, run, solve
+from gramian.solve.solving import Problem, Schedule, Solution, solve
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
 # which what is read in every pass is multiplied in float64. From so many on float32 takes less, and is tried
@@ -483,20 +483,12 @@ def _request(
     return SolveRequest(target, tol, limit, vectors=vectors, certify=False)
 
 
-def eigenpairs(A: Any, count: int | None = None) -> tuple[FloatArray, FloatArray]:
-    """Return every eigenvalue, descending, and eigenvectors as columns of a symmetric matrix.
-
-    With ``count`` the largest ones of a positive semi-definite matrix.
-    """
-    request = _request(Target(count=count), None, tol=1e-12 if count is None else 1e-10)
-    problem = SymmetricProblem(A, psd=count is not None)
-    planned = problem.schedule(request)
-    if planned.first.route.direct:
-        # What the route would do, without bounds that nobody gets here.
-        values, vectors, _ = direct.leading(arrays.to_float64(A), request.target)
-    else:
-        spectrum = run(problem, planned).spectrum
-        values, vectors = spectrum.values, spectrum.vectors
+def eigenpairs(A: Any) -> tuple[FloatArray, FloatArray]:
+    """Return every eigenvalue, descending, and eigenvectors as columns of a symmetric matrix."""
+    request = _request(Target(), None)
+    _ = SymmetricProblem(A).schedule(request).first  # raises where memory has no room for it
+    # What the route would do, without bounds that nobody gets here.
+    values, vectors, _ = direct.leading(arrays.to_float64(A), request.target)
     return values, arrays.as_float64(vectors)
 
 
@@ -522,7 +514,7 @@ def leading_values(A: Any, count: int, memory_limit: int | None = None) -> Float
 def factors(A: Any, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the leading singular triplets of A above rounding: (a, r), (r,), (r, b) with r <= count."""
     problem = LinearProblem(as_rows(np.asarray(A, dtype=np.float64)), center=False, ddof=0)
-    solution = solve(problem, replace(_request(Target(count=count), None), tol=1e-9))
+    solution = solve(problem, _request(Target(count=count), None, tol=1e-9))
     result = problem.directions(solution, None)
     r = result.components.rank
     s = np.sqrt(solution.spectrum.values[:r] * problem.measured().square_unit)
