@@ -923,10 +923,6 @@ class CenteredKernelOperator:
         """Return a hash of what the matrix is made from."""
         return self.tiles.fingerprint()
 
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal of ``Kc``."""
-        return self._diagonal - 2 * self.row_means + self.mean
-
     def trace(self) -> float:
         """Return ``sum k(x_i, x_i) - n mean(K)``."""
         return float(self._diagonal.sum()) - self.size * self.mean
@@ -995,11 +991,6 @@ class WeightedKernelOperator(CenteredKernelOperator):
             taken = np.outer(half[part], u) + np.outer(u[part], half)
             A[part, :] -= arrays.from_numpy(taken, A)
         return A
-
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal of the matrix."""
-        u = self.unit
-        return self._diagonal - 2 * self._sums * u + float(u @ self._sums) * u * u
 
     def trace(self) -> float:
         """Return the sum of the weighted diagonal, less what centring takes off it."""
