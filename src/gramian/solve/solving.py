@@ -221,32 +221,24 @@ class Schedule:
     ----------
     costs : Costs
     request : SolveRequest
-    given : tuple of Ranked, optional
-        The routes in the order in which they are tried; None ranks those that there are.
     everything : bool
         Whether every eigenvalue is needed.
     """
 
     costs: Costs
     request: SolveRequest
-    given: tuple[Ranked, ...] | None = None
     everything: bool = False
 
     @cached_property
     def items(self) -> tuple[Ranked, ...]:
         """The routes in the order in which they are tried."""
-        if self.given is not None:
-            return self.given
         return tuple(ranked(self.costs, self.request, everything=self.everything))
 
     @cached_property
     def first(self) -> Ranked:
         """The route that is tried first; the others are ranked when it fails, or when somebody looks."""
-        if self.given is None:
-            plain = plain_first(self.costs, self.request)
-            if plain is not None:
-                return plain
-        return self.items[0]
+        plain = plain_first(self.costs, self.request)
+        return self.items[0] if plain is None else plain
 
     @property
     def seconds(self) -> float:
