@@ -151,7 +151,7 @@ def given_options(options: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(options).items() if value is not None and value is not False}
 
 
-def only_for(what: str, options: Any, *names: str) -> None:
+def only_for(what: str, options: Any, *names: str, hint: str = "Leave it out.") -> None:
     """Raise an error for options that would be ignored.
 
     Raises
@@ -160,7 +160,7 @@ def only_for(what: str, options: Any, *names: str) -> None:
     """
     for one in fields(options):
         if one.name in names and one.name in given_options(options):
-            raise ParameterError(flag_of(one), allowed=f"applies only to {what}", hint="Leave it out.")
+            raise ParameterError(flag_of(one), allowed=f"applies only to {what}", hint=hint)
 
 
 def as_arguments(*records: Any) -> list[str]:

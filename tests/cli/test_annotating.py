@@ -9,7 +9,7 @@ from gramian import PCA
 def test_options_of_annotated_files_need_one(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--layer", "counts", "-o", "m.gramian")
     assert ran.code == 2
-    assert "--layer applies only to -o FILE.h5ad" in ran.err
+    assert "--layer applies only to -o FILE.h5ad. Write such a file" in ran.err
     ran = gramian("fit", "flowers.csv", "-o", "a.h5ad")
     assert ran.code == 2
     assert "is for the PCA of an .h5ad file" in ran.err
@@ -38,6 +38,7 @@ def test_a_copy_of_the_file_gets_the_results(tmp_path, monkeypatch, gramian):
         (("-o", "cells.h5ad"), "cells.h5ad"),
         (("-o", "b.h5ad", "--rows", "0:9"), "--rows does not apply to -o b.h5ad"),
         (("-o", "b.h5ad", "--layer", "none"), "layers 'counts'"),
+        (("-o", "b.h5ad", "--var-mask", "none"), "--var-mask none is not in var"),
         (("-o", "b.h5ad", "--report"), "--report needs a folder"),
     ):
         ran = gramian("fit", "cells.h5ad", *extra)

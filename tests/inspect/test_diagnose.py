@@ -106,6 +106,15 @@ def test_independent_columns_have_no_signal():
     assert "no-signal" not in codes(PCA(2), factors(60, 5))
 
 
+def test_a_signal_that_only_all_rows_show_is_a_signal():
+    """Counts of six kinds of cells: 50 of 1,200 rows are looked at, in which noise is as large."""
+    rng = np.random.default_rng(7)
+    levels = rng.lognormal(-3.0, 1.3, 600) * np.where(rng.random((6, 600)) < 0.02, 10.0, 1.0)
+    X = np.log1p(rng.poisson(levels[rng.integers(6, size=1200)]))
+    X = X[:, X.any(axis=0)]
+    assert "no-signal" not in codes(PCA(10), X)
+
+
 @pytest.mark.parametrize("n", [60, 1000, 20_000])
 def test_a_row_that_is_a_component_is_found_also_among_many(n):
     X = factors(n, 6)

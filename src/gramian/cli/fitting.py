@@ -42,7 +42,8 @@ def fit(
         only_for("a model or a folder of results", engine, "engine")
         fit_annotated(data, reading, options, estimator_of(options, reading.missing), out, as_json)
         return
-    only_for("-o FILE.h5ad", options, "layer", "var_mask")
+    instead = "Write such a file, whose copy has the results, or leave it out."
+    only_for("-o FILE.h5ad", options, "layer", "var_mask", hint=instead)
     to_folder = out is not None and not is_model_file(out)
     _check_writing(options, to_folder)
     estimator_of(options, reading.missing)

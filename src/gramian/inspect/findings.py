@@ -360,7 +360,8 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
     Z = Z[:, evenly(Z.shape[1], max(2, ENOUGH // len(Z)))]
     n, p = Z.shape
     tame = p >= SEVERAL and float((Z**4).mean()) <= TAME
-    if tame and e.model.center and _least_of_correlations(e) > CLEARLY * _tracy_widom(e.n, e.d)[1]:
+    least = _least_of_correlations(e) / _tracy_widom(e.n, e.d)[1] if e.model.center else 0.0
+    if tame and least > CLEARLY:
         return
     largest, (usual, limit) = _largest(Z), _tracy_widom(n, p)
     # With heavy tails a single row may add its squared norm.
@@ -371,6 +372,10 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
         null = np.array([_largest(rng.permuted(Z, axis=0)) for _ in range(PERMUTATIONS)])
         usual, limit = float(null.mean()), float(null.mean() + ABOVE_NULL * null.std())
     if largest <= limit:
+        # What few rows and columns do not show, all of them may.
+        part = Z.size < e.standardised.size or not e.whole or len(e.columns) < e.d
+        if part and (least > 1.0 or _largest(e.standardised) > _tracy_widom(*e.standardised.shape)[1]):
+            return
         yield Finding(
             *("no-signal", "serious"),
             "No component exceeds what independent columns give: the largest eigenvalue of the correlations "

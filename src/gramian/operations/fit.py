@@ -176,6 +176,7 @@ class Fit(Model):
         "COLUMN",
         "With -o FILE.h5ad: use columns where this column of var is true.",
         usual="all",
+        parameters=("mask_var",),
         panel=OTHER,
         local=True,
     )
