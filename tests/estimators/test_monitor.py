@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.signal import lfilter
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -16,6 +17,7 @@ from gramian.analysis.components import lags_of
 from gramian.data.table import Table
 from gramian.errors import (
     DataError,
+    DiagnosticWarning,
     FewRowsWarning,
     MissingValuesWarning,
     ParameterError,
@@ -742,3 +744,39 @@ def test_columns_that_somebody_named_like_those_of_earlier_rows_are_no_lags():
     ):
         assert lags_of(PCA(2).fit(pd.DataFrame(X, columns=names))) == lags
     assert lags_of(PCA(2).fit(X)) == 0
+
+
+def plant(n, seed):
+    """Return rows of 9 sensors that follow 3 autoregressive factors."""
+    rng = np.random.default_rng(seed)
+    factors = lfilter([0.6], [1.0, -0.8], rng.normal(size=(n + 100, 3)), axis=0)[100:]
+    return factors @ np.random.default_rng(99).normal(size=(3, 9)) + 0.4 * rng.normal(size=(n, 9))
+
+
+def test_lagged_rows_need_more_components():
+    """The shares of documents: a bias hides within what few components leave out of wide rows."""
+    fault = np.where(np.arange(9) == 4, 2.5, 0.0)
+    tables = [(plant(1500, i), plant(600, 90 + i) + fault) for i in range(5)]
+    found = [
+        np.mean([Monitor(PCA(k), lags=lags).fit(normal).predict(new) < 0 for normal, new in tables])
+        for k, lags in ((3, 0), (3, 2), (9, 2))
+    ]
+    assert found[1] < 0.1 < 0.3 < found[0] < 0.9 < found[2]
+
+
+def test_lags_warn_of_rows_that_are_not_at_equal_distances():
+    frame = pd.DataFrame(plant(400, 1), index=pd.date_range("2024-03-01", periods=400, freq="5min"))
+    frame.columns = list("abcdefghi")
+    monitor = Monitor(PCA(0.95, missing="em"), lags=2).fit(frame)
+    gap, named = frame.drop(frame.index[50:60]), tuple(map(str, frame.index))
+    with pytest.warns(DiagnosticWarning, match="1 row of 390 .* 300 seconds .*: row 50 .* 3,300"):
+        monitor.predict(gap)
+    with pytest.warns(DiagnosticWarning, match="rows of 400 are not the usual 300"):
+        monitor.predict(frame.sample(frac=1, random_state=0))
+    with pytest.warns(DiagnosticWarning, match="row 1 .* is -300"):
+        monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), named[::-1]))
+    # What the warning says to do: empty rows, or the parts one by one.
+    with pytest.warns(MissingValuesWarning):
+        whole = monitor.statistics(gap.reindex(frame.index))
+    np.testing.assert_allclose(whole["T2"][60:], monitor.statistics(frame[60:])["T2"], rtol=1e-8)
+    monitor.predict(Table(frame.to_numpy(), tuple("abcdefghi"), tuple(f"{i}" for i in range(400))))

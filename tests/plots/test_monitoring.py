@@ -69,6 +69,13 @@ def test_contributions_of_a_row(monitor, tmp_path):
     read = Table(frame.to_numpy(), tuple("abcd"), tuple(frame.index))
     assert plots.contributions(named, read, "h7").data.to_pydict() == data
     chart.save(tmp_path / "row.svg")
+    timed = frame.set_index(pd.date_range("2024-03-02", periods=400, freq="5min"))
+    printed = str(named.statistics(timed)["row"][7])
+    for row in (printed, timed.index[7], "2024-03-02 00:35:00"):
+        assert plots.contributions(named, timed, row).data.to_pydict() == data
+    assert f"({named.statistics(timed)['row'][7]})" in " ".join(
+        plots.contribution_map(named, timed).title.subtitle
+    )
     for row in (
         "h999",
         400,

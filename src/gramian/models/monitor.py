@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy, deepcopy
@@ -61,6 +62,7 @@ MOST_EVENTS = 1000  # whose variables are computed
 RULES = (1, 2, 3, 5, 10)
 MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
+TIME = re.compile(r"\d{4}-\d\d-\d\d([ T][\d:.]+)?")  # a name of a row without a time zone
 NOTHING = 1e-10  # share of the variance below which no component was discarded
 
 register_record(monitoring.ControlLimit)
@@ -748,6 +750,7 @@ class Monitor(Saved, MonitorAttributes):
         if not self.lags:
             return X
         whole, first = self._history(X, model), 0 if _takes_holes(model) else int(self.lags)
+        _warn_of_gaps(X, whole.row_names)
         assert whole.row_numbers is not None
         added = f"the columns of the {counted(int(self.lags), 'row')} before were added to each row"
         left_out = f"; rows without them, the first {first}, were left out" if first else ""
@@ -1079,6 +1082,28 @@ def _row_names(rows: Rows | table.Table) -> npt.NDArray[Any]:
     of = rows if isinstance(rows, table.Table) else rows.table
     numbers = None if of is None else of.row_numbers
     return np.arange(rows.shape[0]) if isinstance(rows, Rows) and numbers is None else np.asarray(numbers)
+
+
+def _warn_of_gaps(X: Any, names: Sequence[str] | None) -> None:
+    """Warn where rows are not at equal distances in time, so that rows before are not the earlier ones."""
+    times = np.asarray(getattr(X, "index", None))
+    if times.dtype.kind != "M":
+        if not names or not all(map(TIME.fullmatch, names)):
+            return
+        times = np.asarray(names)
+    times = times.astype("M8[ms]")
+    steps, usual = (np.diff(some).astype(np.float64) / 1000 for some in (times, np.sort(times)))
+    step = float(np.median(usual)) if len(usual) else 0.0
+    others = np.flatnonzero((steps < step / 2) | (steps > 1.5 * step))
+    if len(others) and step:
+        row = int(others[0]) + 1
+        errors.DiagnosticWarning(
+            f"{counted(len(others), 'row')} of {len(times):,} {'is' if len(others) == 1 else 'are'} not the "
+            f"usual {step:,g} seconds after the row before: row {row} ({times[row].astype('M8[s]')}) is "
+            f"{steps[row - 1]:,g} seconds after. With {option('lags')} such a row has a wrong history. Sort "
+            "rows by time, and give the parts between gaps one by one, or put empty rows in gaps, which a "
+            f"model with {option('missing', 'em')} takes."
+        ).warn()
 
 
 def _takes_holes(model: Any) -> bool:

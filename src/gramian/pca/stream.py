@@ -230,7 +230,8 @@ def add_batch(model: Any, X: Any, sample_weight: Any) -> None:
         rows.require_finite(holes=True)
         raise DataError(
             "partial_fit does not impute: a batch says too little of what is missing in it.",
-            "Call fit on all rows, or fill each batch by a fitted model first: model.impute(batch).",
+            "Leave out incomplete rows, call fit on all rows, or fill each batch by a fitted model first: "
+            "model.impute(batch).",
         )
     if fitted and vars(model).get("imputed_") is not None:
         raise DataError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import altair as alt
@@ -92,7 +93,7 @@ def _panel(name: str, *, last: bool) -> Any:
     return panel([line, points, limit], 150)
 
 
-def contributions(monitor: Any, X: Any, row: int | str) -> Any:
+def contributions(monitor: Any, X: Any, row: int | str | date) -> Any:
     """Draw what each column contributes to T2 and SPE of one row.
 
     Parameters
@@ -101,8 +102,8 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
         The model by which rows are unlike others.
     X : array-like, frame or Table of shape (n_samples, n_features)
         Rows, of which one is drawn.
-    row : int or str
-        The number of the row, from 0, or its name.
+    row : int, str or date
+        The number of the row, from 0, or its name or time.
 
     Returns
     -------
@@ -128,13 +129,20 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     'x3'
     """
     given = monitor_of(monitor)
-    names, n = row_names_of(X), len(numbers_of(X))
-    if isinstance(row, str):
-        if names is None or row not in list(names):
-            raise ParameterError("row", row, "is not the name of a row", "Give its number, from 0.")
-        place = list(names).index(row)
+    timed = getattr(getattr(getattr(X, "index", None), "dtype", None), "kind", "") == "M"
+    given_names = X.index if timed else row_names_of(X)
+    names = [] if given_names is None else list(map(str, given_names))
+    if isinstance(row, str | date):
+        # Tables of statistics print times with a T.
+        said = str(row) if str(row) in names else str(row).replace("T", " ", 1)
+        if said not in names:
+            known = f", or a name such as {names[0]!r}" if names else ""
+            raise ParameterError(
+                "row", str(row), "is not the name of a row", f"Give its number, from 0{known}."
+            )
+        place = names.index(said)
     else:
-        place = check_integer("row", row, 0, n - 1)
+        place = check_integer("row", row, 0, len(numbers_of(X)) - 1)
     some = _rows(X, max(place - int(given.lags), 0), place + 1)
     parts = {name: part[-1] for name, part in given.contributions(some).items()}
     result = given.statistics(some)
@@ -145,7 +153,7 @@ def contributions(monitor: Any, X: Any, row: int | str) -> Any:
     columns |= {name: part[top] for name, part in parts.items()}
     measured = [f"{name} {result[name][-1]:.4g} (limit {result[name + ' limit'][-1]:.4g})" for name in parts]
     numbers = X.row_numbers if isinstance(X, Table) else None
-    shown = names[place] if names is not None else place if numbers is None else numbers[place]
+    shown = names[place] if names else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
     panels = [_bars(name, f"contribution to {name}") for name in parts]
     return stacked(columns, panels, f"Contributions to row {shown}", f"{', '.join(measured)}.", more)
@@ -240,7 +248,9 @@ def contribution_map(monitor: Any, X: Any, event: int = 0) -> Any:
         color=alt.Color("contribution:Q", scale=scale, title="of the limit"),
         tooltip=["row:N", "column:N", "contribution:Q"],
     )
-    began = f"The event of row {result['row'][start]}" if count else f"Rows around {result['row'][start]}"
+    name = str(result["row"][start])
+    where = name if name == str(start) else f"{start} ({name})"
+    began = f"The event of row {where}" if count else f"Rows around {where}"
     said = f"{began}; contributions to T2 or SPE, whichever is larger, relative to its limit."
     more = f"{len(shown)} of {values.shape[1]:,} columns." if len(shown) < values.shape[1] else ""
     rule = chart({"start": [start]}).mark_rule(color=BLUE, strokeDash=[5, 3]).encode(x="start:O")
