@@ -117,6 +117,8 @@ def test_units_attributes_and_names_are_kept():
     assert (back.name, back.attrs, back.dims) == ("sst", {"units": "K"}, ("time", "lat", "lon"))
     scaled = pca(SST, n_components=2, scale="unit")
     assert (scaled.scores.units, scaled.divisor.units) == ("1", "K")
+    # Products of factors have no label that is that of one of them.
+    assert (ds.components * ds.divisor * np.sqrt(ds.explained_variance)).attrs == {}
     assert scaled.attrs["scale"] == "unit"
     bare = pca(SST.drop_vars(["time", "lat", "lon"]).drop_attrs().rename(None), n_components=2)
     assert "units" not in bare.scores.attrs

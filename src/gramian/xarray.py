@@ -826,9 +826,10 @@ def _results(
     return xarray.Dataset(result, coords, attrs).assign_coords({COMPONENT: np.arange(1, k + 1)})
 
 
-def _variable(dims: Sequence[Hashable], values: Any, long_name: str, units: Any = None) -> Any:
+def _variable(dims: Sequence[Hashable], values: Any, long_name: str | None, units: Any = None) -> Any:
     """Return a variable of a Dataset."""
-    return dims, values, {"long_name": long_name} | ({} if units is None else {"units": units})
+    attributes = {"long_name": long_name, "units": units}
+    return dims, values, {key: value for key, value in attributes.items() if value is not None}
 
 
 def _of_cells(model: PCA, layout: _Layout, scaled: Sequence[bool]) -> dict[str, Any]:
@@ -843,7 +844,8 @@ def _of_cells(model: PCA, layout: _Layout, scaled: Sequence[bool]) -> dict[str, 
         result[f"components{of}"] = _variable([COMPONENT, *dims], on_grid, f"components of {what}", "1")
         result[f"mean{of}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
         factor = part.on_grid(own_divisor, np.inf)
-        result[f"divisor{of}"] = _variable(dims, factor, f"divisor of {what}", units)
+        # With a name here, the patterns that are a product of three would have that of the third.
+        result[f"divisor{of}"] = _variable(dims, factor, None, units)
     return result
 
 

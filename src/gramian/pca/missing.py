@@ -238,11 +238,11 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
         return Filled(rows, rows, method)
     if not isinstance(rows, array.ArrayRows) or not is_numpy(rows.like):
         raise DataError(
-            f"{holes.missing:,} values are missing, and {option('missing', method)} fills NumPy arrays, "
-            "frames and files that fit into memory.",
+            f"{counted(holes.missing, 'value')} {'is' if holes.missing == 1 else 'are'} missing, and "
+            f"{option('missing', method)} fills NumPy arrays, frames and files that fit into memory.",
             by_surface(
                 "Read a larger file with gramian.scan(path, missing='mean'), move arrays of a device to the "
-                "host, or fill sparse and Dask data first.",
+                "host, load Dask data by .compute(), or fill sparse data first.",
                 f"Use {option('missing', 'mean')}, or fill the data first.",
             ),
         )
