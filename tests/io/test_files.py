@@ -157,6 +157,12 @@ def test_impossible_paths():
 def test_other_kinds_are_refused(tmp_path):
     for name in [
         "x.xls",
+        "x.vcf.gz",
+        "x.bgen",
+        "x.fam",
+        "x.nc",
+        "x.mtx",
+        "x.dta",
         "x.pkl",
         "x.docx",
         "x.npy.gz",

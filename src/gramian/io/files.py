@@ -14,7 +14,7 @@ from gramian.arrays import require_memory
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
 from gramian.io import formats
 from gramian.io.formats.pictures import picture_source, pictures_in_list
-from gramian.io.names import R_DATA, R_SUFFIXES, is_zarr, parquet_files, readable
+from gramian.io.names import CONVERTED, R_DATA, R_SUFFIXES, is_zarr, parquet_files, readable
 from gramian.io.source import Opened, Source, Use, damage, opened_file
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
@@ -101,9 +101,9 @@ def format_of(path: Path) -> formats.Format:
     if suffix in R_SUFFIXES:
         raise FileError(f"{readable(str(path))} {R_DATA}")
     kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
-    raise FileError(
-        f"{readable(str(path))} is a file {kind}, which is not supported. Readable are {formats.READABLE}."
-    )
+    known = f"Readable are {formats.READABLE}"
+    hint = CONVERTED.get(suffix, known).format(readable(str(path)))
+    raise FileError(f"{readable(str(path))} is a file {kind}, which is not supported. {hint}.")
 
 
 def _may_be_text(sample: bytes) -> bool:

@@ -12,6 +12,24 @@ R_DATA = (
     "holds objects of R, which only R reads. Write the table from R: "
     'write.csv(x, "x.csv", row.names = FALSE) or arrow::write_parquet(x, "x.parquet").'
 )
+# What reads formats of a field, by how their names end.
+_PLINK = "Convert it: plink2 --{} {{}} {}--make-bed --out NAME"
+_PANDAS = "Write a .csv: pandas.read_{}({{!r}}).to_csv('table.csv', index=False)"
+_H5AD = "Write an .h5ad: scanpy.{}({{!r}}).write_h5ad('cells.h5ad')"
+CONVERTED = {
+    **dict.fromkeys((".vcf", ".vcf.gz"), _PLINK.format("vcf", "--max-alleles 2 ")),
+    ".bcf": _PLINK.format("bcf", "--max-alleles 2 "),
+    ".bgen": _PLINK.format("bgen", "ref-first "),
+    **dict.fromkeys((".bim", ".fam"), "Name the .bed file with it"),
+    **dict.fromkeys((".pvar", ".psam"), "Name the .pgen file with it"),
+    **dict.fromkeys((".nc", ".nc4"), "In Python: gramian.xarray.pca(xarray.open_dataset({!r})[VARIABLE])"),
+    **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read") + " (.T where rows are genes)"),
+    ".loom": _H5AD.format("read_loom"),
+    **dict.fromkeys((".xls", ".ods"), "Save it as .xlsx"),
+    ".json": _PANDAS.format("json"),
+    ".dta": _PANDAS.format("stata"),
+    ".sav": _PANDAS.format("spss"),
+}
 PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip
