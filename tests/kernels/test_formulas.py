@@ -220,10 +220,8 @@ def test_formulas_in_print():
         (RBF(sigma="median"), "exp(-||x - y||^2 / (2 sigma^2))"),
         (RBF(sigma=(1, 0.5)), "exp(-||x - y||^2 / (2 (1, 0.5)^2))"),
         (Laplacian(gamma="median"), "exp(-gamma ||x - y||_1)"),
-        (
-            Matern(2.0, 2.5),
-            "exp(-r), (1 + r) exp(-r) or (1 + r + r^2/3) exp(-r), r = sqrt(2 2.5) ||x - y|| / 2",
-        ),
+        (Matern(2.0, 2.5), "(1 + r + r^2/3) exp(-r), r = sqrt(2 2.5) ||x - y|| / 2"),
+        (Matern(), "(1 + r) exp(-r), r = sqrt(2 1.5) ||x - y|| / 1"),
         (RationalQuadratic(2.0, 0.5), "(1 + ||x - y||^2 / (2 0.5 2^2))^-0.5"),
         (ChiSquared(0.5), "exp(-0.5 sum_j (x_j - y_j)^2 / (x_j + y_j)), x and y >= 0"),
         (Sigmoid(coef0=-1), "tanh(gamma x . y + -1)"),

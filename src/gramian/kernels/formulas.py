@@ -28,7 +28,7 @@ from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
 from gramian.light_import import special
 
-NUS = (0.5, 1.5, 2.5)
+NUS = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}  # with what Matern kernels are
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
 ROWS, FEW_ENTRIES = 4096, 1 << 18  # that are shifted at once; that are kept then, to be encoded
 FARTHEST = 1e8  # exp(-r) is 0 for r = 1e4, of which this is the square
@@ -825,8 +825,13 @@ class Matern(Radial):
 
     def check(self) -> None:
         widths.check_width("length_scale", self.length_scale)
-        if isinstance(self.nu, bool) or self.nu not in NUS:
+        if isinstance(self.nu, bool) or self.nu not in list(NUS):
             raise ParameterError("nu", self.nu, "must be 0.5, 1.5 or 2.5")
+
+    @property
+    def formula(self) -> str:
+        known = next((text for nu, text in NUS.items() if nu == self.nu), self.general.partition(", r =")[0])
+        return self.filled_in(f"{known}, r = sqrt(2 nu) ||x - y|| / length_scale")
 
     @property
     def facts(self) -> Facts:
