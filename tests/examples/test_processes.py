@@ -1,6 +1,7 @@
 """``examples/processes.py``: false alarms, delays and columns of the faults of its plant."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -42,3 +43,10 @@ def test_the_script_prints_rates_and_events(script, capsys):
     assert 0.5 < rate < 2
     assert "per 1,000 rows" in text
     assert text.count("of at least 3 alarms in a row") == 3
+    # The page shows what is printed.
+    page = (SCRIPT.parents[1] / "docs" / "processes.md").read_text()
+    for rule, events, delay in re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \|$", page, re.M):
+        assert re.search(rf"^ +{rule} +{events} +[\d.]+ +{delay}$", text, re.M), rule
+    for name, *shares in re.findall(r"^\| (step|drift) \| (.+) \| (.+) \| (.+) \| (.+) \|$", page, re.M):
+        printed = re.search(rf"^{name} +(.+)$", text, re.M)[1].split()
+        assert [float(share) for share in shares] == [float(share) for share in printed], name
