@@ -163,7 +163,9 @@ def figure(reference: np.ndarray, quality: ProjectionQuality) -> alt.LayerChart:
         base.mark_rule(color="#0072b2", opacity=0.35).encode(x=alt.X("left:Q", title="PC1"), x2="right:Q"),
         base.mark_rule(color="#0072b2", opacity=0.35).encode(y=alt.Y("low:Q", title="PC2"), y2="high:Q"),
         base.mark_circle(color="#0072b2", opacity=1),
-    ).properties(width=420, height=320)
+    ).properties(
+        width=420, height=320, title="Grey: the reference. Blue: the second cohort, with 2 standard errors."
+    )
 
 
 if __name__ == "__main__":
