@@ -190,6 +190,8 @@ def test_names_of_columns_stay_on_their_line():
     assert "\n" not in line
     assert "c\\nd\\x1b[31m" in line
     assert all("\n" not in text and "\x1b" not in text for text in largest_loadings(model, 2))
+    # Columns without names are called as in tables and sentences.
+    assert largest_loadings(PCA(1).fit(factors(40, 3)), 1)[0].startswith("x")
 
 
 @pytest.mark.parametrize("seed", range(3))

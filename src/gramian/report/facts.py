@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian.analysis import sampling
-from gramian.analysis.components import component_names, shares_of
+from gramian.analysis.components import column_names, component_names, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent, plain, shown, six_digits
 from gramian.errors import Surface, shortened
@@ -147,16 +147,13 @@ def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
     directions = getattr(model, "components_", None)
     if directions is None or not model.model_kind.linear or getattr(model, "picture_shape_", None):
         return []
-    names = getattr(model, "feature_names_in_", None)
+    names = column_names(model)
     lines = []
     for direction in as_float64(directions[: min(count, model.rank_)]):
         # Of loadings that only rounding tells apart, the first column comes first.
         order = np.argsort(-np.abs(direction).round(6), kind="stable")[:most]
         # A loading of 0 says nothing, and a long name would hide the others.
-        loaded = [
-            (f"column {j}" if names is None else shortened(shown(names[j]), NAME), direction[j])
-            for j in order
-        ]
+        loaded = [(shortened(shown(names[j]), NAME), direction[j]) for j in order]
         lines.append(", ".join(f"{name} {value:+.2f}" for name, value in loaded if abs(value) >= 0.005))
     # Directions beyond the rank complete the basis, and any would do.
     return lines + [""] * (min(count, len(directions)) - len(lines))
