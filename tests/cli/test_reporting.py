@@ -28,6 +28,29 @@ def test_what_a_report_repeats_is_the_same_model(folder, gramian):
         np.testing.assert_allclose(made["model"].explained_variance_, first, rtol=1e-9)
 
 
+def test_other_rows_that_are_as_many_as_those_of_the_fit_are_not_taken_for_them(folder, gramian):
+    rng = np.random.default_rng(0)
+    for name in ("monday", "tuesday"):
+        X = rng.normal(size=(48, 2)) @ np.array([[1, 2, 0, 1], [0, 1, 1, -1]]) + 0.1 * rng.normal(
+            size=(48, 4)
+        )
+        lines = [
+            ",".join("" if i % 9 == j else f"{x:.4f}" for j, x in enumerate(row)) for i, row in enumerate(X)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d", *lines]))
+    for missing in ("em", "mean"):
+        fit = ("fit", "monday.csv", "--components", 2, "--missing", missing, "-o", "m.gramian")
+        assert gramian(*fit).code == 0
+        for name, own in (("monday", True), ("tuesday", False)):
+            ran = gramian("report", "m.gramian", f"{name}.csv", "-o", "page.html")
+            assert ran.code == 0, ran.err
+            page = (folder / "page.html").read_text("utf-8")
+            assert ("These are not the rows of the fit." in page) is not own
+            assert ("Rows that contribute most" in page) is own
+            assert (f"scan('{name}.csv'" in code_of(folder / "page.html")[-1]) is own
+            assert (f", applied to {name}.csv</h1>" in page) is not own
+
+
 def test_reports_of_other_rows_of_no_rows_and_of_a_fit(folder, gramian):
     fit = ("fit", "flowers.csv", "--label", "species", "--components", 2)
     assert gramian(*fit, "-o", "results", "--report").code == 0

@@ -84,6 +84,8 @@ class RowStatistics(Tabulated):
         The limits of T2 and SPE.
     events : Events
         Runs of alarms, and the columns that begin them.
+    rows : {"new", "fit"}
+        Whose limits were used.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class RowStatistics(Tabulated):
     columns: Mapping[str, npt.NDArray[Any]]
     limits: monitoring.ControlLimits
     events: Events
+    rows: str = "new"
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self.columns[name]
@@ -562,7 +565,8 @@ class Monitor(Saved, MonitorAttributes):
         columns["alarm"] = np.array(["", "T2", "SPE", "T2 and SPE"], dtype=object)[which]
         for place in range(CONTRIBUTORS):
             columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
-        return RowStatistics(columns, self.limits_, self._events(columns, data, list(limits.values()), names))
+        events = self._events(columns, data, list(limits.values()), names)
+        return RowStatistics(columns, self.limits_, events, rows)
 
     def _events(
         self, columns: Mapping[str, npt.NDArray[Any]], data: Rows, limits: list[float], names: Any

@@ -165,7 +165,6 @@ class _Explained:
         self.pictures = getattr(self.model, "picture_shape_", None) is not None
         self.k = int(self.model.n_components_)
         self.survey = known
-        self.diagnosis = fitted.diagnosis or diagnosis_of(self.given, self.table)
         self.choices: Sequence[ComponentChoice] = ()
         self.left_out: list[str] = []
         if not self.quick:
@@ -174,6 +173,10 @@ class _Explained:
                 self.survey = survey(self.model, self.table, limit, fitted.model)
             self.choices, self.left_out = rule_choices(self.model, self.table)
         seen = self.survey
+        statistics = None if seen is None else seen.statistics
+        # Rows of another table may be as many as those of the fit.
+        self.others = statistics is not None and statistics.rows != "fit"
+        self.diagnosis = fitted.diagnosis or diagnosis_of(self.given, None if self.others else self.table)
         self.pair, self.findings = sentences.first_look(self.model, self.table, seen and seen.scores)
 
     def whole(self) -> Explanation:
@@ -208,7 +211,7 @@ class _Explained:
         }
         what = "Eigenfaces" if self.kind.faces else method_name(model)
         return Explanation(
-            title=what + sentences.of_what(self.given, self.table),
+            title=what + sentences.of_what(self.given, self.table, others=self.others),
             findings=" ".join(self.findings),
             warnings=tuple(filter(None, [*serious, failed])),
             headline=sentences.headline(model),
@@ -232,6 +235,8 @@ class _Explained:
             if n != model.n_samples_:
                 which = "This is" if n == 1 else "These are"
                 yield f"{which} {counted(n, 'row')}. The model was fitted on {model.n_samples_:,}."
+            elif self.others:
+                yield "These are not the rows of the fit."
             chart = partial(scores_chart, model, data, seen.scores, seen.shown)
             drawn = [Drawing("scores", partial(chart, pair=self.pair))]
             drawn += [Drawing("scores", chart)] if self.pair != (1, 2) else []
@@ -332,7 +337,7 @@ class _Explained:
             kinds = "r" + "n" * len(names) + "tt"
             yield Grid(heads, rows, kinds=kinds, caption="Largest T2 or SPE, relative to its limit")
         count = min(LOADED, int(self.model.rank_))
-        if self.kind.kernel or self.table.values.shape[0] != self.model.n_samples_ or not count:
+        if self.kind.kernel or result is None or result.rows != "fit" or not count:
             return
         statistics = linear_rows(self.model, self.table, count).statistics
         if "contribution" not in statistics:  # of rows that count differently
@@ -394,7 +399,7 @@ class _Explained:
         if "-" in self.fitted.command:
             yield "The data came from standard input. Provide the same bytes again."
         yield "In Python:"
-        yield Code(sentences.python_calls(self.given, self.fitted.reading), "python")
+        yield Code(sentences.python_calls(self.given, None if self.others else self.fitted.reading), "python")
 
     def versions(self) -> Iterable[Part]:
         return (f"- {package} {number}" for package, number in self.used.items())

@@ -74,11 +74,12 @@ CITATIONS = {
 }
 
 
-def of_what(model: Any, table: Table | None) -> str:
-    """Return the end of a title: what the model was fitted on, and what else it was applied to."""
+def of_what(model: Any, table: Table | None, *, others: bool = False) -> str:
+    """Return the end of a title: what the model was fitted on, and what other rows it was applied to."""
     fitted = getattr(model, "reading_", {}).get("source", "")
     name = fitted if table is None else base_name(table.source)
-    same = table is None or (table.values.shape[0] == model.n_samples_ and fitted in ("", name))
+    equal = table is None or (table.values.shape[0] == model.n_samples_ and fitted in ("", name))
+    same = equal and not others
     of = f" of {fitted or name}" if fitted or (same and name) else ""
     if same or table is None:
         return of
