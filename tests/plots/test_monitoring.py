@@ -89,7 +89,10 @@ def test_contributions_over_time(tmp_path):
     new[120:, 2] += 5
     table = monitor.statistics(new)
     event = next(i for i, run in enumerate(table.events.runs) if run.start == 120)
-    chart = plots.contribution_map(monitor, new, event)
+    new[3, 0] = 40.0  # a false alarm before is not the event that is drawn
+    assert monitor.statistics(new).events.runs[0].start == 3
+    chart = plots.contribution_map(monitor, new)
+    assert chart.data == plots.contribution_map(monitor, new, event + 1).data
     data, parts = chart.data.to_pandas(), monitor.contributions(new)
     assert (data["position"].min(), data["position"].max()) == (100, 199)
     assert data["column"].iloc[0] == "x2"
@@ -100,7 +103,7 @@ def test_contributions_over_time(tmp_path):
         assert got == pytest.approx(wanted)
     chart.save(tmp_path / "map.svg")
     with refused(ParameterError, "event"):
-        plots.contribution_map(monitor, new, len(table.events))
+        plots.contribution_map(monitor, new, len(table.events) + 1)
     # With earlier rows the columns are those of the model; a calm table has a map too.
     lagged = gramian.Monitor(gramian.PCA(2), lags=2, alpha=1e-3).fit(NORMAL)
     names = set(plots.contribution_map(lagged, new).data.to_pydict()["column"])

@@ -178,7 +178,7 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     return Table(some, X.feature_names) if named else some
 
 
-def contribution_map(monitor: Any, X: Any, event: int = 0) -> Any:
+def contribution_map(monitor: Any, X: Any, event: int | None = None) -> Any:
     """Draw the contributions of columns over time, around the beginning of an event.
 
     Parameters
@@ -187,9 +187,9 @@ def contribution_map(monitor: Any, X: Any, event: int = 0) -> Any:
         The model by which rows are unlike others.
     X : array-like, frame or Table of shape (n_samples, n_features)
         New rows, in the order of time.
-    event : int, default=0
-        The number of the event in ``monitor.statistics(X).events``. Without events the rows around the most
-        unusual one are drawn.
+    event : int or None, default=None
+        The number of the event in ``monitor.statistics(X).events``; None means that of most alarms. Without
+        events the rows around the most unusual one are drawn.
 
     Returns
     -------
@@ -220,6 +220,8 @@ def contribution_map(monitor: Any, X: Any, event: int = 0) -> Any:
     given = monitor_of(monitor)
     result = given.statistics(X, rows="auto")
     count, n = len(result.events), len(result)
+    if event is None:  # a single false alarm may be the first one
+        event = int(np.argmax(result.events["alarms"])) if count else 0
     check_integer("event", event, 0, max(count - 1, 0))
     start = result.events.runs[event].start if count else int(result.worst(1)[0])
     low, high = max(start - BEFORE, 0), min(start + AFTER, n)
