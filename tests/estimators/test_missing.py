@@ -1,6 +1,7 @@
 """Missing values in PCA: the fit, new rows, what is remembered, and what raises."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -570,3 +571,15 @@ def test_a_share_and_an_error_hold_with_the_noise_of_the_model():
 def test_coefficients_of_expected_covariances_do_not_exist():
     with refused(DataError):
         PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
+
+
+def test_iterative_imputation_of_a_wide_table_makes_no_square_matrix():
+    X = np.random.default_rng(0).normal(size=(20, 6000))
+    X[3, 5] = np.nan
+    tracemalloc.start()
+    try:
+        PCA(2, missing="iterative").fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 6000**2 / 4

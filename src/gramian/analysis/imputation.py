@@ -436,10 +436,10 @@ def expected_scatter(
 def filled_squares(
     X: FloatArray, result: Imputation, weights: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return mean and sums of squares about it, as a diagonal matrix, of a table that was filled."""
+    """Return mean and sums of squares about it of the columns of a table that was filled."""
     total = float(_row_weights(X, weights).sum())
     mean = np.average(result.filled, axis=0, weights=weights)
-    return mean, np.diag(total * np.average((result.filled - mean) ** 2, axis=0, weights=weights))
+    return mean, total * np.average((result.filled - mean) ** 2, axis=0, weights=weights)
 
 
 def undetermined(X: FloatArray, k: int, noise: float) -> str:

@@ -438,7 +438,8 @@ class _Part:
             if not isinstance(self.asked.scale, str) or why or steps <= 0:
                 break
             # The fit scales columns by what it expects of them, and so has the model to.
-            variances = np.diag(squares) / (self.total - float(self.asked.ddof))
+            own = np.diag(squares) if squares.ndim == 2 else squares
+            variances = own / (self.total - float(self.asked.ddof))
             self.deviations[self.varying] = np.sqrt(variances) * self.back
             divisor = self._divisor()
             if not result.converged or np.abs(divisor / self.divisor - 1.0).max() <= STEADY:
