@@ -41,6 +41,18 @@ def filled(X, means):
     return np.where(np.isnan(X), means, X)
 
 
+def test_people_of_one_name_are_known_by_their_families(tmp_path):
+    X = genotypes(6, 50)
+    path = saved(tmp_path / "x.bed", X)
+    lines = [f"F{i // 3} {i % 3} 0 0 0 0" for i in range(6)]
+    path.with_suffix(".fam").write_text("\n".join(lines))
+    table = scan(path, exclude="F1:2").read()
+    assert table.row_names == ("F0:0", "F0:1", "F0:2", "F1:0", "F1:1")
+    assert any("FID:IID" in note for note in table.notes)
+    path.with_suffix(".fam").write_text("\n".join([*lines[:5], "F1 x 0 0 0 0"]).replace("F1 ", "F1 a"))
+    assert scan(path).read().row_names == ("0", "1", "2", "a0", "a1", "ax")
+
+
 @pytest.mark.parametrize("limit", [LIMIT, "4GB"])
 @pytest.mark.walk
 def test_structure_is_found_as_from_the_definition(limit, tmp_path, monkeypatch):

@@ -109,7 +109,7 @@ def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> Pa
     near = [f"{one}={value}" for one in difflib.get_close_matches(column, columns)] if equals else []
     near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
     if near:
-        advice = f"Did you mean {choice(*near[:3])}?"
+        advice = f"Did you mean {choice(*dict.fromkeys(near[:3]))}?"
     elif table.row_names is not None:
         advice = f"Rows are named {listed(table.row_names)}. {ADVICE}"
     else:

@@ -89,7 +89,7 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
     variants = [(line[0], line[-3], line[1], line[-2], line[-1]) for line in lines]
     founders = [line[2:4] == [UNKNOWN, UNKNOWN] for line in people]
     note = "values count allele 1 (A1, the fifth column of the .bim file)"
-    return _source(opened, bed, variants, [line[1] for line in people], founders, note)
+    return _source(opened, bed, variants, [line[:2] for line in people], founders, note)
 
 
 def open_pgen(opened: Opened, key: str | None) -> ArraySource:
@@ -110,7 +110,7 @@ def open_pgen(opened: Opened, key: str | None) -> ArraySource:
     with needs("pgen", "pgenlib", convert):
         import pgenlib
     variants = _table_of(path.with_suffix(".pvar"), ("#CHROM", "POS", "ID", "REF", "ALT"))
-    people = _table_of(path.with_suffix(".psam"), ("#IID", "IID", "PAT", "MAT"))
+    people = _table_of(path.with_suffix(".psam"), ("#IID", "IID", "PAT", "MAT", "#FID"))
     if several := [line[2] for line in variants if "," in line[4]]:
         raise DataError(
             f"{source} has {counted(len(several), 'variant')} with several alternative alleles: "
@@ -126,7 +126,7 @@ def open_pgen(opened: Opened, key: str | None) -> ArraySource:
     swapped = [(line[0], line[1], line[2], line[4], line[3]) for line in variants]
     founders = [(line[2] or UNKNOWN, line[3] or UNKNOWN) == (UNKNOWN, UNKNOWN) for line in people]
     note = "values count the alternative allele (ALT of the .pvar file); dosages are not read"
-    names = [line[0] or line[1] for line in people]
+    names = [(line[4], line[0] or line[1]) for line in people]
     return _source(opened, _Pgen(reader, len(people), len(variants)), swapped, names, founders, note)
 
 
@@ -172,7 +172,7 @@ def _source(
     opened: Opened,
     bed: Any,
     variants: Sequence[tuple[str, ...]],
-    people: Sequence[str],
+    people: Sequence[Sequence[str]],
     founders: Sequence[bool],
     note: str,
 ) -> ArraySource:
@@ -184,7 +184,8 @@ def _source(
     bed : open_bed or _Pgen
     variants : sequence of tuple of str
         Chromosome, position, name, the allele that is counted, and the other one.
-    people : sequence of str
+    people : sequence of (str, str)
+        Family and name; of people of one name both are needed.
     founders : sequence of bool
     note : str
     """
@@ -198,6 +199,9 @@ def _source(
     names, repeated = unique_names([f"{a}:{b}" if name == "." else name for a, b, name in places])
     known = (["" if one in (UNKNOWN, ".") else one for one in every] for every in (ones, others))
     alleles = dict(zip(names, zip(*known, strict=True), strict=True))
+    of_one_name = len({name for _, name in people}) < len(people)
+    named = [f"{family}:{name}" if of_one_name else name for family, name in people]
+    notes = (note, *repeated_note(repeated), *["people are named FID:IID: an IID is repeated"] * of_one_name)
     genome = Genome(names, np.array(chromosomes), _positions(positions), np.array(founders))
 
     def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
@@ -214,11 +218,11 @@ def _source(
         read,
         lazy=partial(_copy, bed, opened),
         columns=names,
-        row_names=tuple(people),
+        row_names=tuple(named),
         by_columns=True,
         alleles=alleles,
         genome=genome,
-        notes=(note, *repeated_note(repeated)),
+        notes=notes,
     )
 
 
