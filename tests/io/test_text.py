@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
+import gramian
 from gramian.errors import DataError, FileError
 from gramian.io.columns import table_of_columns
 from gramian.io.formats.text import TextSource
@@ -174,6 +175,13 @@ def test_comments_at_the_top():
     assert "1 comment line was left out at the top" in table.notes
     assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
     assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
+
+
+def test_titles_of_plink_stand_above_text_alone(tmp_path):
+    (tmp_path / "x.csv").write_text("id,x,y\nb,1,2\na,3,4\n")
+    (tmp_path / "panel.txt").write_text("#FID\tIID\tpop\nF\ta\tnorth\nF\tb\tsouth\n")
+    table = gramian.scan(tmp_path / "x.csv", labels_from=f"{tmp_path / 'panel.txt'}:pop").read()
+    assert table.labels.tolist() == ["south", "north"]
 
 
 def test_lines_before_the_header():

@@ -168,7 +168,8 @@ def detect_layout(
     if header and header <= len(comments):
         return found(header - 1, _uncommented(comments[header - 1]))
     layout = found(len(comments))
-    if comments and layout.names is None and header is None:  # the last comment may be the header
+    titles = bool(comments) and comments[-1].startswith((b"#FID", b"#IID"))  # of PLINK, also above text alone
+    if comments and (layout.names is None or titles) and header is None:  # the last comment may be the header
         last = _uncommented(comments[-1])
         fields = split_lines(last.decode("utf-8", errors="replace"), layout.separator)
         if fields and len(fields[0].fields) == layout.n_fields:
