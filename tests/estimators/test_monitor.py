@@ -775,6 +775,9 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
         monitor.predict(frame.sample(frac=1, random_state=0))
     with pytest.warns(DiagnosticWarning, match="row 1 .* is -300"):
         monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), named[::-1]))
+    zoned = tuple(f"{name}+01:00" for name in named[::-1])
+    with pytest.warns(DiagnosticWarning, match="row 1 .* is -300"):
+        monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), zoned))
     # What the warning says to do: empty rows, or the parts one by one.
     with pytest.warns(MissingValuesWarning):
         whole = monitor.statistics(gap.reindex(frame.index))

@@ -189,6 +189,19 @@ def test_long_tables():
         assert seen(name).long is None, name
 
 
+def test_rows_of_a_long_table_of_times_are_in_their_order():
+    """A historian writes sensor after sensor, and the first one lacks a value."""
+    for times in (
+        ("2024-03-01 10:00", "2024-03-01 10:05", "2024-03-01 10:10"),
+        ("1.2.2024", "2.2.2024", "13.2.2024"),
+    ):
+        lines = [f"{times[i]},p,{i}" for i in (2, 0)] + [f"{times[i]},q,{i + 5}" for i in (1, 0, 2)]
+        table = read_text("\n".join(["time,tag,value", *lines]), pivot="time,tag,value", missing="em")
+        np.testing.assert_array_equal(table.values, [[0, 5], [np.nan, 6], [2, 7]])
+        assert list(table.row_names) == sorted(table.row_names)
+        assert any("rows are in the order of time" in note for note in table.notes)
+
+
 def test_long_tables_that_cannot_be_made_wide():
     twice = "id,what,x\na,u,1\na,v,2\nb,u,3\nb,u,4\n"
     for text, options in (

@@ -23,6 +23,8 @@ _TIMES = 6  # as much memory as a file: its text, its columns and the wide table
 def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource, ReadingOptions]:
     """Return a long table as a wide one, in memory: a row for each id, NaN where a value is absent.
 
+    Rows are in the order in which ids occur, or in that of time where ids are times.
+
     Columns that are labels or weights need one value for each id; others are left out.
 
     Raises
@@ -55,6 +57,9 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
                 f"{called!r} is empty in row {row} of {name}. Every value needs an id and a name."
             )
     (rows, ids), (places, variables) = codes(id), codes(variable)
+    if by_time := pa.types.is_temporal(ids.type):  # not by the first value, which some times lack
+        order = pc.sort_indices(ids)
+        rows, ids = np.argsort(order.to_numpy())[rows], ids.take(order)
     n, d = len(ids), len(variables)
     _, first = np.unique(rows * d + places, return_index=True)
     if len(first) < len(rows):
@@ -81,6 +86,7 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     absent = counted(n * d - len(rows), "value is absent", "values are absent")
     note = (
         f"{len(rows):,} rows became {n:,} rows x {d:,} columns, one for each {reading.pivot[1]!r}: {absent}"
+        f"{'; rows are in the order of time' if by_time else ''}"
     )
     result = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes, note))
     return result, replace(reading, id=reading.id or reading.pivot[0], pivot=None)

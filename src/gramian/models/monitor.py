@@ -62,7 +62,7 @@ MOST_EVENTS = 1000  # whose variables are computed
 RULES = (1, 2, 3, 5, 10)
 MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
-TIME = re.compile(r"\d{4}-\d\d-\d\d([ T][\d:.]+)?")  # a name of a row without a time zone
+TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:\d\d)?")  # of a row, and its zone
 NOTHING = 1e-10  # share of the variance below which no component was discarded
 
 register_record(monitoring.ControlLimit)
@@ -1092,9 +1092,10 @@ def _warn_of_gaps(X: Any, names: Sequence[str] | None) -> None:
     """Warn where rows are not at equal distances in time, so that rows before are not the earlier ones."""
     times = np.asarray(getattr(X, "index", None))
     if times.dtype.kind != "M":
-        if not names or not all(map(TIME.fullmatch, names)):
+        told = [match for match in map(TIME.fullmatch, names or ()) if match]
+        if not told or len(told) < len(names or ()) or len({match[2] for match in told}) > 1:
             return
-        times = np.asarray(names)
+        times = np.array([match[1] for match in told])
     times = times.astype("M8[ms]")
     steps, usual = (np.diff(some).astype(np.float64) / 1000 for some in (times, np.sort(times)))
     step = float(np.median(usual)) if len(usual) else 0.0
