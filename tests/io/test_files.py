@@ -162,7 +162,6 @@ def test_other_kinds_are_refused(tmp_path):
         "x.fam",
         "x.nc",
         "x.mtx",
-        "x.dta",
         "x.pkl",
         "x.docx",
         "x.npy.gz",

@@ -14,7 +14,6 @@ R_DATA = (
 )
 # What reads formats of a field, by how their names end.
 _PLINK = "Convert it: plink2 --{} {{}} {}--make-bed --out NAME"
-_PANDAS = "Write a .csv: pandas.read_{}({{!r}}).to_csv('table.csv', index=False)"
 _H5AD = "Write an .h5ad: scanpy.{}({{!r}}).write_h5ad('cells.h5ad')"
 CONVERTED = {
     **dict.fromkeys((".vcf", ".vcf.gz"), _PLINK.format("vcf", "--max-alleles 2 ")),
@@ -26,9 +25,6 @@ CONVERTED = {
     **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read") + " (.T where rows are genes)"),
     ".loom": _H5AD.format("read_loom"),
     **dict.fromkeys((".xls", ".ods"), "Save it as .xlsx"),
-    ".json": _PANDAS.format("json"),
-    ".dta": _PANDAS.format("stata"),
-    ".sav": _PANDAS.format("spss"),
 }
 PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",

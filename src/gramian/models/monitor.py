@@ -1103,11 +1103,10 @@ def _warn_of_gaps(X: Any, names: Sequence[str] | None) -> None:
     if len(others) and step:
         row = int(others[0]) + 1
         errors.DiagnosticWarning(
-            f"{counted(len(others), 'row')} of {len(times):,} {'is' if len(others) == 1 else 'are'} not the "
-            f"usual {step:,g} seconds after the row before: row {row} ({times[row].astype('M8[s]')}) is "
-            f"{steps[row - 1]:,g} seconds after. With {option('lags')} such a row has a wrong history. Sort "
-            "rows by time, and give the parts between gaps one by one, or put empty rows in gaps, which a "
-            f"model with {option('missing', 'em')} takes."
+            f"{counted(len(others), 'row')} of {len(times):,} not the usual {step:,g} seconds after the row "
+            f"before, first row {row} ({times[row].astype('M8[s]')}), {steps[row - 1]:,g} seconds after it: "
+            f"{option('lags')} gives a wrong history there. Sort rows by time, and give the parts between "
+            f"gaps one by one, or put empty rows in gaps, for a model with {option('missing', 'em')}."
         ).warn()
 
 

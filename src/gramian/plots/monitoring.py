@@ -136,10 +136,7 @@ def contributions(monitor: Any, X: Any, row: int | str | date) -> Any:
         # Tables of statistics print times with a T.
         said = str(row) if str(row) in names else str(row).replace("T", " ", 1)
         if said not in names:
-            known = f", or a name such as {names[0]!r}" if names else ""
-            raise ParameterError(
-                "row", str(row), "is not the name of a row", f"Give its number, from 0{known}."
-            )
+            raise ParameterError("row", str(row), "is not the name of a row", "Give its number, from 0.")
         place = names.index(said)
     else:
         place = check_integer("row", row, 0, len(numbers_of(X)) - 1)
