@@ -778,6 +778,12 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
     zoned = tuple(f"{name}+01:00" for name in named[::-1])
     with pytest.warns(DiagnosticWarning, match="row 1 .*, -300 seconds"):
         monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), zoned))
+    plain = Monitor(PCA(3)).fit(frame)
+    plain.statistics(gap)
+    with pytest.warns(
+        DiagnosticWarning, match="399 rows of 400 .*Sort rows by time: events are runs of rows.$"
+    ):
+        plain.statistics(frame[::-1])
     # What the warning says to do: empty rows, or the parts one by one.
     with pytest.warns(MissingValuesWarning):
         whole = monitor.statistics(gap.reindex(frame.index))

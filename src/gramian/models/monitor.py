@@ -546,6 +546,8 @@ class Monitor(Saved, MonitorAttributes):
             rows = "fit" if same else "new"
             if same and isinstance(self.model_, PCA):
                 data = rows_as_fitted(self.model_, data)
+        if not self.lags:
+            _warn_of_times(X, data.row_names, equal=False)
         limits = self.limits_.deciding(rows)
         names = np.array([*feature_names_of(self.model_), ""], dtype=object)
         values = self._measured(data, list(limits.values()))
@@ -754,7 +756,7 @@ class Monitor(Saved, MonitorAttributes):
         if not self.lags:
             return X
         whole, first = self._history(X, model), 0 if _takes_holes(model) else int(self.lags)
-        _warn_of_gaps(X, whole.row_names)
+        _warn_of_times(X, whole.row_names, equal=True)
         assert whole.row_numbers is not None
         added = f"the columns of the {counted(int(self.lags), 'row')} before were added to each row"
         left_out = f"; rows without them, the first {first}, were left out" if first else ""
@@ -1088,8 +1090,8 @@ def _row_names(rows: Rows | table.Table) -> npt.NDArray[Any]:
     return np.arange(rows.shape[0]) if isinstance(rows, Rows) and numbers is None else np.asarray(numbers)
 
 
-def _warn_of_gaps(X: Any, names: Sequence[str] | None) -> None:
-    """Warn where rows are not at equal distances in time, so that rows before are not the earlier ones."""
+def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:
+    """Warn where rows are not in the order of time or, if that matters, not at equal distances."""
     times = np.asarray(getattr(X, "index", None))
     if times.dtype.kind != "M":
         told = [match for match in map(TIME.fullmatch, names or ()) if match]
@@ -1099,14 +1101,17 @@ def _warn_of_gaps(X: Any, names: Sequence[str] | None) -> None:
     times = times.astype("M8[ms]")
     steps, usual = (np.diff(some).astype(np.float64) / 1000 for some in (times, np.sort(times)))
     step = float(np.median(usual)) if len(usual) else 0.0
-    others = np.flatnonzero((steps < step / 2) | (steps > 1.5 * step))
-    if len(others) and step:
+    others = np.flatnonzero((steps < step / 2) | (steps > 1.5 * step) if equal and step else steps < 0)
+    if len(others):
         row = int(others[0]) + 1
+        gaps = (
+            f", and {option('lags')} takes them as equally far. Give the parts between gaps one by one, or "
+            f"put empty rows in gaps, for a model with {option('missing', 'em')}."
+        )
         errors.DiagnosticWarning(
             f"{counted(len(others), 'row')} of {len(times):,} not the usual {step:,g} seconds after the row "
-            f"before, first row {row} ({times[row].astype('M8[s]')}), {steps[row - 1]:,g} seconds after it: "
-            f"{option('lags')} gives a wrong history there. Sort rows by time, and give the parts between "
-            f"gaps one by one, or put empty rows in gaps, for a model with {option('missing', 'em')}."
+            f"before, first row {row} ({times[row].astype('M8[s]')}), {steps[row - 1]:,g} seconds after it. "
+            f"Sort rows by time: events are runs of rows{gaps if equal else '.'}"
         ).warn()
 
 

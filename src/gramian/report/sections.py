@@ -18,6 +18,7 @@ from gramian.analysis.components import decomposition_of, feature_names_of, mapp
 from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.data.table import Table
+from gramian.errors import DiagnosticWarning, ignoring
 from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
 from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
@@ -425,7 +426,8 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     n, statistics = table.values.shape[0], None
     if can_be_monitored(model):
         given = model if monitor is None else monitor
-        statistics = monitor_of(given, table).statistics(table, rows="auto")
+        with ignoring(DiagnosticWarning):  # no events are shown, for which the order of rows matters
+            statistics = monitor_of(given, table).statistics(table, rows="auto")
     kept = np.array(evenly(n, MOST_DRAWN))
     drawn = []
     different: set[int] = set()
