@@ -137,6 +137,14 @@ def test_a_dataset_that_breaks_is_named_with_its_rows(damage, tmp_path):
         PCA(2).fit(rows)
 
 
+def test_counts_of_cell_ranger_are_refused_with_what_reads_them(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name in ("barcodes", "data", "indices", "indptr", "shape"):
+            file[f"matrix/{name}"] = np.arange(4)
+    with refused(DataError):
+        scan(tmp_path / "x.h5").read()
+
+
 def test_annotated_dense_data_keeps_its_names(tmp_path):
     X = table()
     path = save_annotated(tmp_path / "x.h5ad", X, chunks=(300, 150), compression="gzip", compression_opts=1)

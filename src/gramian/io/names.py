@@ -14,7 +14,7 @@ R_DATA = (
 )
 # What reads formats of a field, by how their names end.
 _PLINK = "Convert it: plink2 --{} {{}} {}--make-bed --out NAME"
-_H5AD = "Write an .h5ad: scanpy.{}({{!r}}).write_h5ad('cells.h5ad')"
+_H5AD = "Write an .h5ad: scanpy.{}.write_h5ad('cells.h5ad')"
 CONVERTED = {
     **dict.fromkeys((".vcf", ".vcf.gz"), _PLINK.format("vcf", "--max-alleles 2 ")),
     ".bcf": _PLINK.format("bcf", "--max-alleles 2 "),
@@ -22,8 +22,8 @@ CONVERTED = {
     **dict.fromkeys((".bim", ".fam"), "Name the .bed file with it"),
     **dict.fromkeys((".pvar", ".psam"), "Name the .pgen file with it"),
     **dict.fromkeys((".nc", ".nc4"), "In Python: gramian.xarray.pca(xarray.open_dataset({!r})[VARIABLE])"),
-    **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read") + " (.T where rows are genes)"),
-    ".loom": _H5AD.format("read_loom"),
+    **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read_10x_mtx(FOLDER)")),
+    ".loom": _H5AD.format("read_loom({!r})"),
     **dict.fromkeys((".xls", ".ods"), "Save it as .xlsx"),
 }
 PICTURE_SUFFIXES = (
