@@ -36,8 +36,8 @@ class Monitor:
     )
     lags: int | None = option(
         "NUMBER",
-        "Earlier rows whose columns are added to each row; a model like MODEL, best of a share of the variance "
-        "such as 0.95, is fitted to the normal rows.",
+        "Earlier rows whose columns are added to each row; a model like MODEL, best of a share of the "
+        "variance such as 0.95, is fitted to the normal rows.",
         usual="0, or that of a saved monitor",
         check=lambda flag, value: check_integer(flag, value, 0),
         label="earlier rows",
