@@ -438,7 +438,7 @@ class _Part:
             if not isinstance(self.asked.scale, str) or why or steps <= 0:
                 break
             # The fit scales columns by what it expects of them, and so has the model to.
-            own = np.diag(squares) if squares.ndim == 2 else squares
+            own = np.diag(squares) if squares.ndim == 2 else squares  # iterative: of each column
             variances = own / (self.total - float(self.asked.ddof))
             self.deviations[self.varying] = np.sqrt(variances) * self.back
             divisor = self._divisor()
