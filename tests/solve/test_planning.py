@@ -59,6 +59,16 @@ def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
     assert result.reason.endswith(".")
 
 
+def test_genotypes_are_taken_to_have_a_flat_spectrum():
+    X = np.zeros((900, 2500), dtype="f4")
+    for scale, count, solver in (
+        ("genotype", 10, "gram"),
+        ("genotype", 2, "krylov"),
+        ("unit", 10, "krylov"),
+    ):
+        assert PCA(count, scale=scale).plan(X).solver == solver, (scale, count)
+
+
 def test_the_route_asked_for_is_taken():
     for shape in ((5000, 900), (900, 5000)):
         for solver in ("full", "covariance", "gram", "krylov"):

@@ -106,10 +106,13 @@ class Costs(ABC):
         How an approximate matrix is made that the user chose instead of the exact one.
     too_large : tuple of str or None
         What it is called where it does not fit into memory, and what does.
+    flat : bool
+        Whether eigenvalues after the first few are likely to lie near each other.
     """
 
     substitute: Plan | None = None
     too_large: tuple[str, str] | None = None
+    flat: bool = False
 
     @abstractmethod
     def forms(self) -> tuple[Form, ...]:
@@ -191,6 +194,8 @@ class TableCosts(Costs):
         Where its parts are worked on; None for a table in one place.
     quick : bool
         Whether float64 products take no longer than float32: the whole matrix is then made in float64.
+    flat : bool
+        As in :class:`Costs`.
     """
 
     shape: tuple[int, int]
@@ -201,6 +206,7 @@ class TableCosts(Costs):
     share: float = SPARSE
     spread: Spread | None = None
     quick: bool = False
+    flat: bool = False
 
     def forms(self) -> tuple[Form, ...]:
         """Return the forms of both sides, the smaller one first."""

@@ -26,7 +26,8 @@ TINY = float(np.finfo(np.float64).tiny)
 FLOAT32_FLOOR = 3e-6
 # Share of the tolerance that the error of products may take before their matrix is promoted.
 REPAIRED = 0.6
-PASSES = 7  # of an iteration on a spectrum that falls
+# Of an iteration on a spectrum that falls, and for more than so many values of one that is flat after them.
+PASSES, FLAT_PASSES, BEFORE_FLAT = 7, 20, 4
 # Vectors at a time where a product takes as long for each, and where it reads a whole matrix; passes then,
 # beyond those that three times the pairs take.
 NARROW, NARROW_WHOLE, NARROW_PASSES = 8, 16, 3
@@ -82,6 +83,7 @@ class KrylovRoute(route.Route):
         seconds, size = costs.build(form)
         count = target.count or self.block
         passes = 3 * count / self.block + NARROW_PASSES if self.block < _width(target) else PASSES
+        passes = max(passes, FLAT_PASSES) if costs.flat and count > BEFORE_FLAT else passes
         orthogonal = 4 * m * self.block * self.block * passes**2 / 2 / 10e9
         steps = [
             Step(*_first_step(form, m, costs.note(form)), seconds),

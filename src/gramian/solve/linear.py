@@ -119,7 +119,9 @@ class LinearProblem(Problem):
         quick = few or quick_double(rows.like) or (rows.skips_zeros and self._needs_double)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
-        return TableCosts(rows.shape, dtype, *facts)
+        # Most variants have nothing to do with each other.
+        flat = isinstance(self.scale, str) and self.scale == "genotype"
+        return TableCosts(rows.shape, dtype, *facts, flat)
 
     def schedule(self, request: SolveRequest) -> Schedule:
         """Plan: return the routes to what is asked for."""
