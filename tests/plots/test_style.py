@@ -16,7 +16,7 @@ from gramian import plots
 from gramian.data.table import Table
 from gramian.errors import MissingExtraError, ParameterError
 from gramian.plots.points import LabelLayout
-from gramian.plots.style import OF_OBJECTS, drawable, limits
+from gramian.plots.style import OF_OBJECTS, Part, drawable, limits, room
 from refusals import refused
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
@@ -41,6 +41,26 @@ def test_charts_can_be_set_beside_each_other_and_hold_any_number_of_rows(pca):
     mine = chart.configure_axis(labelFontSize=20).to_dict()["config"]["axis"]
     assert (mine["labelFontSize"], mine["titleFontSize"]) == (20, 12)
     assert len((chart | plots.scree(pca)).to_dict()["hconcat"]) == 2
+
+
+def test_figures_of_files_are_those_that_altair_writes(pca, X, monkeypatch):
+    kinds = ["a", "b"] * (len(X) // 2) + ["a"] * (len(X) % 2)
+    charts = [(plots.scores, X, {"color": kinds}), (plots.biplot, X, {}), (plots.scree, None, {})]
+    with room(None):
+        given = [
+            draw(pca, *([] if rows is None else [rows]), **more).to_dict() for draw, rows, more in charts
+        ]
+    for name in ("copy", "to_dict"):
+        monkeypatch.delattr(Part, name)
+    for (draw, rows, more), spec in zip(charts, given, strict=True):
+        assert json.dumps(draw(pca, *([] if rows is None else [rows]), **more).to_dict()) == json.dumps(spec)
+
+
+def test_tables_go_where_altair_is_told_to_put_them(pca, X, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with alt.data_transformers.enable("json"):
+        assert "url" in plots.scores(pca, X).to_dict()["data"]
+    assert list(tmp_path.glob("*.json"))
 
 
 @pytest.mark.walk

@@ -158,7 +158,7 @@ def _panel(title: str, over: Any, side: int, first: bool) -> Any:
         over = over.encode(y=over.encoding.y.title(None).axis(labels=False, ticks=False, minExtent=0))
     look = {"fontWeight": "normal", "anchor": "middle", "frame": "group", "fontSize": 11}
     heading = alt.Title(title.rsplit(", ", 1), limit=side + 20, **look)
-    return alt.LayerChart(layer=[over, lines], title=heading, width=side, height=side)
+    return style.Panel(layer=[over, lines], title=heading, width=side, height=side)
 
 
 def _points(points: FloatArray, group: Group, names: Sequence[str], edges: list[list[float]]) -> Any:
@@ -696,7 +696,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         points = style.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
         points = points.encode(**place, tooltip=["row:Q", *(f"{field}:Q" for field in fields)])
         marks = [*style.zero_lines(), points, style.outline(line, color=style.VERMILION, strokeWidth=1.5)]
-        panels.append(alt.LayerChart(layer=marks, width=side, height=side))
+        panels.append(style.Panel(layer=marks, width=side, height=side))
     head = style.headed(
         f"Whitening by {' and '.join(one.method for one in models)}",
         *notes,

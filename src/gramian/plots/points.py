@@ -209,7 +209,7 @@ def draw(
     plot = {"layer": marks, "width": style.width(), "height": height, "resolve": OWN_COLOURS}
     if brush is None:
         return style.Layers(data=style.table(columns), title=head, **plot)
-    panels = [alt.LayerChart(**plot), _listing(brush, columns)]
+    panels = [style.Panel(**plot), _listing(brush, columns)]
     return style.Columns(data=style.table(columns), hconcat=panels, title=head, resolve=OWN_COLOURS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import io
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pyarrow as pa
+from altair.utils.schemapi import debug_mode
 
 from gramian.checks import shown
 from gramian.errors import ParameterError, needs, option
@@ -85,6 +87,7 @@ THEME: dict[str, Any] = {
 }
 STACKED: dict[str, Any] = {"columns": 3, "layout": {"top": {"direction": "vertical", "anchor": "start"}}}
 _width: ContextVar[int] = ContextVar("width", default=WIDTH)
+_is_page: ContextVar[bool] = ContextVar("is_page", default=False)  # whether figures are for a page or file
 
 
 def width() -> int:
@@ -94,12 +97,17 @@ def width() -> int:
 
 @contextmanager
 def room(pixels: int | None) -> Iterator[None]:
-    """Draw figures that are so many pixels wide, with axes and labels; None for the default."""
-    token = _width.set(WIDTH if pixels is None else max(pixels - MARGIN, 120))
+    """Draw figures that are so many pixels wide, with axes and labels; None for the default.
+
+    Nobody changes them afterwards: their parts are not copied, nor compared with Vega-Lite's schema.
+    """
+    token = _width.set(WIDTH if pixels is None else max(pixels - MARGIN, 120)), _is_page.set(True)
     try:
-        yield
+        with debug_mode(False):
+            yield
     finally:
-        _width.reset(token)
+        _width.reset(token[0])
+        _is_page.reset(token[1])
 
 
 def in_page(spec: Any) -> Any:
@@ -129,13 +137,34 @@ def _variable(colour: str) -> str:
 COLOUR_OF = re.compile(rf'\b(fill|stroke)="({"|".join(VARIABLES)})"')
 
 
-class Drawn:
+class Part:
+    """A chart or a part of one, whose table becomes text without the functions of Arrow."""
+
+    data: Any
+
+    def copy(self, deep: Any = True, ignore: list[str] | None = None) -> Any:
+        """Return a copy, as of Altair; of what it has inside where figures may be changed."""
+        return super().copy(False if _is_page.get() and deep is True else deep, ignore)  # type: ignore[misc]
+
+    def to_dict(self, validate: bool = True, **options: Any) -> Any:
+        """Return the Vega-Lite specification, as of Altair."""
+        if not isinstance(self.data, pa.Table) or alt.data_transformers.active != "default":
+            return super().to_dict(validate, **options)  # type: ignore[misc]
+        columns = (column.to_pylist() for column in self.data.columns)
+        names = self.data.column_names
+        values = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        other: Any = copy.copy(self)
+        other.__dict__["_kwds"] = other._kwds | {"data": alt.InlineData(values=values)}
+        return super(Part, other).to_dict(validate, **options)  # type: ignore[misc]
+
+
+class Drawn(Part):
     """Adds to Altair charts: our theme, any number of rows, and writing offline."""
 
     def to_dict(self, validate: bool = False, **options: Any) -> Any:
         """Return the Vega-Lite specification, by default without its slow validation."""
         with alt.data_transformers.disable_max_rows():
-            spec = _drawable(super().to_dict(validate, **options))  # type: ignore[misc]
+            spec = _drawable(super().to_dict(validate, **options))
         if "vega-lite" in spec.get("$schema", ""):  # of the chart as a whole, not of one inside another
             theme = THEME if width() >= NARROW else _nested(THEME, {"legend": STACKED})
             spec["config"] = _nested(theme, spec.get("config", {}))
@@ -215,7 +244,7 @@ def browser_program() -> str:
     return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
 
 
-class Chart(alt.Chart):  # type: ignore[misc]
+class Chart(Part, alt.Chart):  # type: ignore[misc]
     """Marks that make channels of texts directly; Altair searches its whole schema for each."""
 
     def encode(self, **channels: Any) -> Any:
@@ -232,6 +261,10 @@ def _channel(name: str, given: Any) -> Any:
     if isinstance(given, dict) and given.keys() == {"value"}:
         return getattr(alt, f"{kind}Value")(given["value"])
     return given
+
+
+class Panel(Part, alt.LayerChart):  # type: ignore[misc]
+    """Layered marks of a figure with several."""
 
 
 class Layers(Drawn, alt.LayerChart):  # type: ignore[misc]
@@ -315,7 +348,7 @@ def headed(title: str, *sentences: str, width: int | None = None) -> Any:
 
 def panel(layers: Sequence[Any], height: int, across: int | None = None) -> Any:
     """Return marks over each other, as wide as there is room; a figure has one or several."""
-    return alt.LayerChart(layer=list(layers), width=across or width(), height=height)
+    return Panel(layer=list(layers), width=across or width(), height=height)
 
 
 def layered(
