@@ -18,6 +18,8 @@ DEFERRED = (
     *("pandas", "joblib", "narwhals", "narwhals.stable", "narwhals.stable.v2", "sklearn.utils.parallel"),
     *("scipy.stats", "scipy.special", "scipy.linalg", "scipy.sparse.linalg", "scipy.sparse.csgraph"),
     *("numpy.f2py", "numpy.testing", "numpy.ma", "numpy.polynomial", "numpy.ctypeslib"),
+    *("scipy._lib.array_api_compat.numpy", "scipy._lib.array_api_extra"),
+    *("sklearn.externals.array_api_compat.numpy", "sklearn.externals.array_api_extra"),
     *("altair.datasets", "altair.utils.html"),
 )
 # What is imported from them by name, and used later.

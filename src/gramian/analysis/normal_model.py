@@ -171,7 +171,8 @@ class NormalModel:
 
     def _centered(self, X: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         observed = ~np.isnan(X)
-        C = X - self.center
+        C = np.array(X, dtype=np.float64)
+        C -= self.center
         if self.divisor is not None:
             C /= self.divisor
         np.copyto(C, 0.0, where=~observed)

@@ -138,7 +138,7 @@ def incomplete_rows(
         holes = rows.holes()
         places = np.array(sorted(holes.by_row if holes else ()), dtype=np.intp)
     for part in slices(len(places), max(1, HOLED // rows.shape[1])):
-        X = arrays.as_float64(arrays.dense(rows.at(places[part])))
+        X = arrays.to_numpy(arrays.dense(rows.at(places[part])))
         if np.isinf(X).any():
             rows.require_finite(holes=True)
         with_holes = np.isnan(X).any(axis=1)

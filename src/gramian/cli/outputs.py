@@ -135,10 +135,10 @@ def rows_target(out: str, listing: str, as_json: bool, *inputs: str, pictures: b
     ------
     FileError, ParameterError
     """
-    from gramian.report.pictures import check_picture_folder
-
     if not pictures:
         return table_target(out, as_json, *inputs)
+    from gramian.report.pictures import check_picture_folder
+
     if out == "-":
         raise ParameterError(
             "-o", out, problem="Pictures are written as PNG files into a folder.", hint="Name it with -o."

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
-from gramian.arrays import EXACT_IN_FLOAT32, is_numpy, namespace, numpy_dtype
+from gramian.arrays import EXACT_IN_FLOAT32, is_numpy, namespace, numpy_dtype, rows_of
 from gramian.checks import counted, first_few
 from gramian.data.rows import Rows
 from gramian.data.table import RowsRequest
@@ -69,6 +69,9 @@ class ArrayRows(Rows):
 
     def in_memory(self) -> Any:
         return self.values
+
+    def at(self, places: Any) -> Any:
+        return rows_of(self.values, places)
 
     def converted(self, f: Callable[[Any], Any]) -> ArrayRows:
         return replace(self, values=self.map(lambda block: f(block.values)), borrowed=False)

@@ -46,6 +46,8 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
     """
     filled = [name or f"column {position}" for position, name in enumerate(names)]
     taken = set(filled)
+    if len(taken) == len(filled):
+        return tuple(filled), ()
     counts: dict[str, int] = {}
     result: list[str] = []
     for name in filled:

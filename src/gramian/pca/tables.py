@@ -101,9 +101,9 @@ def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Floa
     W[:, projection.rank :] = 0.0
 
     def measured(part: Rows) -> Any:
-        part.require_finite(holes=model._missing_method != "error")
+        holes = part.require_finite(holes=model._missing_method != "error")
         spread = np.zeros((part.shape[0], k + 1))
-        for places, X in incomplete_rows(part):
+        for places, X in () if holes is None else incomplete_rows(part, np.array(sorted(holes.by_row))):
             incomplete = model._normal_model(of_entries=True)
             rank = min(k, projection.rank)
             spread[places, :rank] = incomplete.scores(X)[1][:, :rank] ** 2

@@ -291,11 +291,11 @@ def _lines_of(path: Path) -> list[list[str]]:
     DataError, FileError
     """
     with damage(str(path)), path.open(encoding="utf-8") as file:
-        lines = {number: line.split() for number, line in enumerate(file, 1) if line.strip()}
-    for number, line in lines.items():
-        if len(line) < 5:
+        lines = [line.split() for line in file]
+    for number, line in enumerate(lines, 1):
+        if 0 < len(line) < 5:
             raise DataError(
                 f"{path}, line {number}: {counted(len(line), 'column')} where 6 are needed. Copy it again, "
                 "together with the .bed file."
             )
-    return list(lines.values())
+    return list(filter(None, lines))
