@@ -258,8 +258,8 @@ def _channel(name: str, given: Any) -> Any:
         return [_channel(name, one) for one in given]
     if isinstance(given, str):
         return getattr(alt, kind)(given)
-    if isinstance(given, dict) and given.keys() == {"value"}:
-        return getattr(alt, f"{kind}Value")(given["value"])
+    if isinstance(given, dict) and "value" in given:
+        return getattr(alt, f"{kind}Value")(**given)
     return given
 
 
