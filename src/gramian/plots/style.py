@@ -138,12 +138,12 @@ COLOUR_OF = re.compile(rf'\b(fill|stroke)="({"|".join(VARIABLES)})"')
 
 
 class Part:
-    """A chart or a part of one, whose table becomes text without the functions of Arrow."""
+    """A chart or a part of one: Altair would look through its table with functions of Arrow."""
 
     data: Any
 
     def copy(self, deep: Any = True, ignore: list[str] | None = None) -> Any:
-        """Return a copy, as of Altair; of what it has inside where figures may be changed."""
+        """Return a copy, as of Altair; one of a figure for a page shares what the figure has inside."""
         return super().copy(False if _is_page.get() and deep is True else deep, ignore)  # type: ignore[misc]
 
     def to_dict(self, validate: bool = True, **options: Any) -> Any:
