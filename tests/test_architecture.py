@@ -114,6 +114,18 @@ def test_a_fit_at_the_prompt_loads_nothing_of_reports_kernels_and_conversions(tm
     assert not loaded & {"gramian.kernels", "gramian.kernel_pca", "gramian.models", "gramian.report.sections"}
 
 
+def test_a_monitor_of_a_pca_loads_no_kernels(tmp_path):
+    loaded = imported_by(
+        f"""
+import numpy, gramian
+X = numpy.random.default_rng(0).normal(size=(40, 3))
+gramian.Monitor(gramian.PCA(1)).fit(X).save({str(tmp_path / "m")!r})
+gramian.load({str(tmp_path / "m")!r}).statistics(X)
+"""
+    )
+    assert not loaded & {"gramian.kernels", "gramian.kernel_pca"}
+
+
 OURS = "import gramian; gramian.PCA(1).fit([[1.0, 2], [2, 1], [5, 5]]).sampling_"
 THEIRS = "import sklearn.decomposition, sklearn.linear_model"
 SPECIAL = "import scipy.special; scipy.special.ndtri(0.5)"

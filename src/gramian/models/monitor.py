@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,6 @@ from gramian.errors import (
     of_new_rows,
     option,
 )
-from gramian.kernel_pca.estimator import KernelPCA
 from gramian.models import monitoring
 from gramian.models.events import Events, RunRules, onset_rows, run_rules, runs_of
 from gramian.notebook import Grid, Tabulated
@@ -53,6 +52,11 @@ from gramian.records import FloatArray, ModelKind
 from gramian.solve import require_memory
 from gramian.solve.linear import eigenvalues
 from gramian.store import Array
+
+if TYPE_CHECKING:
+    from gramian.kernel_pca.estimator import KernelPCA
+else:
+    KernelPCA = BaseEstimator  # kernels are for those who use them; a file's annotations are evaluated
 
 LIMITS = ("empirical", "theory")
 BLOCK = 480  # rows of a kernel PCA that are worked on at a time
@@ -267,7 +271,7 @@ class Monitor(Saved, MonitorAttributes):
     """
 
     _contents: ClassVar = {
-        "model_": PCA | KernelPCA,
+        "model_": BaseEstimator,  # of which kind, the check of the parameters says
         "limits_": monitoring.ControlLimits,
         "_held_out": Array("m s", least=0),
         "_weights": Array("m", least=0),
@@ -834,7 +838,7 @@ class Monitor(Saved, MonitorAttributes):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if isinstance(self.model, PCA | KernelPCA):
+        if _is_known(self.model):
             of_model = self.model.__sklearn_tags__().input_tags
             tags.input_tags.sparse, tags.input_tags.pairwise = of_model.sparse, of_model.pairwise
             tags.input_tags.allow_nan = getattr(self.model, "missing", None) in ("em", "iterative")
@@ -1062,8 +1066,13 @@ def _is_begun(model: Any) -> bool:
     return bool(vars(model).keys() & {"_moments", "components_", "projection_coef_"})
 
 
+def _is_known(model: Any) -> bool:
+    """Return whether this is a PCA or a KernelPCA, without loading kernels."""
+    return getattr(type(model), "model_kind", None) in (ModelKind.PCA, ModelKind.KERNEL_PCA)
+
+
 def _require_model(model: Any) -> None:
-    if not isinstance(model, PCA | KernelPCA):
+    if not _is_known(model):
         kind = type(model).__name__
         raise ParameterError("model", allowed=f"is a {kind}, but must be a PCA or a KernelPCA")
 

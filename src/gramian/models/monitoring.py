@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,12 @@ from gramian.analysis.imputation import Patterns, grams
 from gramian.analysis.normal_model import DETERMINED
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
-from gramian.kernel_pca.preimages import FeatureSpace
 from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray
+
+if TYPE_CHECKING:
+    from gramian.kernel_pca.preimages import FeatureSpace
 
 BOTH = ("T2", "SPE")
 EPS = float(np.finfo(np.float64).eps)
