@@ -420,6 +420,8 @@ class Features:
         An even power of two that kernel values are divided by, where squares would leave float64's range.
     noise : callable
         From sums to the size of eigenvalues that the rounding of the functions alone can make.
+    identity : bool
+        Whether the basis is the identity: the functions are the features.
     """
 
     values: Callable[[Any, Any], None]
@@ -432,6 +434,7 @@ class Features:
     spread: float = 1.0
     scale: float = 1.0
     noise: Callable[[FeatureSums], float] = lambda sums: (ROUNDINGS * EPS) ** 2 * sums.diagonal
+    identity: bool = False
 
     def sums(self, rows: Rows) -> FeatureSums:
         """Pass over the rows."""
@@ -512,7 +515,8 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any, like: 
         return lambda X: (mapping.evaluate(X), to_float64(X[:, 0] * 0.0 + 1.0))
 
     one = np.eye(len(mapping))
-    return Features(values, lambda X: np.ones(len(X)), one, dtype == np.float32, on_device, bounds, like)
+    parts = values, lambda X: np.ones(len(X)), one, dtype == np.float32, on_device, bounds, like
+    return Features(*parts, identity=True)
 
 
 @dataclass(eq=False)
@@ -545,7 +549,7 @@ class FeatureProblem(Problem):
         """Scatter matrix of the features, shape (r, r): its eigenvalues are those of their kernel matrix."""
         B = self.features.basis
         squares = self.sums.moments.squares if self.center else self.sums.squares
-        S = multiplied(self.features.like, B.T, squares, B)
+        S = squares if self.features.identity else multiplied(self.features.like, B.T, squares, B)
         return (S + S.T) / 2
 
     @cached_property
