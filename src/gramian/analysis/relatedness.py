@@ -18,6 +18,9 @@ SCREENED, SUSPECT = 4000, 0.05
 MOST_PAIRS, MOST_FLOPS = 5000, 1e11  # that are looked at closely; of the screening
 CHANCE = 6.0  # kinship of unrelated people deviates by less than 1 / sqrt(variants)
 PIECE = 1 << 21  # calls of pairs that are compared at a time
+# The same person twice: sorted by such variants in random orders, rows are compared with the next one. They
+# differ by at most this share of what two people do, over so many variants; the last is the most unlike calls.
+COMMON, ORDERS, ERRORS, ENOUGH, UNLIKE = 400, 16, 0.05, 100, 0.4
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ def related(calls: FloatArray) -> list[Pair]:
     """Return pairs of individuals with a kinship of the second degree or nearer, the nearest first.
 
     Of d variants also at least ``6 / sqrt(d)``, which chance does not reach. Every pair is screened by some
-    variants, and suspects are compared by all of them.
+    variants, and suspects are compared by all of them. Of many individuals only the same one twice is found:
+    calls that differ by 5 % or less of what those of two people do, also without heterozygous calls.
 
     Parameters
     ----------
@@ -77,15 +81,51 @@ def related(calls: FloatArray) -> list[Pair]:
     """
     n, d = calls.shape
     columns = np.asarray(evenly(d, SCREENED), dtype=np.intp)
-    if n < 2 or 3.0 * n * n * len(columns) > MOST_FLOPS:
+    if n < 2:
         return []
-    rough = _screened(np.asarray(calls[:, columns], dtype=np.float32))
-    first, second = np.nonzero(np.triu(rough >= SUSPECT, 1))
-    nearest = np.argsort(-rough[first, second], kind="stable")[:MOST_PAIRS]
-    found = _kinship(calls, first[nearest], second[nearest])
-    pairs = [Pair(int(first[i]), int(second[i]), value) for i, value in zip(nearest, found, strict=True)]
+    twins = _twins(calls, columns)
+    suspects = list(twins)
+    if 3.0 * n * n * len(columns) <= MOST_FLOPS:
+        rough = _screened(np.asarray(calls[:, columns], dtype=np.float32))
+        first, second = np.nonzero(np.triu(rough >= SUSPECT, 1))
+        nearest = np.argsort(-rough[first, second], kind="stable")
+        suspects += zip(first[nearest].tolist(), second[nearest].tolist(), strict=True)
+    suspects = list(dict.fromkeys(suspects))[:MOST_PAIRS]
+    found = _kinship(calls, *np.array(suspects, dtype=np.intp).reshape(-1, 2).T)
     least = max(SECOND_DEGREE, CHANCE / math.sqrt(d))
-    return sorted((one for one in pairs if one.kinship >= least), key=lambda one: -one.kinship)
+    pairs = [
+        Pair(*pair, max(value, twins.get(pair, value))) for pair, value in zip(suspects, found, strict=True)
+    ]
+    kept = [one for one in pairs if one.kinship >= least or (one.first, one.second) in twins]
+    return sorted(kept, key=lambda one: -one.kinship)
+
+
+def _twins(calls: FloatArray, columns: npt.NDArray[np.intp]) -> dict[tuple[int, int], float]:
+    """Return pairs whose calls hardly differ, with their kinship by how much two people of the cohort do."""
+
+    def known(values: FloatArray) -> FloatArray:
+        return np.where((values == 0) | (values == 1) | (values == 2), values, np.nan)
+
+    some = known(calls[np.ix_(np.asarray(evenly(len(calls), COMMON)), columns)])
+    called = np.maximum((~np.isnan(some)).sum(axis=0), 1)
+    variances = np.nansum((some - np.nansum(some, axis=0) / called) ** 2, axis=0) / called
+    common = np.argsort(-variances, kind="stable")[:COMMON]
+    X, usual = known(calls[:, columns[common]]), 2 * variances[common]
+    codes, rng = np.nan_to_num(X, nan=3).astype("u1"), np.random.default_rng(0)
+    found: dict[tuple[int, int], float] = {}
+    for _ in range(ORDERS):
+        keys = np.ascontiguousarray(codes[:, rng.permutation(len(common))])
+        order = np.argsort(keys.view(f"V{len(common)}")[:, 0])
+        for part in slices(len(order) - 1, PIECE // COMMON):
+            pairs = np.sort([order[:-1][part], order[1:][part]], axis=0)
+            pairs = pairs[:, (codes[pairs[0]] != codes[pairs[1]]).mean(axis=1) < UNLIKE]
+            squares = (X[pairs[0]] - X[pairs[1]]) ** 2
+            both = ~np.isnan(squares) & (usual > 0)
+            shares = np.nansum(squares, axis=1, where=both) / np.maximum(both @ usual, np.finfo(float).tiny)
+            for pair, share, count in zip(pairs.T.tolist(), shares.tolist(), both.sum(axis=1), strict=True):
+                if share <= ERRORS and count >= ENOUGH:
+                    found[pair[0], pair[1]] = (1 - share) / 2
+    return found
 
 
 def _screened(calls: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
