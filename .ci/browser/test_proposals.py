@@ -87,6 +87,28 @@ def test_every_proposal_is_undone_by_a_click_and_done_again(arrive, sight):
     expect(page.locator("main")).to_contain_text("body_mass_g has 99.96 % of the variance")
 
 
+def test_texts_among_numbers_are_read_as_missing_values_until_that_is_undone(arrive):
+    walk = arrive()
+    page = walk.page
+    rows = [[f"{i * i % 7}.5", f"{i * 3 % 11}", f"{i * 5 % 13}", f"{i * 7 % 17}"] for i in range(40)]
+    rows[20][1], rows[30][2] = "err", "off"
+    walk.upload("sensors.csv", "\n".join(["a,b,c,d", *map(",".join, rows)]).encode())
+    used, boxes = page.locator("#used"), page.locator(BOXES)
+    expect(used).to_contain_text("4 columns, 40 rows")
+    page.locator("#lines").click()
+    undo(page, "are numbers but for").click()
+    expect(used).to_contain_text("2 columns, 40 rows")
+    expect(boxes).to_have_count(2)
+    page.locator("#lines").click()
+    expect(undo(page, "are numbers but for")).to_contain_text("Apply")
+    expect(page.get_by_label("Missing values")).to_have_value("")
+    walk.shot("texts")
+    undo(page, "are numbers but for").click()
+    expect(used).to_contain_text("4 columns, 40 rows")
+    walk.run()
+    expect(page.locator("main")).to_contain_text("(1.2 %) were missing")
+
+
 def test_row_names_stay_with_their_rows(arrive):
     walk = arrive()
     page = walk.page

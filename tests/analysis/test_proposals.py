@@ -204,6 +204,43 @@ def test_text_among_numbers_is_no_group_and_is_shown():
     assert chosen(seen(late)) == {'"b" holds text among numbers': ("drop", "b")}
 
 
+def test_few_texts_among_numbers_are_missing_values(tmp_path):
+    n, path = np.arange(100), tmp_path / "sensors.csv"
+
+    def read(**changed):
+        """Return what is proposed for three sensors, with some entries changed by their columns and rows."""
+        columns = {name: [f"{np.sin((2 + j) * i):.3f}" for i in n] for j, name in enumerate("abc")}
+        for name, entries in changed.items():
+            for row, text in entries.items():
+                columns[name][row] = text
+        path.write_text(table(**columns))
+        return gramian.propose(path)
+
+    found = read(b={1: "err", 40: "err", 41: "off"}, c={7: "err"})
+    assert found.reading == {"na_values": ["err", "off"], "missing": "em"}
+    assert found[0].why == '"b", "c" are numbers but for "err" (3 times) and "off" (1 time)'
+    assert found[0].line("shell").startswith("--na-values err,off: ")
+    model = PCA(2, missing="em").fit(scan(path, **found.reading))
+    assert model.n_features_in_ == 3
+    assert len(model.imputed_.rows) == 4
+    assert scan(path, propose=True).options.na_values == ("err", "off")
+
+    # Texts that the user names are kept, and a column with another use is no measurement.
+    assert gramian.propose(scan(path, na_values="err")).reading == {"na_values": ["off"], "missing": "em"}
+    assert scan(path, na_values="err", propose=True).options.na_values == ("err", "off")
+    assert "na_values" not in gramian.propose(scan(path, drop=["b", "c"])).reading
+    assert gramian.propose(scan(path, columns=["a", "c"])).reading["na_values"] == ["err"]
+
+    assert read(b=dict.fromkeys(range(20, 25), "err")).reading["na_values"] == ["err"]
+    for more in (
+        dict.fromkeys(range(20, 26), "err"),  # more than 5 %
+        {20: "err", 30: "off", 40: "low", 50: "high"},  # four texts
+        {0: "sensor", 1: "in mV"},  # of a header
+        {20: "1O.5"},  # a slip
+    ):
+        assert read(b=more).reading == {"drop": ["b"]}, more
+
+
 def test_what_is_chosen_is_kept():
     content = PENGUINS.encode()
 

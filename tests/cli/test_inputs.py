@@ -23,9 +23,12 @@ def test_the_source_is_named_as_it_was_given(folder):
 
 def test_marks_of_missing_values_in_the_shell(folder, gramian):
     (folder / "marked.csv").write_text("x,y\n1,2\n-,3\n4,7\n5,2\n6,-\n")
-    ran = gramian("fit", "marked.csv", "-o", "m.gramian")
+    ran = gramian("fit", "marked.csv", "--as-is", "-o", "m.gramian")
     assert ran.code == 1
     assert "--na-values -" in ran.err
+    ran = gramian("fit", "marked.csv", "-o", "proposed.gramian")
+    assert ran.code == 0, ran.err
+    assert "proposed --na-values -: " in ran.err
     ran = gramian("fit", "marked.csv", "--na-values", "-", "--missing", "drop-rows", "-o", "m.gramian")
     assert ran.code == 0, ran.err
     assert "rows with missing values were dropped: 2 of 5" in ran.err

@@ -1,5 +1,6 @@
-"""The same proposals for each of twenty tables from Python, the shell, HTTP, and the facts of its page."""
+"""The same proposals for each of 21 tables from Python, the shell, HTTP, and the facts of its page."""
 
+import html
 import json
 from importlib.resources import files
 
@@ -16,7 +17,7 @@ API, CSV = "/api/v1", {"content-type": "text/csv"}
 
 
 def tables():
-    """Yield twenty texts by name."""
+    """Yield 21 texts by name."""
     rng, n = np.random.default_rng(0), np.arange(60)
     for name in ("iris", "wine", "breast_cancer", "diabetes", "linnerud"):
         yield name, getattr(datasets, f"load_{name}")(as_frame=True).frame.to_csv(index=False)
@@ -46,6 +47,24 @@ def tables():
     yield "counts", pd.DataFrame(counts.T).add_prefix("word ").to_csv(index=False)
     text = base.round(3).to_csv(index=False, sep=";", decimal=",")
     yield "german", text
+    marked = base.round(6).astype(object)
+    marked.iloc[41] = "err"
+    yield "texts among numbers", marked.to_csv(index=False)
+
+
+def test_the_page_reads_texts_among_numbers_as_missing_values(client):
+    *_, (_, text) = tables()
+    id = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()["id"]
+    words, holes = '"err" (3 times): read as missing values.', "3 values are missing in a, b, c."
+    page, undone = (
+        html.unescape(client.get(f"/data/{id}", params=params).text) for params in ({}, {"na_values": ""})
+    )
+    assert words in page
+    assert holes in page
+    assert '"na_values": ["err"]' in page
+    assert words in undone
+    assert holes not in undone
+    assert '"na_values": ""' in undone
 
 
 @pytest.mark.parametrize(
@@ -60,7 +79,7 @@ def tables():
 def test_the_same_is_proposed_everywhere(method, some, client, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     every = list(tables())
-    assert len(every) == 20
+    assert len(every) == 21
     for name, text in every[some]:
         (tmp_path / "table.csv").write_text(text, encoding="utf-8")
         found = gramian.propose(tmp_path / "table.csv", method)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -35,6 +36,7 @@ NUMBERED = 0.8  # share of the numbers after which the next whole number follows
 SLOW = 0.5  # correlation of neighbouring rows of a measurement that changes slowly
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 HOLES = 0.3  # share of missing entries from which a column is left out
+MARKED = 0.05  # largest share of texts among numbers that stand for missing values
 COPY, COPIED = 1e-10, 3  # of 1 - r2 of a column that another one determines; its fewest distinct values
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
@@ -75,7 +77,7 @@ class Proposal:
     ----------
     option : str
         An option of :func:`gramian.scan` ("id", "label", "drop", "missing", "transform", "transpose",
-        "pivot"), or a parameter of :class:`gramian.PCA` or :class:`gramian.KernelPCA` ("scale",
+        "pivot", "na_values"), or a parameter of :class:`gramian.PCA` or :class:`gramian.KernelPCA` ("scale",
         "n_components", "kernel", "gamma").
     value : object
         Its value: a column, ``"drop-rows"``, ``"unit"``, True, a number.
@@ -172,8 +174,9 @@ class Proposals(Sequence[Proposal]):
             Arguments of :func:`gramian.scan`.
         """
         found = self.active.reading
-        if "drop" in found:
-            found["drop"] = [*(reading.drop or ()), *found["drop"]]
+        for name in ("drop", "na_values"):
+            if name in found:
+                found[name] = [*(getattr(reading, name) or ()), *found[name]]
         return found
 
     def lines(self, surface: Surface = "python") -> list[str]:
@@ -264,7 +267,8 @@ def proposals(
     parameters : mapping of str to object, optional
         Parameters of the model that are chosen already.
     again : callable, optional
-        Returns a preview of the table with further options of reading, for a table that is long.
+        Returns a preview of the table with further options of reading, for a table that is long or has texts
+        that stand for missing values.
 
     Examples
     --------
@@ -281,6 +285,13 @@ def proposals(
     reading, parameters = reading or ReadingOptions(), parameters or {}
     if seen is None or seen.genotypes or reading.label_row is not None:
         return Proposals(tuple(_kernel(None, method, parameters)))
+    marks = None if again is None else _marks(seen, reading)
+    if marks is not None and again is not None:
+        more = (*(reading.na_values or ()), *marks.value)
+        again = partial(again, na_values=more)
+        if (numbers := again()) is not None:
+            rest = proposals(numbers, method, replace(reading, na_values=more), parameters, again)
+            return Proposals((marks, *rest))
     long = _long(seen, reading)
     if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
         reading = replace(reading, pivot=long.value)
@@ -685,6 +696,25 @@ def _skewness(X: FloatArray) -> Any:
     C = X - np.nanmean(X, axis=0)
     squares, cubes = np.nanmean(C**2, axis=0), np.nanmean(C**3, axis=0)
     return np.divide(cubes, squares**1.5, out=np.zeros_like(cubes), where=squares > 0)
+
+
+def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
+    """Return the texts that stand for missing values in few entries of columns that are used as numbers."""
+    used = {*reading.label_columns, reading.id, reading.weights, *(reading.drop or ())}
+    most, wanted = max(1, MARKED * seen.rows), seen.marks if reading.columns is None else reading.columns
+    found = {
+        name: some
+        for name, some in seen.marks.items()
+        if name in wanted and name not in used and sum(some.values()) <= most
+    }
+    if not found:
+        return None
+    texts = list(dict.fromkeys(text for some in found.values() for text in some))
+    times = [sum(some.get(text, 0) for some in found.values()) for text in texts]
+    but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in zip(texts, times, strict=True))
+    names = first_few(list(found), lambda name: f'"{name}"')
+    are = "is" if len(found) == 1 else "are"
+    return Proposal("na_values", texts, f"{names} {are} numbers but for {but}", {"columns": list(found)})
 
 
 def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:

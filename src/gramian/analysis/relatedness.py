@@ -18,8 +18,9 @@ SCREENED, SUSPECT = 4000, 0.05
 MOST_PAIRS, MOST_FLOPS = 5000, 1e11  # that are looked at closely; of the screening
 CHANCE = 6.0  # kinship of unrelated people deviates by less than 1 / sqrt(variants)
 PIECE = 1 << 21  # calls of pairs that are compared at a time
-# The same person twice: sorted by such variants in random orders, rows are compared with the next one. They
-# differ by at most this share of what two people do, over so many variants; the last is the most unlike calls.
+# The same person twice: rows, sorted by common variants in random orders, are compared with the next one.
+# They differ by at most this share of what two people do, over at least so many variants. Pairs that
+# differ in more calls are left out.
 COMMON, ORDERS, ERRORS, ENOUGH, UNLIKE = 400, 16, 0.05, 100, 0.4
 
 

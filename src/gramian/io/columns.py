@@ -803,7 +803,7 @@ def refuse_text(
 ) -> DataError:
     """Return the error that names the columns of text, and one way to read the table."""
     text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
-    name, marks = columns.source.source, _marks(columns, text)
+    name, marks = columns.source.source, marks_of(columns, text)
     header = 0 if marks else _header_line(columns, text)
     if len(text) == len(value_columns) and not (marks or header):
         shown = f": {_describe(columns, text)}" if text else ""
@@ -895,18 +895,19 @@ def _header_line(columns: Columns, text: Sequence[int]) -> int:
     return columns.source.header + rows if last and 0 < rows <= min(_OF_HEADER, len(rest) - 1) else 0
 
 
-def _marks(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
+def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
     """Return the marks of missing values in columns of text that are numbers but for these, and their counts.
 
-    Words that name the column, or stand in its first rows only, are of a header.
+    Words that name the column, or stand in its first rows only, are of a header, which begins with the first.
     """
     result = {}
     text = [place for place in text if is_text(columns.arrays[place])]
     for place in text if columns.source.separator is not None else ():
         column = columns.arrays[place]
-        marks = numerals.marks(column)
+        marks = numerals.marks(column, columns.source.na_values)
         words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
-        below = column.slice(max(0, _OF_HEADER - columns.first_row))
+        header = columns.first_row or not pc.all(numerals.like_number(column.slice(0, 1))).as_py()
+        below = column.slice(max(0, _OF_HEADER - columns.first_row) if header else 0)
         of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
         if marks and not of_header and columns.names[place].strip() not in marks:
             result[place] = marks

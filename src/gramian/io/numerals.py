@@ -267,8 +267,8 @@ def undecided_comma(column: Any) -> str | None:
     return str(text[first])
 
 
-def marks(column: Any) -> dict[str, int]:
-    """Count the few texts without digits in a column that is otherwise mostly numeric.
+def marks(column: Any, na_values: Sequence[str] = ()) -> dict[str, int]:
+    """Count the few texts without digits, but known marks, in a column that is otherwise mostly numeric.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def marks(column: Any) -> dict[str, int]:
     >>> marks(pa.array(["1", "2.5", "3.O", "4"]))
     {}
     """
-    text = _cleaned(column).drop_null()
+    text = _cleaned(column, na_values).drop_null()
     odd = text.filter(pc.invert(like_number(text)))
     counts = {str(one["values"]): one["counts"] for one in odd.value_counts().to_pylist()}
     few = 2 * len(odd) < len(text) and len(counts) <= _MOST_MARKS

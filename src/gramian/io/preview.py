@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Literal
@@ -96,6 +96,8 @@ class Preview:
         Columns of ids, variables and values, if the table is long: what the option ``pivot`` takes.
     notes : tuple of str
         What was decided about the file, and how its numbers and dates were read.
+    marks : mapping of str to mapping of str to int
+        By columns of text that are numbers but for a few texts, how often each of these occurs.
     """
 
     rows: int
@@ -110,6 +112,7 @@ class Preview:
     sheets: tuple[str, ...] = ()
     long: tuple[str, str, str] | None = None
     notes: tuple[str, ...] = ()
+    marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """Return all of it but the values and the places of missing entries."""
@@ -188,7 +191,7 @@ def preview(
 
 def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     """Look at Arrow columns."""
-    from gramian.io.columns import find_row_names, is_number
+    from gramian.io.columns import find_row_names, is_number, marks_of
 
     names, arrays = columns.names, columns.arrays
     # Of many columns those of text are wanted, since they need a use.
@@ -198,7 +201,9 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     every = list(range(len(arrays)))
     place, *_ = find_row_names(names, columns.source, ReadingOptions(), None, every, arrays.__getitem__)
     row_names = None if place is None else names[place]
-    return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole)
+    text = [place for place in places if not is_number(arrays[place])]
+    marks = {names[place]: some for place, some in marks_of(columns, text).items()}
+    return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, marks=marks)
 
 
 def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -> Preview:

@@ -36,7 +36,7 @@ def _one_pass(options: Relations) -> bool:
 
 def _heeds(proposal: Any) -> bool:
     """Return whether a proposal leaves equations between columns as they are."""
-    named = proposal.option in ("id", "label")
+    named = proposal.option in ("id", "label", "na_values")
     return named or proposal.evidence.get("reason") in ("text", "date", "identifier", "empty")
 
 

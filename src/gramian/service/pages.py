@@ -47,6 +47,7 @@ DONE: dict[str, tuple[str | None, str | dict[str, str]]] = {
     ),
     "transpose": ("transpose", "rows and columns are swapped"),
     "pivot": ("reading", "each variable becomes a column"),
+    "na_values": ("reading", "read as missing values"),
     "scale": ("scale", "columns are scaled to standard deviation 1"),
     "n_components": ("components", "{} components are computed"),
     "kernel": (None, "the RBF (Gaussian) kernel is used"),
@@ -172,16 +173,24 @@ async def _read_as(
     reading = query.reading().options()
     item, facts = await caller.data_facts(id, schemas.Reading(**reading))
     proposed = facts.get("proposals") or {}
-    pivots = [one for one in proposed.get("pca", ()) if one["option"] == "pivot"]
+    marks, pivots = (
+        [one for one in proposed.get("pca", ()) if one["option"] == option]
+        for option in ("na_values", "pivot")
+    )
+    undone = {"na_values": ""} if marks and query.na_values == [""] else {}
+    if marks and query.na_values is None:
+        reading["na_values"] = marks[0]["value"]
+        _, facts = await caller.data_facts(id, schemas.Reading(**reading))
+        facts["proposals"] = proposed
     value = query.pivot if query.pivot is not None else pivots[0]["value"] if pivots else ""
-    if not value:  # what else is proposed is about the wide table
-        facts["proposals"] = {"pca": pivots} if pivots else proposed
-        return item, facts, reading | ({"pivot": ""} if pivots else {}), []
+    if not value:  # what else is proposed is about the other table
+        facts["proposals"] = {one: [*marks, *pivots] for one in proposed} if pivots or undone else proposed
+        return item, facts, reading | undone | ({"pivot": ""} if pivots else {}), []
     columns = (facts.get("preview") or {}).get("columns", ())
     beside = [one["name"] for one in columns if one["name"] not in value.split(",")]
     reading["pivot"] = value
     _, facts = await caller.data_facts(id, schemas.Reading(**reading))
-    return item, facts | ({"proposals": proposed} if pivots else {}), reading, beside
+    return item, facts | ({"proposals": proposed} if pivots else {}), reading | undone, beside
 
 
 def data_page(
@@ -280,7 +289,8 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str])
             if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
                 target = None  # there is nothing to choose for a text
                 words = "shown, but not used" if one["value"] in shown else words
-            known = one | {"value": str(one["value"]), "words": words.format(one["value"])}
+            value = ",".join(one["value"]) if isinstance(one["value"], list) else str(one["value"])
+            known = one | {"value": value, "words": words.format(one["value"])}
             known |= {"target": target, "methods": []}
             entry = result.setdefault((one["option"], known["value"], one["why"]), known)
             entry["methods"].append(method)

@@ -91,8 +91,9 @@ class PageQuery(Reading):
     method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
 
     def reading(self) -> Reading:
-        """Return the reading options but a pivot: an empty one says that there is none."""
-        return Reading(**self.options() | {"pivot": None})
+        """Return the reading options but a pivot; an empty one says that there is none, as empty marks do."""
+        marks = None if self.na_values == [""] else self.na_values
+        return Reading(**self.options() | {"pivot": None, "na_values": marks})
 
 
 class DrawQuery(Reading):

@@ -14,10 +14,12 @@ byId("plan-title").after(byId("say"));  // messages are beside Run, which is alw
 
 // ------------------------------------------------------------------ how the file is read
 
+const READ = ["na_values", "pivot"];  // proposals by which the file is read
+
 // Reads the file again with other options; "" is the usual of one.
 function reread(changes) {
-  const all = { ...given, method: method(), ...changes };
-  location.search = new URLSearchParams(Object.entries(all).filter(([name, one]) => one !== "" || name === "pivot"));
+  const all = Object.entries({ ...given, method: method(), ...changes });
+  location.search = new URLSearchParams(all.filter(([name, one]) => one !== "" || READ.includes(name)).flatMap(([name, one]) => [one].flat().map((entry) => [name, entry])));
 }
 byId("reading")?.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -63,10 +65,10 @@ const choice = (option, chosen) => proposal(option, chosen) ?? usual(option, cho
 const marks = lines.filter((line) => line.querySelector("button")).map((line) => {
   const { option, value: name } = line.dataset, button = line.querySelector("button");
   const box = option === "drop" ? uses.find((one) => one.value === name) : null;
-  const applied = () => option === "pivot" ? Boolean(given.pivot) : box ? !box.checked : read(option) === name.toLowerCase() || read(option) === name;
+  const applied = () => READ.includes(option) ? Boolean(given[option]?.length) : box ? !box.checked : read(option) === name.toLowerCase() || read(option) === name;
   button.addEventListener("click", () => {
     const on = !applied();
-    if (option === "pivot") return reread({ pivot: on ? name : "" });
+    if (READ.includes(option)) return reread({ [option]: !on ? "" : option === "pivot" ? name : name.split(",") });
     if (box) wanted.set(box, !on); else write(option, on ? name : usual(option, method()));
     roles();
     changed(box ?? byId(CONTROLS[option]));
@@ -101,7 +103,7 @@ byId("labels-file")?.addEventListener("change", ({ target }) => tried(async () =
 // The reading options, as for gramian.scan.
 function reading() {
   const found = { ...given };
-  if (!found.pivot) delete found.pivot;
+  for (const option of READ) if (!found[option]?.length) delete found[option];
   if (!byId("label")) return found;
   const names = (boxes) => boxes.filter((box) => box.checked).map((box) => box.value), shown = names(shows);
   const others = new Set([value("row-names"), value("weights"), value("label"), ...shown]);
