@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from gramian.wording import SPEAK, Value
 
@@ -215,6 +215,10 @@ class MissingValuesError(DataError):
         Columns without any value.
     others : bool
         Whether values are missing in other columns too.
+    rows, columns : bool
+        Whether some are complete, so that others can be left out.
+    imputes : bool
+        Whether a PCA imputes what is missing.
 
     Attributes
     ----------
@@ -231,25 +235,41 @@ class MissingValuesError(DataError):
     """
 
     def __init__(
-        self, where: str, fitted: bool = False, hint: str = "", empty: str = "", others: bool = True
+        self,
+        where: str,
+        fitted: bool = False,
+        hint: str = "",
+        empty: str = "",
+        others: bool = True,
+        *,
+        rows: bool = True,
+        columns: bool = True,
+        imputes: bool = True,
     ) -> None:
+        self._given: dict[str, Any] = {"fitted": fitted, "hint": hint, "empty": empty, "others": others}
+        self._given |= {"rows": rows, "columns": columns, "imputes": imputes}
         there = where.removeprefix("Input X contains NaN: ")
         there = there if there[:1].isdigit() else f"A value is missing: {there}"
         if fitted:
             only, rest = "The model maps complete rows only.", "maps them from their observed entries."
+            out = "Leave such rows out with --missing drop-rows, or fit" if rows else "Fit"
             hint = by_surface(
                 f"{only} Leave such rows out, or fill them first. A PCA that was fitted with "
                 f'missing="em" or "projection" {rest}',
-                f"{only} Leave such rows out with --missing drop-rows, or fit a PCA with --missing em, which "
-                f"{rest}",
+                f"{only} {out} a PCA with --missing em, which {rest}",
                 f"{only} Leave such rows out, or fit a PCA that imputes them, which {rest}",
             )
         elif not hint:
+            drops = ["drop-rows"] * rows + ["drop-columns"] * columns
+            read = f"; gramian.scan also takes {' and '.join(map(json.dumps, drops))}" if drops else ""
+            imputing = ["em or iterative (a PCA imputes them, with --components)"] if imputes else []
+            ways = [*imputing, "mean", *drops]
             choices = by_surface(
-                'Use missing="em" or "iterative", by which PCA imputes them, or "mean"; gramian.scan '
-                'also takes "drop-rows" and "drop-columns". For other methods fill them first: '
-                'PCA(k, missing="em").fit(X).impute(X).',
-                "Choose one: --missing em or iterative (PCA imputes them), mean, drop-rows or drop-columns.",
+                f'Use missing="em" or "iterative", by which PCA imputes them, or "mean"{read}. '
+                'For other methods fill them first: PCA(k, missing="em").fit(X).impute(X).',
+                f"Choose one: --missing {', '.join(ways[:-1])} or {ways[-1]}."
+                if ways[1:]
+                else "Use --missing mean.",
                 "Choose what to do with missing values: impute, fill with means, or drop.",
             )
             leave_out = f"Leave out what has no value at all, since no method can fill it: {empty}"
@@ -258,6 +278,21 @@ class MissingValuesError(DataError):
         super().__init__(by_surface(where, there), hint)
         self.parameter, self.where, self.there, self.fitted = "missing", where, there, fitted
 
+    def with_(self, **changes: Any) -> Self:
+        """Return the same with other arguments.
+
+        Parameters
+        ----------
+        **changes : object
+            Those that differ.
+
+        Returns
+        -------
+        MissingValuesError
+            A new error.
+        """
+        return type(self)(self.where, **self._given | changes)
+
 
 @contextmanager
 def of_new_rows() -> Iterator[None]:
@@ -265,7 +300,7 @@ def of_new_rows() -> Iterator[None]:
     try:
         yield
     except MissingValuesError as error:
-        raise MissingValuesError(error.where, fitted=True) from None
+        raise error.with_(fitted=True) from None
 
 
 class InputTypeError(GramianError, TypeError):

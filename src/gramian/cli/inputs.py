@@ -16,7 +16,7 @@ from gramian.checks import amount
 from gramian.cli import run as state
 from gramian.cli.options import Engine, Reading
 from gramian.cli.progress import progress, say
-from gramian.errors import GramianError, MemoryLimitError, ParameterError
+from gramian.errors import GramianError, MemoryLimitError, MissingValuesError, ParameterError
 from gramian.options import as_arguments, declared_of, given_options
 from gramian.reading import IMPUTED, Remembered
 
@@ -178,10 +178,13 @@ def read_table(
         asked = scan(source, **asdict(reading))
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
-        if engine.engine is None:
-            table = asked.open(working, expected, in_place=in_place)
-        else:
-            table = in_chunks(asked, expected)
+        try:
+            if engine.engine is None:
+                table = asked.open(working, expected, in_place=in_place)
+            else:
+                table = in_chunks(asked, expected)
+        except MissingValuesError as error:
+            raise error.with_(imputes=imputes) from None
     if limit is None and engine.engine is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(

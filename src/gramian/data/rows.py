@@ -397,7 +397,8 @@ class Rows(ABC):
         empty = "" if self.part or self.shape[0] < 2 else first_few(columns, self._column)
         others = where.missing > self.shape[0] * len(columns)
         said = f"Input X contains NaN: {where.extent(self._place)}."
-        raise MissingValuesError(said, empty=empty, others=others)
+        rows, complete = len(where.by_row) < self.shape[0], bool((where.by_column == 0).any())
+        raise MissingValuesError(said, empty=empty, others=others, rows=rows, columns=complete)
 
     def _place(self, where: tuple[int, int]) -> str:
         row, column = where

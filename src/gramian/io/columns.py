@@ -571,7 +571,7 @@ class _Growing:
             self.values, self.notes = [self.values[place] for place in order], (*self.notes, *more)
         wrong = [place for place in self.values if place in odd]
         if wrong or not self.values:
-            raise refuse_text(Columns.of(fields, source), self.values, wrong, reading, self.id)
+            raise refuse_text(Columns.of(fields, source), self.values, wrong, reading, self.id, expected)
         used = {*self.roles.aside, *([] if self.id is None else [self.id])}
         self.aside: dict[int, list[Any]] = {place: [] for place in used}
         floats = {place for place in self.values if pa.types.is_float64(columns[place].type)}
@@ -600,7 +600,9 @@ class _Growing:
             columns |= zip(odd, self.written.later(odd, [batch[place] for place in odd]), strict=True)
             odd = [place for place in odd if not is_number(columns[place])]
         if odd:
-            raise refuse_text(Columns.of(batch, source, start), self.values, odd, self.reading, self.id)
+            raise refuse_text(
+                Columns.of(batch, source, start), self.values, odd, self.reading, self.id, self.expected
+            )
         self._add(batch, list(columns.values()))
 
     def _add(self, batch: list[Any], columns: list[Any]) -> None:
@@ -800,35 +802,73 @@ def refuse_text(
     wrong: Sequence[int],
     reading: ReadingOptions,
     id_column: int | None,
+    expected: Expected | None = None,
 ) -> DataError:
     """Return the error that names the columns of text, and one way to read the table."""
     text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
     name, marks = columns.source.source, marks_of(columns, text)
-    header = 0 if marks else _header_line(columns, text)
+    header = 0 if marks or expected is not None else _header_line(columns, text)
     if len(text) == len(value_columns) and not (marks or header):
         shown = f": {_describe(columns, text)}" if text else ""
         return DataError(
             f"{name} has no numeric columns{shown}. {_why_text(columns, text, marks)}"
             "At least one column must hold numbers and not be dropped, an id or a label."
         )
-    changed = (
-        {"header": header} if header else _advised(columns, value_columns, text, marks, reading, id_column)
-    )
+    correct = False
+    if header:
+        changed: dict[str, Any] = {"header": header}
+    elif expected is None:
+        changed = _advised(columns, value_columns, text, marks, reading, id_column)
+    else:
+        marks, correct = _slips(columns, text), not marks
+        changed = _advised_for_model(marks, reading, expected)
     given = {one: value for one, value in given_options(replace(reading, **changed)).items() if value != ()}
     call = ", ".join(f"{one}={_as_python(value)}" for one, value in given.items())
     file = "" if columns.source.path is None else f"{_as_python(str(columns.source.path))}, "
     what = (
         f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
-        f"{_describe(columns, text)}. {_why_text(columns, text, marks)}".rstrip()
+        f"{_describe(columns, text)}. {_why_text(columns, text, {} if correct else marks)}".rstrip()
     )
     options: Any = {one: value for one, value in changed.items() if value != ()}
+    if not options:
+        advice = (
+            "The model was fitted on numbers in such columns. Check that this is the right file, and how its"
+        )
+        return DataError(what, f"{advice} numbers are written.")
+    read, give = (
+        "Correct it, or read it" if correct else "Read it",
+        "Correct it, or give" if correct else "Give",
+    )
+    page = "Leave out such columns, or choose one as labels or as names of rows."
     return DataError(
         what,
         by_surface(
-            f"Read it with {f'gramian.scan({file}{call})' if file else call}.",
-            f"Give {shlex.join(as_arguments(ReadingOptions(**options)))}",
-            "Leave out such columns, or choose one as labels or as names of rows.",
+            f"{read} with {f'gramian.scan({file}{call})' if file else call}.",
+            f"{give} {shlex.join(as_arguments(ReadingOptions(**options)))}",
+            page if expected is None else "Correct such entries, or leave out their rows.",
         ),
+    )
+
+
+def _slips(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Return the few texts, and their counts, of columns that must be numbers; none if one has more."""
+    known, arrays = columns.source.na_values, columns.arrays
+    if columns.source.separator is None or not all(is_text(arrays[place]) for place in text):
+        return {}
+    found = {place: numerals.marks(arrays[place], known, slips=True) for place in text}
+    return found if all(found.values()) else {}
+
+
+def _advised_for_model(
+    marks: Mapping[int, Mapping[str, int]], reading: ReadingOptions, expected: Expected
+) -> dict[str, Any]:
+    """Return options with which new rows are read: a model needs its columns, and perhaps complete rows."""
+    texts = dict.fromkeys(text for some in marks.values() for text in some)
+    fills = expected.holes or expected.means is not None or reading.missing is not None
+    return (
+        {"na_values": (*(reading.na_values or ()), *texts), **({} if fills else {"missing": "drop-rows"})}
+        if texts
+        else {}
     )
 
 
@@ -906,8 +946,8 @@ def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]
         column = columns.arrays[place]
         marks = numerals.marks(column, columns.source.na_values)
         words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
-        header = columns.first_row or not pc.all(numerals.like_number(column.slice(0, 1))).as_py()
-        below = column.slice(max(0, _OF_HEADER - columns.first_row) if header else 0)
+        begins = not (columns.first_row or pc.all(numerals.like_number(column.slice(0, 1))).as_py())
+        below = column.slice(_OF_HEADER if begins else 0)
         of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
         if marks and not of_header and columns.names[place].strip() not in marks:
             result[place] = marks

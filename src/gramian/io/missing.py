@@ -82,7 +82,7 @@ def handle_missing(
     if holes is None or policy in (*IMPUTED, "error"):
         return table
     if policy == "drop-rows":
-        return _drop_rows(table, holes)
+        return _drop_rows(table, holes, expected)
     if policy == "drop-columns":
         return _drop_columns(table, holes)
     if expected is not None and expected.means is not None:
@@ -193,14 +193,19 @@ def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: st
     return replace(table, values=filled, notes=every, missing=done)
 
 
-def _drop_rows(table: Table, holes: Holes) -> Table:
+def _drop_rows(table: Table, holes: Holes, expected: Expected | None) -> Table:
     n = len(table.values)
     keep = np.delete(np.arange(n), list(holes.by_row))
     if len(keep) == 0:
+        others = ["mean", "drop-columns"] if (holes.by_column == 0).any() else ["mean"]
+        hint = f"Use {option('missing', *others)}, or fill it first."
+        if expected is not None:
+            advice = f"Fill the values first, or fit a PCA with {option('missing', 'em')}."
+            hint = "Leave it out." if expected.holes else advice
         raise DataError(
             f"{option('missing', 'drop-rows')} leaves none of the {n} rows of {table.source}: every row has "
             "a missing value.",
-            f"Use {option('missing', 'mean', 'drop-columns')}, or fill it first.",
+            hint,
         )
     if len(holes.empty) == len(holes.by_row):
         return with_rows(table, keep, _without_any(table, holes))
@@ -244,10 +249,11 @@ def _drop_columns(table: Table, holes: Holes) -> Table:
     keep = np.flatnonzero(holes.by_column == 0)
     n_columns = len(holes.by_column)
     if len(keep) == 0:
+        others = ["mean", "drop-rows"] if len(holes.by_row) < len(table.values) else ["mean"]
         raise DataError(
             f"{option('missing', 'drop-columns')} leaves none of the {n_columns} columns of {table.source}: "
             "every column has a missing value.",
-            f"Use {option('missing', 'mean', 'drop-rows')}, or fill it first.",
+            f"Use {option('missing', *others)}, or fill it first.",
         )
     names, numbers = table.feature_names, table.column_numbers or range(n_columns)
     note = f"columns with missing values were dropped: {n_columns - len(keep)} of {n_columns}"

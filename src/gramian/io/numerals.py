@@ -267,8 +267,10 @@ def undecided_comma(column: Any) -> str | None:
     return str(text[first])
 
 
-def marks(column: Any, na_values: Sequence[str] = ()) -> dict[str, int]:
+def marks(column: Any, na_values: Sequence[str] = (), *, slips: bool = False) -> dict[str, int]:
     """Count the few texts without digits, but known marks, in a column that is otherwise mostly numeric.
+
+    With ``slips`` texts with digits too.
 
     Examples
     --------
@@ -281,7 +283,7 @@ def marks(column: Any, na_values: Sequence[str] = ()) -> dict[str, int]:
     odd = text.filter(pc.invert(like_number(text)))
     counts = {str(one["values"]): one["counts"] for one in odd.value_counts().to_pylist()}
     few = 2 * len(odd) < len(text) and len(counts) <= _MOST_MARKS
-    return counts if few and not any(re.search(r"\d", mark) for mark in counts) else {}
+    return counts if few and (slips or not any(re.search(r"\d", mark) for mark in counts)) else {}
 
 
 def _together(columns: Sequence[Any]) -> Any:
