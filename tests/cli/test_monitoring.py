@@ -47,6 +47,25 @@ def test_a_table_of_alarms(plant, gramian):
     assert gramian("monitor", "m.gramian", "new.csv", "--normal", "normal.csv").code == 0
 
 
+def test_a_frozen_sensor_is_named_and_fails(plant, gramian):
+    head, *rows = Path("normal.csv").read_text().splitlines()
+    parts = [row.split(",") for row in rows[:60]]
+    for row in parts[20:]:
+        row[4] = parts[20][4]
+    Path("frozen.csv").write_text("\n".join([head, *map(",".join, parts)]) + "\n")
+    asked = ("monitor", "m.gramian", "frozen.csv", "--normal", "normal.csv", "--alpha", 1e-12)
+    ran = gramian(*asked, "--fail", "--report", "report.md")
+    said = (
+        "purge has one value in 40 rows from h20 on, and for at most 1 row in the normal ones: is it frozen?"
+    )
+    assert ran.code == 3, ran.err
+    assert said in ran.out
+    assert said in Path("report.md").read_text()
+    assert gramian(*asked, "--json").json["frozen"] == [
+        {"column": "purge", "start": "h20", "length": 40, "normal": 1}
+    ]
+
+
 def test_standard_output_and_json(plant, gramian):
     ran = gramian("monitor", "m.gramian", "new.csv", "-o", "-")
     assert ran.out.startswith("row,T2,T2 limit,SPE,SPE limit,alarm,")

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gramian
 from gramian import PCA, KernelPCA, Monitor
 from gramian.analysis.components import lags_of
+from gramian.data import as_rows
 from gramian.data.table import Table
 from gramian.errors import (
     DataError,
@@ -23,6 +24,7 @@ from gramian.errors import (
     ParameterError,
     UnavailableError,
 )
+from gramian.models.events import longest_runs
 from gramian.models.monitor import monitor_of
 from gramian.models.monitoring import correlation_times, of_all_rows, t2_limit
 from gramian.report.pieces import completed
@@ -789,3 +791,72 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
         whole = monitor.statistics(gap.reindex(frame.index))
     np.testing.assert_allclose(whole["T2"][60:], monitor.statistics(frame[60:])["T2"], rtol=1e-8)
     monitor.predict(Table(frame.to_numpy(), tuple("abcdefghi"), tuple(f"{i}" for i in range(400))))
+
+
+# ------------------------------------------------------------------ frozen sensors
+
+
+def test_longest_runs_are_those_of_a_loop():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 50):
+        Z = rng.integers(0, 3, (n, 4)) * np.array([1, 0, 0.5, 1])
+        Z[rng.random(Z.shape) < 0.1] = np.nan
+        for j, (length, begin) in enumerate(zip(*longest_runs(Z), strict=True)):
+            lengths = [next((m for m in range(1, n - i) if Z[i + m, j] != Z[i, j]), n - i) for i in range(n)]
+            assert (length, begin) == (max(lengths), int(np.argmax(lengths)))
+
+
+def test_a_sensor_that_freezes_is_named(tmp_path):
+    normal, new = X[:300].round(1), NEW[:150].round(1)
+    new[60:, 3] = new[60, 3]
+    expected = longest_runs(normal)[0][3]
+    for model, lags in ((PCA(3), 0), (PCA(3), 2), (KernelPCA(3, kernel="rbf"), 0), (PCA(3, missing="em"), 1)):
+        monitor = Monitor(model, lags=lags).fit(normal)
+        table = monitor.statistics(new)
+        (found,) = table.frozen
+        assert found == ("x3", 60, 90, expected), (model, lags)
+        assert str(found) in str(table)
+        assert str(found).startswith("x3 has one value in 90 rows from 60 on, and for at most 2 rows in the")
+        assert monitor.statistics(NEW[:150].round(1)).frozen == ()
+        monitor.save(tmp_path / "monitor.gramian")
+        assert gramian.load(tmp_path / "monitor.gramian").statistics(new).frozen == (found,)
+    # A name or a time of a row is that of a frame, and files of before have no record of runs.
+    frame = pd.DataFrame(new, index=pd.date_range("2026-01-01", periods=150, freq="min"))
+    monitor = Monitor(PCA(3)).fit(pd.DataFrame(normal))
+    assert "from 2026-01-01T01:00:00 on" in str(monitor.statistics(frame).frozen[0])
+    del monitor._runs
+    monitor.save(tmp_path / "monitor.gramian")
+    assert gramian.load(tmp_path / "monitor.gramian").statistics(frame).frozen == ()
+    # Rows of the fit, sparse rows and streams are not looked at.
+    assert Monitor(PCA(3)).fit(new).statistics(new, rows="fit").frozen == ()
+    stream = Monitor(PCA(3)).partial_fit(normal).partial_fit(normal)
+    assert stream.statistics(new).frozen == ()
+    assert monitor_of(PCA(3).fit(normal)).statistics(new).frozen == ()
+
+
+def test_false_alarms_of_frozen_columns():
+    rng, count, n = np.random.default_rng(0), 2000, 300
+    noise = rng.standard_normal((2 * n + 500, count))
+    slow = lfilter([np.sqrt(1 - 0.98**2)], [1, -0.98], noise, axis=0)[500:]
+    cases = {
+        "Gaussian": noise[500:],
+        "rounded": noise[500:].round(1),
+        "whole numbers": noise[500:].round(),
+        "a few values": (noise[500:] / 2).round(),
+        "counts of rare events": rng.poisson(0.1, (2 * n, count)),
+        "slow": slow,
+        "slow, rounded": slow.round(1),
+        "slow, a few values": slow.round(),
+        "on and off": (rng.random((2 * n, count)) < 0.02).cumsum(axis=0) % 2,
+    }
+    for name, Z in cases.items():
+        # The first rows of each column as the normal ones, the others as new ones, by the monitor itself.
+        Z = np.column_stack([noise[500:, :3], Z])
+        monitor = Monitor(PCA(2)).fit(Z[:n, :4])
+        lengths = longest_runs(Z[:n])[0]
+        monitor._runs = np.where(lengths <= 0.1 * n, lengths, 0)[3:]
+        monitor.model_ = PCA(2).fit(Z[:n, 3:])
+        share = len(monitor._frozen(as_rows(Z[n:, 3:]), np.arange(n))) / count
+        assert share <= 0.005, (name, share)
+        rare = name in ("counts of rare events", "slow, a few values", "on and off")
+        assert rare or (monitor._runs > 0).mean() > 0.9, name

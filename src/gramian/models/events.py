@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis import candidates
-from gramian.checks import counted
+from gramian.checks import counted, slices
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray
 
+# A column is frozen if a run of one value is more than FROZEN times as long as the longest one of the normal
+# rows, and that is at most this share of them: a stationary column hardly is, whatever its runs.
+FROZEN, SHORT, PIECE = 3, 0.1, 1 << 22
 ONSET = 3  # alarming rows at the start of an event whose contributions are averaged
 
 
@@ -61,6 +64,50 @@ def runs_of(alarms: npt.NDArray[np.bool_], consecutive: int) -> list[Run]:
 def onset_rows(alarms: npt.NDArray[np.bool_], run: Run) -> npt.NDArray[np.intp]:
     """Return the places of the first alarms of an event."""
     return run.start + np.flatnonzero(alarms[run.start : run.stop])[:ONSET]
+
+
+def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the length of the longest run of exactly one value in each column, and the row where it begins.
+
+    Examples
+    --------
+    >>> lengths, begins = longest_runs(np.array([[1, 5], [2, 5], [2, 6], [2, np.nan], [3, np.nan]]))
+    >>> lengths.tolist(), begins.tolist()
+    ([3, 2], [1, 0])
+    """
+    n, d = X.shape
+    lengths, begins = np.ones(d, dtype=np.intp), np.zeros(d, dtype=np.intp)
+    places = np.arange(1, n)[:, None]
+    for part in slices(d if n > 1 else 0, max(1, PIECE // n)):
+        first = np.maximum.accumulate(np.where(X[1:, part] == X[:-1, part], 0, places), axis=0)
+        last = (places - first).argmax(axis=0)
+        begins[part] = np.take_along_axis(first, last[None, :], axis=0)[0]
+        lengths[part] = last + 2 - begins[part]
+    return lengths, np.where(lengths == 1, 0, begins)
+
+
+class Frozen(NamedTuple):
+    """A column that repeats one value for longer than the normal rows explain.
+
+    Attributes
+    ----------
+    column : str
+    start : object
+        Name, time or number of the first row of the run.
+    length, normal : int
+        Rows of the run, and of the longest one in the normal rows.
+    """
+
+    column: str
+    start: Any
+    length: int
+    normal: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.column} has one value in {self.length:,} rows from {self.start} on, "
+            f"and for at most {counted(self.normal, 'row')} in the normal ones: is it frozen?"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

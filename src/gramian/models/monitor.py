@@ -43,7 +43,17 @@ from gramian.errors import (
     option,
 )
 from gramian.models import monitoring
-from gramian.models.events import Events, RunRules, onset_rows, run_rules, runs_of
+from gramian.models.events import (
+    FROZEN,
+    SHORT,
+    Events,
+    Frozen,
+    RunRules,
+    longest_runs,
+    onset_rows,
+    run_rules,
+    runs_of,
+)
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
@@ -88,6 +98,10 @@ class RowStatistics(Tabulated):
         The limits of T2 and SPE.
     events : Events
         Runs of alarms, and the columns that begin them.
+    frozen : tuple of Frozen
+        Columns with exactly one value in more than three times as many rows as ever in the normal rows, if
+        that was at most a tenth of these. They are no alarm. Both are in the order of time, and in memory;
+        without normal rows, and after ``partial_fit``, nothing is known.
     rows : {"new", "fit"}
         Whose limits were used.
 
@@ -107,6 +121,7 @@ class RowStatistics(Tabulated):
     columns: Mapping[str, npt.NDArray[Any]]
     limits: monitoring.ControlLimits
     events: Events
+    frozen: tuple[Frozen, ...] = ()
     rows: str = "new"
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
@@ -168,6 +183,7 @@ class RowStatistics(Tabulated):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.summary
+        yield from map(str, self.frozen)
         yield from self.limits.sentences
         names = [name for name in self.columns if not name.endswith(" limit")]
         places = [place for place in self.worst() if self.alarms[place]]
@@ -195,6 +211,9 @@ class MonitorAttributes(OutlierMixin, BaseEstimator):
     offset_: float = -1.0
     _held_out: FloatArray
     _weights: FloatArray
+    _runs: npt.NDArray[
+        np.intp
+    ]  # the longest of one value in each column of the normal rows, 0 where too long
 
 
 @knows_names
@@ -275,6 +294,7 @@ class Monitor(Saved, MonitorAttributes):
         "limits_": monitoring.ControlLimits,
         "_held_out": Array("m s", least=0),
         "_weights": Array("m", least=0),
+        "_runs?": Array("_", kinds="iu", least=0),
     }
     model_kind: ClassVar = ModelKind.MONITOR
 
@@ -353,6 +373,9 @@ class Monitor(Saved, MonitorAttributes):
         self._held_out = _determined(held_out)
         self._weights = np.ones(len(self._held_out))
         self._settle(rows, values if same else None)
+        vars(self).pop("_runs", None)
+        if (found := self._longest_runs(rows)) is not None:
+            self._runs = np.where(found[0] <= SHORT * rows.shape[0], found[0], 0)
         if known.too_few:
             errors.FewRowsWarning(known.too_few).warn()
         return self
@@ -398,6 +421,7 @@ class Monitor(Saved, MonitorAttributes):
         self.model_.partial_fit(self._with_history(X, self.model_))
         if not before:
             self._held_out, self._weights = np.empty((0, 2)), np.empty(0)
+        vars(self).pop("_runs", None)  # of which rows in batches know a part
         with suppress(TooFewRowsError):  # the next batch may suffice
             self._settle()
         return self
@@ -572,7 +596,26 @@ class Monitor(Saved, MonitorAttributes):
         for place in range(CONTRIBUTORS):
             columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
         events = self._events(columns, data, list(limits.values()), names)
-        return RowStatistics(columns, self.limits_, events, rows)
+        frozen = self._frozen(data, columns["row"][first:]) if rows == "new" else ()
+        return RowStatistics(columns, self.limits_, events, frozen, rows)
+
+    def _longest_runs(self, rows: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] | None:
+        """Return those of each column of rows that are dense and in memory."""
+        values = getattr(rows, "values", None)
+        return longest_runs(values[:, : self.n_features_in_]) if isinstance(values, np.ndarray) else None
+
+    def _frozen(self, rows: Rows, names: npt.NDArray[Any]) -> tuple[Frozen, ...]:
+        """Return the columns of new rows that have one value for too long, the longest run first."""
+        normal, found = vars(self).get("_runs"), self._longest_runs(rows)
+        if normal is None or found is None or len(normal) != len(found[0]):
+            return ()
+        lengths, begins = found
+        places = np.flatnonzero((normal > 0) & (lengths > FROZEN * normal))
+        columns = feature_names_of(self.model_)
+        return tuple(
+            Frozen(str(columns[j]), names[begins[j]], int(lengths[j]), int(normal[j]))
+            for j in places[np.argsort(-lengths[places], kind="stable")]
+        )
 
     def _events(
         self, columns: Mapping[str, npt.NDArray[Any]], data: Rows, limits: list[float], names: Any

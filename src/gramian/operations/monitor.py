@@ -49,7 +49,7 @@ class Monitor:
         check=lambda flag, value: check_integer(flag, value, 1),
         label="alarms in a row",
     )
-    fail: bool = flag("Exit with code 3 if there is an alarm.", local=True)
+    fail: bool = flag("Exit with code 3 if there is an alarm or a frozen column.", local=True)
 
 
 def _require_scores(options: Monitor, model: Any) -> None:
@@ -93,7 +93,7 @@ def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Resu
     A row has an alarm if T2 (its distance from the mean within the components) or SPE (its squared distance
     from the components) exceeds a limit. The table has T2, SPE, their limits, the alarm, and the three
     columns that contribute most. An event is a run of alarms, with the columns that contribute most to its
-    first rows.
+    first rows. Columns that have one value for much longer than in the normal rows are named as frozen.
     """
     from gramian.models.monitor import monitor_of
 
@@ -110,26 +110,28 @@ def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Resu
     worst = [place for place in result.worst() if result.alarms[place]]
     count, events = int(result.alarms.sum()), result.events
     rules = made.run_rules() if limits.held_out else None
+    notes = [*map(str, result.frozen), *limits.sentences]
     facts = {
         "rows": len(result),
         "alarms": count,
         "alpha": limits.alpha,
         "limits": [vars(one) for one in limits.limits],
         "worst": [{name: values[i] for name, values in columns.items()} for i in worst],
+        "frozen": [one._asdict() for one in result.frozen],
         "events": _records(events.columns),
         "rules": [] if rules is None else _records(rules.columns),
         "summary": result.summary,
-        "notes": [*data.notes, *limits.sentences],
+        "notes": [*data.notes, *notes],
     }
     return Result(
         result,
         facts,
-        notes=limits.sentences,
+        notes=notes,
         tables={"rows": columns},
         figures={"control-chart": lambda: _chart(made, data)},
         content=lambda: _report(result, rules, data.source).encode(),
         model=made,
-        alarm=options.fail and count > 0,
+        alarm=options.fail and (count > 0 or bool(result.frozen)),
     )
 
 
@@ -144,7 +146,7 @@ def _report(result: Any, rules: Any, source: str) -> str:
 
     lines = [f"# Alarms in {source}"]
     for title, parts in (
-        ("", [result.summary]),
+        ("", [result.summary, *map(str, result.frozen)]),
         ("Events", result.events.parts()),
         ("Limits", result.limits.parts()),
         ("Rules", [] if rules is None else rules.parts()),

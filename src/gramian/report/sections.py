@@ -334,7 +334,7 @@ class _Explained:
                 rows.append((str(result["row"][i]), *numbers, result["alarm"][i], causes))
             title = "row (from 0)" if self.table.row_names is None else "name"
             heads = (title, *names, "alarm", "largest contributions")
-            yield " ".join([result.summary, *result.limits.sentences])
+            yield " ".join([result.summary, *map(str, result.frozen), *result.limits.sentences])
             kinds = "r" + "n" * len(names) + "tt"
             yield Grid(heads, rows, kinds=kinds, caption="Largest T2 or SPE, relative to its limit")
         count = min(LOADED, int(self.model.rank_))
