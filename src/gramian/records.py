@@ -315,6 +315,8 @@ class Spread:
         How many there are of all workers together.
     columns : int
         Bytes that threads of this process hold while parts are cut anew by columns.
+    results : int
+        How many results of parts this process holds at a time.
     """
 
     parts: int
@@ -322,6 +324,7 @@ class Spread:
     workers: int
     threads: int
     columns: int = 0
+    results: int = 0
 
     def moved(self, size: int, given: int = 0) -> int:
         """Return bytes sent in a pass whose parts give so many bytes each, and workers get so many."""

@@ -1,6 +1,8 @@
 """Estimators give for Dask's chunks what they give for arrays, and what they give stays lazy."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -178,3 +180,41 @@ def test_landmarks_of_rows_that_are_spread():
     assert lazily.n_samples_ == 300
     with refused(MemoryLimitError):
         KernelPCA(3, **options, memory_limit=30_000).fit(chunked(X))
+
+
+GROWTH = """
+import sys, threading, time
+import dask, dask.array as da
+from gramian import PCA
+
+def resident():
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmRSS"))
+
+dask.config.set(scheduler="threads", num_workers=2)
+def rows(n, d, chunk):
+    return da.random.RandomState(0).random_sample((n, d), chunks=(chunk, d))
+
+PCA(2, solver="covariance").fit(rows(60, 5, 20))
+X, peak, done = rows(9600, 2000, 400), [resident()], threading.Event()
+before = peak[0]
+def watch():
+    while not done.wait(0.002):
+        peak[0] = max(peak[0], resident())
+watching = threading.Thread(target=watch)
+watching.start()
+model = PCA(2, solver="covariance").fit(X)
+done.set()
+watching.join()
+chunks = 2 * 400 * 2000 * 8
+print(peak[0] - before, model.plan_.bytes + chunks)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.walk
+def test_threads_hold_no_more_results_than_planned():
+    run = subprocess.run(
+        [sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True, timeout=120
+    )
+    measured, planned = map(int, run.stdout.split())
+    assert 0.3 * planned < measured < planned

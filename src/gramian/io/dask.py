@@ -25,7 +25,10 @@ from gramian.records import Spread
 from gramian.store.passes import Passes
 
 R = TypeVar("R")
-MERGED = 8  # results that one task combines
+MERGED, MERGED_HERE = (
+    8,
+    2,
+)  # results that one task of a worker, or of this process, combines: it holds them all
 AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
 CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
 NOT_NUMPY = (
@@ -168,8 +171,9 @@ class DaskRows(StoredRows):
         ]
         if not results:
             raise DataError("The Dask collection holds no rows, but at least one is needed.")
+        most = MERGED if self._client is not None else MERGED_HERE
         while len(results) > 1:
-            results = [merged(work, results[some]) for some in slices(len(results), MERGED)]
+            results = [merged(work, results[some]) for some in slices(len(results), most)]
         return compute(results[0])[0].value  # type: ignore[no-any-return]
 
     def mapped(
@@ -248,23 +252,32 @@ class DaskRows(StoredRows):
     def spread(self) -> Spread:  # type: ignore[override]
         """By whom the chunks are worked on now, and in how many tasks."""
         from dask import config, optimize
-        from dask.base import get_scheduler
         from dask.system import CPU_COUNT
 
+        client = self._client
         parts = len(self.batches)
         made = len(optimize(self.values.values)[0].__dask_graph__())
-        tasks, left = made + parts, parts
+        tasks, left, levels = made + parts, parts, 0
         while left > 1:
-            left = -(-left // MERGED)
-            tasks += left
-        client = getattr(get_scheduler(collections=[self.values.values]), "__self__", None)
-        if client is not None and hasattr(client, "nthreads"):
+            left = -(-left // (MERGED_HERE if client is None else MERGED))
+            tasks, levels = tasks + left, levels + 1
+        if client is not None:
             threads = client.nthreads()
             return Spread(parts, tasks, len(threads), max(1, sum(threads.values())))
         (n, d), (width, most) = self.shape, self._widths(self.limit)
         threads = config.get("num_workers", None) or CPU_COUNT
         held = most + threads * max(width, d // parts)
-        return Spread(parts, tasks, 0, threads, n * self.dtype.itemsize * held)
+        # One result waits in each level, and each thread makes one of another.
+        results = min(parts, levels + 2 * threads)
+        return Spread(parts, tasks, 0, threads, n * self.dtype.itemsize * held, results)
+
+    @property
+    def _client(self) -> Any:
+        """The client of the workers on which Dask computes; None for this process."""
+        from dask.base import get_scheduler
+
+        client = getattr(get_scheduler(collections=[self.values.lazy]), "__self__", None)
+        return client if hasattr(client, "nthreads") else None
 
     @property
     def batches(self) -> list[slice]:

@@ -258,7 +258,8 @@ class TableCosts(Costs):
             inner = n * d // m
             seconds = self._pass(inner * m * (m + NARROW) / 2 / LARGE[form.arithmetic] + inner * m * CENTRE)
             product = m * m * SIZES[form.arithmetic]
-            held = 8 * m * m + workers_of(product) * product + SCRATCH
+            results = 0 if self.spread is None else self.spread.results
+            held = 8 * m * m * (1 + results) + workers_of(product) * product + SCRATCH
             if self.sparse and form.matrix == "covariance":
                 # Each worker has a matrix, a product, and a block of rows of the densest columns.
                 block = SIZES[form.arithmetic] * (m + rows_of_sparse(m))
