@@ -89,7 +89,7 @@ def related(calls: FloatArray) -> list[Pair]:
     if 3.0 * n * n * len(columns) <= MOST_FLOPS:
         rough = _screened(np.asarray(calls[:, columns], dtype=np.float32))
         first, second = np.nonzero(np.triu(rough >= SUSPECT, 1))
-        nearest = np.argsort(-rough[first, second], kind="stable")
+        nearest = np.argsort(-rough[first, second], kind="stable")[:MOST_PAIRS]
         suspects += zip(first[nearest].tolist(), second[nearest].tolist(), strict=True)
     suspects = list(dict.fromkeys(suspects))[:MOST_PAIRS]
     found = _kinship(calls, *np.array(suspects, dtype=np.intp).reshape(-1, 2).T)

@@ -831,14 +831,9 @@ def refuse_text(
     )
     options: Any = {one: value for one, value in changed.items() if value != ()}
     if not options:
-        advice = (
-            "The model was fitted on numbers in such columns. Check that this is the right file, and how its"
-        )
-        return DataError(what, f"{advice} numbers are written.")
-    read, give = (
-        "Correct it, or read it" if correct else "Read it",
-        "Correct it, or give" if correct else "Give",
-    )
+        check = "Check that this is the right file, and how its numbers are written."
+        return DataError(what, f"The model was fitted on numbers in such columns. {check}")
+    read, give = ("Correct it, or read it", "Correct it, or give") if correct else ("Read it", "Give")
     page = "Leave out such columns, or choose one as labels or as names of rows."
     return DataError(
         what,
@@ -864,12 +859,9 @@ def _advised_for_model(
 ) -> dict[str, Any]:
     """Return options with which new rows are read: a model needs its columns, and perhaps complete rows."""
     texts = dict.fromkeys(text for some in marks.values() for text in some)
-    fills = expected.holes or expected.means is not None or reading.missing is not None
-    return (
-        {"na_values": (*(reading.na_values or ()), *texts), **({} if fills else {"missing": "drop-rows"})}
-        if texts
-        else {}
-    )
+    changed: dict[str, Any] = {"na_values": (*(reading.na_values or ()), *texts)} if texts else {}
+    complete = expected.holes or expected.means is not None or reading.missing is not None
+    return changed if complete or not texts else changed | {"missing": "drop-rows"}
 
 
 def _as_python(value: Any) -> str:

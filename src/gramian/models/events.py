@@ -14,9 +14,7 @@ from gramian.checks import counted, slices
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray
 
-# A column is frozen if a run of one value is more than FROZEN times as long as the longest one of the normal
-# rows, and that is at most this share of them: a stationary column hardly is, whatever its runs.
-FROZEN, SHORT, PIECE = 3, 0.1, 1 << 22
+PIECE = 1 << 22  # entries of columns whose runs are searched for at a time
 ONSET = 3  # alarming rows at the start of an event whose contributions are averaged
 
 

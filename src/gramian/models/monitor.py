@@ -43,17 +43,7 @@ from gramian.errors import (
     option,
 )
 from gramian.models import monitoring
-from gramian.models.events import (
-    FROZEN,
-    SHORT,
-    Events,
-    Frozen,
-    RunRules,
-    longest_runs,
-    onset_rows,
-    run_rules,
-    runs_of,
-)
+from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_rows, run_rules, runs_of
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
@@ -75,6 +65,9 @@ CONTRIBUTORS = 3
 MOST_EVENTS = 1000  # whose variables are computed
 RULES = (1, 2, 3, 5, 10)
 MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
+# A column is frozen if a run of one value is more than FROZEN times as long as the longest one of the normal
+# rows, and that is at most this share of them: a stationary column hardly is, whatever its runs.
+FROZEN, SHORT = 3, 0.1
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
 TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:\d\d)?")  # of a row, and its zone
 NOTHING = 1e-10  # share of the variance below which no component was discarded
