@@ -223,7 +223,8 @@ def test_few_texts_among_numbers_are_missing_values(tmp_path):
     model = PCA(2, missing="em").fit(scan(path, **found.reading))
     assert model.n_features_in_ == 3
     assert len(model.imputed_.rows) == 4
-    assert scan(path, propose=True).options.na_values == ("err", "off")
+    proposed = scan(path, propose=True).options
+    assert (proposed.na_values, proposed.missing) == (("err", "off"), "em")
 
     # Texts that the user names are kept, and a column with another use is no measurement.
     assert gramian.propose(scan(path, na_values="err")).reading == {"na_values": ["off"], "missing": "em"}

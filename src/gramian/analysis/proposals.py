@@ -244,8 +244,11 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
 
 def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = None) -> Proposals:
     """Return what a file suggests besides the options and parameters that are chosen already."""
-    seen = scan.preview(LOOK)
-    return proposals(seen, method, scan, parameters or {}, lambda **more: replace(scan, **more).preview(LOOK))
+
+    def again(**more: Any) -> Preview | None:
+        return replace(scan, propose=False, **more).preview(LOOK)
+
+    return proposals(scan.preview(LOOK), method, scan.options, parameters or {}, again)
 
 
 def proposals(
