@@ -379,6 +379,8 @@ class CenteredRows:
 
     def _scaled_product(self, values: Any, V: Any) -> Any:
         """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
+        if not self.exponent:
+            return values @ V
         half = self.exponent // 2
         return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 

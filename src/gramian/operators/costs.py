@@ -49,7 +49,7 @@ SPARSE_PAIRS, SPARSE_LONG = 1.5e8, 1.4e9
 # Columns up to which workers, and how many, have a matrix each; the part of dense products that sparse rows
 # take, over their share: most entries are in few columns.
 SPARSE_COLUMNS, SPARSE_WORKERS, SPARSE_PART = 2500, 2, 7.0
-SPARSE_THIN = 2.1e9  # multiply-adds a second of products of a sparse table with few vectors
+SPARSE_THIN = 4.5e9  # multiply-adds a second of products of a sparse table with 16 vectors
 
 
 @dataclass(frozen=True)

@@ -603,9 +603,9 @@ def _products_of_sparse(
     order, d = np.concatenate(columns), len(total)
     scratch, inverse = view.scratch(most, d if center else len(columns[0])), np.argsort(order)
     for rows in draw:
-        values = view.rows.block(rows).values.tocsc()
-        part = _sparse_moments(Block(rows, values), view.exponent, center)
-        values = values[:, order]
+        block = view.rows.block(rows)
+        part = _sparse_moments(block, view.exponent, center)
+        values = block.values.tocsc()[:, order]
         values.data = np.ldexp(values.data, -view.exponent) if view.exponent else values.data
         first, mean = len(columns[0]), part.mean[order]
         shift = part.count * mean**2
@@ -929,28 +929,25 @@ def _sparse_moments(block: Block, exponent: int, center: bool) -> Moments:
     values, weights = block.values, block.weights
     if weights is not None:  # rows of weight 0 are left out
         values, weights = values[weights > 0], weights[weights > 0]
-    values = values.tocsc(copy=True)
     values.sum_duplicates()
-    n, counts = values.shape[0], np.diff(values.indptr)
-    data, own, total, stored = np.ldexp(values.data, -exponent), 1.0, n, counts
+    (n, d), columns = values.shape, values.indices
+    counts = np.bincount(columns, minlength=d)
+    data, own = arrays.divided_by_power(values.data, exponent), np.ones(n) if weights is None else weights
+    total, stored = n if weights is None else float(own.sum()), counts
 
     def sums(data: Any) -> FloatArray:
-        return _column_sums(type(values)((data * own, values.indices, values.indptr), values.shape))
+        result: FloatArray = type(values)((data, columns, values.indptr), values.shape).T @ own
+        return result
 
     if weights is not None:
-        own, total = weights[values.indices], float(weights.sum())
         # Where every row has an entry, what the others weigh is no rounding of a difference.
         stored = np.where(counts == n, total, sums(np.ones(len(data))))
     shifts: list[FloatArray] = []
     for _ in range(2 if center else 0):
         # Entries that are not stored are zeros, and so less what was subtracted before.
-        before = (total - stored) * sum(shifts, start=np.zeros(len(counts)))
+        before = (total - stored) * sum(shifts, start=np.zeros(d))
         shift = (sums(data) - before) / (total or 1.0)
-        data -= np.repeat(shift, counts)
+        data -= shift.take(columns)
         shifts.append(shift)
-    mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(len(counts)), np.zeros(len(counts)))
+    mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(d), np.zeros(d))
     return Moments(total, mean, sums(data**2) + (total - stored) * mean**2, rest)
-
-
-def _column_sums(values: Any) -> FloatArray:
-    return np.asarray(values.sum(axis=0)).ravel()

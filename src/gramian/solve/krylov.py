@@ -26,20 +26,20 @@ TINY = float(np.finfo(np.float64).tiny)
 FLOAT32_FLOOR = 3e-6
 # Share of the tolerance that the error of products may take before their matrix is promoted.
 REPAIRED = 0.6
-# Of an iteration on a spectrum that falls, and for more than so many values of one that is flat after them.
-PASSES, FLAT_PASSES, BEFORE_FLAT = 7, 20, 4
-# Vectors at a time where a product takes as long for each, and where it reads a whole matrix; passes then,
-# beyond those that three times the pairs take.
-NARROW, NARROW_WHOLE, NARROW_PASSES = 8, 16, 3
-# A basis of so many vectors a pair needs no restart most often; it has at most so many entries.
-NARROW_BASIS, BASIS_ENTRIES = 12, 10_000_000
-# Where eigenpairs of the basis take longer than a product, it grows by at least and at most these shares of
-# it before they are computed again.
-LEAST_GROWTH, MOST_GROWTH = 0.06, 0.3
+# Of an iteration on a spectrum that falls, and for more than so many values of one that is flat after them; for
+# each root of a pair of sparse rows, which most often end in noise.
+PASSES, FLAT_PASSES, BEFORE_FLAT, SPARSE_PASSES = 7, 20, 4, 5.0
+# Vectors at a time where a product takes as long for each, or reads a whole matrix; passes then, beyond those
+# that three times the pairs take.
+NARROW, NARROW_PASSES = 16, 3
+# Where eigenpairs of the basis take longer than this share of a product, it grows by at least and at most
+# these shares of it before they are computed again.
+SHORT, LEAST_GROWTH, MOST_GROWTH = 0.12, 0.06, 0.6
 PROBE_PASSES, PROBE_COLUMNS = 6, 8
 MAX_PASSES = 80
 WHOLE_PASSES = 400  # on a matrix in memory, where a pass costs little
 FEWEST_PASSES = 16
+RETAINED = 0.45  # of the basis, at a restart: what is near the wanted vectors makes them converge sooner
 STAGNANT = 15  # passes without a smaller residual after which more of them are of no use
 
 
@@ -82,7 +82,10 @@ class KrylovRoute(route.Route):
         form, m = self.form, costs.order(self.form)
         seconds, size = costs.build(form)
         count = target.count or self.block
-        passes = 3 * count / self.block + NARROW_PASSES if self.block < _width(target) else PASSES
+        if isinstance(costs, TableCosts) and costs.sparse:
+            passes = SPARSE_PASSES * math.sqrt(count) * NARROW / self.block
+        else:
+            passes = 3 * count / self.block + NARROW_PASSES if self.block < _width(target) else PASSES
         passes = max(passes, FLAT_PASSES) if costs.flat and count > BEFORE_FLAT else passes
         orthogonal = 4 * m * self.block * self.block * passes**2 / 2 / 10e9
         steps = [
@@ -152,16 +155,11 @@ def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
     """Yield the iteration in every form, where its basis does not fill much of the space."""
     for form in costs.forms():
         m = costs.order(form)
-        block, columns = basis_size(m, target)
+        narrow = form.whole or costs.linear(form)
+        block, columns = basis_size(m, target, NARROW if narrow else _width(target))
         if columns == 0:
             continue
         stored = isinstance(costs, TableCosts) and costs.stored
-        if target.count is not None and block == _width(target):
-            if costs.linear(form):
-                most = min(m // 3, BASIS_ENTRIES // m)
-                block, columns = NARROW, max(columns, min(NARROW_BASIS * target.count, most))
-            elif form.whole:
-                block = NARROW_WHOLE
         if form.storage == "again" and (form.matrix == "centered kernel" or stored):
             block = min(2 * block, columns // 4)
         if form.whole:
@@ -169,14 +167,13 @@ def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
         yield KrylovRoute(form, block, columns, product=costs.product(form, block))
 
 
-def basis_size(least: int, target: Target) -> tuple[int, int]:
-    """Return width of a block and of the basis; zero where a basis would hold much of the space."""
+def basis_size(least: int, target: Target, block: int) -> tuple[int, int]:
+    """Return width of a block, if possible this one, and of the basis; zero where it would fill the space."""
     if target.count is None and target.fraction is None:
         return 0, 0
     if target.count is None:
         return (32, least // 3) if least >= 768 else (0, 0)
-    k, block = target.count, _width(target)
-    # Room for about twelve passes: each restart costs the iteration half of its speed.
+    k = target.count
     columns = max(12 * block, 3 * k + 4 * block)
     if 2 * columns <= least:
         return block, columns
@@ -315,7 +312,7 @@ def krylov(
     for passes in range(1, max_passes + 1):
         basis.append(candidate, operator.matmat(candidate))
         following, coupling = basis.next_block()
-        waits = basis.size < due and following is not None and not basis.full(following.shape[1])
+        waits = passes < due and following is not None and not basis.full(following.shape[1])
         if waits and passes < max_passes:
             candidate = following
             continue
@@ -339,8 +336,8 @@ def krylov(
             and worst <= _allowed(operator, values, tol, measured=before is not None and passes == 1)
         ):
             return route.SolverResult(_spectrum(operator, basis, values, Y, k, passes))
-        if EIGH_ALL * basis.size**3 > product:
-            due = _due(history, (passes, worst), basis.size, block, tol)
+        if EIGH_ALL * basis.size**3 > SHORT * product:
+            due = _due(history, (passes, worst), basis.size / block, tol)
         history.append((passes, worst))
         earlier = [*earlier[-1:], values]
         # Vectors to start from may be more than a block, and so are those that follow them.
@@ -351,8 +348,7 @@ def krylov(
             spectrum = _spectrum(operator, basis, values, Y, count, passes)
             return _stalled(spectrum, why)
         if full and target.count is not None:
-            basis.restart(Y, target.count + block // 2)
-            due = 0.0
+            basis.restart(Y, max(target.count + block // 2, int(RETAINED * basis.columns)))
         candidate = basis.fresh(rng) if following is None else following
     raise AssertionError("max_passes must be positive")
 
@@ -513,16 +509,14 @@ def _wanted(target: Target, values: FloatArray, total: float | None) -> int | No
     return route.count_for_fraction(values, total, target.fraction)
 
 
-def _due(
-    history: list[tuple[int, float]], now: tuple[int, float], size: int, block: int, tol: float
-) -> float:
-    """Size of the basis at which its eigenpairs are computed again: residuals, carried on, say it."""
-    result = (1 + MOST_GROWTH) * size
+def _due(history: list[tuple[int, float]], now: tuple[int, float], blocks: float, tol: float) -> float:
+    """Pass after which eigenpairs of a basis of so many blocks are computed again, as the residuals say."""
     passes, worst = now
+    more = MOST_GROWTH * blocks
     if history and 0 < worst < history[-1][1] < np.inf:
         fall = np.log(worst / history[-1][1]) / (passes - history[-1][0])
-        result = min(result, size + block * float(np.log(0.5 * tol / worst) / fall))
-    return max(result, size + max(block, LEAST_GROWTH * size))
+        more = min(more, float(np.log(0.5 * tol / worst) / fall))
+    return passes + max(more, 1.0, LEAST_GROWTH * blocks)
 
 
 def _hopeless(history: list[tuple[int, float]], tol: float, max_passes: int, stretch: int) -> bool:
