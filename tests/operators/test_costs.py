@@ -30,7 +30,7 @@ def test_a_formed_matrix_takes_no_more_than_is_planned():
 def test_a_plan_of_sparse_rows_counts_their_entries():
     tables = (sparse.random(9000, 900, share, random_state=0) for share in (0.005, 0.1))
     few, many = (PCA(3, solver="krylov").plan(X).seconds for X in tables)
-    assert 4 * few < many
+    assert 3 * few < many
 
 
 def test_a_cosine_costs_more_than_a_kernel_value():

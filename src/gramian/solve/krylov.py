@@ -26,9 +26,9 @@ TINY = float(np.finfo(np.float64).tiny)
 FLOAT32_FLOOR = 3e-6
 # Share of the tolerance that the error of products may take before their matrix is promoted.
 REPAIRED = 0.6
-# Of an iteration on a spectrum that falls, and for more than so many values of one that is flat after them; for
-# each root of a pair of sparse rows, which most often end in noise.
-PASSES, FLAT_PASSES, BEFORE_FLAT, SPARSE_PASSES = 7, 20, 4, 5.0
+# Of an iteration on a spectrum that falls, and for more than so many values of one that is flat after them;
+# and times the root of the pairs on sparse rows, whose spectra end in noise most often.
+PASSES, FLAT_PASSES, BEFORE_FLAT, SPARSE_PASSES = 7, 20, 4, 5
 # Vectors at a time where a product takes as long for each, or reads a whole matrix; passes then, beyond those
 # that three times the pairs take.
 NARROW, NARROW_PASSES = 16, 3
@@ -87,7 +87,8 @@ class KrylovRoute(route.Route):
         else:
             passes = 3 * count / self.block + NARROW_PASSES if self.block < _width(target) else PASSES
         passes = max(passes, FLAT_PASSES) if costs.flat and count > BEFORE_FLAT else passes
-        orthogonal = 4 * m * self.block * self.block * passes**2 / 2 / 10e9
+        vectors = self.block * passes
+        orthogonal = 4 * m * vectors * min(vectors, self.columns) / 2 / 10e9
         steps = [
             Step(*_first_step(form, m, costs.note(form)), seconds),
             Step(
