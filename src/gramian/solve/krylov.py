@@ -175,7 +175,7 @@ def basis_size(least: int, target: Target, block: int) -> tuple[int, int]:
     if target.count is None:
         return (32, least // 3) if least >= 768 else (0, 0)
     k = target.count
-    columns = max(12 * block, 3 * k + 4 * block)
+    columns = max(12 * block, 3 * k + 6 * block)
     if 2 * columns <= least:
         return block, columns
     block = max(4, min(16, k + 2))
