@@ -204,9 +204,8 @@ class MonitorAttributes(OutlierMixin, BaseEstimator):
     offset_: float = -1.0
     _held_out: FloatArray
     _weights: FloatArray
-    _runs: npt.NDArray[
-        np.intp
-    ]  # the longest of one value in each column of the normal rows, 0 where too long
+    # The longest run of one value in each column of the normal rows, 0 where it is too long to tell.
+    _runs: npt.NDArray[np.intp]
 
 
 @knows_names
