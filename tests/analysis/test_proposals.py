@@ -204,6 +204,7 @@ def test_text_among_numbers_is_no_group_and_is_shown():
     assert chosen(seen(late)) == {'"b" holds text among numbers': ("drop", "b")}
 
 
+@pytest.mark.walk
 def test_few_texts_among_numbers_are_missing_values(tmp_path):
     n, path = np.arange(100), tmp_path / "sensors.csv"
 

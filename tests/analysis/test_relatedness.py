@@ -53,7 +53,11 @@ def cohort(n, variants, copies, wrong, seed=0):
 
 @pytest.mark.parametrize(
     ("n", "variants", "copies", "wrong"),
-    [(4000, 4000, 2, 0.005), (300, 130, 2, 0), (300, 2000, 1, 0.005)],
+    [
+        pytest.param(4000, 4000, 2, 0.005, marks=pytest.mark.walk),
+        (300, 130, 2, 0),
+        (300, 2000, 1, 0.005),
+    ],
     ids=["many", "few", "inbred"],
 )
 def test_the_same_person_twice_is_found_where_kinship_is_not(n, variants, copies, wrong):

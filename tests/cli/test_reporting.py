@@ -2,6 +2,7 @@ import shlex
 from html import unescape
 
 import numpy as np
+import pytest
 
 import gramian as package
 
@@ -28,6 +29,7 @@ def test_what_a_report_repeats_is_the_same_model(folder, gramian):
         np.testing.assert_allclose(made["model"].explained_variance_, first, rtol=1e-9)
 
 
+@pytest.mark.walk
 def test_other_rows_that_are_as_many_as_those_of_the_fit_are_not_taken_for_them(folder, gramian):
     rng = np.random.default_rng(0)
     for name in ("monday", "tuesday"):

@@ -766,6 +766,7 @@ def test_lagged_rows_need_more_components():
     assert found[1] < 0.1 < 0.3 < found[0] < 0.9 < found[2]
 
 
+@pytest.mark.walk
 def test_lags_warn_of_rows_that_are_not_at_equal_distances():
     frame = pd.DataFrame(plant(400, 1), index=pd.date_range("2024-03-01", periods=400, freq="5min"))
     frame.columns = list("abcdefghi")

@@ -60,7 +60,7 @@ def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
 
 
 def test_genotypes_are_taken_to_have_a_flat_spectrum():
-    X = np.zeros((900, 2500), dtype="f4")
+    X = np.zeros((900, 5000), dtype="f4")
     for scale, count, solver in (
         ("genotype", 10, "gram"),
         ("genotype", 2, "krylov"),
