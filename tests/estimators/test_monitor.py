@@ -763,7 +763,7 @@ def test_lagged_rows_need_more_components():
         np.mean([Monitor(PCA(k), lags=lags).fit(normal).predict(new) < 0 for normal, new in tables])
         for k, lags in ((3, 0), (3, 2), (9, 2))
     ]
-    assert found[1] < 0.1 < 0.3 < found[0] < 0.9 < found[2]
+    assert found == pytest.approx([0.72, 0.04, 0.99], abs=0.02)
 
 
 @pytest.mark.walk
@@ -774,12 +774,12 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
     gap, named = frame.drop(frame.index[50:60]), tuple(map(str, frame.index))
     with pytest.warns(DiagnosticWarning, match="1 row of 390 .* 300 seconds .* row 50 .* 3,300"):
         monitor.predict(gap)
-    with pytest.warns(DiagnosticWarning, match="rows of 400 not the usual 300"):
+    with pytest.warns(DiagnosticWarning, match="rows of 400 are not the usual 300"):
         monitor.predict(frame.sample(frac=1, random_state=0))
-    with pytest.warns(DiagnosticWarning, match="row 1 .*, -300 seconds"):
+    with pytest.warns(DiagnosticWarning, match="row 1 .*: -300 seconds"):
         monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), named[::-1]))
     zoned = tuple(f"{name}+01:00" for name in named[::-1])
-    with pytest.warns(DiagnosticWarning, match="row 1 .*, -300 seconds"):
+    with pytest.warns(DiagnosticWarning, match="row 1 .*: -300 seconds"):
         monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), zoned))
     plain = Monitor(PCA(3)).fit(frame)
     plain.statistics(gap)

@@ -25,10 +25,8 @@ from gramian.records import Spread
 from gramian.store.passes import Passes
 
 R = TypeVar("R")
-MERGED, MERGED_HERE = (
-    8,
-    2,
-)  # results that one task of a worker, or of this process, combines: it holds them all
+# Results that one task of a worker, or of this process, combines: it holds them all.
+MERGED, MERGED_HERE = 8, 2
 AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
 CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
 NOT_NUMPY = (

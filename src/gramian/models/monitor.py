@@ -93,8 +93,8 @@ class RowStatistics(Tabulated):
         Runs of alarms, and the columns that begin them.
     frozen : tuple of Frozen
         Columns with exactly one value in more than three times as many rows as ever in the normal rows, if
-        that was at most a tenth of these. They are no alarm. Both are in the order of time, and in memory;
-        without normal rows, and after ``partial_fit``, nothing is known.
+        that was at most a tenth of these. They raise no alarm. Normal and new rows must be dense, in memory
+        and in the order of time. Empty without normal rows, and after ``partial_fit``.
     rows : {"new", "fit"}
         Whose limits were used.
 
@@ -1138,10 +1138,10 @@ def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:
     """Warn where rows are not in the order of time or, if that matters, not at equal distances."""
     times = np.asarray(getattr(X, "index", None))
     if times.dtype.kind != "M":
-        told = [match for match in map(TIME.fullmatch, names or ()) if match]
-        if not told or len(told) < len(names or ()) or len({match[2] for match in told}) > 1:
+        matches = [match for match in map(TIME.fullmatch, names or ()) if match]
+        if not matches or len(matches) < len(names or ()) or len({match[2] for match in matches}) > 1:
             return
-        times = np.array([match[1] for match in told])
+        times = np.array([match[1] for match in matches])
     times = times.astype("M8[ms]")
     steps, usual = (np.diff(some).astype(np.float64) / 1000 for some in (times, np.sort(times)))
     step = float(np.median(usual)) if len(usual) else 0.0
@@ -1149,12 +1149,13 @@ def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:
     if len(others):
         row = int(others[0]) + 1
         gaps = (
-            f", and {option('lags')} takes them as equally far. Give the parts between gaps one by one, or "
-            f"put empty rows in gaps, for a model with {option('missing', 'em')}."
+            f", and {option('lags')} counts rows. Give the parts between gaps one by one, or insert empty "
+            f"rows, for a model with {option('missing', 'em')}."
         )
         errors.DiagnosticWarning(
-            f"{counted(len(others), 'row')} of {len(times):,} not the usual {step:,g} seconds after the row "
-            f"before, first row {row} ({times[row].astype('M8[s]')}), {steps[row - 1]:,g} seconds after it. "
+            f"{counted(len(others), 'row')} of {len(times):,} {'is' if len(others) == 1 else 'are'} not the "
+            f"usual {step:,g} seconds after the row before. The first is row {row} "
+            f"({times[row].astype('M8[s]')}): {steps[row - 1]:,g} seconds. "
             f"Sort rows by time: events are runs of rows{gaps if equal else '.'}"
         ).warn()
 
