@@ -242,3 +242,15 @@ def test_gzip_is_unpacked():
     for damaged in (packed[:-6], packed[:12]):
         with pytest.raises(FileError, match=r"gzip\) cannot be read: it is truncated"):
             read(damaged)
+
+
+def test_a_ragged_table_names_the_line_and_its_number_of_fields():
+    for text, place in [
+        ("a,b\n1,2\n3\n4,5,6\n", "line 3: 1 field where 2 are expected"),
+        ("a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n", "line 4: 3 fields where 2"),  # most rows have three
+        ("id,a,b\nx,1,2\ny,3\nz,4,5,6\n", "line 3: 2 fields where 3"),
+        ("a;b\n1,5;2\n3\n4;5;6\n", "line 3: 1 field where 2"),
+    ]:
+        with pytest.raises(DataError, match=place):
+            read(text)
+    assert read("Name,Value\nTemp,25\nwave,p,q\n400,1,2\n410,2,2\n420,4,3\n").values.shape == (3, 3)

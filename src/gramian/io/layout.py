@@ -277,11 +277,24 @@ class _Table:
         self.lines, self.separator, self.na_values, self.word = lines, separator, na_values, word
         self.filled = [index for index, line in enumerate(lines) if line.filled]
         rows = [lines[index].fields for index in self.filled]
-        self.width = _width(rows[1:] or rows)
+        self.width = self._ragged_width(rows) or _width(rows[1:] or rows)
         body = [row for row in rows[(len(rows) + 1) // 3 :] if len(row) == self.width] or rows
         step = -(-self.width // _MOST_PLACES)
         self.places = range(0, self.width, step or 1)
         self.typed = [place for place in self.places if self._is_typed(body, place)]
+
+    def _ragged_width(self, rows: Sequence[tuple[str, ...]]) -> int:
+        """Return the width of a header at the top and of the row below it if a later row has another; else 0.
+
+        Such a table is one with a wrong row, which the reader names, rather than lines above another table.
+        """
+        width = len(rows[0]) if rows else 0
+        odd = next((at for at, row in enumerate(rows) if len(row) != width), 0)
+        if odd < 2 or width < 2 or self.filled[odd] != self.filled[odd - 1] + 1:
+            return 0
+        title, first, other = ([self._kind(field) for field in rows[at]] for at in (0, 1, odd))
+        alike = first[0] == other[0] and "number" in first and "number" in other
+        return width if alike and "number" not in title else 0
 
     def _is_typed(self, body: Sequence[Sequence[str]], place: int) -> bool:
         kinds = [self._kind(row[place]) for row in body if place < len(row)]

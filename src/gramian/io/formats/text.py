@@ -365,7 +365,7 @@ def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
     line = "a line" if match is None else f"line {lines + 1 + data[: match.start()].count(10)}"
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     return DataError(
-        f"{source}, {line}: {row.actual_columns} fields where {row.expected_columns} are expected "
+        f"{source}, {line}: {counted(row.actual_columns, 'field')} where {row.expected_columns} are expected "
         f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
         "field that contains the separator."
     )
