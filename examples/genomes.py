@@ -1,4 +1,4 @@
-"""Genotypes from two .bed files to a map with error bars: prune, fit, project, look for relatives.
+"""Genotypes from two .bed files to a map with error bars: fit, project, look for relatives.
 
     python examples/genomes.py OUT
 
@@ -131,9 +131,8 @@ def made(folder: Path, people: int, variants: int) -> None:
 
 def analysed(folder: Path) -> None:
     """Fit the reference cohort, project the second one, and write scores.csv and genomes.svg."""
-    reference = gramian.scan(folder / "reference.bed", prune="50,5,0.2")
+    reference = gramian.scan(folder / "reference.bed")
     model = PCA(4, scale="genotype").fit(reference)
-    print(f"{model.n_features_in_:,} variants are left after pruning.")
     for finding in gramian.diagnose(model, reference).findings:
         print(finding.line())
     kinship = model.explained_variance_ * (model.n_samples_ - 1) / model.n_features_in_

@@ -78,7 +78,7 @@ class GenomeRow:
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return the rows: fit, projection and pruning."""
+    """Return the rows: fit and projection."""
     size, repeats = f"{PEOPLE} people x {VARIANTS:,} variants", 1 if quick else 5
     fit = "--bfile", "first", "--pca", str(COMPONENTS), "allele-wts", "--out", "plink"
     return [
@@ -93,13 +93,6 @@ def rows(quick: bool) -> list[Row]:
             ("transform", "m.gramian", "second.bed", "-o", "scores.csv"),
             ("--bfile", "second", *SCORE, "--out", "plink"),
             *(_scores, 1e-4, 0.5, repeats),
-        ),
-        GenomeRow(
-            "genomes-prune",
-            f"gramian fit of {size}, pruned (50, 5, r2 0.2), without -o; plink2 --indep-pairwise",
-            (*OUR_FIT, "--prune", "50,5,0.2"),
-            ("--bfile", "first", "--indep-pairwise", "50", "5", "0.2", "--out", "plink"),
-            *(_pruned, 0.0, 3.0, repeats),
         ),
     ]
 
@@ -140,12 +133,6 @@ def _eigenpairs(folder: Path) -> dict[str, float]:
         "relative difference from eigenvalues": float(np.abs(ours / theirs - 1).max()),
         "difference from the first two eigenvectors": float(np.abs(scores - vectors).max()),
     }
-
-
-def _pruned(folder: Path) -> dict[str, float]:
-    theirs = (folder / "plink.prune.in").read_text().split()
-    ours = gramian.scan(folder / "first.bed", prune="50,5,0.2").read().feature_names or ()
-    return {"difference from the variants": float(len(set(theirs) ^ set(ours)))}
 
 
 def _scores(folder: Path) -> dict[str, float]:

@@ -21,7 +21,7 @@ reference = rng.binomial(2, np.repeat(frequencies, 60, axis=0)).astype(float)
 
 # %%
 # ``scale="genotype"`` divides each count of an allele by its standard deviation under random mating. Two
-# components separate three populations. From files: ``gramian.scan("study.bed", prune="50,5,0.2")``.
+# components separate three populations. From files: ``gramian.scan("study.bed")``.
 
 pca = PCA(2, scale="genotype", missing="em").fit(reference)
 plots.scores(pca, reference, color=population)

@@ -70,13 +70,6 @@ class ReadingOptions:
         label="unmatched variants",
         local=True,
     )
-    prune: Any = option(
-        "WINDOW,STEP,R2",
-        "Genotypes for a fit: leave out variants in linkage disequilibrium, as plink2 --indep-pairwise, such "
-        "as 50,5,0.2.",
-        label="pruning",
-        local=True,
-    )
     size: Any = option("WxH", "Resize pictures to this size.", label="size of pictures")
     na_values: Any = option(
         "A,B,..", "Further marks of missing values in text, such as -.", label="marks of missing values"

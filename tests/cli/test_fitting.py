@@ -412,7 +412,6 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         "header": [(("titled.csv", "--header", "2"), "the header was line 2")],
         "skip_footer": [(("titled.csv", "--skip-footer", "1"), "1 last line was left out")],
         "below_limit": [(("limits.csv", "--below-limit", "half"), "entries below a limit were read as half")],
-        "prune": [(("calls.bed", "--prune", "50,5,0.2"), "variants were pruned by linkage disequilibrium")],
         "pivot": [(("long.csv", "--pivot", "id,name,value"), "rows of one 'id' became one row")],
         "missing": [
             ((*holed, "--missing", "mean"), "1 missing value in 1 column was filled with column means"),

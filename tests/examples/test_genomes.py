@@ -34,12 +34,12 @@ def test_the_script_writes_scores_with_errors_and_names_relatives(script, tmp_pa
     assert "</svg>" in (tmp_path / "genomes.svg").read_text()
 
 
-def test_intervals_of_pruned_variants_hold_the_score_of_the_complete_row(script, tmp_path):
+def test_intervals_hold_the_score_of_the_complete_row(script, tmp_path):
     d = 1200
     alleles = np.array([["A"] * d, ["G"] * d])
     reference = script.cohort(np.repeat(np.eye(3), 60, axis=0), d)
     script.write(tmp_path / "x.bed", reference, [f"i{i}" for i in range(180)], alleles)
-    model = PCA(3, scale="genotype").fit(scan(tmp_path / "x.bed", prune="50,5,0.2"))
+    model = PCA(3, scale="genotype").fit(scan(tmp_path / "x.bed"))
     rng = np.random.default_rng(2)
     share = rng.random(300)
     names = tuple(model.feature_names_in_)

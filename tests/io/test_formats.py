@@ -22,7 +22,7 @@ from refusals import refused
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Kinds that no stream can be: folders, and .bed, which is three files. Text is what nothing else tells.
-WITHOUT_CONTENT = {"folder", "zarr", "bed", "pgen", "text"}
+WITHOUT_CONTENT = {"folder", "zarr", "bed", "text"}
 X = np.arange(12.0).reshape(4, 3)
 
 
@@ -50,7 +50,6 @@ def hdf5(*names):
 
 TABLE = pa.table({"x": [1.0, 2.0]})
 SAMPLES = {
-    "gct": b"#1.2\n1\t1\nName\tDescription\ts\ng\td\t1\n",
     "excel": zipped("xl/workbook.xml"),
     "parquet": written(lambda buffer: parquet.write_table(TABLE, buffer)),
     "arrow": written(lambda buffer: feather.write_feather(TABLE, buffer)),

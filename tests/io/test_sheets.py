@@ -1,7 +1,6 @@
-"""Tables of Excel, GCT, Feather and Arrow files."""
+"""Tables of Excel, Feather and Arrow files."""
 
 import datetime
-import gzip
 import io
 import sys
 import zipfile
@@ -104,50 +103,6 @@ def test_sheets_that_claim_to_be_huge(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4 MB")
     with refused(MemoryLimitError):
         scan(path).read()
-
-
-GCT2 = "#1.2\n2\t2\nName\tDescription\t1001\t1002\n7\tfirst, gene\t1.5\t2\n8\tna\t3\tNA\n"
-GCT3 = (
-    "#1.3\n2\t2\t1\t2\nid\tsymbol\ts1\ts2\nclass\tna\tA\tB\nbatch\tna\t1\t2\n"
-    "g1\tGENE1\t1.5\t2\ng2\tGENE2\t3\t4\n"
-)  # fmt: skip
-
-
-def test_gct(tmp_path):
-    path = tmp_path / "x.gct"
-    path.write_text(GCT2)
-    table = scan(path, transpose=True, missing="mean").read()
-    assert table.values.tolist() == [[1.5, 3], [2, 3]]
-    assert (table.row_names, table.feature_names) == (("1001", "1002"), ("7", "8"))
-    assert "descriptions were left out: 'Description'" in table.notes
-    path.write_bytes(gzip.compress(GCT3.replace("\n", "\r\n").encode()))
-    path = path.rename(tmp_path / "x.gct.gz")
-    table = scan(path, transpose=True, label="class").read()
-    assert table.values.tolist() == [[1.5, 3], [2, 4]]
-    assert table.labels.tolist() == ["A", "B"]
-    assert "descriptions were left out: 'symbol', 'batch'" in table.notes
-    assert scan(io.BytesIO(GCT3.encode())).read().values.tolist() == [[1.5, 2], [3, 4]]
-
-
-def test_files_that_are_no_gct(tmp_path):
-    for text in (
-        "x\ty\n1\t2\n",
-        "#1.2\n2\n",
-        "#1.3\n2\t2\n",
-        "#1.2",
-        "#1.2\n2\t2\n",
-        f"#1.2\n{'9' * 5000}\t2\nx\n",
-    ):
-        (tmp_path / "x.gct").write_text(text)
-        with pytest.raises(FileError, match=r"(a GCT file begins|its second line promises)"):
-            scan(tmp_path / "x.gct").read()
-    (tmp_path / "x.gct").write_text(GCT2.rpartition("8\t")[0])
-    with pytest.raises(FileError, match="its second line promises 2 rows"):
-        scan(tmp_path / "x.gct").read()
-    for text in (GCT2, GCT3):
-        (tmp_path / "x.gct").write_text(text.replace("2\t2", "2\t3", 1))
-        with pytest.raises(FileError, match="promises 3 columns of numbers"):
-            scan(tmp_path / "x.gct").read()
 
 
 def test_feather_and_arrow(tmp_path):

@@ -167,8 +167,6 @@ def note_makers(folder):
         book.active.append(row)
     book.save(folder / "two.xlsx")
     yield folder / "two.xlsx", {}, "sheet 'Sheet' was read, the first of 'Sheet', 'other'"
-    gct = "#1.3\n2\t2\t1\t1\nid\tabout\ts1\ts2\ngroup\tna\ta\tb\ng1\tx\t1\t2\ng2\ty\t3\t5\n"
-    yield text("genes.gct", gct), {}, "descriptions were left out: "
     with h5py.File(folder / "cells.h5ad", "w") as file:
         for part, names in (("obs", ["a", "b"]), ("var", ["g", "g"])):
             file.create_group(part).attrs.update({"_index": "_index", "column-order": []})

@@ -21,7 +21,7 @@ from gramian.options import as_arguments, declared_of, given_options
 from gramian.reading import IMPUTED, Remembered
 
 HERE = Engine()
-SPARING = {".csv", ".tsv", ".txt", ".tab", ".bed", ".pgen", ".npy"}  # files that are read without pandas
+SPARING = {".csv", ".tsv", ".txt", ".tab", ".bed", ".npy"}  # files that are read without pandas
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
 
 

@@ -60,23 +60,17 @@ class Missing:
 
 @dataclass(frozen=True, eq=False)
 class Genome:
-    """Where the variants of a file of genotypes are, and who of its individuals are founders.
+    """Where the variants of a file of genotypes are.
 
     Attributes
     ----------
     names : tuple of str
         Of all variants of the file, in its order.
     chromosomes : ndarray of str, shape (d,)
-    positions : ndarray of int, shape (d,)
-        In base pairs.
-    founders : ndarray of bool, shape (n,)
-        Whether no parent of an individual is named.
     """
 
     names: tuple[str, ...]
     chromosomes: npt.NDArray[np.str_]
-    positions: npt.NDArray[np.int64]
-    founders: npt.NDArray[np.bool_]
 
     @cached_property
     def places(self) -> dict[str, int]:

@@ -23,7 +23,6 @@ from gramian.io.files import Place, opened_source
 from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
 from gramian.io.missing import handle_missing, rows_of_table
-from gramian.io.pruning import Windows, pruned
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
 from gramian.io.transform import with_transform
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
@@ -71,16 +70,6 @@ def choose(
                 "applies to genotypes (.bed) that a fitted model maps",
                 "Leave it out.",
             )
-        if reading.prune is not None and expected is not None:
-            reading = replace(reading, prune=None)
-            notes += (f"the variants are those of the model, whatever {option('prune')} leaves out",)
-        if reading.prune is not None and (not genotypes or reading.transpose):
-            raise ParameterError(
-                "prune",
-                reading.prune,
-                "applies to genotypes, which have variants as columns",
-                f"Leave out {option('transpose')}." if reading.transpose else "Leave it out.",
-            )
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         read = not (table.origin.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
@@ -103,13 +92,11 @@ def _completed(
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
     if reading.exclude is not None:
         table = without(table, reading.exclude)
-    if reading.prune is not None:
-        table = pruned(table, Windows.of(reading.prune))
-    elif table.genome is not None and expected is None and not reading.transpose:
+    if table.genome is not None and expected is None and not reading.transpose:
         places = [table.genome.places[name] for name in table.feature_names or ()]
         if many := int((~table.genome.autosomal[places]).sum()):
             note = f"{checks.counted(many, 'variant is', 'variants are')} on X, Y, MT or no chromosome"
-            note += ", where sexes may differ; pruning leaves them out"
+            note += ", where sexes may differ (plink2 --autosome leaves them out)"
             table = replace(table, notes=(*table.notes, note))
     if expected is not None:
         table = as_expected(table, expected, reading.unmatched)

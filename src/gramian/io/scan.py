@@ -21,7 +21,6 @@ from gramian.io.metadata import LabelPlace, locate_labels
 from gramian.io.names import readable
 from gramian.io.parts import slice_text
 from gramian.io.preview import Preview, preview
-from gramian.io.pruning import Windows
 from gramian.io.source import damage
 from gramian.io.transform import TRANSFORMED
 from gramian.options import given_options
@@ -37,7 +36,7 @@ class Scan(ReadingOptions):
     Parameters
     ----------
     path : str, path, list of paths or binary file
-        A table: delimited text (.csv, .tsv, .txt, .gct, also with .gz), .xlsx, .parquet, .feather, .arrow,
+        A table: delimited text (.csv, .tsv, .txt, also with .gz), .xlsx, .parquet, .feather, .arrow,
         .npy, .npz, .mat, .h5, .h5ad, .zarr, .bed (PLINK) or IDX (as MNIST), with ``"FILE::NAME"`` for one
         array or sheet of several; a picture, a folder or .zip of pictures, a list of pictures, or a binary
         stream whose format follows from its content.
@@ -77,11 +76,6 @@ class Scan(ReadingOptions):
         is unclear whether it counts the fitted allele. "leave-out" makes its entries missing; by default a
         warning says so, but it is an error for models that map no missing values. A variant that clearly
         counts the other allele always becomes 2 - x.
-    prune : "WINDOW,STEP,R2", optional
-        Of genotypes for a fit, leave out variants in linkage disequilibrium, as ``--indep-pairwise`` of PLINK
-        does: ``"50,5,0.2"`` compares variants in windows of 50, from one to the next 5 further, and of a pair
-        whose squared correlation is above 0.2 leaves out that with the lower minor allele frequency. Windows
-        of a distance are ``"200kb,0.2"``.
     size : "WIDTHxHEIGHT" or (width, height), optional
         Resize pictures.
     na_values : list of str or numbers, or comma-separated str, optional
@@ -142,7 +136,6 @@ class Scan(ReadingOptions):
             "size": check_size(self.size),
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
             "pivot": _check_pivot(self.pivot),
-            "prune": None if self.prune is None else str(Windows.of(self.prune)),
         }
         for name in ("header", "skip_footer"):
             if getattr(self, name) is not None:
@@ -391,7 +384,7 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     return {
         name: _plain(value)
         for name, value in options.items()
-        if value is not None and value is not False and name not in ("rows", "exclude", "unmatched", "prune")
+        if value is not None and value is not False and name not in ("rows", "exclude", "unmatched")
     }
 
 
@@ -418,7 +411,6 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "labels_from": f"labels were joined from {labels_from}",
         "transpose": "rows and columns were swapped",
         "transform": TRANSFORMED.get(str(scan.transform), ""),
-        "prune": f"variants were pruned by linkage disequilibrium ({scan.prune})",
         "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
         "na_values": f"missing values were written as {listed(scan.na_values or ())}",
         "header": f"the header was line {scan.header}" if scan.header else "no line was a header",

@@ -122,7 +122,6 @@ ZARR = Format(
 
 FORMATS = (
     TEXT,
-    Format("gct", (".gct",), (b"#1.2", b"#1.3"), module="sheets", marks=True, packed=True),
     Format("excel", (".xlsx", ".xlsm"), _ZIP, None, "sheets", r"^xl/workbook\.xml$", keyed=True, marks=True),
     PARQUET,
     Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
@@ -133,7 +132,6 @@ FORMATS = (
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
     ZARR,
     Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
-    Format("pgen", (".pgen",), module="bed", in_blocks=True, listed=".pgen (PLINK 2)"),
     # As the files of MNIST are named: train-images-idx3-ubyte.gz.
     Format("idx", (".idx",), (), _is_idx, "arrays", packed=True, named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$"),
     PICTURE,

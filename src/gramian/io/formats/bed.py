@@ -1,8 +1,7 @@
-"""Genotypes of PLINK: .bed with .bim and .fam, or .pgen with .pvar and .psam; variants are columns."""
+"""Genotypes of PLINK: .bed with .bim and .fam; variants are columns."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from copy import copy
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, listed, slices
+from gramian.checks import counted, slices
 from gramian.data.rows import Holes
 from gramian.data.table import Genome
 from gramian.errors import DataError, needs
@@ -87,109 +86,7 @@ def open_bed(opened: Opened, key: str | None) -> ArraySource:
     """
     bed, lines, people = _opened_bed(opened)
     variants = [(line[0], line[-3], line[1], line[-2], line[-1]) for line in lines]
-    founders = [line[2:4] == [UNKNOWN, UNKNOWN] for line in people]
-    note = "values count allele 1 (A1, the fifth column of the .bim file)"
-    return _source(opened, bed, variants, [line[:2] for line in people], founders, note)
-
-
-def open_pgen(opened: Opened, key: str | None) -> ArraySource:
-    """Return hard calls of a .pgen file as counts of the alternative allele, as :func:`open_bed` does.
-
-    Raises
-    ------
-    DataError
-        For variants with several alternative alleles.
-    FileError
-        If one of the three files is missing, damaged, or of another kind.
-    MissingExtraError
-        If pgenlib is not installed.
-    """
-    path, source = opened.path or Path(), opened.name
-    out = path.with_suffix("").name
-    convert = f"reading .pgen files, unless you convert them (plink2 --pfile {out} --make-bed --out {out}),"
-    with needs("pgen", "pgenlib", convert):
-        import pgenlib
-    variants = _table_of(path.with_suffix(".pvar"), ("#CHROM", "POS", "ID", "REF", "ALT"))
-    people = _table_of(path.with_suffix(".psam"), ("#IID", "IID", "PAT", "MAT", "#FID"))
-    if several := [line[2] for line in variants if "," in line[4]]:
-        raise DataError(
-            f"{source} has {counted(len(several), 'variant')} with several alternative alleles: "
-            f"{listed(several)}. Leave them out (plink2 --max-alleles 2 --make-pgen)."
-        )
-    with damage(source):
-        reader = opened.enter_context(pgenlib.PgenReader(os.fsencode(path), raw_sample_ct=len(people)))
-        if reader.get_variant_ct() != len(variants):
-            raise DataError(
-                f"{source} has {counted(reader.get_variant_ct(), 'variant')}, but its .pvar file has "
-                f"{counted(len(variants), 'line')}. Copy all three files again."
-            )
-    swapped = [(line[0], line[1], line[2], line[4], line[3]) for line in variants]
-    founders = [(line[2] or UNKNOWN, line[3] or UNKNOWN) == (UNKNOWN, UNKNOWN) for line in people]
-    note = "values count the alternative allele (ALT of the .pvar file); dosages are not read"
-    names = [(line[4], line[0] or line[1]) for line in people]
-    return _source(opened, _Pgen(reader, len(people), len(variants)), swapped, names, founders, note)
-
-
-class _Pgen:
-    """A reader of pgenlib, called like one of bed-reader."""
-
-    def __init__(self, reader: Any, n: int, d: int) -> None:
-        self.reader, self.n, self.d = reader, n, d
-
-    def read(self, index: tuple[slice, list[int]], dtype: str, order: str = "C") -> npt.NDArray[Any]:
-        rows, columns = index
-        values = np.empty((self.n, len(columns)), dtype=np.int8)
-        self.reader.read_list(np.array(columns, dtype=np.uint32), values, sample_maj=True)
-        values = values[rows]
-        if np.dtype(dtype).kind != "f":
-            return values
-        return np.where(values < 0, np.array(np.nan, dtype=dtype), values.astype(dtype))
-
-
-def _table_of(path: Path, titles: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return some columns of a .pvar or .psam file, by their titles; "" where a title is missing.
-
-    Raises
-    ------
-    DataError, FileError
-    """
-    packed = path.with_name(f"{path.name}.zst")
-    if not path.exists() and packed.exists():
-        raise DataError(f"{packed} is compressed. Unpack it: plink2 --zst-decompress {packed} {path}")
-    with damage(str(path)), path.open(encoding="utf-8") as file:
-        lines = [line.split() for line in file if line.strip() and not line.startswith("##")]
-    head = lines.pop(0) if lines and lines[0][0].startswith("#") else []
-    places = [head.index(title) if title in head else None for title in titles]
-    if not any(title in head for title in titles) or any(len(line) < len(head) for line in lines):
-        raise DataError(
-            f"{path} needs a line of titles that begins with #, and in each line as many columns. Write it "
-            "again with plink2 --make-pgen."
-        )
-    return [tuple("" if place is None else line[place] for place in places) for line in lines]
-
-
-def _source(
-    opened: Opened,
-    bed: Any,
-    variants: Sequence[tuple[str, ...]],
-    people: Sequence[Sequence[str]],
-    founders: Sequence[bool],
-    note: str,
-) -> ArraySource:
-    """Return the source of genotypes.
-
-    Parameters
-    ----------
-    opened : Opened
-    bed : open_bed or _Pgen
-    variants : sequence of tuple of str
-        Chromosome, position, name, the allele that is counted, and the other one.
-    people : sequence of (str, str)
-        Family and name; of people of one name both are needed.
-    founders : sequence of bool
-    note : str
-    """
-    source = opened.name
+    note, source = "values count allele 1 (A1, the fifth column of the .bim file)", opened.name
     opened.is_whole = False
     shape = len(people), len(variants)
     require(Header(shape, np.dtype(np.int8), bed.read), source)
@@ -199,10 +96,10 @@ def _source(
     names, repeated = unique_names([f"{a}:{b}" if name == "." else name for a, b, name in places])
     known = (["" if one in (UNKNOWN, ".") else one for one in every] for every in (ones, others))
     alleles = dict(zip(names, zip(*known, strict=True), strict=True))
-    of_one_name = len({name for _, name in people}) < len(people)
-    named = [f"{family}:{name}" if of_one_name else name for family, name in people]
+    of_one_name = len({line[1] for line in people}) < len(people)
+    named = [f"{line[0]}:{line[1]}" if of_one_name else line[1] for line in people]
     notes = (note, *repeated_note(repeated), *["people are named FID:IID: an IID is repeated"] * of_one_name)
-    genome = Genome(names, np.array(chromosomes), _positions(positions), np.array(founders))
+    genome = Genome(names, np.array(chromosomes))
 
     def read(rows: range | None = None, columns: Sequence[int] | None = None) -> npt.NDArray[Any]:
         rows = range(shape[0]) if rows is None else rows
@@ -248,11 +145,6 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
         sums[part] = np.sum(values, axis=0, where=~missing, dtype=np.int64)
     means = sums / np.maximum(n - of_column, 1)
     return Genotypes(spool.rows(), (n, d), width, Holes.of_counts(of_row, of_column), means)
-
-
-def _positions(texts: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return positions in base pairs, 0 where they are no numbers."""
-    return np.array([int(one) if one.lstrip("-").isdecimal() else 0 for one in texts], dtype=np.int64)
 
 
 def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:
