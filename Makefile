@@ -48,7 +48,7 @@ test: .venv/installed-dev
 # anndata needs pandas below 3: with it in .venv everything else would be tested with that.
 anndata: .venv-anndata/installed
 	OPENBLAS_NUM_THREADS=1 .venv-anndata/bin/python -m pytest -q -rs -p no:cacheprovider \
-	  tests/test_anndata.py tests/examples/test_single_cells.py tests/cli/test_annotating.py 'tests/test_documentation.py::test_code_runs[docs/single_cells.md]'
+	  tests/test_anndata.py tests/examples/test_single_cells.py 'tests/test_documentation.py::test_code_runs[docs/single_cells.md]'
 
 core: .venv/installed-dev
 	$(BIN)/python .ci/core/check.py

@@ -12,7 +12,7 @@ import anndata
 import numpy as np
 from scipy import sparse
 
-from gramian.anndata import neighbors_margin, pca
+from gramian.anndata import pca
 
 
 def generated(cells: int = 3000, genes: int = 1000, kinds: int = 8, seed: int = 0) -> anndata.AnnData:
@@ -26,8 +26,8 @@ def generated(cells: int = 3000, genes: int = 1000, kinds: int = 8, seed: int = 
     return adata
 
 
-def main(folder: Path, cells: int = 3000) -> float:
-    """Run the analysis, write its files, and return the share of cells whose neighbours are not certain."""
+def main(folder: Path, cells: int = 3000) -> None:
+    """Run the analysis, and write its files."""
     adata = generated(cells)
     adata.layers["counts"] = adata.X.copy()
     # As sc.pp.normalize_total, sc.pp.log1p and sc.pp.highly_variable_genes do it, in short.
@@ -39,7 +39,6 @@ def main(folder: Path, cells: int = 3000) -> float:
 
     model = pca(adata, 20, tol=1e-9)
     print(model.summary())
-    print(neighbors_margin(adata, n_neighbors=15))
 
     folder.mkdir(parents=True, exist_ok=True)
     adata.write_h5ad(folder / "cells.h5ad")
@@ -49,7 +48,6 @@ def main(folder: Path, cells: int = 3000) -> float:
         folder / "scores.csv", table, "%s", ",", header=",".join(["cell", "kind", *columns]), comments=""
     )
     print(f"Written: {folder / 'cells.h5ad'}, {folder / 'scores.csv'}")
-    return float(1.0 - adata.obs["neighbors_certain"].mean())
 
 
 if __name__ == "__main__":

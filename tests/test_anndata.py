@@ -11,7 +11,7 @@ from gramian.errors import DataError, InputTypeError, MemoryLimitError, Paramete
 
 anndata = pytest.importorskip("anndata", reason="anndata needs pandas below 3 and is not installed here")
 
-from gramian.anndata import neighbors_margin, pca  # noqa: E402
+from gramian.anndata import pca  # noqa: E402
 
 rng = np.random.default_rng(0)
 COUNTS = rng.poisson(2.0, (40, 9)).astype(np.float32)
@@ -220,87 +220,10 @@ def test_scanpys_functions_run_on_the_results(monkeypatch):
     assert new.obsm["X_pca"].shape == (20, 10)
 
 
-def nearest(scores, count):
-    """The nearest others of each row, by distances from differences."""
-    return [
-        set(
-            np.argsort([np.inf if j == i else np.linalg.norm(row - other) for j, other in enumerate(scores)])[
-                :count
-            ]
-        )
-        for i, row in enumerate(scores)
-    ]
-
-
-@pytest.mark.parametrize("zero_center", [True, False])
-@pytest.mark.parametrize("size", [(240, 60), (60, 240)])
-def test_certain_neighbours_are_those_in_the_exact_scores(size, zero_center):
-    shares, changed = {}, {}
-    X = cell_counts(*size)
-    C = X.astype(np.float64)
-    C = C - C.mean(axis=0) if zero_center else C
-    exact = nearest(C @ np.linalg.svd(C, full_matrices=False)[2][:8].T, 9)
-    for turned in (0.0, 1e-5, 1e-3, 1e-2, 1e-1):
-        for seed in range(3):
-            adata = anndata.AnnData(sparse.csr_matrix(X) if seed else X)
-            pca(adata, 8, zero_center=zero_center, tol=1e-9, dtype=np.float64)
-            # Another subspace by about so much, and in other coordinates, as a solver could have returned it.
-            draw = np.random.default_rng(seed)
-            V = adata.varm["PCs"] + turned * draw.standard_normal(adata.varm["PCs"].shape) / np.sqrt(size[1])
-            V = np.linalg.qr(V)[0] @ np.linalg.qr(draw.standard_normal((8, 8)))[0]
-            adata.varm["PCs"], adata.obsm["X_pca"] = V, C @ V
-            result = neighbors_margin(adata, 10)
-            wrong = np.array([own != right for own, right in zip(nearest(C @ V, 9), exact, strict=True)])
-            assert not wrong[adata.obs["neighbors_certain"]].any()
-            shares[turned], changed[turned] = result.share, wrong.mean()
-            assert np.array_equal(result.certain, adata.obs["neighbors_margin"] > 0)
-    assert shares[0.0] == 0.0
-    assert shares[1e-2] > 0.1
-    assert shares[1e-1] > 0.9
-    assert changed[1e-1] > 0.05
-
-
-def test_errors_of_scores_bound_what_they_are_off():
-    X = cell_counts(150, 50)
-    C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
-    V = np.linalg.svd(C, full_matrices=False)[2][:6].T
-    adata = anndata.AnnData(X)
-    for noise in (0.0, 1e-6, 1e-3):
-        pca(adata, 6, mask_var=None, key_added="own", tol=1e-9)
-        adata.obsm["own"] += noise * np.random.default_rng(0).standard_normal((150, 6)).astype(np.float32)
-        result = neighbors_margin(adata, 5, key_added="own")
-        left, _, right = np.linalg.svd(V.T @ adata.varm["own"])
-        off = np.linalg.norm(adata.obsm["own"] - C @ V @ left @ right, axis=1)
-        assert (off <= result.error).all()
-        assert np.median(result.error) < 20 * max(np.median(off), 1e-7)
-        assert f"{np.count_nonzero(~result.certain)} of 150 rows" in str(result)
-    # All others are neighbours: nothing can change.
-    assert neighbors_margin(adata, 150, key_added="own").share == 0.0
-    pca(adata, 6, mask_var=None, scale="unit", key_added="scaled")
-    with pytest.raises(DataError, match=r"are not those of this data .*Compute them again"):
-        neighbors_margin(adata, 5, key_added="scaled")
-    with pytest.raises(ParameterError, match="key_added='mine' names no PCA of this AnnData"):
-        neighbors_margin(adata, key_added="mine")
-    with pytest.raises(ParameterError, match="n_neighbors"):
-        neighbors_margin(adata, 151, key_added="own")
-
-
 def test_the_tolerance_is_that_of_scores_in_float32_unless_another_is_given():
     adata = cells()
     assert pca(adata, 2).tol == pca(adata, 2, tol=None).tol == 1e-7
     assert pca(adata, 2, tol=1e-3).tol == 1e-3
-
-
-def test_equal_distances_are_not_certain():
-    points = np.repeat(
-        np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]), [1, 2, 2, 2, 2], 0
-    )
-    adata = anndata.AnnData(np.column_stack([points * [3.0, 2.0], np.zeros(9)]))
-    pca(adata, 2)
-    neighbors_margin(adata, 2)
-    assert not adata.obs["neighbors_certain"].iloc[0]  # two are equally near
-    neighbors_margin(adata, 5)
-    assert adata.obs["neighbors_certain"].iloc[0]  # the four at a distance of 2
 
 
 def cell_counts(cells, genes):

@@ -35,7 +35,7 @@ MODULES = (
     "gramian.xarray",
 )
 # anndata needs pandas below 3: their examples run in docs/single_cells.md.
-SKIPPED = {"gramian.anndata.neighbors_margin", "gramian.anndata.pca"}
+SKIPPED = {"gramian.anndata.pca"}
 
 
 def exported() -> Iterator[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,7 +14,7 @@ from scipy import sparse
 
 import gramian
 
-GENES, COMPONENTS, FEW = 2000, 50, 12
+GENES, COMPONENTS = 2000, 50
 SHARE = 0.07  # of the entries that are not 0
 LIMIT = 0.6
 MOST = 5000  # cells that are drawn at a time
@@ -25,7 +24,6 @@ SIZES = {"3k": 3000, "100k": 100_000}
 def rows(quick: bool) -> list[Row]:
     """Return the rows; quick ones have a tenth of the cells or fewer."""
     made = [_row(name, 1000 if quick else cells, kinds) for name, cells in SIZES.items() for kinds in (12, 0)]
-    made.append(_neighbors(1000 if quick else 10_000))
     return [replace(row, repeats=3) for row in made] if quick else made
 
 
@@ -73,47 +71,6 @@ def _row(name: str, cells: int, kinds: int) -> TimedRow:
         ratio=LIMIT if find_spec("scanpy") else None,
         repeats=3,
         patience=60.0,
-    )
-
-
-def _neighbors(cells: int) -> TimedRow:
-    """Return a row on the share of cells whose neighbours hang on the last digits of the scores."""
-
-    def ours(**settings: Any) -> Any:
-        def run(X: Any) -> Any:
-            from anndata import AnnData
-
-            from gramian.anndata import pca
-
-            adata = AnnData(X)
-            pca(adata, **({"n_comps": FEW} | settings))
-            return adata
-
-        return run
-
-    def outcome(X: Any, adata: Any) -> Outcome:
-        from gramian.anndata import neighbors_margin
-
-        result = neighbors_margin(adata, n_neighbors=15)
-        note = f"{result.share:.1%} of the cells are not certain, sine {result.sine:.1e}"
-        return Outcome(values=np.array([result.share]), note=note)
-
-    return TimedRow(
-        "cells-neighbors",
-        f"{FEW} components of {cells} x {GENES} CSR in float32 of 12 kinds, seed 0; the error is the share "
-        "of cells whose 15 neighbours in the scores need not be those in the exact ones",
-        data=lambda: counts(cells, 12),
-        contenders=(
-            Contender("gramian.anndata.pca", ours(), outcome, ours=True, requires="anndata"),
-            Contender("the same, tol=1e-9", ours(tol=1e-9), outcome, requires="anndata"),
-            Contender("50 components", ours(n_comps=COMPONENTS, tol=1e-9), outcome, requires="anndata"),
-            Contender("scanpy.pp.pca", partial(_scanpy, components=FEW), outcome, requires="scanpy"),
-        ),
-        reference=lambda X: None,
-        errors=lambda reference, result: {"share": float(result.values[0])},
-        tolerances={"share": 0.05},
-        repeats=1,
-        warm=False,
     )
 
 

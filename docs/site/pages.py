@@ -51,7 +51,6 @@ RESULTS = (
     "models.monitor.RowStatistics",
     "inspect.diagnose.Diagnosis",
     "inspect.findings.Finding",
-    "inspect.neighbors.NeighborsMargin",
     "inspect.rotate.Rotation",
     "inspect.stability.Stability",
     "faces.gallery.Person",

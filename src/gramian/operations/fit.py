@@ -16,7 +16,6 @@ from gramian.operations.shared import DEVICE, SEED, number_or_name, read_compone
 from gramian.options import (
     LIMITS,
     METHOD,
-    OTHER,
     OUTPUT,
     declared_of,
     flag,
@@ -169,17 +168,6 @@ class Fit(Model):
         local=True,
     )
     report: bool = flag("Also write report.html, one page for a browser, into the folder.", panel=OUTPUT)
-    layer: str | None = option(
-        "NAME", "With -o FILE.h5ad: the layer to use instead of X.", usual="X", panel=OTHER, local=True
-    )
-    var_mask: str | None = option(
-        "COLUMN",
-        "With -o FILE.h5ad: use columns where this column of var is true.",
-        usual="all",
-        parameters=("mask_var",),
-        panel=OTHER,
-        local=True,
-    )
     verbose: bool = flag("Print the whole plan and certificate.", panel=OUTPUT)
 
 
