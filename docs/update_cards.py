@@ -10,7 +10,7 @@ from gramian import PCA, KernelPCA, propose, scan
 from gramian.analysis.associations import telling_pair
 from gramian.faces import FaceSpace
 from gramian.faces.reading import read_faces
-from gramian.plots.images import grey, signed
+from gramian.plots.images import grey, grey_range, signed
 from gramian.plots.style import COLOURS
 from gramian.service.views import example
 
@@ -54,7 +54,7 @@ def drawn(scores, labels, pair):
 
 def tiled(mean, pictures, factor):
     """Return the mean and components on two rows, with nothing between them."""
-    tiles = [grey(mean, mean.min(), mean.max()), *map(signed, pictures)]
+    tiles = [grey(mean, *grey_range(mean)), *map(signed, pictures)]
     tiles = [tile.repeat(factor, axis=0).repeat(factor, axis=1) for tile in tiles]
     height, width = np.add(tiles[0].shape, GAP)
     sheet = np.zeros((2 * height - GAP, COLUMNS * width - GAP, 2), dtype=np.uint8)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import gramian
 from gramian import plots
@@ -53,22 +54,39 @@ def test_titles_without_ratios():
 
 
 def test_what_is_black_and_white():
-    assert grey_range(np.array([[0.0, 255.0]])) == (0.0, 255.0)
-    assert grey_range(np.array([[0.0, 1.0]])) == (0.0, 1.0)
-    assert grey_range(np.array([[0.0, 16.0]])) == (0.0, 16.0)  # such as the mean of scikit-learn's digits
-    assert grey_range(np.array([[-2.0, 300.0]])) == (-2.0, 300.0)
+    for dtype, low, high in (
+        ("u1", 0, 255),
+        ("u1", 0, 16),
+        ("u1", 20, 200),
+        ("u2", 0, 4000),
+        ("f8", -2, 300),
+    ):
+        assert grey_range(np.array([[low, high]], dtype=dtype)) == (low, high)
+
+
+@pytest.mark.parametrize("kind", ["reconstructions", "components", "whitening"])
+def test_pictures_of_few_grey_values_are_not_black(kind):
+    digits = load_digits().images[:40].astype(np.uint8)  # values 0 to 16
+    if kind == "components":
+        sheet = plots.components(gramian.PCA(1).fit(digits))
+    else:
+        model = gramian.Whitener(method="zca") if kind == "whitening" else gramian.PCA(3)
+        sheet = getattr(plots, kind)(model.fit(digits), digits[:2])
+    first = sheet.pixels[8:176, 8:176]
+    assert first.min() == 0
+    assert first.max() >= 230
 
 
 def test_a_sheet_of_mean_and_components():
     model = gramian.PCA(3).fit(np.random.default_rng(0).normal(size=(5, 100, 100)))
     model.mean_ = np.full(10_000, 77.0)
     model.components_ = np.stack([np.full(10_000, value) for value in (0.0, 0.5, -0.5)])
-    for tone in (77, 128, 255, 1):
+    for tone in (128, 255, 1):  # 128 too for a mean of one value
         assert np.sum(plots.components(model).pixels == tone) >= 9900
 
 
 def test_a_strip_has_a_row_for_each_picture():
-    originals = [np.full((100, 100), 50.0), np.full((100, 100), 90.0)]
+    originals = [np.repeat([[0.0], [255.0]], 50, axis=0) * np.ones((100, 100))] * 2
     rebuilt = [np.full((2, 100, 100), 60.0), np.full((2, 100, 100), 300.0)]
     sheet = strip(originals, rebuilt, [["a", "b", "c"]] * 2).pixels
     assert sheet.shape[1] > sheet.shape[0]

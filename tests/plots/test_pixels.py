@@ -11,7 +11,7 @@ from refusals import refused
 
 def test_grey_clips_and_survives_a_constant():
     assert grey([-5.0, 0.0, 255.0, 300.0], 0, 255).tolist() == [0, 0, 255, 255]
-    assert grey([3.0, 3.0], 3, 3).tolist() == [0, 0]
+    assert grey([3.0, 3.0], 3, 3).tolist() == [128, 128]  # neither black nor white
 
 
 def test_signed_is_symmetric_about_the_middle():

@@ -108,5 +108,6 @@ def test_correlations_of_constant_columns_are_zero():
 
 
 def test_grey_limits():
-    assert grey_limits(Table(np.full((2, 1, 1), 9, dtype=np.uint8))) == (0.0, 255.0)
+    for values, limits in (([3, 9], (3, 9)), ([3, 200], (0, 255))):  # files keep the bytes of photographs
+        assert grey_limits(Table(np.array(values, dtype=np.uint8).reshape(2, 1, 1))) == limits
     assert grey_limits(Table(np.array([[[-1.0]], [[2.0]]]))) == (-1.0, 2.0)

@@ -531,7 +531,7 @@ def metadata(description: Description) -> Any:
     ink = alt.condition("datum.r2 > 0.6", alt.value("white"), alt.value("#222222"))
     texts = base.mark_text(fontSize=10.5).encode(text="label:N", color=ink)
     few = f"The {MOST_VARIABLES} of {len(description.variables):,} columns that explain most."
-    width = 52 * (k + 1)
+    width = min(52 * (k + 1), max(30 * (k + 1), style.width()))
     head = style.headed(
         "Variance of the scores that metadata explain",
         "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "

@@ -114,8 +114,8 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
         errors = np.linalg.norm(shown - back, axis=1) / np.where(sizes > 0, sizes, 1.0)
         for texts, error in zip(captions, errors, strict=True):
             texts.append(f"r={count}: {error:.3f}")
-    edges = range_of(numbers_of(X)[:MOST_REBUILT])
-    return strip(list(shown.reshape(-1, *shape)), list(np.stack(rebuilt, axis=1)), captions, edges)
+    originals = list(shown.reshape(-1, *shape))
+    return strip(originals, list(np.stack(rebuilt, axis=1)), captions, grey_range(shown))
 
 
 def sampled(model: Any, table: Any) -> Picture:
@@ -145,21 +145,15 @@ def _shape(model: Any) -> tuple[int, int]:
     return (int(shape[0]), int(shape[1]))
 
 
-def range_of(pictures: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the values of black and white: 0 and 255 for bytes, else the extremes."""
-    return (0.0, 255.0) if pictures.dtype == np.uint8 else (float(pictures.min()), float(pictures.max()))
-
-
-def grey_range(picture: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the values of black and white: 0 and 255 for grey values of 8 bits, else its extremes.
+def grey_range(pictures: npt.NDArray[Any]) -> tuple[float, float]:
+    """Return the values of black and white: the extremes, because a type such as uint8 says no range.
 
     Examples
     --------
-    >>> grey_range(np.array([[3.0, 200.0]])), grey_range(np.array([[-1.0, 0.5]]))
-    ((0.0, 255.0), (-1.0, 0.5))
+    >>> grey_range(np.array([[0, 16]], dtype=np.uint8)), grey_range(np.array([[-1.0, 0.5]]))
+    ((0.0, 16.0), (-1.0, 0.5))
     """
-    low, high = float(picture.min()), float(picture.max())
-    return (0.0, 255.0) if low >= 0 and 32 <= high <= 255 else (low, high)
+    return float(pictures.min()), float(pictures.max())
 
 
 def strip(
@@ -190,7 +184,7 @@ def strip(
 
 Pixels = npt.NDArray[np.uint8]
 LARGEST_SHOWN, GAP = 168, 8  # pixels of a picture on a sheet, and around it
-LETTERS = 55  # heights of a caption in the width of a sheet, at most: on paper too it can be read
+LETTERS = 42  # heights of a caption in the width of a sheet, at most: on paper too it can be read
 SHOWN = 0.995  # share of the whitened pixels that are neither black nor white
 SAMPLED = 1 << 22
 
@@ -266,12 +260,12 @@ def grey(values: npt.ArrayLike, low: float, high: float) -> Pixels:
 
     Examples
     --------
-    >>> grey([-1.0, 0.0, 0.5, 2.0], 0, 1).tolist()
-    [0, 0, 128, 255]
+    >>> grey([-1.0, 0.0, 0.5, 2.0], 0, 1).tolist(), grey([7.0], 7, 7).tolist()
+    ([0, 0, 128, 255], [128])
     """
     numbers = np.asarray(values, dtype=np.float64)
     width = high - low
-    share = (numbers - low) / width if width > 0 else np.zeros_like(numbers)
+    share = (numbers - low) / width if width > 0 else np.full_like(numbers, 0.5)
     levels: Pixels = np.rint(255 * np.clip(share, 0.0, 1.0)).astype(np.uint8)
     return levels
 

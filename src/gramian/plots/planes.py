@@ -713,7 +713,7 @@ def _whitened_pictures(models: Sequence[Any], X: Any) -> images.Picture:
     some = values[evenly(len(values), images.MOST_REBUILT)]
     shape = models[0].picture_shape_
     originals = as_float64(some).reshape(-1, *shape)
-    sheet = [[images.grey(picture, *images.range_of(some)) for picture in originals]]
+    sheet = [[images.grey(picture, *images.grey_range(some)) for picture in originals]]
     for one in models:
         whitened = as_float64(one.transform(some.reshape(-1, *shape)))
         limit = images.whitened_limit(whitened)

@@ -19,7 +19,7 @@ from gramian.data.table import Table
 from gramian.errors import FileError
 from gramian.io.dask import DaskTable, computed
 from gramian.io.names import PICTURE_SUFFIXES
-from gramian.plots.images import Picture, contact_sheet, grey, require_pillow
+from gramian.plots.images import Picture, contact_sheet, grey, grey_range, require_pillow
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import row_names, write_table
 from gramian.store.atomic import atomic_folder, finish_folder
@@ -29,14 +29,16 @@ COMPARED = 8
 
 
 def grey_limits(table: Table) -> tuple[float, float]:
-    """Return the values of black and white: 0 and 255 for bytes, else the extremes."""
-    if table.values.dtype == np.uint8:
-        return 0.0, 255.0
+    """Return the values of black and white for files: the extremes of all pictures.
+
+    Bytes that use the range of a file's grey values remain what they are.
+    """
     rows = as_rows(table, limit=memory_limit_bytes(None))
-    return rows.reduce(
-        lambda block: (float(block.values.min()), float(block.values.max())),
+    low, high = rows.reduce(
+        lambda block: grey_range(block.values),
         lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
     )
+    return (0.0, 255.0) if table.values.dtype == np.uint8 and high > 127 else (low, high)
 
 
 def check_picture_folder(folder: Path, listing: str) -> None:
@@ -93,8 +95,8 @@ def write_picture_folder(
     require_pillow()
     check_picture_folder(folder, listing)
     names = picture_names(row_names(table)[1])
-    chosen = evenly(len(names), COMPARED)
-    shown = [grey(table.values[index], *grey_limits(table)) for index in chosen]
+    chosen, edges = evenly(len(names), COMPARED), grey_limits(table)
+    shown = [grey(table.values[index], *edges) for index in chosen]
     with atomic_folder(folder, last=listing) as place:
         for index, (name, pixels) in enumerate(zip(names, pictures, strict=True)):
             (place / name).parent.mkdir(parents=True, exist_ok=True)

@@ -18,9 +18,9 @@ from gramian.checks import evenly, shown_lines
 from gramian.data.table import Table
 from gramian.errors import FileError, MissingExtraError
 from gramian.pca.tables import linear_columns, linear_rows
-from gramian.plots.images import Picture, contact_sheet, enlarged, grey, require_pillow, signed
+from gramian.plots.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
 from gramian.plots.names import component_titles
-from gramian.report import facts, page, pictures, pieces, sections, sentences
+from gramian.report import facts, page, pieces, sections, sentences
 from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
 from gramian.store.atomic import atomic_folder, atomic_write, finish_folder, place_inside
@@ -303,7 +303,8 @@ def _write_pictures(written: Written, fitted: Fitted) -> None:
         return
     model, shape = fitted.model, fitted.table.picture_shape
     shown = as_float64(model.components_[:MOST_PICTURES]).reshape(-1, *(shape or ()))
-    mean = grey(as_float64(model.mean_).reshape(shape or ()), *pictures.grey_limits(fitted.table))
+    center = as_float64(model.mean_).reshape(shape or ())
+    mean = grey(center, *grey_range(center))
     pixels = [signed(picture) for picture in shown]
     titles = component_titles(model, len(shown))
     (written.folder / "components").mkdir(exist_ok=True)

@@ -26,7 +26,7 @@ from gramian.io.metadata import labels_of
 from gramian.kernel_pca.scaling import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.operations import operations
-from gramian.plots.images import Picture, contact_sheet, grey
+from gramian.plots.images import Picture, contact_sheet, grey, grey_range
 from gramian.plots.names import component_titles, groupings
 from gramian.plots.registry import available
 from gramian.report.fitted import Fitted
@@ -101,8 +101,8 @@ def sheet(data: Message, answer: Message) -> Message:
     shown = np.linspace(0, len(rows.values) - 1, min(SHOWN, len(rows.values))).astype(int)
     pictures = arrays.as_float64(rows.values[shown])
     names = rows.row_names or tuple(map(str, range(len(rows.values))))
-    low, high = (0.0, 255.0) if rows.values.dtype == np.uint8 else (pictures.min(), pictures.max())
-    pixels = [grey(picture, low, high) for picture in pictures]
+    edges = grey_range(pictures)
+    pixels = [grey(picture, *edges) for picture in pictures]
     return written(answer, contact_sheet(pixels, [names[place] for place in shown]).png())
 
 
