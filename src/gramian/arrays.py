@@ -6,6 +6,7 @@ save a copy ask :func:`is_numpy`.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -21,6 +22,7 @@ from typing import Any, TypeVar
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+import scipy  # whose parts are imported when they are first used
 
 from gramian.checks import amount, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError, choice
@@ -31,6 +33,7 @@ from gramian.records import FloatArray
 T = TypeVar("T")
 R = TypeVar("R")
 DEFAULT_MEMORY_SHARE = 0.8
+ORTHONORMAL = 1e-12  # below which a norm of V.T V - I needs no digits
 LARGEST_POWER = 1000  # of two, with which float64 can be multiplied at once
 # OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full
 # speed: 240 x 240 times 240 x 16. Larger pieces times few columns reach 60 % of that.
@@ -286,6 +289,65 @@ def decomposed(matrix: Any, on_device: Callable[[Any, Any], T], on_host: Callabl
         with suppress(np.linalg.LinAlgError, RuntimeError):
             return on_device(namespace(matrix).linalg, matrix)
     return on_host(to_numpy(matrix))
+
+
+def eigh(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return all eigenvalues of a symmetric matrix of NumPy, rising, and its eigenvectors."""
+    # Several BLAS threads that wait for each other actively take many times as long on busy cores.
+    with blas_threads():
+        try:
+            values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+        except np.linalg.LinAlgError:  # where QR iteration succeeds
+            values, vectors = scipy.linalg.eigh(A, driver="ev", check_finite=False)
+    return values, vectors
+
+
+def backward_error(values: FloatArray) -> float:
+    """Bound the backward error of a decomposition in float64 with all these eigenvalues."""
+    eps = float(np.finfo(np.float64).eps)
+    return 10 * math.sqrt(values.size) * eps * float(np.abs(values).max(initial=0.0))
+
+
+def leading_pairs(A: FloatArray, count: int | Callable[[FloatArray], int]) -> tuple[FloatArray, FloatArray]:
+    """Return all eigenvalues of a symmetric matrix of NumPy, descending, and the vectors of leading ones.
+
+    ``count`` is how many vectors, or a function of all eigenvalues that says so.
+    """
+    m = len(A)
+    if m > 256 if callable(count) else 4 * count <= m > 32:
+        with blas_threads():
+            pairs = _few_pairs(A, count)
+        if pairs is not None:
+            return pairs
+    values, vectors = eigh(A)
+    k = count(values[::-1]) if callable(count) else count
+    return values[::-1], np.ascontiguousarray(vectors[:, ::-1][:, :k])
+
+
+def _few_pairs(
+    A: FloatArray, count: int | Callable[[FloatArray], int]
+) -> tuple[FloatArray, FloatArray] | None:
+    """Find all eigenvalues and few vectors by one tridiagonal form; None where that is not the way.
+
+    LAPACK's routines for few pairs search for their eigenvalues too, and find wrong ones in clusters.
+    """
+    m, lapack = len(A), scipy.linalg.lapack
+    reflectors, diagonal, beside, scales, failed = lapack.dsytrd(A, lower=1, lwork=32 * m)
+    rising, unfinished = lapack.dsterf(diagonal, beside)
+    k = count(rising[::-1]) if callable(count) else count
+    if failed or unfinished or 4 * k > m:
+        return None
+    few = rising[m - k :]
+    # Inverse iteration makes vectors of close values orthogonal within a block: the whole is one.
+    V, missed = lapack.dstein(diagonal, beside, few, np.ones(m, np.int32), np.full(m, m, np.int32))
+    off = (diagonal[:, None] - few) * V
+    off[1:] += beside[:, None] * V[:-1]
+    off[:-1] += beside[:, None] * V[1:]
+    loss = np.abs(V.T @ V - np.eye(k)).max()
+    if missed or not (column_norms(off).max() <= backward_error(rising) and loss <= ORTHONORMAL):
+        return None
+    V[1:] = lapack.dormqr("L", "N", reflectors[1:, :-1], scales, V[1:], lwork=64 * k)[0]
+    return rising[::-1], np.ascontiguousarray(V[:, ::-1])
 
 
 def multiplied(like: Any, *factors: FloatArray) -> FloatArray:

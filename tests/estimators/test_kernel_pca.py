@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_circles
+from sklearn.datasets import load_iris, load_wine, make_circles
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV
@@ -436,6 +436,24 @@ def test_clusters_far_apart_are_never_certified_wrongly(solver):
 
 def centred(K):
     return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+
+
+@pytest.mark.filterwarnings("ignore::gramian.errors.DiagnosticWarning")
+def test_kernels_near_the_identity_miss_no_larger_eigenvalue():
+    """Their eigenvalues are one cluster, some of them equal."""
+    rng = np.random.default_rng(38)
+    for X, k, gamma, center in [
+        (load_wine().data, 2, 3.0, True),
+        (rng.standard_normal((100, 2)), 5, 3e4, False),
+        *((rng.standard_normal((n, 3)), n // 8, 300.0, bool(n % 2)) for n in (40, 77, 129, 250, 512, 560)),
+    ]:
+        K = exact_rbf(X, (2 * gamma) ** -0.5)
+        exact = np.linalg.eigvalsh(centred(K) if center else K)[::-1]
+        certificate = KernelPCA(k, kernel="rbf", gamma=gamma, center=center).fit(X).certificate_
+        assert certificate.ok
+        assert "none missed" in certificate.brief
+        assert "the decomposition is complete [deterministic]" in str(certificate)
+        assert (exact[:k] <= certificate.upper + 1e-14).all()
 
 
 @settings(max_examples=60)

@@ -14,9 +14,9 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # whose parts are imported when they are first used
 from scipy import sparse
 
+from gramian.arrays import leading_pairs
 from gramian.checks import slices
 from gramian.records import FloatArray
 from gramian.store import Array
@@ -312,8 +312,8 @@ def _leading(C: FloatArray, own: FloatArray, k: int) -> tuple[FloatArray, FloatA
     n, d = C.shape
     tall = n >= d
     S = C.T @ C if tall else C @ C.T
-    values, vectors = scipy.linalg.eigh(S, subset_by_index=[len(S) - k, len(S) - 1])
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    values, vectors = leading_pairs(S, k)
+    values = np.maximum(values[:k], 0.0)
     if not tall:
         vectors = C.T @ vectors
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)

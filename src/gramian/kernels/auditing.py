@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import scipy.linalg
 
-from gramian.arrays import as_float64, blas_threads
+from gramian.arrays import as_float64, blas_threads, eigh
 from gramian.checks import check_integer, check_number, check_seed, counted, evenly
 from gramian.errors import (
     DataError,
@@ -528,10 +527,7 @@ def _margin(gram: FloatArray, error: FloatArray, exponents: Any) -> Margin:
         bound = (m + 10) * EPS * float(np.linalg.norm(A)) + float(np.linalg.norm(B))
     if not np.isfinite(bound):
         return Margin(0.0, np.inf, np.ones(m), np.ones(m))
-    try:
-        values, vectors = np.linalg.eigh(A)
-    except np.linalg.LinAlgError:
-        values, vectors = scipy.linalg.eigh(A, driver="ev")
+    values, vectors = eigh(A)
     vector = np.ldexp(vectors[:, 0], int(exponents.min()) - exponents)
     vector = vector / vector[int(np.argmax(np.abs(vector)))]
     if uniform:

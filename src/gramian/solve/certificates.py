@@ -33,7 +33,6 @@ SEARCHED, SEARCHED_FIRST = 0.25, 0.6
 PROBE_GAP_INDEFINITE = 0.1
 PROBE_COLUMNS, PROBE_STEPS = 8, 12
 HUGE, TINY = 1e100, 1e-300
-ORTHONORMAL = 1e-12  # below which a norm of V.T V - I needs no digits
 
 
 def certify(
@@ -119,7 +118,7 @@ def orthogonality_loss(vectors: Any) -> float:
     gap = arrays.as_float64(V.T @ V) - np.eye(V.shape[1])
     bound = _norm(gap.ravel())
     # Eigenvalues of this symmetric matrix take a third of the time of its singular values.
-    return bound if bound <= ORTHONORMAL else float(np.abs(np.linalg.eigvalsh(gap)).max())
+    return bound if bound <= arrays.ORTHONORMAL else float(np.abs(np.linalg.eigvalsh(gap)).max())
 
 
 def _norm(values: FloatArray) -> float:

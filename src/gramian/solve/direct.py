@@ -17,10 +17,8 @@ from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, 
 from gramian.solve.krylov import improved
 from gramian.solve.route import Route, SolverResult, count_of, finishing, relative_tolerance
 
-# Up to MEDIUM few vectors are sooner found all at once than one by one, and all eigenvalues of a table take
-# little time in addition. Above LARGE the matrix leaves the cache, and half of the reduction runs at the
-# speed of memory.
-MEDIUM, LARGE, SLOWER = 512, 1500, 1.25
+# Above LARGE the matrix leaves the cache, and half of the reduction runs at the speed of memory.
+LARGE, SLOWER = 1500, 1.25
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,8 @@ class ProductRoute(Route):
         """Decompose the matrix, and improve the pairs where float32 products cannot meet the tolerance."""
         # Of a matrix that may be indefinite all eigenvalues are found: their signs are the question.
         target = request.target if operator.psd else Target()
-        every, vectors = self.form.of_table, request.vectors
-        spectrum = solve_dense(operator, target, self.solver, vectors=vectors, every=every)
-        return (
-            improved(operator, SolverResult(spectrum), request) if request.vectors else SolverResult(spectrum)
-        )
+        result = SolverResult(solve_dense(operator, target, self.solver, vectors=request.vectors))
+        return improved(operator, result, request) if request.vectors else result
 
 
 def routes(costs: Costs, target: Target) -> Iterator[Route]:
@@ -102,9 +97,7 @@ def _seconds(m: int, target: Target) -> float:
     return (EIGH_FEW if _partial(m, target) else EIGH_ALL) * slower * m**3 + 5e-8 * m * m + DIRECT
 
 
-def solve_dense(
-    operator: Operator, target: Target, route: str, *, vectors: bool = True, every: bool = False
-) -> Spectrum:
+def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool = True) -> Spectrum:
     """Decompose the operator's matrix directly.
 
     Parameters
@@ -117,13 +110,11 @@ def solve_dense(
         Name of the route for the record.
     vectors : bool
         False finds eigenvalues only, with residuals of 0.
-    every : bool
-        Whether the other eigenvalues are wanted too, where they take little time.
 
     Returns
     -------
     Spectrum
-        The leading eigenpairs; ``rest`` holds the other eigenvalues that were computed.
+        The leading eigenpairs; ``rest`` holds all other eigenvalues.
     """
     A = operator.dense()
     total = operator.trace()
@@ -131,15 +122,14 @@ def solve_dense(
         # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
         total = float(arrays.namespace(A).linalg.trace(A))
     if vectors:
-        values, V, rest = leading(A, target, total, every=every)
+        values, V, rest = leading(A, target, total)
         residuals = arrays.column_norms(A @ V - V * arrays.from_numpy(values, V)[None, :])
     else:
         values = _eigenvalues(A)
         k = count_of(target, values, total)
         values, V, rest, residuals = values[:k], A[:, :0], values[k:], np.zeros(k)
     # The backward error of LAPACK's symmetric solvers is a modest multiple of eps times the norm.
-    norm = float(np.abs(np.concatenate([values, rest])).max(initial=0.0))
-    backward = operator.size**0.5 * 10 * float(np.finfo(np.float64).eps) * norm
+    backward = arrays.backward_error(np.concatenate([values, rest]))
     top = float(values[0]) if values.size else 0.0
     return Spectrum(
         values=values,
@@ -157,79 +147,20 @@ def solve_dense(
     )
 
 
-def leading(
-    A: Any, target: Target, total: float | None = None, *, every: bool = False
-) -> tuple[FloatArray, Any, FloatArray]:
-    """Leading eigenpairs in descending order and the other eigenvalues, as far as they were computed."""
+def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatArray, Any, FloatArray]:
+    """Leading eigenpairs in descending order and all other eigenvalues."""
 
-    def on_device(linalg: Any, A: Any) -> tuple[FloatArray, Any, FloatArray]:
+    def on_device(linalg: Any, A: Any) -> tuple[FloatArray, Any]:
         values, vectors = linalg.eigh(A)
-        values, vectors = arrays.as_float64(values)[::-1], arrays.namespace(A).flip(vectors, axis=1)
-        k = count_of(target, values, total)
-        return values[:k].copy(), vectors[:, :k], values[k:].copy()
+        return arrays.as_float64(values)[::-1], arrays.namespace(A).flip(vectors, axis=1)
 
-    values, vectors, rest = arrays.decomposed(
-        A, on_device, lambda A: _leading_on_host(A, target, total, every)
-    )
-    return values, arrays.moved(vectors, A), rest
+    def count(values: FloatArray) -> int:
+        return count_of(target, values, total)
 
-
-def _leading_on_host(
-    A: FloatArray, target: Target, total: float | None, every: bool = False
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    m = A.shape[0]
-    if target.count is None and target.fraction is not None and m > 256:
-        all_values = _eigenvalues(A)
-        k = count_of(target, all_values, total)
-        values, vectors, _ = _leading_on_host(A, Target(count=k), total)
-        return values, vectors, all_values[k:].copy()
-    if _partial(m, target):
-        k = target.count or 0
-        # One more than asked for: the gap below the last one bounds the error of its direction.
-        if m <= MEDIUM and (pairs := _few(A, k if every else k + 1, every=every)) is not None:
-            values, vectors = pairs
-            return values[:k].copy(), np.ascontiguousarray(vectors[:, :k]), values[k:].copy()
-        values, vectors = _eigh(A, subset_by_index=[m - k - 1, m - 1])
-        # Of many equal eigenvalues LAPACK's search by index may return none.
-        if values.size == k + 1:
-            values = values[::-1]
-            return values[:k].copy(), np.ascontiguousarray(vectors[:, :0:-1]), values[k:].copy()
-    values, vectors = _eigh(A, driver="evd")
-    values, vectors = values[::-1], vectors[:, ::-1]
-    k = count_of(target, values, total)
-    return values[:k].copy(), np.ascontiguousarray(vectors[:, :k]), values[k:].copy()
-
-
-def _few(A: FloatArray, k: int, *, every: bool) -> tuple[FloatArray, FloatArray] | None:
-    """Return k leading vectors with k or all eigenvalues, by one tridiagonal form; None where LAPACK fails.
-
-    LAPACK's own routine for few pairs searches for their eigenvalues one by one.
-    """
-    m = len(A)
-    with arrays.blas_threads():
-        lapack = scipy.linalg.lapack
-        reflectors, diagonal, beside, scales, failed = lapack.dsytrd(A, lower=1, lwork=32 * m)
-        places = {"range": 2, "vl": 0.0, "vu": 1.0, "il": m - k + 1, "iu": m}
-        sizes = {"lwork": 18 * m, "liwork": 10 * m}
-        number, values, V, missed = lapack.dstemr(diagonal, np.append(beside, 0.0), **places, **sizes)
-        values, unfinished = lapack.dsterf(diagonal, beside) if every else (values[:k], False)
-        if failed or unfinished or missed or number != k:
-            return None
-        V = np.asfortranarray(V[:, :k])
-        V[1:] = lapack.dormqr("L", "N", reflectors[1:, :-1], scales, V[1:], lwork=64 * k)[0]
-    return values[::-1], V[:, ::-1]
-
-
-def _eigh(A: Any, **options: Any) -> tuple[Any, Any]:
-    # Several BLAS threads that wait for each other actively take many times as long on busy cores.
-    with arrays.blas_threads():
-        try:
-            return scipy.linalg.eigh(A, check_finite=False, **options)  # type: ignore[no-any-return]
-        except np.linalg.LinAlgError:
-            options.pop("driver", None)
-            return scipy.linalg.eigh(  # type: ignore[no-any-return]
-                A, check_finite=False, driver="evx" if "subset_by_index" in options else "ev", **options
-            )
+    known = target.count or (A.shape[0] if target.fraction is None else None)
+    values, vectors = arrays.decomposed(A, on_device, lambda A: arrays.leading_pairs(A, known or count))
+    k = count(values)
+    return values[:k].copy(), arrays.moved(vectors[:, :k], A), values[k:].copy()
 
 
 def _eigenvalues(A: Any) -> FloatArray:
