@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import reduce
 from typing import Protocol, TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -63,9 +66,7 @@ def note(log: logging.Logger, message: str, *values: object) -> None:
         report(message % values if values else message)
 
 
-def track(
-    items: Sequence[T], unit: str, *, first: int = 0, text: Callable[[int], str] | None = None
-) -> Iterator[T]:
+def track(items: Sequence[T], unit: str, *, text: Callable[[int], str] | None = None) -> Iterator[T]:
     """Yield items, and report which of how many is next.
 
     Parameters
@@ -73,8 +74,6 @@ def track(
     items : sequence
     unit : str
         What is counted.
-    first : int
-        Number of items that are done already.
     text : callable, optional
         Makes the message from the number of items done.
 
@@ -84,13 +83,13 @@ def track(
     ['a', 'b', 'c']
     """
     total = len(items)
-    for done, item in enumerate(items[first:], first):
+    for done, item in enumerate(items):
         report(text(done) if text else f"{unit} {done + 1} of {total}", unit, done, total)
         yield item
     report(f"{unit}: done", unit, total, total)
 
 
-def pace(done: int, total: int, what: str, began: float, first: int = 0) -> str:
+def pace(done: int, total: int, what: str, began: float) -> str:
     """Return how many of how many are done, and how fast since a time of ``time.perf_counter``.
 
     Examples
@@ -98,5 +97,44 @@ def pace(done: int, total: int, what: str, began: float, first: int = 0) -> str:
     >>> pace(0, 2000, "rows", time.perf_counter())
     '0 of 2,000 rows'
     """
-    rate = (done - first) / max(time.perf_counter() - began, 1e-9)
-    return f"{done:,} of {total:,} {what}" + (f", {rate:,.0f} {what}/s" if done > first else "")
+    rate = done / max(time.perf_counter() - began, 1e-9)
+    return f"{done:,} of {total:,} {what}" + (f", {rate:,.0f} {what}/s" if done else "")
+
+
+@dataclass
+class Passes:
+    """Counts the passes over rows that are read block by block, and reports how far each is."""
+
+    count: int = 0
+
+    def run(
+        self,
+        batches: Sequence[T],
+        work: Callable[[T], S],
+        combine: Callable[[S, S], S],
+        kind: str,
+        progress: tuple[Sequence[int], int, str],
+    ) -> S:
+        """Combine the results of one pass, batch after batch.
+
+        Parameters
+        ----------
+        batches : sequence
+            Parts of the data.
+        work : callable
+            Of one of them.
+        combine : callable
+            Of the results of earlier batches and of the next one.
+        kind : str
+            What is computed, in words.
+        progress : (sequence of int, int, str)
+            How much is done when each batch begins, of how many, of what.
+        """
+        (starts, total, what), began = progress, time.perf_counter()
+        self.count += 1
+        unit = f"pass {self.count}"
+
+        def text(done: int) -> str:
+            return f"{unit} ({kind}): {pace(starts[done], total, what, began)}"
+
+        return reduce(combine, map(work, track(batches, unit, text=text)))

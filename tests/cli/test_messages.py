@@ -37,7 +37,6 @@ fit a.csv --tol 2
 fit a.csv --seed -1
 fit a.csv --memory-limit abc
 fit a.csv --device abc
-fit a.csv --checkpoint keep
 fit a.csv --missing median
 fit a.csv --rows abc
 fit a.csv --rows 50:60

@@ -74,7 +74,7 @@ def test_short_help_with_options_in_groups(gramian):
     places = [lines.index(group) for group in groups]
     assert places == sorted(places)
     where = {line.split()[0]: place for place, line in enumerate(lines) if line.startswith("  --")}
-    for option, group in (("--drop", 1), ("--scale", 2), ("--checkpoint", 3), ("--seed", 4)):
+    for option, group in (("--drop", 1), ("--scale", 2), ("--report", 3), ("--seed", 4)):
         assert where[option] > places[group]
         assert group == 4 or where[option] < places[group + 1]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
-from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
+from gramian.errors import DataError, MemoryLimitError, RankWarning
 from gramian.io.dask import DaskRows
 from refusals import refused
 
@@ -97,13 +97,10 @@ def test_batches_of_chunks_are_merged():
     np.testing.assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
 
 
-def test_what_needs_every_row_has_a_limit_and_checkpoints_are_refused(tmp_path):
+def test_what_needs_every_row_has_a_limit():
     long = da.random.default_rng(0).standard_normal((40_000, 100), chunks=(5000, 100))
     with refused(MemoryLimitError):
         PCA("parallel", memory_limit="20MB").fit(long)
-    with refused(ParameterError, "checkpoint"):
-        PCA(3).fit(chunked(X), checkpoint=tmp_path / "kept")
-    assert not (tmp_path / "kept").exists()
 
 
 def test_frames():
@@ -153,8 +150,6 @@ def test_exact_kernel_pca_keeps_tiles_where_the_rows_are(monkeypatch):
         np.testing.assert_allclose(ours.compute(), whole, atol=1e-6)
     _, residuals = model.denoise(chunked(X[:20]), return_error=True)
     np.testing.assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
-    with refused(ParameterError, "checkpoint"):
-        model.fit(chunked(X), checkpoint="kept")
     monkeypatch.setattr(DaskRows, "room", 10_000)
     with refused(MemoryLimitError):
         KernelPCA(3, kernel="rbf", gamma=0.01, memory_limit="130MB").fit(da.ones((3000, 5), chunks=1000))

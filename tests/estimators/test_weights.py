@@ -99,17 +99,14 @@ def test_every_kind_of_rows(tmp_path):
     assert_same(limited, expected)
 
 
-def test_blocks_of_a_file_and_a_checkpoint(tmp_path, monkeypatch):
+def test_blocks_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.operators.centered.CACHE_BYTES", 1 << 10)
-    monkeypatch.setitem(as_rows.__globals__, "whole_within", lambda limit: 0)
+    monkeypatch.setattr("gramian.io.choose.whole_within", lambda limit: 0)
     np.save(tmp_path / "X.npy", X)
     path, expected = tmp_path / "X.npy", PCA(3).fit(REPEATED)
     for solver in ("covariance", "krylov"):
         model = PCA(3, solver=solver, tol=1e-11, random_state=0)
-        assert_same(model.fit(path, sample_weight=W, checkpoint=tmp_path / solver), expected)
-        assert_same(model.fit(path, sample_weight=W, checkpoint=tmp_path / solver), expected)
-    with refused(ParameterError, "checkpoint"):
-        model.fit(path, sample_weight=W + 1.0, checkpoint=tmp_path / "krylov")
+        assert_same(model.fit(path, sample_weight=W), expected)
 
 
 def test_chunks_of_dask():

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import math
-import os
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramian.arrays import is_numpy, moved, real_numbers
+from gramian.arrays import moved, real_numbers
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.data import Rows
 from gramian.data.table import Expected
 from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
-from gramian.operators.operator import digest
 from gramian.records import FloatArray, Target, random_stream
-from gramian.version import __version__
 
-if TYPE_CHECKING:
-    from gramian.store.passes import Passes
-
-Folder = str | os.PathLike[str] | None  # where a checkpoint is stored
 SCALES = ("unit", "pareto", "genotype")
 
 
@@ -200,55 +191,6 @@ def _drawn(random_state: Any) -> list[int]:
 def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
     """Return independent generators from seeds."""
     return tuple(random_stream(seeds, place) for place in range(count))
-
-
-@contextmanager
-def checkpointed(estimator: Any, rows: Rows, checkpoint: Folder) -> Iterator[tuple[Passes | None, list[int]]]:
-    """Yield the stored passes, if there is a checkpoint folder, and the seeds of the fit.
-
-    Raises
-    ------
-    ParameterError
-        For data that is not NumPy's or spread over a cluster, and for a checkpoint of another fit.
-    FileError
-        For a folder that cannot be used.
-    """
-    seeds = drawn_seeds(estimator.random_state)
-    if checkpoint is None:
-        yield None, seeds
-        return
-    if not rows.in_one_place:
-        raise ParameterError(
-            "checkpoint",
-            os.fspath(checkpoint),
-            "does not support Dask, which recomputes what a lost worker had",
-            "Leave it out.",
-        )
-    if not is_numpy(rows.like):
-        raise ParameterError(
-            "checkpoint",
-            allowed="supports only files and NumPy arrays on the host",
-            hint=f"Leave out {option('checkpoint')} or {option('device')}.",
-        )
-    # What a fit may use of memory does not change what it finds.
-    given = {n: v for n, v in estimator.get_params(deep=False).items() if n != "memory_limit"}
-    of = {"gramian": __version__, "the estimator": type(estimator).__name__}
-    of |= {name: _described(value) for name, value in given.items()} | rows.identity()
-    if rows.weights is not None:
-        of["the weights"] = digest(rows.weights, np.array(rows.weight_exponent)).hex()[:16]
-    from gramian.store.passes import Passes
-
-    with Passes.resumed(checkpoint, of, seeds) as resumed:
-        yield resumed
-
-
-def _described(value: Any) -> str:
-    """Say what a parameter is: of generators only that, since their seeds are kept."""
-    if isinstance(value, np.random.Generator | np.random.RandomState):
-        return type(value).__name__
-    if isinstance(value, np.ndarray | list | tuple) and np.asarray(value).dtype.kind in "fiu":
-        return f"{np.shape(value)} array {digest(value).hex()[:16]}"
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # where a function is in memory says nothing
 
 
 def store_features(estimator: Any, X: Any, rows: Rows) -> None:

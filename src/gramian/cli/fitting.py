@@ -54,10 +54,6 @@ def fit(
     if out is not None:
         with progress("writing"):
             files = _write(out, result, options, to_folder)
-    if options.checkpoint is not None:
-        from gramian.store.passes import remove_checkpoint
-
-        remove_checkpoint(options.checkpoint)
     others = f" and {len(files) - 1} other files" if len(files) > 1 else ""
     written = ["", f"Written: {files[-1]}{others}"] if files else []
     facts = result.facts | {"proposals": plain([asdict(one) for one in found]), "files": files}
@@ -69,7 +65,7 @@ fit.__doc__ = fit_rows.help
 
 def _told(options: Fit) -> Any:
     """Return the options that the command of a report repeats."""
-    return replace(options, checkpoint=None, verbose=False)
+    return replace(options, verbose=False)
 
 
 def _check_writing(options: Fit, to_folder: bool) -> None:

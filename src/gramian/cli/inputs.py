@@ -123,7 +123,6 @@ def read_table(
     *,
     source: Any = None,
     limit: int | None = None,
-    in_place: bool = False,
     engine: Engine = HERE,
     imputes: bool = False,
 ) -> Any:
@@ -140,8 +139,6 @@ def read_table(
     limit : int, optional
         Bytes of working memory; a larger table stays in its file. None reads all of it, as far as the
         machine has memory.
-    in_place : bool
-        Whether a small table stays in its file too, if its format allows that.
     engine : Engine
         Where to compute; for Dask the table stays in chunks and nothing is read.
     imputes : bool
@@ -179,10 +176,7 @@ def read_table(
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         try:
-            if engine.engine is None:
-                table = asked.open(working, expected, in_place=in_place)
-            else:
-                table = in_chunks(asked, expected)
+            table = asked.open(working, expected) if engine.engine is None else in_chunks(asked, expected)
         except MissingValuesError as error:
             raise error.with_(imputes=imputes) from None
     if limit is None and engine.engine is None and not table.in_memory:

@@ -32,7 +32,6 @@ def as_rows(
     check_finite: bool = True,
     expected: Expected | None = None,
     limit: int | None = None,
-    in_place: bool = False,
     weigh: bool | None = None,
     missing: str | None = None,
 ) -> Rows:
@@ -56,8 +55,6 @@ def as_rows(
         Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
         block by block. None is for callers that need all rows: they are in memory afterwards, unless
         Dask's rows are expected to be mapped.
-    in_place : bool
-        Whether also a small file is left where it is, if its kind can be read block by block.
     weigh : bool, optional
         Whether the column of weights that a file was read with counts: False refuses it, and None is for
         callers that look at rows one by one.
@@ -76,7 +73,7 @@ def as_rows(
     fix_threads()
     if isinstance(X, Rows):
         return X
-    rows = to_rows(X, RowsRequest(estimator, minimum, limit, expected, in_place, missing))
+    rows = to_rows(X, RowsRequest(estimator, minimum, limit, expected, missing))
     if rows.table is not None and rows.table.weights is not None and expected is None:
         if weigh is False:
             raise DataError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,7 @@ from gramian.errors import DataError, GramianError, MissingValuesError
 from gramian.records import RealArray, Spread
 
 if TYPE_CHECKING:
-    from gramian.store.passes import Passes
+    from gramian.progress import Passes
 
 R = TypeVar("R")
 BLOCK_BYTES = 4 << 20
@@ -103,7 +102,7 @@ class Rows(ABC):
     keeps_scores: ClassVar[bool] = True
     speed: ClassVar[float] = 0.0  # bytes of them that are read in a second; 0 where nothing is
     spread: ClassVar[Spread | None] = None  # how work is shared where it is not in one place
-    passes: ClassVar[Passes | None] = None  # the results of passes over a file
+    passes: ClassVar[Passes | None] = None  # over a file
 
     # --------------------------------------------------------- implemented by a kind of data
 
@@ -363,13 +362,6 @@ class Rows(ABC):
 
         self._each(put, others)
         return out
-
-    def identity(self) -> dict[str, str]:
-        """Return facts that identify the data: its size and a hash."""
-        digest = hashlib.blake2b(digest_size=16)
-        for block in self.blocks():
-            digest.update(np.ascontiguousarray(to_numpy(block.dense)).tobytes())
-        return {"the data": f"{self.shape[0]} x {self.shape[1]} {self.dtype}, hash {digest.hexdigest()}"}
 
     def holes(self) -> Holes | None:
         """Return where NaN and infinity are; None where all entries are finite."""

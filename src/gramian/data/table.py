@@ -270,7 +270,6 @@ class RowsRequest:
     minimum: int = 1
     limit: int | None = None
     expected: Expected | None = None
-    in_place: bool = False
     missing: str | None = None
 
     @property

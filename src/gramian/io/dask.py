@@ -21,8 +21,8 @@ from gramian.data.table import RowsRequest
 from gramian.errors import DataError, InputTypeError
 from gramian.io.lazy import UNPACKED, LazyArray
 from gramian.io.stored import StoredRows, require_rows
+from gramian.progress import Passes
 from gramian.records import Spread
-from gramian.store.passes import Passes
 
 R = TypeVar("R")
 # Results that one task of a worker, or of this process, combines: it holds them all.

@@ -43,7 +43,7 @@ def read(X: Any, request: RowsRequest) -> Rows:
 def _of_scan(X: scan.Scan, request: RowsRequest) -> Rows:
     missing: Any = request.missing
     X = replace(X, missing=missing) if missing is not None and X.missing is None else X
-    table = X.open(request.working, request.expected, in_place=request.in_place)
+    table = X.open(request.working, request.expected)
     return replace(_of_ordered(table, request), borrowed=False)
 
 

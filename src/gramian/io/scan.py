@@ -16,7 +16,7 @@ from gramian.checks import check_choice, check_integer, counted, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import InputTypeError, ParameterError, by_surface, option
 from gramian.io.choose import choose
-from gramian.io.files import Location, format_of, locate
+from gramian.io.files import Location, locate
 from gramian.io.metadata import LabelPlace, locate_labels
 from gramian.io.names import readable
 from gramian.io.parts import slice_text
@@ -190,7 +190,7 @@ class Scan(ReadingOptions):
             return seen
         return preview(place, None, self.options, most)
 
-    def open(self, limit: int, expected: Expected | None = None, *, in_place: bool = False) -> Table:
+    def open(self, limit: int, expected: Expected | None = None) -> Table:
         """Read the chosen part, or leave it in its file if it is large.
 
         Parameters
@@ -200,17 +200,12 @@ class Scan(ReadingOptions):
             table's values are then a :class:`gramian.io.lazy.LazyArray`.
         expected : Expected, optional
             As for :meth:`read`, which raises the same errors.
-        in_place : bool
-            Whether also a small .npy file is left in place.
 
         Returns
         -------
         Table
             Numbers, names, labels and metadata.
         """
-        # A .npy file is read block by block whatever its size.
-        if in_place and isinstance(self._place, Location) and self._place.path.is_file():
-            limit = 0 if format_of(self._place.path).name == "npy" else limit
         return self._table(limit, expected)
 
     def read(self, expected: Expected | None = None) -> Table:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -15,19 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import as_csr, memory_limit_bytes
-from gramian.checks import amount, counted, evenly
+from gramian.checks import amount, counted
 from gramian.data import sparse, table
 from gramian.data.rows import Block, Holes, Rows
 from gramian.errors import DataError, MemoryLimitError
 from gramian.io.lazy import ENTRY, Converted, LazyArray
 from gramian.io.source import dtype_of_rows, whole_within
-from gramian.store.passes import Passes
+from gramian.progress import Passes
 
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.
 LEAST_RUN = 4096
 COLUMNS_AT_ONCE = 16 << 20  # bytes of a block of columns
 BATCH = 1 << 19  # entries of sparse rows that products take at a time
-ROWS_COMPARED = 32  # by which data is known again
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +37,7 @@ class StoredRows(Rows):
     limit : int
         Bytes of working memory; a quarter of it may be taken by the whole table where that is needed.
     passes : Passes
-        Number of full passes so far, and their results if a checkpoint stores them.
+        Number of full passes so far.
     """
 
     values: LazyArray
@@ -63,20 +59,6 @@ class StoredRows(Rows):
     shape, cuts_columns, resident_bytes, speed = (
         property(attrgetter(f"values.{of}")) for of in ("shape", "reads_columns", "resident_bytes", "speed")
     )
-
-    def identity(self) -> dict[str, str]:
-        """Return facts that identify the data: its file's size and time, and some of its rows."""
-        n, d = self.shape
-        digest = hashlib.blake2b(self.some(evenly(n, ROWS_COMPARED)).tobytes(), digest_size=16)
-        facts = {"the data": f"{n} x {d} {self.values.dtype}, sampled rows {digest.hexdigest()}"}
-        parts: list[Any] = [self.values, *(getattr(self.values, name, None) for name in ("base", "data"))]
-        path = next((part.path for part in parts if getattr(part, "path", None) is not None), None)
-        if path is not None:
-            state = os.stat(path)
-            changed = datetime.fromtimestamp(state.st_mtime_ns // 10**9, UTC)
-            facts["the file's size"] = f"{state.st_size:,} bytes"
-            facts["the file's time"] = f"{changed:%Y-%m-%d %H:%M:%S} and {state.st_mtime_ns % 10**9} ns UTC"
-        return facts
 
     @property
     def least_columns(self) -> int:

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from gramian import arrays
 from gramian.analysis.findings import warn_of_findings
 from gramian.base import declarations, fitted, inputs, saving, sklearn
-from gramian.base.inputs import Folder
 from gramian.data import Rows, as_rows, device
 from gramian.data.table import Expected
 from gramian.data.weights import weighted
@@ -255,7 +254,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         """
         return self._fit_of(X, sample_weight).plan
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the components of X in the kernel's feature space.
 
         Parameters
@@ -270,9 +269,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             How often each row counts, as in :meth:`gramian.PCA.fit`: means in feature space are weighted, and
             eigenvalues are those of ``W^1/2 Kc W^1/2``. The choice of landmarks and of kernel widths does not
             use weights. Tiles of a Dask collection are then computed in this process.
-        checkpoint : path, optional
-            A folder that stores products with the kernel matrix, as in :meth:`gramian.PCA.fit`: the same
-            call continues from there. Kernel values that fit into memory are recomputed.
 
         Returns
         -------
@@ -289,13 +285,11 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         """
         with shows_progress("KernelPCA"):
             fit = self._fit_of(X, sample_weight)
-            self._adopt(fit.solve(checkpoint), X, fit.rows)
+            self._adopt(fit.solve(), X, fit.rows)
         warn_of_findings(self)
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None
-    ) -> RealArray:
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RealArray:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
 
         Parameters
@@ -306,8 +300,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`.
-        checkpoint : path, optional
-            As in :meth:`fit`.
 
         Returns
         -------
@@ -316,7 +308,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         """
         with shows_progress("KernelPCA"):
             fit = self._fit_of(X, sample_weight)
-            result = fit.solve(checkpoint)
+            result = fit.solve()
             self._adopt(result, X, fit.rows)
         warn_of_findings(self)
         if result.found.vectors is None or arrays.is_dask(X):

@@ -19,7 +19,7 @@ from gramian import errors
 from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.base.declarations import register_record
 from gramian.base.fitted import warn_of_none, with_orthonormality
-from gramian.base.inputs import check_target, check_tol, checkpointed, drawn_seeds, generators
+from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
 from gramian.checks import amount, check_choice, check_integer, duration
 from gramian.data import Block, Rows, as_rows
 from gramian.errors import GramianError, MemoryLimitError, ParameterError, by_surface, choice, option
@@ -208,16 +208,9 @@ class FeatureFit(KernelFit):
             require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
         return plan(costs, self._request(target, rows.dtype))
 
-    def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
+    def solve(self, *, keep: bool = False) -> KernelModel:
         """Choose landmarks, or draw random features, and find the components in one pass over the rows."""
         began, rows, kernel, asked = time.perf_counter(), self.rows, self.kernel, self.parameters
-        if checkpoint is not None:
-            raise ParameterError(
-                "checkpoint",
-                allowed="stores products with the kernel matrix, but "
-                f"{option('solver', asked.solver)} computes none: it passes over the rows once or twice",
-                hint=f"Leave {option('checkpoint')} out.",
-            )
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
         drawn = self._rule is None
@@ -507,7 +500,7 @@ class ExactFit(KernelFit):
 
         return with_kernel_rule(plan, count, self.rows, self.kernel)
 
-    def solve(self, checkpoint: Any = None, *, keep: bool = False) -> KernelModel:
+    def solve(self, *, keep: bool = False) -> KernelModel:
         """Find the components, and keep all rows."""
         asked, rows, kernel = self.parameters, self.rows, self.kernel
         answer = self._choice()
@@ -517,8 +510,7 @@ class ExactFit(KernelFit):
         warn_of_cost(planned, self._cheaper, rows.like)
         X = rows.in_memory()
         problem.source = MatrixSource(X) if evaluator is None else KernelSource(evaluator, X)
-        with checkpointed(asked, self.spread or rows, checkpoint) as (problem.passes, seeds):
-            solution = run(problem, planned, seeds)
+        solution = run(problem, planned, drawn_seeds(asked.random_state))
         if evaluator is not None:
             self._warn_of_products(evaluator, solution, X)
         result = problem.coefficients(solution, target.count)

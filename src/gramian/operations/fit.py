@@ -159,14 +159,6 @@ class Fit(Model):
     format: str | None = option(
         "KIND", "Tables as csv or parquet.", usual="csv", choices=("csv", "parquet"), panel=OUTPUT
     )
-    checkpoint: str | None = option(
-        "FOLDER",
-        "Save progress here once a minute, on data in a file or for kernel PCA. After a crash the same "
-        "command continues; it removes the folder once results are written.",
-        usual="none",
-        panel=OUTPUT,
-        local=True,
-    )
     report: bool = flag("Also write report.html, one page for a browser, into the folder.", panel=OUTPUT)
     verbose: bool = flag("Print the whole plan and certificate.", panel=OUTPUT)
 
@@ -265,8 +257,7 @@ def estimator_of(options: Model, missing: str | None) -> Any:
 
 def _in_file(options: Model) -> dict[str, Any]:
     """Return how rows are read for a fit."""
-    keeps = getattr(options, "checkpoint", None) is not None and options.kernel is None
-    return {"in_place": keeps, "imputes": options.kernel is None}
+    return {"imputes": options.kernel is None}
 
 
 ROWS = replace(DATA, streamed=True, how=_in_file)
@@ -308,12 +299,11 @@ def fit(
     from gramian.report.sentences import headline, used_lines
 
     made = estimator_of(options, data.missing.method)
-    resumed = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
     start, scores = time.perf_counter(), np.empty((0, 0))
     if maps and data.in_memory:  # scores of a table in a file are computed when they are written
-        scores = np.asarray(made.fit_transform(data, **resumed))
+        scores = np.asarray(made.fit_transform(data))
     else:
-        made.fit(data, **resumed)
+        made.fit(data)
     seconds, table = time.perf_counter() - start, completed(made, data)
     kinds = options.loadings or "unit", options.format or "csv"
     diagnosis = diagnosis_of(made, table)

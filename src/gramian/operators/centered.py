@@ -8,7 +8,7 @@ of two where squares would overflow or underflow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -342,7 +342,7 @@ class CenteredRows:
             for part, C in self.along(draw, axis, slices[0].stop):
                 np.matmul(C.T if axis else C, V, out=out[part])
 
-        return filled(self, slices, share, out, doing, V)
+        return filled(self, slices, share, out, doing)
 
     def on_device(self, work: Callable[[slice, Any], R], axis: int) -> Iterator[R]:
         """Yield what ``work`` makes of blocks of rows (0) or columns (1) of C on a device, in their order."""
@@ -364,7 +364,7 @@ class CenteredRows:
             for rows in draw:
                 out[rows] = product(self.rows.block(rows))
 
-        return filled(self, self.rows.batches, share, out, "scores", V)
+        return filled(self, self.rows.batches, share, out, "scores")
 
     def _sparse_product(self, V: Any) -> Callable[[Block], Any]:
         """What multiplies a block of sparse rows of C by V."""
@@ -404,7 +404,7 @@ class CenteredRows:
             parts = sorted(chain.from_iterable(arrays.each_thread(share, batch)), key=itemgetter(0))
             return sum(product for _, product in parts)
 
-        product = in_batches(self, self.rows.batches, of_batch, np.add, "products", of=(V,))
+        product = in_batches(self, self.rows.batches, of_batch, np.add, "products")
         return product / self.divisor[:, None] if self.divisor is not None else product
 
 
@@ -414,14 +414,10 @@ def in_batches(
     work: Callable[[list[slice]], R],
     combine: Callable[[R, R], R],
     doing: str,
-    *,
-    of: Sequence[Any] = (),
-    restore: Callable[..., Any] = np.asarray,
 ) -> R:
     """Combine what ``work`` finds for batch after batch of the slices; rows in memory make one batch.
 
-    A pass over a file is long, and what it has found so far should not grow with the file. It is what a
-    checkpoint keeps: of a pass that is there already, or in part, only the rest is made.
+    A pass over a file is long, and what it has found so far should not grow with the file.
 
     Parameters
     ----------
@@ -434,20 +430,15 @@ def in_batches(
         Of what earlier batches gave and the next one.
     doing : str
         What the pass is for.
-    of : sequence of arrays
-        What the result depends on in addition to the data.
-    restore : callable
-        Makes again of its arrays what ``work`` returns.
     """
     passes = view.rows.passes
     if passes is None:
         return work(slices)
     each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
     batches = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
-    about = (*of, np.array([view.arithmetic.itemsize]))
     starts, length = [batch[0].start for batch in batches], slices[-1].stop
     progress = starts, length, "rows" if length == view.rows.shape[0] else "columns"
-    return passes.run(batches, work, combine, doing, about, restore, progress)
+    return passes.run(batches, work, combine, doing, progress)
 
 
 def filled(
@@ -456,7 +447,6 @@ def filled(
     share: Callable[[Iterator[slice]], None],
     out: FloatArray,
     doing: str,
-    *of: Any,
     most: int | None = None,
 ) -> FloatArray:
     """Return an array that threads fill, or add to, in laps over the slices that they draw."""
@@ -468,11 +458,7 @@ def filled(
             arrays.each_thread(share, batch, most=most)
         return out
 
-    def restore(result: FloatArray) -> FloatArray:
-        out[...] = result
-        return out
-
-    return in_batches(view, slices, work, lambda _, new: new, doing, of=of, restore=restore)
+    return in_batches(view, slices, work, lambda _, new: new, doing)
 
 
 def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:

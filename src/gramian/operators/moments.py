@@ -406,8 +406,6 @@ def _of_rows(
         lambda batch: _merging(view.rows)(*_in_order(arrays.each_thread(share, batch))),
         _merging(view.rows),
         "mean and spread",
-        of=(np.array([view.exponent, center]),),
-        restore=Moments,
     )
 
 
@@ -515,17 +513,11 @@ def _scatter(
         exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ probe))
         return ProbedMoments(**vars(found), gap=np.where(same[:, None], 0.0, squares @ probe - exact))
 
-    about = [np.array([view.exponent, center]), *([] if probe is None else [probe])]
     merge: Any = merge_moments if probe is None else _merge_probed
-    restore: Any = Moments if probe is None else _restored
     # From one batch to the next BLAS is held at one thread: its others would wait, and spin, for a while.
     with arrays.blas_threads() if d <= workers_limit else nullcontext():
-        result: Moments = in_batches(view, slices, of_batch, merge, "covariance", of=about, restore=restore)
+        result: Moments = in_batches(view, slices, of_batch, merge, "covariance")
     return result
-
-
-def _restored(*saved: Any) -> ProbedMoments:
-    return ProbedMoments(*saved[:-1], gap=saved[-1])
 
 
 def _products(
@@ -702,8 +694,8 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, m
         parts = arrays.each_thread(share, batch) if d <= most or not products else [share(iter(batch))]
         return merged(*(part for result in parts for part in result))
 
-    about, doing = np.array([view.exponent, center]), "covariance" if products else "mean and spread"
-    return in_batches(view, slices, of_batch, merged, doing, of=(about,), restore=Moments)
+    doing = "covariance" if products else "mean and spread"
+    return in_batches(view, slices, of_batch, merged, doing)
 
 
 def _of_block(

@@ -166,7 +166,7 @@ class ScatterOperator(ABC):
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
-        return in_batches(C, slices, of_batch, np.add, "products", of=(given,))
+        return in_batches(C, slices, of_batch, np.add, "products")
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,11 @@ from gramian.operators.costs import THIN as THIN_RATE
 from gramian.operators.operator import digest, symmetric_times
 from gramian.records import BoundKind, Calls, FloatArray
 
-if TYPE_CHECKING:
-    from gramian.store.passes import Passes
-
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 CACHE_BYTES = 1 << 20
-LAP_ENTRIES = 1 << 30  # of the kernel matrix, seconds of work
 FEW_ROWS = 512  # of which a start is made
 NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
 
@@ -398,8 +394,6 @@ class TileMatrix:
         A float64 source of the same matrix, where ``source`` fills tiles in ``storage``.
     whole : bool
         Whether the matrix is kept as one array instead.
-    passes : Passes, optional
-        Where what passes over the tiles give is kept.
     along : ndarray of shape (n,), optional
         What the entries of a row are multiplied by in ``row_sums``.
 
@@ -425,14 +419,13 @@ class TileMatrix:
         share: float = 1.0,
         exact: Source | None = None,
         whole: bool = False,
-        passes: Passes | None = None,
         along: FloatArray | None = None,
     ) -> None:
         self.n = n
         self.like = like
         self._along = along
         self.storage = np.dtype(storage)
-        self._source, self._exact, self._passes = source, exact, passes
+        self._source, self._exact = source, exact
         # Tiles of one size, so that one call of NumPy multiplies a stack of them.
         self.most = TILE if arrays.is_numpy(like) else tile_length(like)
         self.terms = TILE if arrays.is_numpy(like) else min(arrays.DEVICE_TILE, self.most)
@@ -472,7 +465,7 @@ class TileMatrix:
         """Return the product with V of shape (n, b), float64."""
         if self._whole is not None:
             return symmetric_times(self._whole, V)
-        given, V = V, arrays.to_dtype(V, self.storage)
+        V = arrays.to_dtype(V, self.storage)
         if not arrays.is_numpy(V):
             return self._multiply_on_device(V)
         padded = np.zeros((len(self._slices) * self._side, V.shape[1]), dtype=V.dtype)
@@ -484,7 +477,7 @@ class TileMatrix:
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
 
-        return self._in_batches(of_batch, "kernel times vectors", given)
+        return of_batch(self._stripes)
 
     def fingerprint(self) -> bytes:
         """Return a hash of what the tiles are made from."""
@@ -505,19 +498,6 @@ class TileMatrix:
             A[stack.rows, stack.columns] = arrays.to_float64(tiles)
             A[stack.columns, stack.rows] = arrays.to_float64(tiles.T)
         return A
-
-    def _in_batches(
-        self, work: Callable[[Sequence[list[Stack]]], FloatArray], doing: str, *of: Any
-    ) -> FloatArray:
-        """Add up what stripes of tiles give, in laps that a checkpoint keeps, but not tiles in memory."""
-        in_memory = self._whole is not None or (self._kept and not of)
-        if self._passes is None or in_memory or not arrays.is_numpy(self.like):
-            return work(self._stripes)
-        some = slices(len(self._stripes), max(1, LAP_ENTRIES // (self.n * self._side)))
-        about = (*of, np.array([self.storage.itemsize, self.single]))
-        progress = [part.start * self._side for part in some], self.n, "rows"
-        batches = [self._stripes[part] for part in some]
-        return self._passes.run(batches, work, np.add, doing, about, np.asarray, progress)
 
     # ---------------------------------------------------------------- tiles
 
@@ -603,7 +583,7 @@ class TileMatrix:
             sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
             return np.append(sums, sum(part[1] for part in parts))
 
-        result = self._in_batches(of_batch, "kernel values")
+        result = of_batch(self._stripes)
         return result[:-1], float(result[-1])
 
     def _along_of(self, stack: Stack) -> tuple[FloatArray | None, FloatArray | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -21,12 +20,11 @@ from gramian.analysis.findings import warn_of_findings
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.base import deferred, fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
-from gramian.base.inputs import Folder
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.data import Rows, as_rows, device, weights
 from gramian.data.rows import SeenRows
 from gramian.data.table import Expected
-from gramian.errors import DataError, MemoryLimitError, ParameterError, of_new_rows, option
+from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
 from gramian.solve import LinearProblem, direct, linear, warn_of_cost
@@ -291,7 +289,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         matrices = direct.both_matrices(costs, fit.request.target)
         return replace(fit.plan, matrices=tuple(matrices))
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the components of X.
 
         Parameters
@@ -307,11 +305,6 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             How often each row counts: an integer has the effect of so many equal rows, 0 that of no row.
             Sums of squares are divided by ``sample_weight.sum() - ddof``. None means 1 for every row. NaN and
             infinity are not allowed in rows of weight 0 either.
-        checkpoint : path, optional
-            A folder that stores the results of passes over a file, at the end of each pass and once a
-            minute. After a crash the same call continues from there and gives the same result. The folder
-            remains after the fit, so that the same call repeats the result without reading the file. Remove
-            it when you have saved the model.
 
         Returns
         -------
@@ -325,20 +318,18 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             rows or columns without any entry; weights that are negative, not finite, all zero, or not one
             for each row, and a sum of weights of ``ddof`` or less.
         ParameterError
-            A parameter outside its range, a checkpoint of another fit, or a checkpoint for data in memory.
+            A parameter outside its range.
         FileError
-            A file or checkpoint that cannot be read or written; the checkpoint remains valid.
+            A file that cannot be read.
         MemoryLimitError
             If no route fits into ``memory_limit``.
         """
         with progress_bar.shows_progress("PCA"):
-            self._fit(X, sample_weight, checkpoint)
+            self._fit(X, sample_weight)
         warn_of_findings(self)
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, checkpoint: Folder = None
-    ) -> RealArray:
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RealArray:
         """Find the components of X and return its scores, shape (n_samples, n_components_).
 
         Rows with missing values get the scores that :meth:`transform` gives them.
@@ -351,8 +342,6 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             As in :meth:`fit`.
-        checkpoint : path, optional
-            As in :meth:`fit`.
 
         Returns
         -------
@@ -360,7 +349,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             The scores, in the kind and dtype of X.
         """
         with progress_bar.shows_progress("PCA"):
-            result, given = self._fit(X, sample_weight, checkpoint)
+            result, given = self._fit(X, sample_weight)
         warn_of_findings(self)
         rows, scores = result.rows, result.directions.scores
         if given is not rows:
@@ -456,27 +445,18 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             return planned(4 * rows.resident_bytes - 1)
         return fit, rows, table
 
-    def _fit(self, X: Any, sample_weight: Any, checkpoint: Folder) -> tuple[Decomposition, Rows]:
-        fit, rows, table = self._completed(X, sample_weight, in_place=checkpoint is not None)
-        if checkpoint is not None and rows.free_to_revisit:
-            raise ParameterError(
-                "checkpoint",
-                os.fspath(checkpoint),
-                "stores the results of passes over a file, but this data is in memory",
-                "Leave it out, or save the data as .npy and give that file.",
-            )
-        with inputs.checkpointed(self, rows, checkpoint) as (passes, seeds):
-            if passes is not None:
-                fit.rows = fit.problem.rows = replace(rows, passes=passes)  # type: ignore[call-arg]
-            # Without a rule the first pass says so as soon.
-            ruled = table is not None or fit.wanted.rule is not None
-            if ruled and rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
-                rows.require_finite()
-            warn_of_cost(fit.cost, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
-            if table is None:
-                result = fit.solve(seeds)
-            else:
-                table, result = table.solved(self, fit, seeds)
+    def _fit(self, X: Any, sample_weight: Any) -> tuple[Decomposition, Rows]:
+        fit, rows, table = self._completed(X, sample_weight)
+        seeds = inputs.drawn_seeds(self.random_state)
+        # Without a rule the first pass says so as soon.
+        ruled = table is not None or fit.wanted.rule is not None
+        if ruled and rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
+            rows.require_finite()
+        warn_of_cost(fit.cost, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
+        if table is None:
+            result = fit.solve(seeds)
+        else:
+            table, result = table.solved(self, fit, seeds)
         inputs.store_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_moments", None)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -59,9 +59,6 @@ from gramian.records import (
 from gramian.solve import krylov, linear
 from gramian.solve.route import Route, count_for_fraction, count_of
 from gramian.solve.solving import Problem, Solution
-
-if TYPE_CHECKING:
-    from gramian.store.passes import Passes
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +116,6 @@ class KernelProblem(Problem):
         Whether an explained variance ratio is wanted.
     single : bool
         Whether values may be evaluated in float32.
-    passes : Passes or None
-        Where what passes over the matrix give is kept.
     spread : DaskRows or None
         The same rows where they are spread: tiles are made, and stay, there.
     """
@@ -135,7 +130,6 @@ class KernelProblem(Problem):
     fraction: bool = False
     single: bool = False
     unit: str = "eigenvalues of Kc"
-    passes: Passes | None = None
     spread: Any = None
 
     @property
@@ -181,7 +175,6 @@ class KernelProblem(Problem):
                 share=1.0 if kept else form.share,
                 exact=None if source is exact else exact,
                 whole=form.whole,
-                passes=self.passes,
                 along=unit,
             )
         operator = kind(matrix, source, exact, center=self.center, psd=self.psd, **more)

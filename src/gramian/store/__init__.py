@@ -1,4 +1,4 @@
-"""Records on disk: what they declare (here), model files, files that appear whole, and checkpoints.
+"""Records on disk: what they declare (here), model files, and files that appear whole.
 
 A declaration is a type hint, such as ``float``, ``tuple[int, int] | None`` or a dataclass, or one of those
 here, which say what a hint cannot.
