@@ -85,7 +85,7 @@ def _mark(*parts: object) -> str:
 
 def _plain(value: object) -> str:
     if isinstance(value, list | tuple):
-        return ",".join(map(_plain, value))
+        return ",".join(f'"{one}"' if "," in one else one for one in map(_plain, value))
     return value if isinstance(value, str) else str(value).removesuffix(".0")
 
 

@@ -13,6 +13,11 @@ TEXT_OPTIONS = ("na_values", "header", "skip_footer", "below_limit")  # of text 
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
 
+def one_name(name: str) -> str | tuple[str, ...]:
+    """Return one name as an option that takes several has it: text with a comma would be more than one."""
+    return (name,) if "," in name else name
+
+
 class Remembered(str):
     """A name from the reading of the fitted data; in a file that lacks it, it is left out."""
 

@@ -27,7 +27,7 @@ class Value(NamedTuple):
 
 def _in_shell(name: str, values: Sequence[Value]) -> str | None:
     """Return a parameter of a message as the command line has it: each value has its forms."""
-    plain = [value.plain if " " not in value.plain else shlex.quote(value.plain) for value in values]
+    plain = [shlex.quote(value.plain) if set(value.plain) & set(' "') else value.plain for value in values]
     if name == "":
         return ", ".join(plain)
     if name == "center" and values:

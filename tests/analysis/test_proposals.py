@@ -2,6 +2,8 @@
 
 import io
 from importlib.resources import files
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,10 +16,12 @@ import gramian
 from gramian import PCA, scan
 from gramian.analysis.proposals import KNOWN, proposals
 from gramian.analysis.units import same_range, unit_difference, units_of
+from gramian.errors import DataError
 from gramian.io.preview import preview
 from gramian.pca.missing import filled
 
 PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
+STRANGE = Path(__file__).parents[1] / "strange"
 MEASURED = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
 
 
@@ -149,14 +153,21 @@ def test_columns_that_are_no_measurements():
     assert not seen("a,b,c\n1,5,2\n2,9,3\n3,4,9\n")
 
 
-def test_numbers_of_patients_name_the_rows_without_a_telling_name():
+def test_numbers_name_the_rows_by_a_telling_name_or_where_they_are_consecutive():
     rng = np.random.default_rng(3)
-    patients = rng.permutation(900_000)[:60] + 100_000
     X = factors(60, 4).round(3)
-    found = gramian.propose(frame(X, "abcd").assign(patient=patients))
-    assert chosen(found) == {
-        '"patient" has another whole number in every row and relates to no other column': ("id", "patient")
-    }
+    random, run = rng.permutation(900_000)[:60] + 100_000, rng.permutation(60) + 100
+    for name in ("patient", "sample id", "customer number", "barcode"):
+        found = gramian.propose(frame(X, "abcd").assign(**{name: random}))
+        why = f'"{name}" looks like an identifier: every row has another number'
+        assert chosen(found) == {why: ("id", name)}
+    why = '"case" counts the rows in another order and relates to no other column'
+    assert chosen(gramian.propose(frame(X, "abcd").assign(case=run))) == {why: ("id", "case")}
+    # Weights in grams that all differ by chance are measurements, and so are amounts of something.
+    weights = rng.permutation(60)[:40] + 20
+    for name in ("mass", "number of rooms", "price index", "patient weight"):
+        found = gramian.propose(frame(X[:40], "abcd").assign(**{name: weights}))
+        assert not {"id", "drop"} & found.reading.keys(), name
     related = frame(X, "abcd").assign(salary=(50_000 + 9_000 * X[:, 0] + rng.normal(0, 900, 60)).round())
     assert "id" not in gramian.propose(related).reading
     rain = frame(X, "abcd").assign(**{"rain (mm)": rng.permutation(900)[:60] + 100.0})
@@ -391,7 +402,39 @@ def test_a_long_table_is_pivoted():
     tests = ("memory", "speed", "naming")
     lines = ["subject,arm,test,score"]
     lines += [f"s{i},{'ab'[i % 2]},{one},{40 + i * 7 % 13 + len(one)}" for i in range(15) for one in tests]
-    assert seen("\n".join(lines)).reading["pivot"] == "subject,test,score"
+    assert seen("\n".join(lines)).reading["pivot"] == ["subject", "test", "score"]
+
+
+def test_a_pivot_has_a_key_that_repeats_and_fills_nearly_all_cells():
+    admitted = [(a, g, d, 7 * i % 23) for i, (d, g, a) in enumerate(product("ABCDEF", "MF", "yn"))]
+    lines = ["rownames,Admit,Gender,Dept,Freq"]
+    lines += [",".join(map(str, (i, *one))) for i, one in enumerate(admitted, 1)]
+    assert "pivot" not in seen("\n".join(lines)).reading
+    read = scan(io.BytesIO("\n".join(lines).encode()), propose=True).read()
+    assert (read.values.shape, PCA(1).fit(read).n_samples_) == ((24, 1), 24)
+    pairs = list(product(range(10), "tuvwx"))
+    for holes, long in ((4, True), (6, False)):
+        some = [one for place, one in enumerate(pairs) if place % 8 or place >= 8 * holes]
+        text = table(key=[i for i, _ in some], what=[v for _, v in some], value=np.sin(np.arange(len(some))))
+        assert ("pivot" in seen(text).reading) == long, holes
+
+
+def test_a_proposed_name_is_one_name_whatever_is_in_it():
+    path, name = STRANGE / "comma_in_label.csv", "How much, if at all, do you like it?"
+    (found,) = gramian.propose(path)
+    assert (found.option, found.value) == ("label", name)
+    read = scan(path, propose=True).read()
+    assert (read.label_name, read.feature_names) == (name, ("a", "b", "c"))
+    with pytest.raises(DataError, match="do you like it") as error:
+        scan(path).read()
+    for text in (found.line(), str(error.value)):
+        assert f'label=["{name}"]' in text
+    for text in (found.line("shell"), error.value.worded("shell")):
+        assert f"""--label '"{name}"'""" in text
+    names = '"key, of all"', '"what, then"', '"value, at last"', '"a, b"'
+    lines = [f'k{i},"t, {j}",{np.sin(i + 9 * j)},"r, {j * i}"' for i in range(12) for j in range(3)]
+    read = scan(io.BytesIO("\n".join([",".join(names), *lines]).encode()), propose=True).read()
+    assert read.feature_names == ("t, 0", "t, 1", "t, 2")
 
 
 # ------------------------------------------------------------ what is looked at

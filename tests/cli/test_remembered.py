@@ -1,6 +1,8 @@
 """A model remembers how its data were read: the same file needs no options again."""
 
+import shlex
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from gramian.cli import main
 from gramian.data.table import Table
 from gramian.report.sentences import of_what
 
+STRANGE = Path(__file__).parents[1] / "strange"
 TEXT = """rownames,kind,site,a,b,c,year
 1,u,n,1.0,2.0,-,2007
 2,v,n,3.0,.,1.5,2007
@@ -37,6 +40,20 @@ def fitted(results, tmp_path, monkeypatch):
     shutil.copytree(results, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_a_name_with_commas_is_one_name_again(tmp_path, monkeypatch, gramian):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(STRANGE / "comma_in_label.csv", tmp_path / "t.csv")
+    proposed = gramian("fit", "t.csv", "-o", "all")
+    assert proposed.code == 0, proposed.err
+    (line,) = [one for one in proposed.err.splitlines() if "without proposals: " in one]
+    assert gramian(*shlex.split(line.partition(": gramian ")[2].replace("-o all", "-o again"))).code == 0
+    name = "How much, if at all, do you like it?"
+    for folder in ("all", "again"):
+        assert load(folder + "/model.gramian").reading_["label"] == (name,)
+    assert f"label=['{name}']" in (tmp_path / "all" / "summary.md").read_text("utf-8")
+    assert gramian("transform", "all/model.gramian", "t.csv", "-o", "scores.csv").code == 0
 
 
 def test_the_file_of_the_fit_needs_no_options_again(fitted, gramian):

@@ -1,4 +1,4 @@
-"""The same proposals for each of 21 tables from Python, the shell, HTTP, and the facts of its page."""
+"""The same proposals for each of 22 tables from Python, the shell, HTTP, and the facts of its page."""
 
 import html
 import json
@@ -17,7 +17,7 @@ API, CSV = "/api/v1", {"content-type": "text/csv"}
 
 
 def tables():
-    """Yield 21 texts by name."""
+    """Yield 22 texts by name."""
     rng, n = np.random.default_rng(0), np.arange(60)
     for name in ("iris", "wine", "breast_cancer", "diabetes", "linnerud"):
         yield name, getattr(datasets, f"load_{name}")(as_frame=True).frame.to_csv(index=False)
@@ -35,6 +35,10 @@ def tables():
         "patients without a name": {"patient": rng.permutation(90_000)[:60] + 10_000},
         "dates": {"taken": [f"{1 + i % 28:02}.{1 + i // 28:02}.2024" for i in n]},
         "years": {"year": 2000 + n // 20},
+        "commas in names": {
+            "kind, or sort": np.where(n % 2, "m", "f"),
+            "said, read": [f"r{i % 31}" for i in n],
+        },
         "copies": {"again": size, "fahrenheit": 1.8 * size + 32, "same": 7},
         "almost empty": {"rare": np.where(n % 2, np.nan, size), "nothing": ""},
         "classes": {"cluster": n % 3, "sex": np.where(n % 2, "m", "f"), "remark": [f"r{i % 31}" for i in n]},

@@ -14,7 +14,6 @@ import numpy as np
 
 from gramian.analysis import imputation
 from gramian.analysis.units import FEW, neighbours, same_range, unit_difference, units_of
-from gramian.arrays import are_whole
 from gramian.checks import check_choice, counted, first_few, percent
 from gramian.data.as_rows import to_rows
 from gramian.data.table import RowsRequest, Table
@@ -23,17 +22,15 @@ from gramian.io.lazy import LazyArray
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
 from gramian.light_import import special
-from gramian.reading import ReadingOptions
+from gramian.reading import ReadingOptions, one_name
 from gramian.records import FloatArray
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
 LOOK = 32 << 20  # bytes of a large file that are looked at
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
-NAMING = 20  # rows from which integers without a telling name may name the rows
+NAMING = 20  # rows from which consecutive integers without a telling name may name the rows
 LEVEL = 0.01  # of a test
-NUMBERED = 0.8  # share of the numbers after which the next whole number follows
-SLOW = 0.5  # correlation of neighbouring rows of a measurement that changes slowly
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 HOLES = 0.3  # share of missing entries from which a column is left out
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
@@ -53,8 +50,10 @@ YEAR_WORDS = _words("year years yr jahr date datum annee année anno ano año")
 # Parts of a date; those of the second line only where another column is a date too.
 PARTS = {"month": 12, "monat": 12, "quarter": 4, "quartal": 4, "weekday": 7, "wochentag": 7}
 SMALL_PARTS = {"day": 31, "tag": 31, "hour": 24, "stunde": 24, "minute": 60, "week": 53}
-ID_WORDS = _words("id ids identifier key index nr no number nummer code rownames")
-NAME_WORDS = _words("name names label title") | ID_WORDS
+ID_WORDS = _words("id ids identifier nr no number nummer code rownames")
+OF_AMOUNTS = _words("of per von pro de par")  # "number of rooms" counts, "price index per month" measures
+ALONE = _words("index key barcode patient subject participant")  # telling where a name says nothing else
+NAME_WORDS = _words("name names label title") | ID_WORDS | ALONE
 CLASS_WORDS = _words(
     "class classes group target cluster species type label category klasse gruppe art typ diagnosis"
 )
@@ -96,7 +95,9 @@ class Proposal:
 
     def line(self, surface: Surface = "python") -> str:
         """Return the choice as a surface spells it, and the reason."""
-        return f"{worded(option(self.option, self.value), surface)}: {self.why}"
+        value = one_name(self.value) if self.option in ("label", "drop") else self.value
+        value = list(value) if isinstance(value, tuple) else value
+        return f"{worded(option(self.option, value), surface)}: {self.why}"
 
     def __str__(self) -> str:
         return self.line()
@@ -132,7 +133,7 @@ class Proposals(Sequence[Proposal]):
             if one.option == "drop":
                 result.setdefault("drop", []).append(one.value)
             elif one.option in KNOWN:
-                result[one.option] = one.value
+                result[one.option] = one_name(one.value) if one.option == "label" else one.value
         return result
 
     @property
@@ -297,9 +298,9 @@ def proposals(
             return Proposals((marks, *rest))
     long = _long(seen, reading)
     if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
-        reading = replace(reading, pivot=long.value)
+        reading = replace(reading, pivot=long.value, id=long.value[0])
         rest = proposals(pivoted, method, reading, parameters)
-        return Proposals((long, *(one for one in rest if one.option not in ("id", "label"))))
+        return Proposals((long, *(one for one in rest if one.option != "label")))
     table = _Table(seen, method, reading, parameters)
     return Proposals((*([] if long is None else [long]), *table.proposals()))
 
@@ -316,8 +317,9 @@ class _Table:
         self.free = [column for column in seen.columns if column.name not in taken]
         self.wanted = None if reading.columns is None else set(reading.columns)
         numbers = [column for column in self.free if column.sample is not None and column.distinct]
-        values = _sample(numbers) if numbers else np.empty((0, 0))
-        unnamed = identifier(values) if self.rows >= NAMING else None
+        runs = [j for j, one in enumerate(numbers) if self.rows >= NAMING and is_run(one, self.rows)]
+        runs = [j for j in runs if is_unrelated(_sample(numbers), j)]
+        unnamed = runs[0] if len(runs) == 1 else None  # several are measurements without signal
         self.no_measure = {
             one.name: ("empty", "holds no value")
             for one in self.free
@@ -326,7 +328,7 @@ class _Table:
         for j, column in enumerate(numbers):
             kind, why = no_measurement(column, self.rows, named=seen.named)
             measured = column.unit or units_of([column.name])[0]
-            if not kind and j == unnamed and column.distinct == self.rows and not measured:
+            if not kind and j == unnamed and not measured:
                 kind, why = "identifier", NAMES_ROWS
             if kind and (kind != "constant" or (seen.whole and seen.named)):
                 self.no_measure[column.name] = kind, why
@@ -400,7 +402,7 @@ class _Table:
                     best.append((0, place, column, f"has {column.distinct:,} texts in {self.rows:,} rows"))
             elif differ and (is_date(column) or kind == "date"):
                 best.append((2, place, column, "is a date, another one in every row"))
-            elif kind == "identifier" or (kind == "counter" and words & ID_WORDS):
+            elif kind == "identifier" or (kind == "counter" and _tells_id(words)):
                 best.append((1, place, column, why))
         if not best:
             return None
@@ -567,7 +569,7 @@ def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, 
         return "date", "is a part of a date"
     if named and column.sample is not None and _are_days(column):
         return "date", "looks like a date"
-    if words & ID_WORDS and column.distinct == rows >= FEWEST:
+    if _tells_id(words) and column.distinct == rows >= FEWEST:
         return "identifier", "looks like an identifier: every row has another number"
     if words & CLASS_WORDS and 2 <= column.distinct <= min(MOST_GROUPS, rows // 5):
         return "groups", f"numbers {column.distinct} groups of rows"
@@ -595,41 +597,27 @@ def _are_days(column: Column) -> bool:
     return bool(years.all() and ((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all())
 
 
-NAMES_ROWS = "has another whole number in every row and relates to no other column"
+NAMES_ROWS = "counts the rows in another order and relates to no other column"
 
 
-def identifier(values: FloatArray) -> int | None:
-    """Return the one column that names rows: whole, different, evenly spread, and related to no other.
-
-    None where there is none, or several: then they are measurements without signal.
-    """
-    n = len(values)
-    if n < NAMING:
-        return None
-    with np.errstate(invalid="ignore"):
-        whole = are_whole(values)
-    found = [j for j in np.flatnonzero(whole).tolist() if names_rows(values, j)]
-    return found[0] if len(found) == 1 else None
+def _tells_id(words: set[str]) -> bool:
+    """Return whether the words of a name say that a column names rows."""
+    return bool(words) and (words <= ALONE or bool(words & ID_WORDS and not words & OF_AMOUNTS))
 
 
-def names_rows(values: FloatArray, j: int) -> bool:
-    """Return whether a column of whole numbers names rows.
+def is_run(column: Column, rows: int) -> bool:
+    """Return whether a column holds consecutive whole numbers, in any order."""
+    ends = column.whole and column.distinct == rows and column.low is not None and column.high is not None
+    return bool(ends and column.high - column.low == rows - 1)  # type: ignore[operator]
 
-    They differ, and correlate with no other column beyond chance. Either they follow each other, or they are
-    spread evenly (by the test of Kolmogorov and Smirnov) without a slow course from row to row.
-    """
-    given, x, n = values[:, j], np.sort(values[:, j]), len(values)
-    gaps = np.diff(x)
-    if not gaps.all() or values.shape[1] < 3:
-        return False
-    steps, places = np.arange(n + 1) / n, (x - x[0]) / (x[-1] - x[0])
-    distance = float(max((steps[1:] - places).max(), (places - steps[:-1]).max()))
-    slow = abs(float(correlations(given[1:], given[:-1, None])[0])) > SLOW and (np.diff(given) < 0).any()
-    if (gaps == 1).mean() < NUMBERED and (slow or special.kolmogorov(distance * np.sqrt(n)) < LEVEL):
+
+def is_unrelated(values: FloatArray, j: int) -> bool:
+    """Return whether a column without gaps correlates with no other one, of two at least, beyond chance."""
+    if values.shape[1] < 3:
         return False
     others = np.delete(values, j, axis=1)
     others = np.where(np.isnan(others), np.nanmean(others, axis=0), others)
-    return float(np.abs(correlations(given, others)).max()) < chance(n, others.shape[1])
+    return float(np.abs(correlations(values[:, j], others)).max()) < chance(len(values), others.shape[1])
 
 
 def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
@@ -726,7 +714,7 @@ def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     if seen.long is None or any(getattr(reading, one) for one in chosen):
         return None
     why = f'each row has one value, of the variable that "{seen.long[1]}" names'
-    return Proposal("pivot", ",".join(seen.long), why, {"columns": list(seen.long)})
+    return Proposal("pivot", list(seen.long), why, {"columns": list(seen.long)})
 
 
 def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:

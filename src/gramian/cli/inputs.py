@@ -283,13 +283,14 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
             fitted["missing"] = None
         if fitted.get("transpose"):
             fitted["label"] = None
-    used = {name for option in ROLES for name in _names(given.get(option))}
+    used = {name for option in ROLES for name in _names(given.get(option))} | {given.get("id")}
     for option, value in fitted.items():
         if option in ROLES and not (option == "label" and fitted.get("transpose")):
-            names = tuple(Remembered(name) for name in _names(value) if name not in used)
+            several = (value,) if isinstance(value, str) else value or ()
+            names = tuple(Remembered(name) for name in several if name not in used)
             fitted[option] = names[0] if names and option in ("id", "weights") else names
         elif option == "na_values":
-            fitted[option] = tuple(map(Remembered, _names(value)))
+            fitted[option] = tuple(map(Remembered, value or ()))
     fitted = {name: value for name, value in fitted.items() if _is_asked(value) and name not in given}
     if fitted:
         options = shlex.join(as_arguments(Reading(**fitted)))
@@ -315,10 +316,11 @@ def read_arguments(data: str, reading: Reading) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return names as text, several as a list."""
+    """Return names as text, several as a list, and one that is no such text too."""
     if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
         return str(value) if isinstance(value, str) else value
-    return [str(one) for one in value] if len(value) > 1 else str(value[0])
+    alone = len(value) == 1 and "," not in value[0] and not value[0].startswith("@")
+    return str(value[0]) if alone else [str(one) for one in value]
 
 
 def add_metadata(table: Any, meta: Any, id: str | None) -> Any:

@@ -24,12 +24,13 @@ from gramian.analysis.findings import (
     width_findings,
 )
 from gramian.analysis.proposals import (
+    ALONE,
     CLASS_WORDS,
     ID_WORDS,
     NAMES_ROWS,
     PARTS,
     YEAR_WORDS,
-    names_rows,
+    is_unrelated,
     no_measurement,
     words_of,
 )
@@ -68,7 +69,7 @@ ZEROS, FOLLOWS, STEADY, SAME = 0.7, 0.9, 0.8, 1e-6
 EVEN, SIZE_SHARE = 0.35, 0.3
 MOST_EXCLUDED, LISTED_PAIRS = 5, 100  # related rows in a remedy, pairs in the evidence
 COINCIDE = 0.95  # share of the rows in which labels agree
-TELLING = {*ID_WORDS, *YEAR_WORDS, *CLASS_WORDS, *PARTS}  # words in names of columns that measure nothing
+TELLING = {*ID_WORDS, *ALONE, *YEAR_WORDS, *CLASS_WORDS, *PARTS}  # words in names that measure nothing
 LEAVE_OUT = "Leave the column out."
 
 
@@ -235,7 +236,8 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
     if whole and runs and abs(_correlations(x, as_float64(e.places)[:, None])[0]) >= 1 - LEVEL:
         return f"is a whole number that {'rises' if usual > 0 else 'falls'} with the rows"
     measured = units_of([e.names[j]])[0]
-    return NAMES_ROWS if whole and not measured and names_rows(e.values, j) else ""
+    run = whole and not measured and np.array_equal(np.sort(x), x.min() + np.arange(n))
+    return NAMES_ROWS if run and is_unrelated(e.values, j) else ""
 
 
 def relatives(e: Evidence) -> Iterator[Finding]:

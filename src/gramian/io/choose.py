@@ -141,7 +141,7 @@ def _where_it_applies(
             absent = [name for name in absent if known is not None and name not in known]
         if absent:
             rest = tuple(name for name in names if name not in absent)
-            changed[asked] = (rest[0] if len(rest) == 1 and asked == "label" else rest) if rest else None
+            changed[asked] = (rest if isinstance(value, tuple) else rest[0]) if rest else None
             if asked not in ("drop", "na_values"):
                 notes.append(f"{asked}: no column {checks.listed(absent)} here, as the fitted data had")
     return (replace(reading, **changed) if changed else reading), tuple(notes)

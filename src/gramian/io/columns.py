@@ -30,7 +30,7 @@ from gramian.io import numerals, parts, spool, written
 from gramian.io.long import find_long
 from gramian.io.source import whole_within
 from gramian.options import as_arguments, given_options
-from gramian.reading import ReadingOptions
+from gramian.reading import ReadingOptions, one_name
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
@@ -892,10 +892,11 @@ def _advised(
         groups = [place for place in words if _may_group(arrays[place])]
         unique = [place for place in words if all_different(arrays[place])]
         if groups and reading.label is None and reading.labels_from is None:
-            changed["label"] = names[groups[0]]
+            changed["label"] = one_name(names[groups[0]])
         if unique and id_column is None and reading.id is None:
             changed["id"] = names[unique[0]]
-    out = [names[place] for place in rest if names[place] not in changed.values()]
+    used = {changed.get("id"), *ReadingOptions(**changed).label_columns}
+    out = [names[place] for place in rest if names[place] not in used]
     if reading.columns is not None or len(out) > max(NAMES_SHOWN, len(numbers)):
         changed["columns"] = tuple(names[place] for place in numbers)
         changed["drop"] = ()

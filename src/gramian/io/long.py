@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 
 FEWEST = (3, 2)  # ids and variables
 MOST = 1000  # variables
-FULL = 0.5  # of the wide table, at least
+FULL = 0.9  # of the wide table, at least: so an id stands in several rows
 
 
 def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, str] | None:
     """Return the columns of ids, of names of variables and of values, if a table is long.
 
-    It has one column of values. Its ids and its variables repeat, each pair of them stands once, and most
-    pairs are there.
+    It has one column of values, which are no row numbers. Its ids and its variables repeat, each pair of them
+    stands once, and nearly all pairs are there.
 
     Parameters
     ----------
@@ -36,12 +36,13 @@ def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, st
     numbers = [place for place, one in enumerate(arrays) if _is_number(one.type)]
     if not 1 <= len(numbers) <= 2 or rows < FEWEST[0] * FEWEST[1]:
         return None
+    counters = [place for place in numbers if _counts_rows(arrays[place])]
     counts = {place: _repeats(one, rows) for place, one in enumerate(arrays)}
     best: tuple[int, tuple[int, int, int]] | None = None
     for id, variable in permutations([place for place, count in counts.items() if count], 2):
         ids, variables = counts[id], counts[variable]
         values = [place for place in numbers if place != id]
-        if len(values) != 1 or not pa.types.is_string(arrays[variable].type):
+        if len(values) != 1 or not pa.types.is_string(arrays[variable].type) or values[0] in counters:
             continue
         fits = FEWEST[0] <= ids and FEWEST[1] <= variables <= min(MOST, ids)
         if not fits or not ids * variables * FULL <= rows <= ids * variables:
@@ -56,6 +57,11 @@ def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, st
 
 def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind))
+
+
+def _counts_rows(column: Any) -> bool:
+    values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return bool((np.diff(values) == 1).all())
 
 
 def _repeats(column: Any, rows: int) -> int:

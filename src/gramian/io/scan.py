@@ -24,7 +24,7 @@ from gramian.io.preview import Preview, preview
 from gramian.io.source import damage
 from gramian.io.transform import TRANSFORMED
 from gramian.options import given_options
-from gramian.reading import COLUMN_OPTIONS, LimitPolicy, MissingPolicy, ReadingOptions, Transform
+from gramian.reading import COLUMN_OPTIONS, LimitPolicy, MissingPolicy, ReadingOptions, Transform, one_name
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ def _check_label(label: Any, transpose: bool) -> str | tuple[str, ...] | None:
     if transpose or not several:
         return _check_name("label", label)
     names = _check_names("label", label) or ()
-    return names[0] if len(names) == 1 else names
+    return one_name(names[0]) if len(names) == 1 else names
 
 
 def _is_name(name: Any) -> bool:

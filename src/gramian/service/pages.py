@@ -161,7 +161,7 @@ async def data(caller: CurrentCaller, id: api.Id, query: Annotated[schemas.PageQ
     except schemas.Refusal as refusal:
         if refusal.status == 404:
             raise
-        parts = await _read_as(caller, id, schemas.PageQuery(pivot=""))
+        parts = await _read_as(caller, id, schemas.PageQuery(pivot=[]))
         problem = " ".join(filter(None, (refusal.problem.error, refusal.problem.what_to_do)))
         return data_page(*parts, query.method, others=others, problem=problem)
 
@@ -182,12 +182,12 @@ async def _read_as(
         reading["na_values"] = marks[0]["value"]
         _, facts = await caller.data_facts(id, schemas.Reading(**reading))
         facts["proposals"] = proposed
-    value = query.pivot if query.pivot is not None else pivots[0]["value"] if pivots else ""
+    value = query.pivot if query.pivot is not None else pivots[0]["value"] if pivots else []
     if not value:  # what else is proposed is about the other table
         facts["proposals"] = {one: [*marks, *pivots] for one in proposed} if pivots or undone else proposed
         return item, facts, reading | undone | ({"pivot": ""} if pivots else {}), []
     columns = (facts.get("preview") or {}).get("columns", ())
-    beside = [one["name"] for one in columns if one["name"] not in value.split(",")]
+    beside = [one["name"] for one in columns if one["name"] not in value]
     reading["pivot"] = value
     _, facts = await caller.data_facts(id, schemas.Reading(**reading))
     return item, facts | ({"proposals": proposed} if pivots else {}), reading | undone, beside
@@ -226,7 +226,7 @@ def data_page(
     proposed = _proposed(facts.get("proposals") or {}, kinds, shown)
     start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
     if reading.get("pivot"):
-        start["id"] = reading["pivot"].split(",")[0]
+        start["id"] = reading["pivot"][0]
     drops = {one["value"] for one in proposed if one["option"] == "drop"}
     roles = {start.get("id"), start.get("label")}
     columns = [
@@ -289,10 +289,10 @@ def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str])
             if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
                 target = None  # there is nothing to choose for a text
                 words = "shown, but not used" if one["value"] in shown else words
-            value = ",".join(one["value"]) if isinstance(one["value"], list) else str(one["value"])
+            value = one["value"] if isinstance(one["value"], list) else str(one["value"])
             known = one | {"value": value, "words": words.format(one["value"])}
             known |= {"target": target, "methods": []}
-            entry = result.setdefault((one["option"], known["value"], one["why"]), known)
+            entry = result.setdefault((one["option"], str(value), one["why"]), known)
             entry["methods"].append(method)
     return list(result.values())
 

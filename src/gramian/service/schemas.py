@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Annotated, Any, Literal, get_type_hints
@@ -34,7 +35,13 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _as_columns(value: Any) -> Any:
+    value = _as_list(value)
+    return next(csv.reader(value), []) if isinstance(value, list) and len(value) == 1 else value
+
+
 Names = Annotated[list[str], BeforeValidator(_as_list)]  # a single name is a list of one
+Columns = Annotated[list[str], BeforeValidator(_as_columns)]  # or one text with commas; "" is none
 
 
 def _fields(record: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -45,7 +52,7 @@ def _fields(record: type[Any]) -> Iterator[tuple[str, Any]]:
         if declared.local:
             continue
         if kind is Any:
-            kind = Names | None if declared.is_list else str | None
+            kind = Columns | None if one.name == "pivot" else Names | None if declared.is_list else str | None
         elif declared.choices:
             kind = Literal[tuple(declared.choices)] | (None if one.default is None else kind)
         help = declared.help.replace("another file", "uploaded data, ID or ID:COLUMN")

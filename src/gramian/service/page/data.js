@@ -68,7 +68,7 @@ const marks = lines.filter((line) => line.querySelector("button")).map((line) =>
   const applied = () => READ.includes(option) ? Boolean(given[option]?.length) : box ? !box.checked : read(option) === name.toLowerCase() || read(option) === name;
   button.addEventListener("click", () => {
     const on = !applied();
-    if (READ.includes(option)) return reread({ [option]: !on ? "" : option === "pivot" ? name : name.split(",") });
+    if (READ.includes(option)) return reread({ [option]: on ? JSON.parse(name) : "" });
     if (box) wanted.set(box, !on); else write(option, on ? name : usual(option, method()));
     roles();
     changed(box ?? byId(CONTROLS[option]));
