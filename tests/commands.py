@@ -6,7 +6,7 @@ import sys
 from dataclasses import fields
 
 from gramian.cli.operating import Call
-from gramian.cli.options import Engine, Reading
+from gramian.cli.options import Reading
 from gramian.operations import operations
 
 
@@ -17,7 +17,7 @@ def called(name, reading=None, as_json=False, **given):
         **{one.name: given.pop(one.name) for one in fields(verb.options) if one.name in given}
     )
     given = {one.name: None for one in verb.inputs} | {one.name: one.default for one in verb.outs} | given
-    Call(verb, given | {"as_json": as_json}, reading or Reading(), Engine()).run(options)
+    Call(verb, given | {"as_json": as_json}, reading or Reading()).run(options)
 
 
 def loaded_by(*calls, among):

@@ -12,8 +12,7 @@ import pytest
 import zarr
 from distributed import Client, LocalCluster, as_completed, get_task_stream
 
-from gramian import PCA, load
-from gramian.cli import main
+from gramian import PCA
 
 LIMIT = 800_000_000  # bytes of memory of a worker
 N, D = 60_000, 50
@@ -116,21 +115,3 @@ def test_two_clients_fit_at_once(cluster, stored):
     with ThreadPoolExecutor(2) as pool:
         for result, count in zip(pool.map(fit, (3, 6)), (3, 6), strict=True):
             agree(result, PCA(count).fit(X))
-
-
-def test_the_shell_works_on_a_cluster_that_answers(cluster, stored, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(stored[0].parent)
-    there = ("--engine", "dask", "--scheduler", cluster.scheduler_address)
-    assert main(["plan", "x.zarr", *there]) == 0
-    assert "chunks on 2 workers" in capsys.readouterr().out
-    assert main(["fit", "x.zarr", *there, "--components", "2", "-o", str(tmp_path / "m.gramian")]) == 0
-    for out in ("s.npy", "s.zarr"):
-        assert (
-            main(["transform", str(tmp_path / "m.gramian"), "x.zarr", *there, "-o", str(tmp_path / out)]) == 0
-        )
-    here = np.load(tmp_path / "s.npy")
-    np.testing.assert_array_equal(zarr.open(tmp_path / "s.zarr")[:], here)
-    np.testing.assert_allclose(here, load(tmp_path / "m.gramian").transform(stored[1]), atol=1e-4)
-    monkeypatch.setattr("gramian.io.chunks.ANSWER", "1s")
-    assert main(["fit", "x.zarr", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 1
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err

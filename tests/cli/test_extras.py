@@ -101,10 +101,8 @@ def test_commands_without_extras_work_or_name_the_extra(folder):
     refused = {
         "images": ["fit", "pictures-of-people", "-o", "f.gramian"],
         "plots": ["plot", "table", "a.csv", "-o", "figures"],
-        "cluster": ["fit", "a.csv", "--engine", "dask"],
         "gpu": ["fit", "a.csv", "--device", "cuda"],
         "onnx": ["export", "table", "-o", "m.onnx"],
-        "anndata": ["fit", "cells.h5ad", "-o", "more.h5ad"],
     }
     if is_installed("gramian.service"):
         refused["app"] = ["serve", "a.csv"]

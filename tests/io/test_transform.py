@@ -172,19 +172,3 @@ def test_a_model_transforms_new_files_and_takes_arrays_as_they_are(tmp_path):
     stream = PCA(2).partial_fit(scan(path, transform="log1p")).partial_fit(new)
     both = np.concatenate([COUNTS, COUNTS[7:19]])
     np.testing.assert_allclose(stream.mean_, np.log1p(both).mean(axis=0))
-
-
-def test_tables_in_chunks_of_dask(tmp_path):
-    pytest.importorskip("dask")
-    from gramian.io.chunks import in_chunks
-
-    X = np.tile(PARTS, (5, 1))
-    pd.DataFrame(X, columns=list("abcde")).to_parquet(tmp_path / "x.parquet", row_group_size=300)
-    for how, expected in (("log1p", np.log1p(X[:, 1:])), ("clr", clr(X[:, 1:]))):
-        model = PCA(2).fit(in_chunks(scan(tmp_path / "x.parquet", transform=how, drop="a")))
-        np.testing.assert_allclose(model.components_, PCA(2).fit(expected).components_, atol=1e-9)
-        assert model.reading_["transform"] == how
-    X[1333, 2] = -4
-    pd.DataFrame(X, columns=list("abcde")).to_parquet(tmp_path / "x.parquet", row_group_size=300)
-    with pytest.raises(ParameterError, match="has -4 in row 1333, column 'c'"):
-        PCA(2).fit(in_chunks(scan(tmp_path / "x.parquet", transform="log1p", drop="a")))

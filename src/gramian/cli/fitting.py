@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from gramian.checks import plain
-from gramian.cli.inputs import HERE, proposed, read_arguments, read_table
-from gramian.cli.options import AsIsFlag, Data, Engine, JsonFlag, Reading
+from gramian.cli.inputs import proposed, read_arguments, read_table
+from gramian.cli.options import AsIsFlag, Data, JsonFlag, Reading
 from gramian.cli.outputs import answer, check_not_input, check_out, check_place, is_model_file
 from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
@@ -29,7 +29,6 @@ def fit(
         usual="nothing is written",
     ),
     as_is: AsIsFlag = False,
-    engine: Engine = HERE,
     as_json: JsonFlag = False,
 ) -> None:
     estimator(options)
@@ -39,14 +38,14 @@ def fit(
     if out is not None:
         _check_place(out, to_folder, reading.inputs(data))
     source, found = None, list[Any]()
-    if not as_is and engine.engine is None:
+    if not as_is:
         source, reading, options, found = proposed(data, reading, options)
-    literal = ("gramian", "fit", data, *as_arguments(reading, _told(options), engine))
-    command = (*literal, *(["-o", out] if out else []), *(["--as-is"] if engine.engine is None else []))
+    literal = ("gramian", "fit", data, *as_arguments(reading, _told(options)))
+    command = (*literal, *(["-o", out] if out else []), "--as-is")
     if found:
         say(f"gramian: the same without proposals: {shlex.join(command)}")
     how = ROWS.how(options) if ROWS.how else {}
-    table = read_table(data, reading, source=source, limit=limit_of(options, None), engine=engine, **how)
+    table = read_table(data, reading, source=source, limit=limit_of(options, None), **how)
     given = None if data == "-" else read_arguments(data, reading)
     with progress("computing"):
         result = fit_rows(options, data=table, reading=given, command=command, maps=to_folder)

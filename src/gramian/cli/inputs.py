@@ -14,13 +14,12 @@ from typing import Any
 
 from gramian.checks import amount
 from gramian.cli import run as state
-from gramian.cli.options import Engine, Reading
+from gramian.cli.options import Reading
 from gramian.cli.progress import progress, say
 from gramian.errors import GramianError, MemoryLimitError, MissingValuesError, ParameterError
 from gramian.options import as_arguments, declared_of, given_options
 from gramian.reading import IMPUTED, Remembered
 
-HERE = Engine()
 SPARING = {".csv", ".tsv", ".txt", ".tab", ".bed", ".npy"}  # files that are read without pandas
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
 
@@ -123,7 +122,6 @@ def read_table(
     *,
     source: Any = None,
     limit: int | None = None,
-    engine: Engine = HERE,
     imputes: bool = False,
 ) -> Any:
     """Read the data that the options choose, and print the notes of the reader.
@@ -139,8 +137,6 @@ def read_table(
     limit : int, optional
         Bytes of working memory; a larger table stays in its file. None reads all of it, as far as the
         machine has memory.
-    engine : Engine
-        Where to compute; for Dask the table stays in chunks and nothing is read.
     imputes : bool
         Whether missing values may be left in for a PCA.
 
@@ -155,13 +151,9 @@ def read_table(
     MemoryLimitError
         If all of it is needed, and memory is too small.
     """
-    if engine.engine is None:
-        spare_pandas(data)
+    spare_pandas(data)
     from gramian.arrays import memory_limit_bytes
     from gramian.io.scan import scan
-
-    if engine.engine is not None:
-        from gramian.io.chunks import in_chunks
 
     if reading.missing in IMPUTED and not imputes:
         raise ParameterError(
@@ -176,10 +168,10 @@ def read_table(
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         try:
-            table = asked.open(working, expected) if engine.engine is None else in_chunks(asked, expected)
+            table = asked.open(working, expected)
         except MissingValuesError as error:
             raise error.with_(imputes=imputes) from None
-    if limit is None and engine.engine is None and not table.in_memory:
+    if limit is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
             f"This command needs all {amount(size)} of {data} in memory, but {amount(working / 4)} may be "
@@ -199,7 +191,6 @@ def read_new_data(
     reading: Reading,
     model: Any,
     limit: int | None = None,
-    engine: Engine = HERE,
     meta: Any = None,
     channels: Mapping[str, str] | None = None,
 ) -> Any:
@@ -207,7 +198,7 @@ def read_new_data(
 
     Parameters
     ----------
-    data, reading, model, limit, engine
+    data, reading, model, limit
         As of :func:`read_table`.
     meta : str, optional
         A file of metadata.
@@ -243,7 +234,7 @@ def read_new_data(
         )
     chosen = replace(reading, label=(*labels, *new)) if new else reading
     try:
-        table = read_table(data, chosen, expected_columns(model), limit=limit, engine=engine, imputes=True)
+        table = read_table(data, chosen, expected_columns(model), limit=limit, imputes=True)
     except ParameterError as error:
         channel = next((channel for channel, name in (channels or {}).items() if name == error.value), None)
         if error.parameter != "label" or channel is None or channel in labels:

@@ -24,7 +24,6 @@ from gramian.cli.inputs import (
 )
 from gramian.cli.options import (
     AsIsFlag,
-    Engine,
     JsonFlag,
     Reading,
     argument,
@@ -57,7 +56,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
     parameters = [_argument(one) for one in operation.inputs if not one.option]
     reads = any(one.kind == "data" for one in operation.inputs)
     records: dict[str, Any] = {"reading": Reading} if reads else {}
-    records |= {"options": operation.options} | ({"engine": Engine} if operation.engine else {})
+    records |= {"options": operation.options}
     spread, made = spread_parameters(records)
     parameters += spread
     for one in operation.inputs:
@@ -74,9 +73,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
 
     def command(**given: Any) -> None:
         records = made(given)
-        engine = records.get("engine", Engine())
-        with engine.at_work():
-            Call(operation, given, records.get("reading", Reading()), engine).run(records["options"])
+        Call(operation, given, records.get("reading", Reading())).run(records["options"])
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -99,11 +96,10 @@ class Call:
     given : dict
         The names of files and the text of inputs, by the names of parameters.
     reading : Reading
-    engine : Engine
     """
 
-    def __init__(self, operation: Operation, given: dict[str, Any], reading: Reading, engine: Engine) -> None:
-        self.operation, self.given, self.reading, self.engine = operation, given, reading, engine
+    def __init__(self, operation: Operation, given: dict[str, Any], reading: Reading) -> None:
+        self.operation, self.given, self.reading = operation, given, reading
         self.as_json, self.fitted, self.pictures = given["as_json"], None, False
         self.options: Any = None
         self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
@@ -135,7 +131,7 @@ class Call:
                     hint="Add its file after the other arguments.",
                 )
             return None
-        if not self.given.get("as_is", True) and self.engine.engine is None:
+        if not self.given.get("as_is", True):
             heeds, imputes = self.operation.heeds, how.get("imputes", False)
             source, self.reading, self.options, _ = proposed(
                 name, self.reading, self.options, imputes=imputes, keep=heeds
@@ -145,11 +141,10 @@ class Call:
         meta = None if asked.option else self.given.get("meta")
         if model is not None:
             reading = self.reading
-            if self.engine.engine is None:
-                name, reading = recalled(model, name, reading)
-            table = read_new_data(name, reading, model, limit, self.engine, meta, **how)
+            name, reading = recalled(model, name, reading)
+            table = read_new_data(name, reading, model, limit, meta, **how)
         else:
-            table = read_table(name, self.reading, source=source, limit=limit, engine=self.engine, **how)
+            table = read_table(name, self.reading, source=source, limit=limit, **how)
             table = table if meta is None else add_metadata(table, meta, self.reading.id)
             reading = self.reading
         self.repeated = None if asked.option or name == "-" else read_arguments(name, reading)

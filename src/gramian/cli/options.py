@@ -3,10 +3,10 @@
 import csv
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import partial, wraps
-from typing import Annotated, Any, ClassVar, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -22,8 +22,6 @@ from gramian.options import (
     READING,
     Declared,
     declared_of,
-    only_for,
-    option,
     shell_help,
     spelled,
 )
@@ -166,33 +164,6 @@ class Reading(ReadingOptions):
             return [data, *lists]
         file, _, _ = self.labels_from.rpartition(":")
         return [data, *lists, self.labels_from, file.removesuffix(":")]
-
-
-@dataclass(frozen=True)
-class Engine:
-    """Where to compute: in this process, or with Dask."""
-
-    panel: ClassVar[str] = LIMITS
-
-    engine: Text = option(
-        "NAME", "dask: process a .zarr or .parquet in chunks, on threads of Dask.", choices=("dask",)
-    )
-    scheduler: Text = option("ADDRESS", "Cluster of --engine dask: tcp://HOST:8786.")
-
-    def at_work(self) -> AbstractContextManager[Any]:
-        """Return a context in which is computed there.
-
-        Raises
-        ------
-        ParameterError
-            For another engine, or a scheduler without Dask.
-        """
-        if self.engine is None:
-            only_for("--engine dask", self, "scheduler")
-            return nullcontext()
-        from gramian.io.chunks import cluster
-
-        return cluster(self.scheduler)
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import accumulate
@@ -27,7 +27,6 @@ from gramian.records import Spread
 R = TypeVar("R")
 # Results that one task of a worker, or of this process, combines: it holds them all.
 MERGED, MERGED_HERE = 8, 2
-AT_ONCE = 2  # chunks of results in memory for each core of the machine that writes them
 CHUNK_BYTES = 64 << 20  # of chunks that are cut anew, because columns were apart
 NOT_NUMPY = (
     "The chunks of X are {}, but chunks of a Dask array must be NumPy arrays. Convert them: "
@@ -221,10 +220,6 @@ class DaskRows(StoredRows):
     def map_parts(self, f: Callable[[Rows], Any]) -> PartState:
         return DaskPartState(self, f)
 
-    def tiles(self, f: Callable[..., Any], side: int) -> DaskTiles:
-        """Compute ``f`` of one part and None, or of two, for tiles of so many rows, and keep them there."""
-        return DaskTiles(self.values.values, f, side)
-
     @property
     def room(self) -> int:
         """Bytes that may be stored with the chunks: half of the workers' memory, or this machine's limit."""
@@ -315,58 +310,6 @@ class DaskPartState(PartState):
         self.states = persist(*self._mapped(f, self.states, *own))
 
 
-class DaskTiles:
-    """The lower triangle of a symmetric matrix, in tiles that are kept where they were computed.
-
-    Parameters
-    ----------
-    values : dask.array.Array of shape (n, d)
-    f : callable
-        Of two parts of the rows, or of one and None for a tile on the diagonal.
-    side : int
-        Rows of a part.
-    """
-
-    def __init__(self, values: Any, f: Callable[..., Any], side: int) -> None:
-        from dask import delayed, persist
-
-        parts = values.rechunk({0: side}).to_delayed().ravel()
-        self.places = slices(values.shape[0], side)
-        self.pairs = [(i, j) for i in range(len(parts)) for j in range(i + 1)]
-        of_pair, f = delayed(_alone, pure=False), delayed(f, traverse=False)
-        self.tiles = persist(*(of_pair(f, parts[i], parts[j] if i > j else None) for i, j in self.pairs))
-
-    def over(self, f: Callable[..., Any], V: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return the sums, of n rows, of ``f`` of each tile for its rows and for its columns.
-
-        ``f`` takes a tile, whether it is on the diagonal, and the rows of V for its columns and for its rows;
-        it returns a part for its rows and, off the diagonal, one for its columns.
-        """
-        from dask import compute, delayed
-
-        vectors = [() if V is None else (delayed(V[place], traverse=False),) for place in self.places]
-        sums: list[list[tuple[Any, int]]] = [[] for _ in self.places]
-        work = delayed(f, traverse=False)
-        of_tile, added = delayed(_alone, pure=False), delayed(_added, pure=False)
-        for (i, j), tile in zip(self.pairs, self.tiles, strict=True):
-            result = of_tile(work, tile, i == j, *vectors[j], *vectors[i])
-            sums[i].append((result, 0))
-            if i > j:
-                sums[j].append((result, 1))
-        return np.concatenate(compute(*(added(*zip(*result, strict=True)) for result in sums)))
-
-    def dense(self) -> npt.NDArray[Any]:
-        """Return the matrix in memory."""
-        from dask import compute
-
-        n = self.places[-1].stop
-        A = np.empty((n, n))
-        for (i, j), tile in zip(self.pairs, compute(*self.tiles), strict=True):
-            A[self.places[i], self.places[j]] = tile
-            A[self.places[j], self.places[i]] = tile.T
-        return A
-
-
 def _alone(f: Callable[..., Any], *arguments: Any) -> Any:
     with one_thread():
         return f(*arguments)
@@ -374,11 +317,6 @@ def _alone(f: Callable[..., Any], *arguments: Any) -> Any:
 
 def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
     return _alone(f, _rows_of(chunk, dtype), *own)
-
-
-def _added(result: tuple[Any, ...], which: tuple[int, ...]) -> Any:
-    first, *others = (both[k] for both, k in zip(result, which, strict=True))
-    return sum(others, first)
 
 
 def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
@@ -390,18 +328,6 @@ def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
 
 def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return pictures.reshape(len(pictures), -1)
-
-
-def computed(*arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows, and blocks of lazy arrays in the same chunks, a few computed at a time."""
-    from dask import compute
-    from dask.system import CPU_COUNT
-
-    parts, start = list(zip(*(array.to_delayed().ravel() for array in arrays), strict=True)), 0
-    for some in slices(len(parts), AT_ONCE * CPU_COUNT):
-        for blocks in compute(parts[some])[0]:
-            yield slice(start, start + len(blocks[0])), *blocks
-            start += len(blocks[0])
 
 
 class _Sized:

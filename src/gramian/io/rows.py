@@ -21,7 +21,7 @@ from gramian.data.rows import Rows
 from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError, GramianError, InputTypeError
 from gramian.io import expected, scan, spool
-from gramian.io.dask import DaskRows, DaskTable
+from gramian.io.dask import DaskRows
 from gramian.io.lazy import LazyArray, stored_map
 from gramian.io.parts import contiguous, repeated_note, unique_names
 from gramian.io.source import whole_within
@@ -70,8 +70,6 @@ def _of_map(X: np.memmap, request: RowsRequest) -> Rows:
 
 @read.register
 def _of_lazy(X: LazyArray, request: RowsRequest) -> Rows:
-    if isinstance(X, DaskTable):
-        return _where_they_are(DaskRows.checked(X.lazy, request), request)
     require_rows(len(X), X.source, request)
     kind = StoredSparseRows if hasattr(X, "indptr") else StoredRows
     return _where_they_are(kind.of(X, request.working), request)

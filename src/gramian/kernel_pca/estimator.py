@@ -261,14 +261,14 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Sparse rows stay sparse, with kernels of inner products and of expanded distances. For a
-            precomputed kernel, X is the matrix, (n_samples, n_samples). For a Dask array or frame, the tiles
-            of the kernel matrix stay on the workers, and the rows are sent to this process once.
+            precomputed kernel, X is the matrix, (n_samples, n_samples). An exact solver
+            brings the rows of a Dask array or frame to this process.
         y : object, ignored
             For pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in :meth:`gramian.PCA.fit`: means in feature space are weighted, and
             eigenvalues are those of ``W^1/2 Kc W^1/2``. The choice of landmarks and of kernel widths does not
-            use weights. Tiles of a Dask collection are then computed in this process.
+            use weights.
 
         Returns
         -------
@@ -411,7 +411,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         if rows.in_one_place:
             return fits.ExactFit(self, rows, scaling)
         try:
-            return fits.ExactFit(self, rows.here(), scaling, rows)
+            return fits.ExactFit(self, rows.here(), scaling)
         except MemoryLimitError as error:
             nystroem = by_surface("KernelPCA(solver='nystroem')", option("solver", "nystroem"))
             way_out = f"{nystroem} stores only landmarks."

@@ -20,7 +20,7 @@ from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.base.declarations import register_record
 from gramian.base.fitted import warn_of_none, with_orthonormality
 from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
-from gramian.checks import amount, check_choice, check_integer, duration
+from gramian.checks import check_choice, check_integer, duration
 from gramian.data import Block, Rows, as_rows
 from gramian.errors import GramianError, MemoryLimitError, ParameterError, by_surface, choice, option
 from gramian.kernel_pca.feature_maps import RandomFourierMap
@@ -476,15 +476,7 @@ NEGATIVE = (
 
 @dataclass(eq=False)
 class ExactFit(KernelFit):
-    """Kernel PCA of all rows.
-
-    Attributes
-    ----------
-    spread : DaskRows or None
-        The same rows where they are spread, if they are.
-    """
-
-    spread: Any = None
+    """Kernel PCA of all rows, in this process."""
 
     @property
     def plan(self) -> Plan:
@@ -567,7 +559,6 @@ class ExactFit(KernelFit):
             given=evaluator is None,
             fraction=target.fraction is not None,
             single=evaluator is not None and evaluator.single is not None,
-            spread=None if evaluator is None or rows.weights is not None else self.spread,
         )
         if rows.weights is not None:
             problem.unit = "eigenvalues of Kc with weighted rows"
@@ -575,11 +566,7 @@ class ExactFit(KernelFit):
         try:
             return problem, evaluator, problem.schedule(request)
         except MemoryLimitError as error:
-            said = error._text
-            if problem.spread is not None:
-                tiles, room = amount(4 * rows.shape[0] ** 2), amount(problem.spread.room)
-                said += f" Tiles of the matrix take {tiles}, but the workers have room for {room}."
-            raise MemoryLimitError(f"{said} {self._cheaper()}") from error
+            raise MemoryLimitError(f"{error._text} {self._cheaper()}") from error
 
     def _request(self, problem: KernelProblem, target: Target) -> SolveRequest:
         asked, rows = self.parameters, self.rows
@@ -613,7 +600,7 @@ class ExactFit(KernelFit):
         advice = f"A sample of the rows costs less, or {nystroem} with few {option('n_landmarks')}."
         other: Any = clone(asked)
         other.set_params(solver="nystroem", n_components=None, kernel=kernel)
-        fit = FeatureFit(other, self.spread or self.rows)
+        fit = FeatureFit(other, self.rows)
         fit.kernel = kernel
         with suppress(GramianError):
             seconds = fit.plan.seconds

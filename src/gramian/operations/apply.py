@@ -74,7 +74,6 @@ def _check_transform(options: Transform, model: Any) -> None:
     outs=[Out("rows", "FILE", "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output.", "-")],
     check=_check_transform,
     adds_earlier_rows=True,
-    engine=True,
 )
 def transform(options: Transform, model: Any, data: Any) -> Result:
     """Write the scores of new rows.
@@ -132,7 +131,6 @@ def _check_preimages(model: Any) -> None:
     LARGE_DATA,
     outs=[Out("rows", "PATH", PICTURES_OR_TABLE, key="out", required=True, listing=LIST, beside=True)],
     check=_check_reconstruct,
-    engine=True,
 )
 def reconstruct(options: Reconstruct, model: Any, data: Any) -> Result:
     """Rebuild rows from a few components.

@@ -263,7 +263,7 @@ def _in_file(options: Model) -> dict[str, Any]:
 ROWS = replace(DATA, streamed=True, how=_in_file)
 
 
-@operation(ROWS, check=estimator, engine=True)
+@operation(ROWS, check=estimator)
 def plan(options: Model, data: Any) -> Result:
     """Show the solver that fit would use, and why.
 
@@ -275,7 +275,7 @@ def plan(options: Model, data: Any) -> Result:
     return Result(chosen, {"data": data_facts(data), "plan": plan_facts(chosen)})
 
 
-@operation(ROWS, check=estimator, engine=True)
+@operation(ROWS, check=estimator)
 def fit(
     options: Fit,
     data: Any,

@@ -259,8 +259,6 @@ class Operation:
         The module that must be installed.
     doing : str
         What is going on, for a line of progress.
-    engine : bool
-        Whether Dask can do it.
     needs_label : bool
         Whether rows without labels are refused, before they are read.
     shell_only : bool
@@ -278,7 +276,6 @@ class Operation:
     check: Callable[..., Any] | None = None
     application: str = "gramian.pca"
     doing: str = "computing"
-    engine: bool = False
     needs_label: bool = False
     shell_only: bool = False
     adds_earlier_rows: bool = False

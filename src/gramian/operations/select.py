@@ -86,7 +86,6 @@ def _check_options(options: Select) -> None:
     check=_check_options,
     application="gramian.selection",
     doing="selecting",
-    engine=True,
     needs_label=True,
 )
 def select(options: Select, data: Any) -> Result:
@@ -97,13 +96,6 @@ def select(options: Select, data: Any) -> Result:
     numbers with few distinct values, are classes; other labels are numbers.
     """
     refuse_several_labels(data)
-    if options.method in WRAPPERS and type(data.values).__name__ == "DaskTable":
-        raise ParameterError(
-            "--method",
-            options.method,
-            "does not support --engine dask",
-            f"Use one of {', '.join(FILTERS)}, or leave out --engine and choose some --rows.",
-        )
     model = _selector(options, is_discrete(data))
     try:
         model.fit(data)

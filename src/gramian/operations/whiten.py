@@ -55,7 +55,6 @@ class Whiten:
             listing=LIST,
         )
     ],
-    engine=True,
 )
 def whiten(options: Whiten, data: Any) -> Result:
     """Make columns uncorrelated, with variance 1.

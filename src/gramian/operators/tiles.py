@@ -692,88 +692,6 @@ def _sums(filled: Any, side: int, left: Any, right: Any) -> tuple[FloatArray, Fl
     return arrays.as_float64(filled @ right), down, squares
 
 
-# ------------------------ on a cluster, where each is computed and stays
-
-# Tiles of TILE rows in one on a cluster, and parts of the rows that make work for some workers.
-LARGEST, LEAST = 10, 4
-
-
-class SpreadTiles:
-    """A symmetric matrix of rows in many places, with the interface of :class:`TileMatrix`.
-
-    Parameters
-    ----------
-    rows : Rows
-        Spread.
-    source : KernelSource
-        Of the same rows, in one place.
-    whole : bool
-        Whether the matrix itself is brought here.
-    """
-
-    storage = np.dtype(np.float64)
-    single = False
-    is_whole = False
-    most = terms = TILE
-
-    def __init__(self, rows: Any, source: KernelSource, *, whole: bool = False) -> None:
-        self.n, self.like = rows.shape[0], np.empty(0)
-        self._fingerprint = source.fingerprint()
-        # Whole numbers of TILE, so that sums are no longer than those of other tiles.
-        side = TILE * max(1, min(LARGEST, self.n // (LEAST * TILE)))
-        self._tiles = rows.tiles(source.bare().between, side)
-        result = self._tiles.over(_tile_sums)
-        self.row_sums: FloatArray = result[:, 0]
-        self.squares = float(result[:, 1].sum())
-        self._whole = self._tiles.dense() if whole else None
-        if whole:
-            self._tiles = None
-
-    def promoted(self) -> SpreadTiles:
-        """Return the matrix: it is in float64."""
-        return self
-
-    def release(self) -> None:
-        """Let the tiles go."""
-        self._tiles = self._whole = None
-
-    def fingerprint(self) -> bytes:
-        """Return a hash of the rows."""
-        return self._fingerprint
-
-    def matmat(self, V: Any) -> Any:
-        """Return the product with V of shape (n, b), float64: blocks of V travel, and no tile does."""
-        return self._tiles.over(_tile_times, V) if self._whole is None else symmetric_times(self._whole, V)
-
-    def dense(self) -> Any:
-        """Return the whole matrix."""
-        return self._tiles.dense() if self._whole is None else self._whole
-
-
-def _tile_sums(tile: FloatArray, diagonal: bool) -> tuple[FloatArray, ...]:
-    """Return sums of the rows and of their squares and, beside the diagonal, those of the columns."""
-    squares = tile * tile
-
-    def along(axis: int) -> FloatArray:
-        starts = range(0, tile.shape[axis], TILE)
-        pieces = (np.add.reduceat(values, starts, axis=axis) for values in (tile, squares))
-        return np.stack([result.sum(axis=axis) for result in pieces], axis=1)
-
-    return (along(1),) if diagonal else (along(1), along(0))
-
-
-def _tile_times(tile: FloatArray, diagonal: bool, V: FloatArray, W: FloatArray) -> tuple[FloatArray, ...]:
-    """Return ``tile V`` and, beside the diagonal, ``tile.T W``, by pieces that stay in the cache for both."""
-    own, other = np.zeros((len(tile), V.shape[1])), np.zeros(V.shape)
-    for rows in slices(len(tile), TILE):
-        for columns in slices(len(V), TILE):
-            piece = tile[rows, columns]
-            own[rows] += piece @ V[columns]
-            if not diagonal:
-                other[columns] += piece.T @ W[rows]
-    return (own,) if diagonal else (own, other)
-
-
 # ---- The centred kernel matrix ``Kc = H K H``, applied without being formed
 
 EPS = float(np.finfo(np.float64).eps)
@@ -784,7 +702,7 @@ class CenteredKernelOperator:
 
     Parameters
     ----------
-    tiles : TileMatrix or SpreadTiles
+    tiles : TileMatrix
         K.
     source : KernelSource, MatrixSource or WeightedSource
         What filled the tiles, with the bound on the evaluation error of an entry.
@@ -806,7 +724,7 @@ class CenteredKernelOperator:
 
     def __init__(
         self,
-        tiles: TileMatrix | SpreadTiles,
+        tiles: TileMatrix,
         source: AnySource,
         exact: AnySource | None = None,
         *,
@@ -1000,8 +918,6 @@ class KernelCosts(Costs):
         Whether tiles may be kept in float32: entries of a proven kernel do not exceed its diagonal.
     quick : bool
         Whether tiles that are made again may be evaluated in float32 too.
-    elsewhere : int or None
-        Bytes that tiles may take on a cluster, where rows are spread over one.
     """
 
     shape: tuple[int, int]
@@ -1009,7 +925,6 @@ class KernelCosts(Costs):
     given: bool = False
     single: bool = True
     quick: bool = False
-    elsewhere: int | None = None
 
     def forms(self) -> tuple[Form, ...]:
         """Return whole, tiles kept in either precision, and tiles made again in every pass."""
@@ -1017,8 +932,6 @@ class KernelCosts(Costs):
         if self.given:
             return whole, again
         kept = Form("centered kernel", "kept")
-        if self.elsewhere is not None:
-            return (whole, kept) if self._tiles(kept) <= self.elsewhere else (whole,)
         if self.calls is not None:
             # A user's function is too slow to be called twice for a value.
             return (whole, kept) if self.calls.scalar else (whole, kept, again)
@@ -1045,8 +958,6 @@ class KernelCosts(Costs):
         if form.storage == "kept" and self.calls is not None and self.calls.scalar:
             # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
             seconds *= 1.02
-        if self.elsewhere is not None:
-            return seconds, SCRATCH
         # Memory that was not used before is paged in at the speed at which tiles are made.
         return seconds + kept / 8e9, kept + SCRATCH
 

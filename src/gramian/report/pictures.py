@@ -17,7 +17,6 @@ from gramian.checks import evenly, slices
 from gramian.data import as_rows
 from gramian.data.table import Table
 from gramian.errors import FileError
-from gramian.io.dask import DaskTable, computed
 from gramian.io.names import PICTURE_SUFFIXES
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range, require_pillow
 from gramian.report.pieces import pieces_of
@@ -219,13 +218,6 @@ def rebuilt(
     rows : slice
     back : ndarray of shape (rows, n_features)
     """
-    if isinstance(table.values, DaskTable):
-        lazy = model.transform(table)
-        lazy[:, count:] = 0
-        for part, original, back in computed(table.values.lazy, model.inverse_transform(lazy)):
-            errors.add(original, back)
-            yield part, back
-        return
     for part, piece in pieces_of(table, limit):
         if result is None:
             scores = np.array(model.transform(piece))

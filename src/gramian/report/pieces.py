@@ -15,7 +15,6 @@ from gramian.data import as_rows
 from gramian.data.rows import row_text
 from gramian.data.table import Table
 from gramian.errors import DataError, MissingValuesWarning, ignoring
-from gramian.io.dask import DaskTable, computed
 from gramian.io.missing import rows_of_table, with_rows
 from gramian.progress import pace, track
 
@@ -79,9 +78,6 @@ def mapped(
     DataError
         With the row number of the file, not of the piece.
     """
-    if isinstance(table.values, DaskTable) and not errors:
-        yield from computed(model.transform(table))
-        return
     for part, piece in pieces_of(table, limit):
         try:
             values = _with_errors(model, piece) if errors else np.asarray(model.transform(piece))

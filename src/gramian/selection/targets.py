@@ -18,7 +18,6 @@ from gramian.base.inputs import check_features, expected_columns, store_features
 from gramian.base.sklearn import BaseEstimator, TransformerMixin
 from gramian.data import Rows, as_rows, table
 from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice
-from gramian.io.dask import DaskTable
 from gramian.records import FloatArray, RealArray
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
@@ -86,7 +85,7 @@ def as_labelled(
     """
     name = estimator if isinstance(estimator, str) else type(estimator).__name__
     values = X.values if isinstance(X, table.Table) else X
-    spread = by_columns and (is_dask(values) or isinstance(values, DaskTable))
+    spread = by_columns and is_dask(values)
     rows = as_rows(
         X, weigh=False, estimator=name, minimum=2, limit=memory_limit_bytes(None) if spread else None
     )

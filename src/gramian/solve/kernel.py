@@ -116,8 +116,6 @@ class KernelProblem(Problem):
         Whether an explained variance ratio is wanted.
     single : bool
         Whether values may be evaluated in float32.
-    spread : DaskRows or None
-        The same rows where they are spread: tiles are made, and stay, there.
     """
 
     rows: Rows
@@ -130,7 +128,6 @@ class KernelProblem(Problem):
     fraction: bool = False
     single: bool = False
     unit: str = "eigenvalues of Kc"
-    spread: Any = None
 
     @property
     def everything(self) -> bool:
@@ -143,8 +140,7 @@ class KernelProblem(Problem):
         n, width = self.rows.shape
         if self.rows.skips_zeros:
             width = SPARSE_WIDTH + SPARSE_ENTRY * int(self.rows.in_memory().nnz) // n
-        elsewhere = None if self.spread is None else self.spread.room
-        return tiles.KernelCosts((n, width), self.calls, self.given, self.psd, self.single, elsewhere)
+        return tiles.KernelCosts((n, width), self.calls, self.given, self.psd, self.single)
 
     def build(self, route: Route) -> tiles.CenteredKernelOperator:
         """Build the centred kernel matrix of tiles, as the route wants them."""
@@ -158,25 +154,21 @@ class KernelProblem(Problem):
         if anew and not isinstance(exact, tiles.MatrixSource):
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        matrix: tiles.TileMatrix | tiles.SpreadTiles
         kind: type[tiles.CenteredKernelOperator] = tiles.CenteredKernelOperator
         unit, more = None, dict[str, Any]()
         if rows.weights is not None:
             unit = np.sqrt(rows.weights / rows.weight)
             kind, more = tiles.WeightedKernelOperator, {"unit": unit, "weight": rows.weight}
-        if self.spread is not None and isinstance(source, tiles.KernelSource):
-            matrix = tiles.SpreadTiles(self.spread, source, whole=form.whole)
-        else:
-            matrix = tiles.TileMatrix(
-                rows.shape[0],
-                source,
-                from_numpy(np.empty(0), rows.like),
-                form.arithmetic,
-                share=1.0 if kept else form.share,
-                exact=None if source is exact else exact,
-                whole=form.whole,
-                along=unit,
-            )
+        matrix = tiles.TileMatrix(
+            rows.shape[0],
+            source,
+            from_numpy(np.empty(0), rows.like),
+            form.arithmetic,
+            share=1.0 if kept else form.share,
+            exact=None if source is exact else exact,
+            whole=form.whole,
+            along=unit,
+        )
         operator = kind(matrix, source, exact, center=self.center, psd=self.psd, **more)
         tiles.require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         return operator
