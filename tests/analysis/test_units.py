@@ -8,7 +8,7 @@ from sklearn import datasets
 
 from gramian import PCA
 from gramian.analysis.findings import model_findings
-from gramian.analysis.units import dominant_columns
+from gramian.analysis.units import column_axis, dominant_columns
 
 # Standard deviations of bill length, bill depth, flipper length (mm) and mass (g) of 342 penguins.
 PENGUINS = {"bill_length_mm": 5.46, "bill_depth_mm": 1.97, "flipper_length_mm": 14.06, "body_mass_g": 801.95}
@@ -125,3 +125,39 @@ def test_pictures_share_a_unit():
     X += np.random.default_rng(1).standard_normal(X.shape)
     assert model_findings(PCA(2).fit(X.reshape(30, 16)))
     assert not model_findings(PCA(2).fit(X))
+
+
+def test_columns_are_an_axis_by_one_unit_or_step():
+    axes = (
+        [f"{900 + 2 * j} nm" for j in range(9)],
+        [f"X{400.5 + 0.25 * j}" for j in range(9)],  # as R names numbers
+        [f"{4000 - 3.86 * j:.2f}" for j in range(99)],
+        [f"wl_{j}" for j in (400, 410, 430)],
+        [f"{j} cm-1" for j in (4000, 3990, 3985)],
+        [f"{j}h" for j in (0, 1, 2, 6, 24)],
+        [f"day {j}" for j in range(1, 8)],
+        [str(year) for year in range(1990, 2000)],
+    )
+    for names in axes:
+        found = column_axis(names)
+        assert found is not None, names
+        assert len(found[0]) == len(names)
+    assert [column_axis(names)[1] for names in axes] == ["nm", "", "", "wl", "cm-1", "h", "day", ""]
+    items = (
+        [f"ENSG{100000 + 3 * j:011d}" for j in range(9)],
+        [f"x{j}" for j in range(1, 10)],
+        [f"X{j}" for j in range(1, 10)],
+        [f"q{j}" for j in range(12, 30)],
+        [str(j) for j in range(500)],  # counted, not measured
+        [f"{j:04d}" for j in range(200, 260)],
+        [f"rs{j}" for j in (100, 130, 160)],
+        [f"r0c{j}" for j in range(8)],
+        [f"{j}_at" for j in (1007, 1053, 1117)],
+        ["900 nm", "902 nm", "901 nm"],
+        ["1 cm", "2 cm", "3 kg"],
+        ["10", "1000", "1001"],
+        ["a", "b", "c"],
+        ["900 nm", "902 nm"],
+    )
+    for names in items:
+        assert column_axis(names) is None, names

@@ -1,5 +1,9 @@
 """Scores as points: the table, groups, ellipses, the density."""
 
+import inspect
+import json
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import chi2, f
@@ -9,10 +13,10 @@ from gramian import PCA, KernelPCA, plots
 from gramian.analysis.associations import mean_ellipse, normal_ellipse
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
-from gramian.plots.names import groupings
+from gramian.plots.names import usual_color
 from gramian.plots.points import Group
-from gramian.plots.registry import available
-from gramian.plots.style import room
+from gramian.plots.registry import FIGURES, available
+from gramian.plots.style import VERMILION, room
 from refusals import refused
 
 
@@ -208,6 +212,34 @@ def test_a_mean_is_in_its_ellipse_as_by_hotelling():
     np.testing.assert_allclose(squared, 2 * 11 / 10 * f.ppf(0.9, 2, 10))
 
 
+def test_a_table_with_labels_is_coloured_by_them_in_every_figure_of_its_rows(X):
+    kinds = np.array(["v", "u"] * 10)
+    labelled = Table(X[:, :2], ("a", "b"), labels=kinds, label_name="kind")
+    model, drawn = gramian.PCA(2).fit(labelled), [figure for figure in FIGURES if "color" in figure.options]
+    assert {"scores", "biplot", "contours", "directions"} <= {figure.name for figure in drawn}
+    for table, coloured in ((labelled, True), (Table(X[:, :2], ("a", "b")), False)):
+        for figure in drawn:
+            assert (VERMILION in json.dumps(figure.draw(model, table).to_dict())) is coloured, figure.name
+    assert model.plot(labelled).data["group"].to_pylist() == kinds.tolist()
+    assert "group" not in model.plot(labelled, color="").data.column_names
+
+
+def test_methods_and_functions_name_their_arguments(pca, X):
+    y = ["u", "v"] * 10
+    for draw in (pca.plot, pca.biplot, partial(plots.scores, pca), partial(plots.biplot, pca)):
+        assert draw(X, color=y).data["group"].to_pylist() == y
+        for name in ("ax", "hue", "title"):
+            with pytest.raises(TypeError, match=f"has no argument '{name}'. It has .*color.* and "):
+                draw(X, **{name: 1})
+    drawn = [pca.plot, pca.biplot, gramian.KernelPCA.plot, pca.plot(X).save]
+    for function in [*drawn, *(getattr(plots, name) for name in plots.__all__)]:
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, function
+    for name in set(plots.__all__) - {"Picture"}:
+        with pytest.raises(TypeError, match=f"^{name} has no argument 'hue'. It has "):
+            getattr(plots, name)(hue=1)
+
+
 def test_colour_and_shape_by_two_groupings(pca, X):
     site, dose = np.array(["a", "b", "c", ""] * 5), np.arange(20.0)
     dose[3] = np.nan
@@ -223,10 +255,10 @@ def test_colour_and_shape_by_two_groupings(pca, X):
     table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
     by_names = plots.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
     assert by_names["shape"][:3] == ["0", "1", "0"]
-    assert groupings(Table(X, metadata={"kit": np.arange(20) % 2})) == {"color": "kit"}
+    assert usual_color(Table(X, metadata={"kit": np.arange(20) % 2})) == "kit"
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
-    assert groupings(two) == {"color": "site"}  # a second grouping only where somebody asks
-    assert groupings(Table(X, labels=site))["color"] is site
+    assert usual_color(two) == "site"  # a second grouping only where somebody asks
+    assert usual_color(Table(X, labels=site)) is site
     with refused(ParameterError, "shape"):
         plots.scores(pca, X, shape=dose)
     with refused(ParameterError, "shape"):

@@ -236,7 +236,7 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel))
 
 
-def test_a_component_beyond_the_first_two_that_shows_groups_is_drawn_and_said():
+def test_scores_begin_with_the_first_two_components_and_a_link_leads_to_those_that_show_groups():
     angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     ring = np.repeat(["inner", "outer"], 60)
     X = np.repeat([0.4, 1.0], 60)[:, None] * np.tile(np.stack([np.cos(angle), np.sin(angle)], axis=1), (2, 1))
@@ -249,7 +249,10 @@ def test_a_component_beyond_the_first_two_that_shows_groups_is_drawn_and_said():
         text.count(f"PC{j} ({100 * model.explained_variance_ratio_[j - 1]:.1f} % of") for j in (1, 2, 3)
     ]
     assert titles[2] >= 1
-    assert titles[0] == titles[1] + 1  # PC3 and PC1, then PC1 and PC2
+    assert titles[0] == titles[1] + 1  # PC1 and PC2, then PC3 and PC1
+    first, second = re.findall(r'<figure(| id="telling") role="img" aria-label="Scores">', page)
+    assert (first, second) == ("", ' id="telling"')
+    assert '<a href="#telling">PC3 tells the groups of' in page
     # Where a row of a table is a block, its cells say what they are.
     assert re.search(r'<td class="n" data-of="T2">[\d.]+</td>', page)
     assert '<td class="say" data-of="largest contributions">' in page

@@ -88,7 +88,7 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
 
 
 def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
-    """Return the two components that show groups apart, counted from 1, and why they are not the first two.
+    """Return the two components that show groups apart, counted from 1, and why, if not the first two.
 
     They are the first two unless another component has at least ``TELLING`` times the share of variance
     between the groups of either. Then the one with the largest share comes first, and the first of the others
@@ -118,7 +118,7 @@ def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -
     who = f"`{name}`" if name else "the labels"
     return (best + 1, 1), (
         f"PC{best + 1} tells the groups of {who} apart: they explain {percent(float(found.r2[best]))} of its "
-        "variance. The figures therefore show it first."
+        "variance."
     )
 
 

@@ -248,3 +248,62 @@ def units_of(names: Sequence[str]) -> list[str]:
     return [
         one[2] if one and one[2] in UNITS and (len(one[2]) > 1 or stems[one[1]] == 1) else "" for one in split
     ]
+
+
+# Words before or after the numbers of an axis, beside units after them.
+OF_AXES = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        nm wl wn wavelength wavenumber lambda hz freq frequency mz rt ev time min minute minutes sec second
+        seconds hour hours day days week weeks month months year years lag angle cm-1 cm^-1
+        """,
+    )
+)
+EVEN = 1.5  # of neighbouring steps, the larger relative to the smaller
+ON_AXIS = re.compile(
+    r"(\D*?)((?:(?<![^\W_])[-+])?(?!0\d)\d+(?:\.\d+)?(?:e[-+]?\d+)?)(\D*(?:\^?-1)?)", re.IGNORECASE
+)
+
+
+def column_axis(names: Sequence[str]) -> tuple[FloatArray, str] | None:
+    """Return the positions of columns along an axis, such as wavelengths or times; None if they are items.
+
+    Names along an axis are equal but for a number, which rises or falls steadily, and which either has a
+    unit or goes in even steps. Counters such as x1 to x9 number items, as padded numbers do
+    (ENSG00000100000).
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    Returns
+    -------
+    positions : ndarray of shape (d,)
+    unit : str
+        A unit or a word that all names have; "" for bare numbers.
+
+    Examples
+    --------
+    >>> column_axis(["900 nm", "902 nm", "904 nm"])
+    (array([900., 902., 904.]), 'nm')
+    >>> column_axis(["x1", "x2", "x3"])
+    """
+    split = [ON_AXIS.fullmatch(name.strip()) for name in names]
+    around = {(one[1], one[3]) for one in split if one}
+    if len(split) < 3 or not all(split) or len(around) > 1:
+        return None
+    before, after = (word.strip(" _-.:=/()[]") for word in around.pop())
+    values = np.array([float(one[2]) for one in split if one])
+    steps = np.diff(values)
+    if not (np.all(steps > 0) or np.all(steps < 0)):
+        return None
+    if before.casefold() in {*OF_AXES, ""} and after.casefold() in UNITS | OF_AXES:
+        return values, after
+    if before.casefold() in OF_AXES and not after:
+        return values, before
+    ratios = steps[1:] / steps[:-1]
+    counted = values[0] in (0, 1) and np.all(steps == 1)
+    # R writes X before names that are numbers.
+    bare = before in ("", "X") and not after and not counted
+    return (values, "") if bare and max(ratios.max(), 1 / ratios.min()) <= EVEN else None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis.components import Summary, component_names, decomposition_of, shares_of, summary_of
 from gramian.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.base import declarations, inputs, sklearn
-from gramian.checks import counted
+from gramian.checks import counted, names_its_arguments
 from gramian.data import Rows
 from gramian.errors import CertificateWarning, DataError, RankWarning, by_surface, option
 from gramian.notebook import Section
@@ -249,16 +250,28 @@ def with_orthonormality(
 class Drawn:
     """Gives a decomposition its figures, of :mod:`gramian.plots`, which a fit does not load."""
 
-    def plot(self, X: Any = None, labels: Any = None, **options: Any) -> Any:
+    @names_its_arguments
+    def plot(
+        self,
+        X: Any = None,
+        color: Any = None,
+        *,
+        x: int | str = 1,
+        y: int | str = 2,
+        shape: Any = None,
+        names: Sequence[Any] | None = None,
+        ellipses: float | Literal["auto"] | None = "auto",
+        linked: bool = False,
+    ) -> Any:
         """Draw the scores of two components, by :func:`gramian.plots.scores`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), optional
             Rows to draw. An exact KernelPCA keeps the scores of its training rows; other models need them.
-        labels : array-like of shape (n_samples,) or str, optional
-            Groups or numbers that set the colour, or the name of a column.
-        **options
+        color : array-like of shape (n_samples,) or str, optional
+            Groups or numbers that set the colour, or the name of a column; by default the labels of a table.
+        x, y, shape, names, ellipses, linked : optional
             As for :func:`gramian.plots.scores`, such as ``x=2, y=3``.
 
         Returns
@@ -271,7 +284,8 @@ class Drawn:
         MissingExtraError
             Without Altair; the message is the command that installs it.
         """
-        return import_module("gramian.plots").scores(self, X, color=labels, **options)
+        look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
+        return import_module("gramian.plots").scores(self, X, x=x, y=y, **look)
 
 
 # ---------------------------------------------------------- in notebooks

@@ -78,17 +78,14 @@ def plot(options: Plot, model: Any, data: Any = None, asked: Asked | None = None
     that you select with the pointer.
     """
     from gramian.analysis.components import mapping_of
-    from gramian.plots.names import groupings
     from gramian.report.pieces import completed
 
     fitted, channels = mapping_of(model), options.channels
-    look: dict[str, Any] = {}
+    look: dict[str, Any] = dict(channels)
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("data", problem="Figures of a face model take no DATA.", hint="Leave it out.")
     table = completed(fitted, data) if data is not None else _stored_scores(asked, fitted)
-    if table is not None:
-        look = channels or groupings(table)
-    elif channels:
+    if table is None and channels:
         raise ParameterError(
             f"--{next(iter(channels))}",
             allowed="is about the rows of DATA, but there is no DATA",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -547,24 +547,35 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
             return declared
         return {name: hint for name, hint in declared.items() if name.removesuffix("?") not in cls._following}
 
-    def biplot(self, X: Any, labels: Any = None, **options: Any) -> Any:
+    @checks.names_its_arguments
+    def biplot(
+        self,
+        X: Any,
+        color: Any = None,
+        *,
+        x: int | str = 1,
+        y: int | str = 2,
+        shape: Any = None,
+        names: Sequence[Any] | None = None,
+        ellipses: float | Literal["auto"] | None = "auto",
+        linked: bool = False,
+    ) -> Any:
         """Draw rows as points and columns as arrows, by :func:`gramian.plots.biplot`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to draw.
-        labels : array-like of shape (n_samples,) or str, optional
+        color, x, y, shape, names, ellipses, linked : optional
             As for :meth:`plot`.
-        **options
-            As for :func:`gramian.plots.biplot`.
 
         Returns
         -------
         altair.Chart
             As of :meth:`plot`, which names the error too.
         """
-        return import_module("gramian.plots").biplot(self, X, color=labels, **options)
+        look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
+        return import_module("gramian.plots").biplot(self, X, x=x, y=y, **look)
 
     # ------------------------------------------------------------ transform
 

@@ -16,6 +16,7 @@ Examples
 
 from typing import Any
 
+from gramian.checks import names_its_arguments
 from gramian.plots.registry import FUNCTIONS, function_of
 
 __all__ = sorted(FUNCTIONS)
@@ -24,7 +25,8 @@ __all__ = sorted(FUNCTIONS)
 def __getattr__(name: str) -> Any:
     if name not in FUNCTIONS:
         raise AttributeError(f"module 'gramian.plots' has no attribute {name!r}")
-    value = globals()[name] = function_of(FUNCTIONS[name], name)
+    value = function_of(FUNCTIONS[name], name)
+    globals()[name] = value = value if isinstance(value, type) else names_its_arguments(value)
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from gramian.analysis.associations import LEVEL, SHOWN, Description, correlations
 from gramian.analysis.components import feature_names_of, kind_of
+from gramian.analysis.units import column_axis
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, counted
 from gramian.errors import DataError, by_surface
@@ -24,11 +24,11 @@ from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, p
 from gramian.records import FloatArray
 
 KINDS = ("auto", "bars", "heat", "lines")
-MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 30, 60, 40, 10
+MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 20, 60, 40, 10
 MOST_POINTS, STRETCHES = 2000, 500  # columns that are drawn one by one, and parts of a line of more
 FIRST = 3  # components drawn by default
 LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
-PANEL, BAR, HIGHEST = 90, 15, 400  # pixels of a panel of bars, at least, of a bar, and of all at most
+PANEL, BAR = 90, 15  # pixels of a panel of bars, at least, and of a bar
 REACH = 1.2, 1.6  # from the centre of a correlation circle to the edges, at least and at most
 PALE = 0.25  # opacity of arrows without a name
 FIT = 0.8  # share of the room to the edge for the longest arrow
@@ -52,19 +52,19 @@ def loadings(
     components : sequence of int or str, optional
         Such as ``[1, "PC4"]``; by default the first three, for "heat" the first ten.
     kind : {"auto", "bars", "heat", "lines"}, default="auto"
-        Bars with a panel for each component, a heat map, or lines for ordered columns such as a spectrum,
-        whose names are numbers, perhaps with a unit. "auto" takes lines for more than 60 columns, bars where
-        they are not too high, else a heat map.
+        Bars with a panel for each component, a heat map, or lines. "auto" takes lines for columns that are an
+        axis, such as wavelengths or times: their names are equal but for a number that has a unit or goes in
+        even steps. For all others it takes bars.
     data : array-like of shape (n_samples, n_features), optional
         The data of the fit: draws correlations of columns with scores instead of entries of unit vectors.
     position : str
-        Title of the axis of the columns, such as "wavelength (nm)".
+        Title of the axis of the columns, such as "wavelength (nm)"; by default the unit in their names.
 
     Returns
     -------
     altair.ConcatChart or altair.LayerChart
         ``chart.data`` has a row for each column and component: component, column, position and loading. Bars
-        show at most 30 columns and a heat map 60, those with the largest loadings. Lines of more than 2,000
+        show at most 20 columns and a heat map 60, those with the largest loadings. Lines of more than 2,000
         columns show the least and the largest loading of each of 500 stretches.
 
     Raises
@@ -87,9 +87,7 @@ def loadings(
     check_choice("kind", kind, KINDS)
     names, k = feature_names_of(model), directions.shape[1]
     if kind == "auto":
-        first = min(k, FIRST) if components is None else len(components)
-        high = -(-first // _beside(names, first)) * BAR * len(names)
-        kind = "lines" if len(names) > MOST_CELLS else "bars" if high <= HIGHEST else "heat"
+        kind = "bars" if column_axis(names) is None else "lines"
     asked = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
     places = [place_of(one, k, "components") for one in asked]
     values = (directions if data is None else correlations(model, data))[:, places]
@@ -141,10 +139,9 @@ def _loadings(
 ) -> Any:
     most = {"bars": MOST_BARS, "heat": MOST_CELLS}.get(kind, len(names))
     shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:most])
-    along = _positions(names) if kind == "lines" else None
-    if kind == "lines" and along is None and position == "column":
-        position = "column (position, counted from 0)"
-    along = np.arange(len(names), dtype=float) if along is None else along
+    items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
+    along, unit = (column_axis(names) if kind == "lines" else None) or items
+    position = unit or position if position == "column" else position
     thinned = kind == "lines" and len(names) > MOST_POINTS
     places = _extremes(values, along) if thinned else np.tile(shown, (len(titles), 1))
     columns = {
@@ -240,20 +237,6 @@ def _directions(model: Any) -> FloatArray:
     if not result.shape[1]:
         raise DataError(NOTHING)
     return result
-
-
-def _positions(names: Sequence[str]) -> FloatArray | None:
-    """Return the numbers in the names of columns, such as 900 of "900 nm"; None where one has none.
-
-    Those of pixels and of variants (rs123) are no positions.
-    """
-    if all(re.fullmatch(r"(x|rs)\d+|r\d+c\d+", name) for name in names):
-        return None
-    numbers = [re.search(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", name) for name in names]
-    if not all(numbers):
-        return None
-    values = np.array([float(number[0]) for number in numbers if number])
-    return values if len(np.unique(values)) == len(values) else None
 
 
 # ---------------------------------------------------------------------- arrows

@@ -94,9 +94,7 @@ def row_names_of(X: Any) -> Sequence[Any] | None:
     return names
 
 
-def groupings(table: Table) -> dict[str, Any]:
-    """Return the labels of a table that set the colour of points: the first column of them."""
-    first = next(iter(labels_of(table)), None)
-    if first is None:
-        return {}
-    return {"color": table.labels if table.labels is not None and table.label_name is None else first}
+def usual_color(X: Any) -> Any:
+    """Return what sets the colour of points by default: the first labels of a table, or the name of these."""
+    first = next(iter(labels_of(X)), None) if isinstance(X, Table) else None
+    return first if first is None or X.labels is None or X.label_name is not None else X.labels

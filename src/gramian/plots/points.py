@@ -25,6 +25,7 @@ from gramian.plots.names import (
     numbers_of,
     place_of,
     row_names_of,
+    usual_color,
 )
 from gramian.records import FloatArray
 
@@ -62,11 +63,12 @@ def scores(
         Rows to map. An exact KernelPCA keeps the scores of its training rows; other models need them again.
     x, y : int or str, default=1 and 2
         Components, such as 3 or ``"PC3"``; a unit of both has the same length, unless one range is more than
-        six times the other. A single component is drawn as a strip for each group.
+        three times the other. A single component is drawn as a strip for each group.
     color : array-like of shape (n_samples,), str, optional
         Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
-        labels and metadata. The ten most frequent classes get a colour and a shape each, and rows without a
-        class are grey; more than ten distinct numbers get a continuous scale.
+        labels and metadata; by default the first labels of a table, and ``""`` for one colour. The ten most
+        frequent classes get a colour and a shape each, and rows without a class are grey; more than ten
+        distinct numbers get a continuous scale.
     shape : array-like of shape (n_samples,), str, optional
         Labels that set the shape, in place of those that set the colour; at most eight classes.
     names : sequence of n_samples, optional
@@ -310,7 +312,8 @@ class Group:
         most: int = len(style.COLOURS),
     ) -> Group:
         """Read labels, numbers, or the name of a column; more than so many classes become "others"."""
-        if color is None:
+        color = usual_color(X) if color is None and what == "color" else color
+        if color is None or (isinstance(color, str) and not color):
             return cls(None, [], "")
         title = str(getattr(color, "name", None) or "")
         if isinstance(color, str):

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from altair.utils.schemapi import debug_mode
 
-from gramian.checks import shown
+from gramian.checks import names_its_arguments, shown
 from gramian.errors import ParameterError, needs, option
 from gramian.records import FloatArray
 from gramian.store.atomic import atomic_write
@@ -29,7 +29,7 @@ WIDTH, HEIGHT = 440, 330  # pixels, by default
 SAMPLE = 2000  # rows of very many
 NARROW = 360  # pixels below which legends are drawn below each other
 MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
-MOST_UNEQUAL = 6  # ratio of two ranges above which their axes have different scales
+MOST_UNEQUAL = 3  # ratio of two ranges above which their axes have different scales
 FLATTEST, TALLEST = 0.55, 0.75  # height of a plot relative to its width
 FORMATS = ("svg", "png", "pdf", "html", "json")
 # Okabe and Ito (2008): distinguishable with every kind of colour vision.
@@ -185,7 +185,16 @@ class Drawn(Part):
         self.save(svg, "svg")
         return bundle | {"image/svg+xml": svg.getvalue()}
 
-    def save(self, fp: Any, format: str | None = None, *, inline: bool = True, **options: Any) -> None:
+    @names_its_arguments
+    def save(
+        self,
+        fp: Any,
+        format: str | None = None,
+        *,
+        inline: bool = True,
+        ppi: float | None = None,
+        scale_factor: float = 1,
+    ) -> None:
         """Write the figure atomically to a file.
 
         Parameters
@@ -196,8 +205,10 @@ class Drawn(Part):
             For an open file, or a path with another suffix.
         inline : bool, default=True
             For .html: include the JavaScript, instead of fetching it when the file is opened.
-        **options
-            As for Altair, such as ``ppi=300`` for a .png file.
+        ppi : float, optional
+            Dots per inch of a .png file, by default 144.
+        scale_factor : float, default=1
+            Times its size, of a .png or .svg file.
 
         Raises
         ------
@@ -215,10 +226,11 @@ class Drawn(Part):
                 *("fp", os.fspath(fp) if is_path else fp, "has no known format"),
                 f"Use a name with .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give {option('format')}.",
             )
-        if kind == "png" and not {"scale_factor", "ppi"} & options.keys():
-            options["ppi"] = 144
+        options: dict[str, Any] = {"inline": inline} if kind == "html" else {"scale_factor": scale_factor}
+        if kind == "png":
+            options["ppi"] = 144 if ppi is None and scale_factor == 1 else ppi
         buffer = io.BytesIO() if kind in ("png", "pdf") else io.StringIO()
-        super().save(buffer, format=kind, inline=inline and kind == "html", **options)  # type: ignore[misc]
+        super().save(buffer, format=kind, **options)  # type: ignore[misc]
         content = buffer.getvalue()
         if not is_path:
             fp.write(content)

@@ -19,7 +19,7 @@ from gramian.notebook import Grid
 from gramian.plots.registry import FIGURES, function_of
 from gramian.report.facts import versions
 from gramian.report.fitted import Fitted
-from gramian.report.sections import Beside, Code, Drawing, Explanation, Folded, Part, explanation
+from gramian.report.sections import TELLING, Beside, Code, Drawing, Explanation, Folded, Part, explanation
 from gramian.store.atomic import atomic_write
 
 LONGEST = 60  # characters of a name
@@ -80,11 +80,12 @@ def as_page(whole: Explanation, drawn: Mapping[str, str] | None = None) -> str:
         f'<section id="s{place}">\n{_section(title, page)}\n</section>'
         for place, (title, page) in enumerate(inside.items())
     )
+    told = f' <a href="#{TELLING}">{text(whole.telling)}</a>' if whole.telling else ""
     head = "\n".join(
         [
             f"<h1>{text(whole.title)}</h1>",
             *(f'<p class="bad">{text(warning)}</p>' for warning in whole.warnings),
-            f'<p class="lead">{text(whole.findings)}</p>',
+            f'<p class="lead">{text(whole.findings)}{told}</p>',
             f'<p class="soft">{text(whole.headline)}</p><ul class="tiles">',
             *(f"<li><b>{size}</b><span>{name}</span></li>" for name, size in whole.sizes.items()),
             "</ul>",
@@ -162,7 +163,8 @@ class Figures:
             self.notes.append(f"No figure {title!r}: {error}")
             return ""
         self.drawn += 1
-        return f'<figure role="img" aria-label="{html.escape(title)}">{inside}</figure>'
+        anchor = f' id="{drawing.anchor}"' if drawing.anchor else ""
+        return f'<figure{anchor} role="img" aria-label="{html.escape(title)}">{inside}</figure>'
 
     def _chart(self, chart: Any) -> str:
         svg = io.StringIO()

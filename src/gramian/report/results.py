@@ -123,7 +123,7 @@ def summary_page(
 ) -> str:
     """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
     lines = [f"# {facts.method_name(fitted.model)} of {sentences.quoted(fitted.table.source)}"]
-    for said in (*whole.warnings, whole.headline, whole.findings, *whole.notes):
+    for said in (*whole.warnings, whole.headline, whole.findings, whole.telling, *whole.notes):
         lines += ["", said] if said else []
     inside = {one.title: as_markdown(one.parts, files) for one in whole.sections}
     for title, parts in (inside | {"Files": _files(fitted, files, notes)}).items():

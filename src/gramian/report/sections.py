@@ -25,7 +25,7 @@ from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
 from gramian.io.metadata import labels_of
 from gramian.notebook import Grid, Section
 from gramian.pca.tables import linear_rows
-from gramian.plots.names import component_titles, groupings
+from gramian.plots.names import component_titles
 from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.fitted import Fitted
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 FIRST, MOST = 10, 200  # components at once, and at most
 UNUSUAL, TOP, LOADED = 10, 10, 5  # rows, columns of a component, components
+TELLING = "telling"  # the anchor of scores of a component that tells groups apart
 BLOCK_BYTES = 64 << 20
 MOST_DRAWN = 1_000_000  # rows
 MOST_SCORES = 8  # components of which all scores are kept, to compare groups
@@ -55,10 +56,11 @@ class Code:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure by its name in the registry, drawn when it is shown."""
+    """A figure by its name in the registry, drawn when it is shown; a link leads to that with an anchor."""
 
     name: str
     draw: Callable[[], Any]
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,17 @@ Part = str | Grid | Code | Drawing | Beside | Folded  # text is a line of Markdo
 
 @dataclass(frozen=True)
 class Explanation:
-    """All that a report says of a model; its attributes are in the order of reading."""
+    """All that a report says of a model; its attributes are in the order of reading.
+
+    Attributes
+    ----------
+    telling : str
+        Which other component tells the groups apart; figures begin with the first two. "" if these do.
+    """
 
     title: str
     findings: str
+    telling: str
     warnings: tuple[str, ...]
     headline: str
     sizes: Mapping[str, str]
@@ -179,6 +188,7 @@ class _Explained:
         self.others = statistics is not None and statistics.rows != "fit"
         self.diagnosis = fitted.diagnosis or diagnosis_of(self.given, None if self.others else self.table)
         self.pair, self.findings = sentences.first_look(self.model, self.table, seen and seen.scores)
+        self.telling = self.findings.pop() if self.pair[0] != 1 else ""
 
     def whole(self) -> Explanation:
         model, ok = self.model, self.model.certificate_.ok
@@ -214,6 +224,7 @@ class _Explained:
         return Explanation(
             title=what + sentences.of_what(self.given, self.table, others=self.others),
             findings=" ".join(self.findings),
+            telling=self.telling,
             warnings=tuple(filter(None, [*serious, failed])),
             headline=sentences.headline(model),
             sizes={name: size for name, size in sizes.items() if size},
@@ -239,8 +250,8 @@ class _Explained:
             elif self.others:
                 yield "These are not the rows of the fit."
             chart = partial(scores_chart, model, data, seen.scores, seen.shown)
-            drawn = [Drawing("scores", partial(chart, pair=self.pair))]
-            drawn += [Drawing("scores", chart)] if self.pair != (1, 2) else []
+            drawn = [Drawing("scores", chart)]
+            drawn += [Drawing("scores", partial(chart, pair=self.pair), TELLING)] if self.telling else []
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
                 drawn.append(Drawing("biplot", partial(chart, "biplot")))
             yield Beside((*drawn,))
@@ -469,7 +480,7 @@ def scores_chart(
     if shown is not None:
         table = replace(table, **table.labels_at(shown))
     x, y = pair
-    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y, **groupings(table))
+    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y)
 
 
 def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:

@@ -334,7 +334,7 @@ def first_look(
 ) -> tuple[tuple[int, int], list[str]]:
     """Return the two components that show the groups of the labels apart, and what the data show.
 
-    Components are counted from 1. A third sentence says why they are not the first two.
+    Components are counted from 1. The last sentence says why they are not the first two, if they are not.
     """
     labels = None if table is None else table.labels
     if labels is None or table is None or scores is None or len(labels) != len(scores):

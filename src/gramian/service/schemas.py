@@ -241,12 +241,14 @@ class FigureNames(BaseModel):
     figures: list[str] = Field(description="Names, the most useful first.")
     titles: dict[str, str] = Field(description="The title of each figure.")
     columns: list[str] = Field(description="Columns that may set the colour of rows.")
-    pair: list[int] = Field(description="The two components to show first, counted from 1.")
+    pair: list[int] = Field(description="The two components that show the groups apart, counted from 1.")
     groups: dict[str, list[str]] = Field(
         description="Columns of few different labels, which may set the shape of points, with their labels."
     )
     color: str = Field(description="The column that sets the colour by default, or empty.")
-    findings: list[str] = Field(description="What the data show, in at most three sentences.")
+    findings: list[str] = Field(
+        description="What the data show; the last sentence says why the pair is not the first two."
+    )
 
 
 class ServerFacts(BaseModel):

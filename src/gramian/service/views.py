@@ -27,11 +27,12 @@ from gramian.kernel_pca.scaling import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range
-from gramian.plots.names import component_titles, groupings
+from gramian.plots.names import component_titles, usual_color
 from gramian.plots.registry import available
 from gramian.report.fitted import Fitted
 from gramian.report.page import report_page, typeset
 from gramian.report.results import write_results
+from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
 from gramian.service.bodies import Message, asked_of, read_table
@@ -168,9 +169,10 @@ def _written_figure(answer: Message, draw: Callable[[], Any], width: int | None,
 
 def _groupings(table: Table | None, color: str | None, shape: str | None) -> Message:
     """Return the columns that set colour and shape: those that were asked for, else the labels."""
-    usual = {} if table is None else {"color": folders_of(table), **groupings(table)}
-    asked = {"color": color, "shape": shape}
-    return {name: usual.get(name) if one is None else one or None for name, one in asked.items()}
+    if color is None and table is not None:
+        usual = usual_color(table)
+        return {"color": folders_of(table) if usual is None else usual, "shape": shape}
+    return {"color": color, "shape": shape}
 
 
 def figures(model: Message, data: Message | None) -> Message:
@@ -180,7 +182,7 @@ def figures(model: Message, data: Message | None) -> Message:
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = _groupings(table, None, None).get("color")
-    pair, said = _shown_first(fitted, table)
+    pair, said = _telling(fitted, table)
     return {
         "figures": list(titles),
         "titles": titles,
@@ -198,13 +200,14 @@ def _kinds(values: Any) -> list[str]:
     return kinds if len(kinds) <= MOST_CLASSES else []
 
 
-def _shown_first(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:
-    """Return the two components to show first, and what the data show."""
+def _telling(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:
+    """Return the two components that show the groups apart, and what the data show."""
     if not fitted.model_kind.has_components:
         return (1, 2), []
     if table is None or not fitted.model_kind.gives_scores:
         return first_look(decomposition_of(fitted))
-    return first_look(fitted, replace(table, labels=folders_of(table)), _scores(fitted, table))
+    scores = _scores(fitted, table)[:, :MOST_SCORES]
+    return first_look(fitted, replace(table, labels=folders_of(table)), scores)
 
 
 # ------------------------------------------------------------------- downloads

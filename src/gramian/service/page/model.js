@@ -47,11 +47,11 @@ function chooser(words, values, chosen) {
 }
 
 // Lets people choose axes, colour and shape, which several figures follow, and the arrows of the columns.
-function choosers(cards, { columns: named, groups, color, pair, figures }) {
+function choosers(cards, { columns: named, groups, color, figures }) {
   const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const none = (all) => [["", "none"], ...all.map((name) => [name, name])];
   const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: columns <= FEW });
-  if (k > 1) Object.assign(all, { x: chooser("X| axis", axes, String(pair[0])), y: chooser("Y| axis", axes, String(pair[1])) });
+  if (k > 1) Object.assign(all, { x: chooser("X| axis", axes, "1"), y: chooser("Y| axis", axes, "2") });
   if (named.length) all.color = chooser("Colour", none(named), color);
   if (Object.keys(groups).length) all.shape = chooser("Shape", none(Object.keys(groups)), "");
   const of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
@@ -70,9 +70,23 @@ function choosers(cards, { columns: named, groups, color, pair, figures }) {
   return redraw;
 }
 
+// Leads to the scores of two other components.
+function linkTo(words, pair) {
+  const link = element("a", { href: "#rows-title" });
+  sentences(link, [words]);
+  link.addEventListener("click", () => pair.forEach((component, place) => {
+    const select = byId(`choose-${"xy"[place]}`);
+    select.value = String(component);
+    select.dispatchEvent(new Event("change"));
+  }));
+  return link;
+}
+
 async function all() {
   const about = await asked(`models/${id}/figures?${query}`), cards = {}, watched = about.figures.includes("control-chart");
+  const telling = about.pair[0] === 1 ? null : about.findings.pop();
   sentences(byId("findings"), about.findings);
+  if (telling) byId("findings").append(" ", linkTo(telling, about.pair));
   for (const part of document.querySelectorAll("[data-figures]")) {
     const names = part.dataset.figures.split(" ").filter((name) => about.figures.includes(name)), place = part.querySelector(".cards");
     part.hidden = !names.length;
