@@ -314,11 +314,11 @@ def test_too_few_entries_for_the_components_are_named():
     X[rng.random(X.shape) < 0.5] = np.nan
     X = X[~np.isnan(X).all(axis=1)]
     result = impute_em(X, 2)
-    assert undetermined(X, 2, result.model.noise)
-    assert not undetermined(X, 1, impute_em(X, 1).model.noise)
+    assert undetermined(X, 2, result.model)
+    assert not undetermined(X, 1, impute_em(X, 1).model)
     low_rank = np.outer(np.arange(1, 31.0), np.arange(1, 6.0))
     low_rank[np.random.default_rng(32).random(low_rank.shape) < 0.2] = np.nan
-    assert not undetermined(low_rank, 1, impute_em(low_rank, 1).model.noise)
+    assert not undetermined(low_rank, 1, impute_em(low_rank, 1).model)
 
 
 @pytest.mark.parametrize(("d", "count"), [(40, 4), (600, 5), (1500, 60), (1500, 700)])

@@ -2,6 +2,8 @@
 
 import re
 import tracemalloc
+import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,13 @@ import scipy.sparse as sp
 import gramian
 from gramian import PCA, KernelPCA, Whitener, scan
 from gramian.analysis.imputation import impute_em
-from gramian.errors import DataError, MemoryLimitError, MissingValuesWarning, ParameterError
+from gramian.errors import (
+    DataError,
+    GramianWarning,
+    MemoryLimitError,
+    MissingValuesWarning,
+    ParameterError,
+)
 from refusals import refused
 
 RNG = np.random.default_rng(0)
@@ -372,6 +380,60 @@ def test_degenerate_likelihoods_are_named():
     X = X[~np.isnan(X).all(axis=1)]
     with pytest.warns(MissingValuesWarning, match="not determined.*Use fewer components or missing='iter"):
         PCA(2, missing="em").fit(X)
+
+
+def test_indicators_that_sum_to_one_are_named_and_imputed():
+    for seed in range(90):
+        rng = np.random.default_rng(seed)
+        n, classes, types = int(rng.choice([60, 150, 400])), *rng.integers(2, 6, 2)
+        c, t = rng.integers(0, classes, n), rng.integers(0, types, n)
+        X = np.c_[rng.integers(0, 2, n), c + 1, np.eye(classes)[c], t + 1, np.eye(types)[t]].astype(float)
+        X[rng.random(n) < 0.5, 2 + classes :] = np.nan
+        X[rng.random(n) < 0.05, 0] = np.nan
+        rank = classes + types - 1  # the noise is exactly 0, and half of the rows do not determine the scores
+        pca = PCA(rank, missing=("em", "iterative")[seed % 2], scale=(None, "unit")[seed // 2 % 2])
+        with pytest.warns(MissingValuesWarning, match="not determined: the noise variance tends to 0"):
+            filled = pca.fit(X).impute(X)
+        assert np.isfinite(pca.imputed_.standard_errors).all()
+        assert np.isfinite(pca.projection_quality(X).standard_errors).all()
+        # The relations hold in the imputed rows too.
+        assert np.allclose(filled[:, 3 + classes :].sum(axis=1), 1, atol=1e-3)
+        assert np.allclose(
+            filled[:, 3 + classes :] @ np.arange(1, types + 1), filled[:, 2 + classes], atol=1e-3
+        )
+
+
+def test_relations_and_empty_parts_end_in_a_fit_or_a_sentence():
+    rng = np.random.default_rng(1)
+    low = rng.standard_normal((24, 2)) @ rng.standard_normal((2, 7))
+    tables = {
+        "exact": low,
+        "wide": low.T[:6] @ rng.standard_normal((24, 20)),
+        "duplicated": np.repeat(rng.standard_normal((30, 3)), 3, axis=1),
+        "repeated rows": np.repeat(rng.standard_normal((3, 7)), 8, axis=0),
+        "constant": np.c_[np.full(30, 7.0), rng.standard_normal((30, 5))],
+        "equal columns": np.outer(np.arange(6.0), np.ones(40)),
+        "one row": rng.standard_normal((1, 5)),
+    }
+    for name, whole in tables.items():
+        n, d = whole.shape
+        diagonal, block, lonely = (np.zeros((n, d), dtype=bool) for _ in range(3))
+        diagonal[np.arange(n), np.arange(n) % d] = True
+        block[: n // 2, d // 2 :] = True
+        lonely[1:, 1] = True
+        for holes in (diagonal, block, lonely):
+            X = np.where(holes, np.nan, whole)
+            for k, method in product((1, min(n - 1, d) - 1), ("em", "iterative")):
+                dtype, weights = ((np.float64, None), (np.float32, rng.integers(1, 4, n)))[k == 1]
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", GramianWarning)
+                    try:
+                        pca = PCA(k, missing=method).fit(X.astype(dtype), sample_weight=weights)
+                    except (DataError, ParameterError):
+                        assert name in ("one row", "repeated rows", "constant")
+                        continue
+                    for values in (pca.impute(X), pca.transform(X), pca.explained_variance_):
+                        assert np.isfinite(values).all(), (name, k, method)
 
 
 def test_exact_low_rank_has_standard_errors():

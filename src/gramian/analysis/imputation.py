@@ -28,9 +28,13 @@ BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
 FEW_HOLES = 0.05  # share of holes up to which products over these alone are faster
 WORTH_A_PRODUCT = 50  # holes of a pattern for which one of their own is faster
 CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
-# Least noise variance relative to the variance of a column: data of exactly low rank has a likelihood
+# Least noise variance relative to the variance of all columns: data of exactly low rank has a likelihood
 # without a maximum.
-LEAST_NOISE = 1e-12
+EPS = float(np.finfo(np.float64).eps)
+LEAST_NOISE = 1e-11
+WELL_CONDITIONED = (
+    1e8  # size of a matrix times that of its inverse up to which plain inversion is exact enough
+)
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0)  # of regularisation, among which cross-validation chooses
 FOLDS = 5
 # A noise variance is 0 below this share of that of the columns; observed entries that could show it are few
@@ -177,6 +181,20 @@ def grams(masks: FloatArray, W: FloatArray) -> FloatArray:
     return _symmetric(len(masks), W.shape[1], lambda i, j: masks @ (W[:, i] * W[:, j]))
 
 
+def _inverses(A: FloatArray) -> FloatArray:
+    """Return the inverses of positive definite matrices, which are positive definite despite rounding."""
+    try:
+        result = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        result = np.full(A.shape, np.nan)
+    near = ~(np.abs(A).max(axis=(1, 2)) * np.abs(result).max(axis=(1, 2)) <= WELL_CONDITIONED)
+    if near.any():
+        values, V = np.linalg.eigh(A[near])
+        values = np.maximum(values, len(A[0]) * EPS * values[:, -1:])
+        result[near] = (V / values[:, None, :]) @ V.transpose(0, 2, 1)
+    return np.asarray(result)
+
+
 def _symmetric(count: int, k: int, entries: Callable[[IndexArray, IndexArray], FloatArray]) -> FloatArray:
     """Return symmetric matrices, shape (count, k, k), whose entries are computed a few places at a time."""
     out = np.empty((count, k, k))
@@ -267,12 +285,13 @@ def impute_em(
     if start is not None:
         model = replace(start.model, mean=start.model.mean - centre)
     square = max(_weighted_square(C, own) / entries, np.finfo(float).tiny)
+    least = LEAST_NOISE * X.shape[1] * square
+    model = replace(model, noise=max(model.noise, least))
     trace: list[float] = []
     settled = False
     while len(trace) < max_iter and not (settled and trace[-1] <= tol):
-        model, before = replace(model, noise=max(model.noise, LEAST_NOISE * square)), model.noise
-        expected = _expectation(C, own, patterns, model)
-        model, change = _updated(C, own, patterns, expected, entries, model)
+        before, expected = model.noise, _expectation(C, own, patterns, model)
+        model, change = _updated(C, own, patterns, expected, entries, model, least)
         trace.append(math.sqrt(change / square))
         settled = abs(model.noise - before) <= tol * max(model.noise, COLLAPSED * square)
     model = replace(model, mean=model.mean + centre)
@@ -330,7 +349,7 @@ def _expectation(C: FloatArray, own: FloatArray, patterns: Patterns, model: LowR
     eye = model.noise * np.eye(k)
     for part, rows, which in patterns.batches(k):
         G = _sums(masks[part], products)
-        inverse = np.linalg.inv(G[:, :k, :k] + eye)
+        inverse = _inverses(G[:, :k, :k] + eye)
         right = B[rows] - G[which, :k, k]  # the mean is taken off the observed entries only
         Z[rows, :k] = np.matmul(inverse[which], right[:, :, None])[:, :, 0]
         outer = (own[rows, None] * Z[rows])[:, :, None] * Z[rows][:, None, :]
@@ -351,19 +370,21 @@ def _updated(
     expected: _Expectation,
     entries: float,
     model: LowRank,
+    least: float,
 ) -> tuple[LowRank, float]:
     """Return the next model, with z back at unit covariance, and the mean square change of fitted entries."""
     d, k = model.weights.shape
     total, right = float(own.sum()), C.T @ expected.scores
     unit = min(1.0, total / np.count_nonzero(own))  # weights that are shares of 1 do not count rows
-    inverse = np.linalg.inv(_sums(patterns.masks.T, expected.moments))
+    inverse = _inverses(_sums(patterns.masks.T, expected.moments))
     solved = np.matmul(inverse, right[:, :, None])[:, :, 0]
     # The normal equations make the expected squared error the part that is not explained.
     left = max(entries - unit * (d - k) * (k + 1), unit)
-    noise = max((_weighted_square(C, own) - float((right * solved).sum())) / left, 0.0)
+    noise = max((_weighted_square(C, own) - float((right * solved).sum())) / left, least)
     middle = expected.spread[:k, k] / total
     basis = np.eye(k + 1)
-    root = np.linalg.cholesky(expected.spread[:k, :k] / total - np.outer(middle, middle))
+    values, V = np.linalg.eigh(expected.spread[:k, :k] / total - np.outer(middle, middle))
+    root = V * np.sqrt(np.maximum(values, EPS * values[-1]))
     # Of all bases the one nearest to the last, so that weights converge and not only the model.
     U, _, Vt = np.linalg.svd((solved[:, :k] @ root).T @ model.weights)
     basis[:k, :k], basis[:k, k] = root @ (U @ Vt), middle
@@ -382,7 +403,7 @@ def _expected_rows(X: FloatArray, patterns: Patterns, model: LowRank) -> FloatAr
     B = np.where(np.isnan(X), 0.0, X - model.mean) @ W
     Z = np.empty_like(B)
     for part, rows, which in patterns.batches(k):
-        inverse = np.linalg.inv(grams(patterns.masks[part], W) + model.noise * np.eye(k))
+        inverse = _inverses(grams(patterns.masks[part], W) + model.noise * np.eye(k))
         Z[rows] = np.matmul(inverse[which], B[rows][:, :, None])[:, :, 0]
     return np.asarray(model.mean + Z @ W.T)
 
@@ -420,11 +441,11 @@ def expected_scatter(
     counts = np.bincount(patterns.of_row, weights=own, minlength=len(patterns.masks))
     scatter = C.T @ C
     scatter.flat[:: d + 1] += noise * (counts @ (1.0 - patterns.masks))
-    eye = noise * np.eye(k)
     for part in slices(len(patterns.masks), max(1, CACHED // (k * max(k, d)))):
         masks = patterns.masks[part]
         # Rows whose products sum to the covariances: W.T divided by the factors of M, at the holes.
-        factors = np.linalg.inv(np.linalg.cholesky(grams(masks, W) + eye))
+        values, V = np.linalg.eigh(grams(masks, W))
+        factors = (V / np.sqrt(np.maximum(values, 0.0) + noise)[:, None, :]).transpose(0, 2, 1)
         factors *= np.sqrt(noise * counts[part])[:, None, None]
         roots = (factors.reshape(-1, k) @ W.T).reshape(-1, k, d)
         roots *= (1.0 - masks)[:, None, :]
@@ -442,7 +463,7 @@ def filled_squares(
     return mean, total * np.average((result.filled - mean) ** 2, axis=0, weights=weights)
 
 
-def undetermined(X: FloatArray, k: int, noise: float) -> str:
+def undetermined(X: FloatArray, k: int, model: LowRank | None = None) -> str:
     """Return why k components are too many for the observed entries of X; "" if they are not.
 
     Parameters
@@ -450,8 +471,8 @@ def undetermined(X: FloatArray, k: int, noise: float) -> str:
     X : ndarray of shape (n, d)
         float64 with NaN at the holes.
     k : int
-    noise : float
-        Variance of the noise of the fitted model.
+    model : LowRank, optional
+        The fitted model, whose noise may have collapsed.
     """
     observed = ~np.isnan(X)
     counts, d = observed.sum(axis=1), X.shape[1]
@@ -459,8 +480,15 @@ def undetermined(X: FloatArray, k: int, noise: float) -> str:
     left = int(np.maximum(counts - k, 0).sum()) - (d - k) * (k + 1)
     if left <= 0:
         return "the model has no fewer parameters than the observed entries determine"
-    variance = float(np.nanvar(X, axis=0).mean())
-    if noise <= COLLAPSED * variance and left < FEW * int(counts.sum()):
+    if model is None or model.noise > COLLAPSED * float(np.nanvar(X, axis=0).mean()):
+        return ""
+    # Without noise, rows have to determine all scores.
+    patterns = Patterns.of(observed)
+    values = (
+        np.linalg.eigvalsh(grams(patterns.masks[part], model.weights)) for part, *_ in patterns.batches(k)
+    )
+    unknown = any((some[:, 0] <= np.maximum(model.noise, k * EPS * some[:, -1])).any() for some in values)
+    if unknown or left < FEW * int(counts.sum()):
         return "the noise variance tends to 0, where the likelihood has no maximum"
     return ""
 
@@ -691,7 +719,7 @@ def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[i
         return impute_iterative(X, k, weights=held_out.weights, tol=1e-4, max_iter=200)
 
     tried = sorted({count for count in COUNTS if count <= most} | {min(most, COUNTS[-1])})
-    tried = [k for k in tried if not undetermined(held_out.X, k, math.inf)] or tried[:1]
+    tried = [k for k in tried if not undetermined(held_out.X, k)] or tried[:1]
     squares, size, seen = {k: np.empty(0) for k in tried}, 0.0, 0
     errors: dict[int, float] = {}
     for fold in held_out.folds:

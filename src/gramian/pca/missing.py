@@ -433,7 +433,7 @@ class _Part:
             result = impute(scaled, k, start=result, max_iter=steps)
             steps -= result.iterations
             mean, squares = moments(scaled, result, self.shares)
-            why = imputation.undetermined(scaled, k, result.model.noise)
+            why = imputation.undetermined(scaled, k, result.model)
             self.means[self.varying] = mean * self.back
             if not isinstance(self.asked.scale, str) or why or steps <= 0:
                 break
