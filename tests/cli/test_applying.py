@@ -86,7 +86,7 @@ def test_whitened_scores_lead_back_too(folder, gramian):
 
 def test_pictures_come_back_as_png(folder, gramian):
     Image = pytest.importorskip("PIL.Image")
-    assert gramian("fit", "faces.npz::X", "--rows", "0:15", "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--rows", "0:15", "--components", 15, "-o", "m.gramian").code == 0
     ran = gramian("reconstruct", "m.gramian", "faces.npz::X", "--rows", "12:17", "-o", "back/")
     assert ran.code == 0
     names = sorted(path.name for path in Path("back").iterdir())
@@ -102,7 +102,7 @@ def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
     Image = pytest.importorskip("PIL.Image")
     Path("new").mkdir()
     Image.fromarray(np.zeros((5, 6), np.uint8)).save("new/0.png")
-    assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
     ran = gramian("transform", "m.gramian", "new")
     assert ran.code == 1
     assert "are 6x5 (width x height), but the model was fitted on 5x6" in ran.err
@@ -114,7 +114,7 @@ def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
 
 
 def test_pictures_can_come_back_as_numbers(folder, gramian):
-    assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
     assert gramian("reconstruct", "m.gramian", "faces.npz::X", "-o", "back.npy").code == 0
     np.testing.assert_allclose(np.load("back.npy").reshape(20, 6, 5), np.load("faces.npz")["X"], atol=1e-3)
 
@@ -198,7 +198,7 @@ def test_mistakes(folder, gramian, flower_model):
 
 
 def test_a_folder_of_pictures_is_not_made_of_a_table(folder, gramian):
-    assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
     np.save("flat.npy", np.zeros((3, 30)))
     ran = gramian("reconstruct", "m.gramian", "flat.npy", "-o", "back")
     assert ran.code == 2

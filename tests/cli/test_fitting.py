@@ -367,7 +367,7 @@ def test_the_command_in_the_summary_repeats_the_fit(folder, gramian):
 
 
 def test_long_tables_of_components_are_cut(folder, gramian):
-    assert gramian("fit", "faces.npz::X", "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
     lines = component_table(package.load("m.gramian"), 3)
     assert len(lines) == 5
     assert lines[-1] == "... and 17 more"

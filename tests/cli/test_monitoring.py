@@ -34,7 +34,7 @@ def test_a_table_of_alarms(plant, gramian):
     assert ran.code == 3, ran.err
     rows = list(csv.DictReader(Path("alarms.csv").read_text().splitlines()))
     names = ["row", "T2", "T2 limit", "SPE", "SPE limit", "alarm"]
-    assert list(rows[0]) == [*names, "contributor 1", "contributor 2", "contributor 3"]
+    assert list(rows[0]) == [*names, "contributor 1", "contributor 2", "contributor 3", "excess"]
     X = package.scan("new.csv").read()
     monitor = package.Monitor(package.load("m.gramian")).fit(package.scan("normal.csv"))
     expected = monitor.statistics(X)

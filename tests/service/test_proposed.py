@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from importlib.resources import files
 
 import numpy as np
@@ -135,3 +136,45 @@ def test_what_a_request_chooses_wins_and_a_job_tells_what_was_applied(client):
     assert model["facts"]["proposals"] == plan["proposals"]
     literal = client.post(f"{API}/plans", json=fit | {"propose": False})
     assert literal.status_code == 422
+
+
+@pytest.mark.walk
+def test_shell_server_and_report_have_one_number_of_components_and_one_most_unusual_row(
+    client, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    wide = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 50)).cumsum(axis=1))
+    wide.iloc[17] *= 9
+    every = dict(tables()) | {"wide": wide.add_prefix("at ").to_csv(index=False)}
+    for name, count in (("penguins", 4), ("wine", 10), ("wide", 10)):
+        (tmp_path / "table.csv").write_text(every[name], encoding="utf-8")
+        assert main(["fit", "table.csv", "-o", "m.gramian", "--json"]) == 0
+        shell = json.loads(capsys.readouterr().out)
+        assert main(["monitor", "m.gramian", "table.csv", "--json"]) == 0
+        alarms = json.loads(capsys.readouterr().out)["worst"]
+        assert main(["report", "m.gramian", "table.csv", "-o", "shell.html"]) == 0
+        capsys.readouterr()
+
+        item = client.post(f"{API}/data", params={"draft": True}, content=every[name].encode(), headers=CSV)
+        job = client.post(f"{API}/jobs", json={"data": item.json()["id"], "propose": True}).json()
+        with client.stream("GET", f"{API}/jobs/{job['id']}/events") as events:
+            assert "event: done" in list(events.iter_lines())
+        model = client.get(f"{API}/jobs/{job['id']}/result").json()
+        reading = {"data": item.json()["id"], **model["facts"]["fit"]["reading"]}
+        rows = client.post(f"{API}/models/{model['id']}/monitor", params=reading).json()
+        excess = [row[rows["columns"].index("excess")] for row in rows["values"]]
+        numbers = rows["names"] or rows["numbers"] or range(len(excess))
+        worst = [str(numbers[place]) for place in np.argsort(-np.array(excess), kind="stable")]
+
+        reports = [
+            client.get(f"{API}/models/{model['id']}/report", params=reading).text,
+            (tmp_path / "shell.html").read_text(encoding="utf-8"),
+        ]
+        assert shell["model"]["n_components"] == model["facts"]["model"]["n_components"] == count, name
+        assert [str(row["row"]) for row in alarms] == worst[: len(alarms)], name
+        for report in reports:
+            first = re.search(
+                r"Largest T2 or SPE.*?<tbody>\s*<tr><td[^>]*><bdi>(.*?)</bdi>", report, re.DOTALL
+            )
+            assert first[1] == worst[0], name
+            assert f"{count} components" in report, name

@@ -125,11 +125,12 @@ class RowStatistics(Tabulated):
 
     @property
     def finite(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns for a file: a limit that does not exist is missing there."""
-        return {
+        """The columns for a file, where a limit that does not exist is missing, and ``excess`` at the end."""
+        columns = {
             name: np.where(np.isfinite(values), values, np.nan) if name.endswith(" limit") else values
             for name, values in self.columns.items()
         }
+        return columns | {"excess": self.excess}
 
     @property
     def alarms(self) -> npt.NDArray[np.bool_]:

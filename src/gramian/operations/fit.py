@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,7 +28,7 @@ from gramian.reading import IMPUTED
 from gramian.solver_names import solver_names
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
-LISTED = 10  # components
+LISTED = 10  # components that are printed, and computed where nothing is asked
 LANDMARKS = ("rpcholesky", "uniform", "kmeans")
 CENTER = flag("Do not subtract the mean.", label="no centring", parameters=("center",))
 SCALE = option(
@@ -68,7 +69,7 @@ class Model:
         "K",
         "A number such as 10, an explained variance ratio such as 0.95, or a rule: parallel, cv, "
         "and for PCA mle, sign-flip, gavish-donoho.",
-        usual="all",
+        usual="10, or all of fewer",
         label="number of components",
         parameters=("n_components",),
     )
@@ -255,6 +256,17 @@ def estimator_of(options: Model, missing: str | None) -> Any:
     return made.set_params(missing=missing) if imputes else made
 
 
+def with_usual_components(made: Any, table: Any) -> Any:
+    """Return an estimator that computes ten components, or all of fewer, if none are asked for.
+
+    Shell, server and page have this default; in Python None stands for all, as in scikit-learn.
+    """
+    n, *shape = table.values.shape
+    most = min(n, (made.n_landmarks or n) if made.model_kind.kernel else math.prod(shape))
+    asks = made.n_components is not None or getattr(made, "max_rmse", None) is not None
+    return made if asks or most <= LISTED else made.set_params(n_components=LISTED)
+
+
 def _in_file(options: Model) -> dict[str, Any]:
     """Return how rows are read for a fit."""
     return {"imputes": options.kernel is None}
@@ -271,7 +283,7 @@ def plan(options: Model, data: Any) -> Result:
     """
     from gramian.report.facts import data_facts, plan_facts
 
-    chosen = estimator_of(options, data.missing.method).plan(data)
+    chosen = with_usual_components(estimator_of(options, data.missing.method), data).plan(data)
     return Result(chosen, {"data": data_facts(data), "plan": plan_facts(chosen)})
 
 
@@ -298,7 +310,7 @@ def fit(
     from gramian.report.pieces import completed
     from gramian.report.sentences import headline, used_lines
 
-    made = estimator_of(options, data.missing.method)
+    made = with_usual_components(estimator_of(options, data.missing.method), data)
     start, scores = time.perf_counter(), np.empty((0, 0))
     if maps and data.in_memory:  # scores of a table in a file are computed when they are written
         scores = np.asarray(made.fit_transform(data))

@@ -245,8 +245,6 @@ def data_page(
     if missing:
         where = ", ".join(column["name"] for column in listed if column["missing"])
         holes = f"{missing:,} {'values are' if missing > 1 else 'value is'} missing in {where}."
-    components = {"PCA": "0.95" if shape else str(min(3, sum(column["use"] for column in columns) or 1))}
-    components |= {"KernelPCA": "3", "FaceSpace": "0.95"}
     named = [(name, name) for name in kinds]
     return page(
         "data.html",
@@ -262,8 +260,7 @@ def data_page(
         more_columns=seen.get("width", 0) - len(columns),
         proposed=[one for one in proposed if one not in dropped[MOST_LISTED:]],
         more_dropped=max(0, len(dropped) - MOST_LISTED),
-        start={"n_components": components[method]} | start,
-        components=components,
+        start=start,
         named=[("", "none"), *named],
         groups=[("", "none"), *named, *((name, name) for name in beside)],
         numeric=[("", "none"), *(one for one in named if kinds[one[0]] in NUMBERS)],

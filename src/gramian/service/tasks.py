@@ -36,6 +36,7 @@ from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.inspect.diagnose import diagnosis_of
 from gramian.io.metadata import with_metadata
 from gramian.operations import operations
+from gramian.operations.fit import with_usual_components
 from gramian.operations.operation import Asked, Blocks, Input, Result
 from gramian.options import declared_of
 from gramian.plots.images import Picture
@@ -148,6 +149,13 @@ def _training(made: Any, data: Message) -> Any:
     return read_faces(data["path"], size=data["reading"].get("size"))
 
 
+def _asked(fit: Message, data: Message) -> tuple[Any, Any]:
+    """Return the unfitted model and its training data."""
+    made = _made(fit)
+    table = _training(made, data)
+    return (with_usual_components(made, table) if isinstance(made, PCA | KernelPCA) else made), table
+
+
 def _with_proposals(fit: Message, data: Message) -> list[Message]:
     """Add to a fit what the data suggest where nothing is chosen, if it asks for that, and return it."""
     kind = ESTIMATORS.get(fit["estimator"])
@@ -165,8 +173,7 @@ def _with_proposals(fit: Message, data: Message) -> list[Message]:
 def plan(fit: Message, data: Message) -> Message:
     """Return the plan of a fit."""
     found = _with_proposals(fit, data)
-    made = _made(fit)
-    return _plan(made, _training(made, data)) | {"proposals": found}
+    return _plan(*_asked(fit, data)) | {"proposals": found}
 
 
 def _plan(made: Any, table: Any) -> Message:
@@ -179,8 +186,7 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     with progress.report_to(_Messages(say)):
         found = _with_proposals(fit, data)
-        made = _made(fit)
-        table = _training(made, data)
+        made, table = _asked(fit, data)
     say(_plan(made, table) | {"proposals": found})
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as raised, progress.report_to(_Messages(say)):

@@ -53,14 +53,14 @@ function roles() {
 // Where an option is chosen, what holds without a proposal, and how the page shows a value that is proposed.
 const CONTROLS = { id: "row-names", label: "label", missing: "missing", transform: "transform", scale: "scale",
   n_components: "components", kernel: "kernel", transpose: "transpose" };
-const usual = (option, chosen) => ({ n_components: JSON.parse(main.dataset.components)[chosen], kernel: "rbf" })[option] ?? "";
+const usual = (option) => option === "kernel" ? "rbf" : "";
 const read = (option) => option === "transpose" ? String(byId("transpose").checked || "") : value(CONTROLS[option]);
 function write(option, text) {
   if (option === "transpose") byId("transpose").checked = text !== "";
   else if (byId(CONTROLS[option])) byId(CONTROLS[option]).value = text;
 }
 const proposal = (option, chosen) => lines.find(({ dataset: its }) => its.option === option && its.for.split(" ").includes(chosen))?.dataset.value;
-const choice = (option, chosen) => proposal(option, chosen) ?? usual(option, chosen);
+const choice = (option, chosen) => proposal(option, chosen) ?? usual(option);
 
 const marks = lines.filter((line) => line.querySelector("button")).map((line) => {
   const { option, value: name } = line.dataset, button = line.querySelector("button");
@@ -69,7 +69,7 @@ const marks = lines.filter((line) => line.querySelector("button")).map((line) =>
   button.addEventListener("click", () => {
     const on = !applied();
     if (READ.includes(option)) return reread({ [option]: on ? JSON.parse(name) : "" });
-    if (box) wanted.set(box, !on); else write(option, on ? name : usual(option, method()));
+    if (box) wanted.set(box, !on); else write(option, on ? name : usual(option));
     roles();
     changed(box ?? byId(CONTROLS[option]));
   });
@@ -126,8 +126,8 @@ function reading() {
 }
 
 function parameters() {
-  const asked = value("components"), found = {
-    n_components: /^\d+$/.test(asked) ? parseInt(asked, 10) : /^[\d.]+$/.test(asked) ? parseFloat(asked) : asked };
+  const asked = value("components"), found = {};
+  if (asked) found.n_components = /^\d+$/.test(asked) ? parseInt(asked, 10) : /^[\d.]+$/.test(asked) ? parseFloat(asked) : asked;
   if (method() !== "FaceSpace" && value("scale")) found.scale = value("scale");
   if (method() !== "KernelPCA") return found;
   // The median itself is computed by the fit, as in the shell.

@@ -276,9 +276,6 @@ function list() {
   byId("rows-said").textContent = listed === null ? `${many}, the most unusual first.` : `${many} of the selection.`;
 }
 
-// T2 or SPE relative to its limit, the larger one; a limit that is not known is null.
-const excess = (row) => Math.max(...Object.keys(STATISTICS).map((name) => row[`${name} limit`] ? row[name] / row[`${name} limit`] : 0));
-
 async function unusual() {
   const table = await asked(`models/${id}/monitor?${query}`, { method: "POST" });
   const more = ["alarm", "contributor 1", "contributor 2", "contributor 3"];
@@ -286,7 +283,7 @@ async function unusual() {
     ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])),
     ...Object.fromEntries(more.map((column) => [column, table[column][place]])) }));
   order = rows.map(({ key }) => key);
-  rows.sort((a, b) => excess(b) - excess(a));
+  rows.sort((a, b) => b.excess - a.excess);
   byId("limits").textContent = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
   byId("rows").hidden = false;
   byId("rows-table").parentElement.style.setProperty("--needed", `${1.45 * rows.length + 4.5}rem`);  // no gap below a few rows
