@@ -213,6 +213,21 @@ def test_completeness_in_words():
         assert text in str(certificate(completeness=result))
 
 
+def test_the_short_text_says_no_more_than_the_long_one():
+    last = float(certificate().values[-1])
+    for result, missed in [
+        (Completeness("full decomposition", "deterministic", last, 0.0), "none missed."),
+        (Completeness("trace", "deterministic", 0.5 * last, -0.5), "no larger one missed."),
+        (Completeness("trace", "deterministic", last, 0.0), "no larger one missed."),
+        (
+            Completeness("Lanczos", "probabilistic", 1.2341 * last, 0.2341, 1e-6),
+            f"none missed above {1.2341 * last:.6g} = (1 + 0.24) times the last one computed.",
+        ),
+        (Completeness("trace", "deterministic", 1.25, np.inf), "none missed above 1.25."),
+    ]:
+        assert certificate(completeness=result).brief.endswith(f"(relative to the largest), {missed}")
+
+
 def test_a_certificate_of_nothing():
     empty = certificate(values=np.empty(0), residuals=np.empty(0), radii=np.empty(0))
     assert "no components to certify" in str(empty)

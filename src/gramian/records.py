@@ -585,6 +585,16 @@ class Completeness:
     delta: float
     probability: float = 0.0
 
+    @property
+    def limit(self) -> str:
+        """The bound in words, also as a multiple of the last computed eigenvalue, which is rounded up."""
+        text = f"{self.bound:.6g}"
+        if not math.isfinite(self.delta):
+            return text
+        unit = 10.0 ** (math.floor(math.log10(abs(self.delta) or 1.0)) - 1)
+        delta = math.ceil(self.delta / unit) * unit
+        return f"{text} = (1 {'+' if delta >= 0 else '-'} {abs(delta):.2g}) times the last one computed"
+
 
 @dataclass(frozen=True, repr=False)
 class Approximation(InNotebook):
@@ -774,9 +784,10 @@ class Certificate(InNotebook):
         top = float(self.values[0]) or 1.0
         of = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
         radius = rounded_up(float(self.radii.max()) / top)
-        # Others say by how much one could be larger than the last one computed.
-        full = self.completeness is not None and self.completeness.method == "full decomposition"
-        missed = "none missed" if full else "no larger one missed"
+        missed = "none missed"
+        if self.completeness is not None and self.completeness.method != "full decomposition":
+            larger = self.completeness.bound > float(self.values[-1] + self.radii.max())
+            missed = f"none missed above {self.completeness.limit}" if larger else "no larger one missed"
         about = f"{self.about} " if self.about else ""
         return f"{about}Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}."
 
@@ -900,8 +911,7 @@ def _completeness_sentence(c: Completeness | None) -> str:
         return "There is no upper bound on eigenvalues that were not computed."
     if c.method == "full decomposition":
         return f"No larger eigenvalue was missed: the decomposition is complete [{c.kind}]."
-    times = f"(1 {'+' if c.delta >= 0 else '-'} {abs(c.delta):.2g}) times the last one computed"
-    how = f"An upper bound on any eigenvalue it did not find is {c.bound:.6g} = {times}"
+    how = f"An upper bound on any eigenvalue it did not find is {c.limit}"
     how += f", by {'' if c.method.startswith('Lanczos') else 'the '}{c.method}"
     if c.probability:
         how += f", except with probability {c.probability:.1e}"

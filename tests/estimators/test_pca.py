@@ -280,6 +280,26 @@ def test_krylov_iterates_and_gives_the_definition(shape):
         )
 
 
+@pytest.mark.parametrize(
+    ("seed", "k", "solver"), [(128, 30, "auto"), (154, 30, "krylov"), (181, 50, "krylov")]
+)
+def test_sparse_one_hot_tables_have_variances_more_often_than_a_block_is_wide(seed, k, solver):
+    """Of a variance that 17 to 25 directions have, a block of 16 vectors finds 16: the probe sees another."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2000, 16000)), int(rng.integers(300, 1100))
+    _ = rng.choice([10, 20, 30, 50]), rng.choice(["auto", "krylov"])
+    S = sp.csr_matrix((np.ones(n, np.float32), (np.arange(n), rng.integers(0, d, n))), shape=(n, d))
+    counts = S.sum(axis=0).A1.astype(float)
+    exact = np.linalg.eigvalsh(np.diag(counts) - np.outer(counts, counts) / n)[::-1] / (n - 1)
+    model = PCA(k, solver=solver).fit(S)
+    certificate, last = model.certificate_, model.explained_variance_[-1]
+    assert model.plan_.solver == "krylov"
+    assert certificate.ok
+    np.testing.assert_allclose(model.explained_variance_, exact[:k], rtol=1e-7)
+    assert (certificate.completeness.limit in certificate.brief) == (certificate.completeness.bound > last)
+    assert certificate.completeness.limit in str(certificate)
+
+
 def test_krylov_finds_a_cluster_whole():
     singular = np.r_[[10.0] * 4, 9.0, 3 * 0.97 ** np.arange(150)]
     X = spectrum_matrix(1200, 700, singular, seed=14)

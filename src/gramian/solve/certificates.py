@@ -31,7 +31,9 @@ PROBE_GAP = 0.25
 # more accurate, and before one.
 SEARCHED, SEARCHED_FIRST = 0.25, 0.6
 PROBE_GAP_INDEFINITE = 0.1
-PROBE_COLUMNS, PROBE_STEPS = 8, 12
+# An iteration finds an eigenvalue at most as often as its block is wide, which is no less than the probe has
+# columns if as many are wanted. Where one was found that often, the probe takes up to MORE times the steps.
+PROBE_COLUMNS, PROBE_STEPS, MORE = 8, 12, 2
 HUGE, TINY = 1e100, 1e-300
 
 
@@ -43,7 +45,7 @@ def certify(
     rng: Callable[[], np.random.Generator],
     unit: str,
     factor: float = 1.0,
-) -> Certificate:
+) -> tuple[Certificate, Any]:
     """Bound the errors of the leading eigenpairs of an operator.
 
     Parameters
@@ -64,7 +66,9 @@ def certify(
 
     Returns
     -------
-    Certificate
+    certificate : Certificate
+    missed : array of shape (m, j) or None
+        Approximate vectors of eigenvalues that belong among the computed ones, as the probe saw them.
 
     Notes
     -----
@@ -81,8 +85,8 @@ def certify(
     sigma = math.sqrt(1.0 - loss) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
     together = _norm(spectrum.residuals) / sigma + spectrum.error_bound
-    complete = _completeness(spectrum, operator, sigma, together, tol, rng) if k else None
-    reasons = _reasons(spectrum, radii, complete, tol)
+    complete, missed = _completeness(spectrum, operator, sigma, together, tol, rng) if k else (None, None)
+    reasons = _reasons(spectrum, radii, complete, tol, seen=missed is not None)
     others, known = _others(spectrum, operator, complete, sigma, together)
     kinds = [spectrum.error_kind, operator.error_kind]
     kinds += [] if known or complete is None else [complete.kind]
@@ -95,7 +99,7 @@ def certify(
         rank=spectrum.rank,
         kind=max(kinds, key=BOUND_KINDS.index),
     )
-    return Certificate(
+    certificate = Certificate(
         values=spectrum.values * factor,
         residuals=spectrum.residuals * factor,
         radii=radii * factor,
@@ -110,6 +114,7 @@ def certify(
         reasons=tuple(reasons),
         directions=changed(directions, gaps=directions.gaps * factor, others=others * factor),
     )
+    return certificate, missed
 
 
 def orthogonality_loss(vectors: Any) -> float:
@@ -140,7 +145,9 @@ def _enough(values: FloatArray, tol: float) -> float:
     return last + max(SLACK * last, tol * top)
 
 
-def _reasons(spectrum: Spectrum, radii: Any, complete: Completeness | None, tol: float) -> list[str]:
+def _reasons(
+    spectrum: Spectrum, radii: Any, complete: Completeness | None, tol: float, *, seen: bool
+) -> list[str]:
     if not spectrum.values.size:
         return []
     top, last = float(spectrum.values[0]), float(spectrum.values[-1])
@@ -158,6 +165,8 @@ def _reasons(spectrum: Spectrum, radii: Any, complete: Completeness | None, tol:
             f"an eigenvalue of up to {_share(complete.bound, top):.2g} of the largest may have been missed, "
             f"while the last one computed is {_share(last, top):.2g} of it."
         )
+    elif seen:
+        reasons.append("an eigenvalue larger than the last one computed was seen, but not computed.")
     return reasons
 
 
@@ -210,8 +219,10 @@ def _completeness(
     together: float,
     tol: float,
     rng: Callable[[], np.random.Generator],
-) -> Completeness | None:
+) -> tuple[Completeness | None, Any]:
     """Bound the eigenvalues that were not computed, by the cheapest argument that suffices.
+
+    With vectors of those that the probe saw although they belong among the computed ones, else None.
 
     With ``A V = V T + R`` and ``s = sigma_min(V)`` the trace of ``P A P`` is that of A less the sum of the
     t_j, up to ``sum_j ||r_j|| / s``; its Frobenius norm follows from ``||A||^2 - ||Q.T A Q||^2``, where
@@ -221,8 +232,11 @@ def _completeness(
     k, error, kind = spectrum.values.size, spectrum.searched_to, operator.error_kind
     loss = _norm(spectrum.residuals) / sigma
     if spectrum.complete or k >= operator.size:
-        return _bounded("full decomposition", last + loss + error, last, kind)
+        return _bounded("full decomposition", last + loss + error, last, kind), None
     enough = _enough(spectrum.values, tol)
+    room, left_out = enough - last, None
+    copies = _repeated(spectrum.values, together)
+    enough, most = min(enough, copies), PROBE_STEPS * (1 if copies == math.inf else MORE)
 
     def missed(below: float) -> float:
         return largest_missed(spectrum.values, below, together)
@@ -237,20 +251,30 @@ def _completeness(
         remainder = missed(math.sqrt(max(norm**2 - seen**2, 0.0) + 1e-13 * norm**2) + error)
         if best is None or remainder < best.bound:
             best = _bounded("Frobenius norm", remainder, last, kind)
-    risk, room = 0.0, enough - last
+    risk = 0.0
     exact = operator.promoted() if error > SEARCHED * room else None
     tried = [(operator, error)] if exact is None or error <= SEARCHED_FIRST * room else []
     tried += [] if exact is None else [(exact, exact.error_bound)]
     for matrix, off in tried:
-        if best is not None and best.bound <= enough:
+        if left_out is not None or (best is not None and best.bound <= enough):
             break
-        below, probability = _probe(matrix, spectrum.vectors, _stream(rng(), matrix), missed, off, enough)
+        larger = last + tol * float(spectrum.values[0]) + together + off
+        stream = _stream(rng(), matrix)
+        looked = _probe(matrix, spectrum.vectors, stream, missed, off, enough, larger, most)
+        below, probability, left_out = looked
         bound, risk = missed(below + off), risk + probability
         if best is None or bound < best.bound:
             method = "Lanczos from a fresh Gaussian block" if probability else "decomposition of the rest"
             likely: BoundKind = "probabilistic" if probability and kind == "deterministic" else kind
             best = _bounded(method, bound, last, likely, risk if probability else 0.0)
-    return best
+    return best, left_out
+
+
+def _repeated(values: FloatArray, reach: float) -> float:
+    """Return a bound that excludes copies of a value above the last that was found often; inf for none."""
+    edges = [0, *(np.flatnonzero(-np.diff(values) > 2.0 * reach) + 1).tolist()]
+    often = [float(values[b - 1]) for a, b in pairwise(edges) if b - a >= PROBE_COLUMNS]
+    return often[-1] - reach if often else math.inf
 
 
 def _left_of(trace: float, spectrum: Spectrum, operator: Operator, sigma: float) -> float:
@@ -364,34 +388,49 @@ def _probe(
     missed: Callable[[float], float],
     error: float,
     enough: float,
-) -> tuple[float, float]:
-    """Bound the largest eigenvalue of ``P A P`` from fresh Gaussian columns; the bound and its risk.
+    larger: float,
+    most: int,
+) -> tuple[float, float, Any]:
+    """Bound the largest eigenvalue of ``P A P`` from fresh Gaussian columns.
 
-    The probe ends as soon as its bound is ``enough``, or as near to the largest eigenvalue seen as it gets
-    for a share of the width of the spectrum.
+    The probe ends as soon as its bound is ``enough``, after ``most`` steps at the latest. If these are the
+    usual ones, it also ends when the bound is as near to the largest eigenvalue seen as it gets for a share
+    of the width of the spectrum. Where it sees an eigenvalue above ``larger``, it takes the usual steps.
+
+    Returns
+    -------
+    bound, risk : float
+    missed : array of shape (m, j) or None
+        Ritz vectors of the largest eigenvalues seen, where one is above ``larger``.
     """
     size = operator.size - V.shape[1]
     V, _ = arrays.orthonormal(V)
     # One block that fills the space leaves nothing to chance.
     columns = PROBE_COLUMNS if size > PROBE_COLUMNS * PROBE_STEPS else size
     gap = PROBE_GAP if operator.psd else PROBE_GAP_INDEFINITE
-    bound = math.inf
-    for steps, (projected, start) in enumerate(_krylov_spaces(operator, V, columns, rng), 1):
-        values = np.linalg.eigvalsh(projected)
+    least, most = min(PROBE_STEPS, size // columns), min(most, size // columns)
+    spaces = _krylov_spaces(operator, V, columns, rng)
+    while True:
+        projected, start, basis = next(spaces)
+        values, steps = np.linalg.eigvalsh(projected), len(projected) // columns
         low, high = float(values[0]), float(values[-1])
-        if columns == size:
-            return high, 0.0
-        bound = largest_possible(projected, start, steps, PROBE_PROBABILITY)
-        near = (1.0 - gap) * bound <= high - gap * low
-        if missed(bound + error) <= enough or near or steps == PROBE_STEPS:
+        bound, risk = high, 0.0
+        if columns < size:
+            bound, risk = largest_possible(projected, start, steps, PROBE_PROBABILITY), PROBE_PROBABILITY
+        near = most == PROBE_STEPS and (1.0 - gap) * bound <= high - gap * low
+        settled = steps >= least if high > larger else near or missed(bound + error) <= enough
+        if settled or steps == most:
             break
-    return bound, PROBE_PROBABILITY
+    if high <= larger:
+        return bound, risk, None
+    leading = np.ascontiguousarray(np.linalg.eigh(projected)[1][:, -PROBE_COLUMNS:])
+    return bound, risk, basis @ arrays.from_numpy(leading, basis)
 
 
 def _krylov_spaces(
     operator: Operator, V: Any, columns: int, rng: np.random.Generator
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield ``P A P`` on ever larger Krylov spaces of a Gaussian block, and that block in their bases."""
+) -> Iterator[tuple[FloatArray, FloatArray, Any]]:
+    """Yield ``P A P`` on ever larger Krylov spaces of a Gaussian block, that block there, and their bases."""
     xp = arrays.namespace(V)
     k = V.shape[1]
     block = arrays.random_normal(rng, (operator.size, columns), V)
@@ -410,7 +449,7 @@ def _krylov_spaces(
         grown[size - columns :, :] = seen.T
         grown[size - columns :, size - columns :] = (seen[-columns:] + seen[-columns:].T) / 2
         projected = grown
-        yield projected, np.concatenate([first, np.zeros((size - columns, columns))])
+        yield projected, np.concatenate([first, np.zeros((size - columns, columns))]), basis[:, k:]
         block = image
 
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from gramian.arrays import blas_threads, on_accelerator
+from gramian.arrays import blas_threads, namespace, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
@@ -50,6 +50,7 @@ ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (direct.routes, k
 SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
 SAVED = 5e-4  # seconds below which a product saves nothing worth a digit of the smallest eigenvalues
 QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
+CONTINUATIONS = 3  # of an iteration from what the probe saw, each for as many pairs as it has columns
 LONG = 600.0
 LIMIT = option("memory_limit")
 SHOWN = 3
@@ -559,25 +560,35 @@ def _run(
     item = tried[-1]
     operator = problem.operator(item.route)
     start = problem.start(item.route, request) if start is None else start
-    result: SolverResult = item.route.solve(operator, request, start)
-    try:
-        spectrum = problem.truncate(result.spectrum, operator, request)
-    except IndefiniteKernelError:
-        others = [] if result.spectrum.complete else planned.without(tried)
-        if not any(other.route.direct for other in others):
-            raise
-        spectrum = result.spectrum
-        result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are undetermined")
-    certificate = None
-    if request.certify:
-        certificate = certify(
-            spectrum,
-            operator,
-            tol=request.tol,
-            rng=lambda: request.probe_rng,
-            unit=problem.unit,
-            factor=problem.factor(),
-        )
+    certificate, missed, passes = None, None, 0
+    for again in range(CONTINUATIONS, -1, -1):
+        result: SolverResult = item.route.solve(operator, request, start)
+        passes += result.spectrum.passes
+        try:
+            spectrum = problem.truncate(result.spectrum, operator, request)
+        except IndefiniteKernelError:
+            others = [] if result.spectrum.complete else planned.without(tried)
+            if not any(other.route.direct for other in others):
+                raise
+            spectrum = result.spectrum
+            result = replace(result, status=Status.INCOMPLETE, why="signs of eigenvalues are undetermined")
+        if request.certify:
+            certificate, missed = certify(
+                spectrum,
+                operator,
+                tol=request.tol,
+                rng=lambda: request.probe_rng,
+                unit=problem.unit,
+                factor=problem.factor(),
+            )
+        if missed is None or result.status is not Status.COMPLETE:
+            break
+        result = replace(result, status=Status.INCOMPLETE, why="a larger eigenvalue was missed")
+        other = _next(planned.without(tried), item, Status.INCOMPLETE)
+        if not again or (other is not None and other.cost.seconds <= item.cost.seconds):
+            break
+        start = namespace(missed).concat([spectrum.vectors, missed], axis=1)
+    spectrum = replace(spectrum, passes=passes)
     solution = Solution(spectrum, certificate, operator)
     status, why = _judged(result, spectrum, certificate, item, request)
     if status is Status.COMPLETE and not _resolved(spectrum, planned, tried):
