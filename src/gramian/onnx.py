@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import checks, version
+from gramian.analysis.components import names_of
 from gramian.analysis.projection import LinearProjection, inverse_deviations
 from gramian.arrays import as_float64
 from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs, option
@@ -91,7 +92,7 @@ def to_onnx(model: Any) -> Any:
         final_types=[("scores", FloatTensorType([None, len(components)]))],
         target_opset=OPSET,
     )
-    columns = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    columns = list(names_of(model) or ())
     properties = {"columns": columns, "components": components}
     helper.set_model_props(
         proto,

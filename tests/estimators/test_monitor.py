@@ -861,3 +861,19 @@ def test_false_alarms_of_frozen_columns():
         assert share <= 0.005, (name, share)
         rare = name in ("counts of rare events", "slow, a few values", "on and off")
         assert rare or (monitor._runs > 0).mean() > 0.9, name
+
+
+def test_rows_are_named_by_any_index():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    for index in (
+        pd.Index(np.random.default_rng(1).permutation(300)),
+        pd.RangeIndex(1000, 1300),
+        pd.MultiIndex.from_product([range(3), range(100)]),
+    ):
+        frame = pd.DataFrame(X, columns=list("abcd"), index=index)
+        for lags in (0, 1):
+            monitor = Monitor(PCA(2), lags=lags, consecutive=1).fit(frame)
+            result = monitor.statistics(frame + np.where(np.arange(300) == 41, 50.0, 0.0)[:, None])
+            assert list(result["row"]) == list(index) if index.nlevels == 1 else True
+            assert str(result["row"][41]) == str(index[41])
+            assert str(result.events["start"][0]) == str(index[result.events.runs[0].start])

@@ -236,6 +236,33 @@ def test_frames_follow_the_input_and_the_installation(monkeypatch):
     np.testing.assert_array_equal(arrays["PC1"], pandas["PC1"])
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.RangeIndex(30),
+        pd.Index(np.random.default_rng(0).permutation(30)),
+        pd.RangeIndex(10, 40),
+        pd.date_range("2024-03-01", periods=30, tz="CET"),
+        pd.MultiIndex.from_product([["u", "v", "w"], range(10)]),
+        pd.Index([f"s{i}" for i in range(30)]),
+    ],
+    ids=["default", "shuffled", "later", "dates", "pairs", "text"],
+)
+def test_rows_of_a_frame_keep_its_index(index):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    frame = pd.DataFrame(X, columns=list("abc"), index=index)
+    for model in (PCA(2), KernelPCA(2, kernel="rbf")):
+        scores = model.fit(frame).transform(frame)
+        joined = frame.join(model.table("rows", frame))
+        np.testing.assert_allclose(joined[["PC1", "PC2"]], scores, atol=1e-12)
+        model.fit(frame[:20])
+        both = model.table("rows", frame[:20], supplementary=frame[20:])
+        assert both.index.equals(index)
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            mixed = model.table("rows", frame[:20], supplementary=X[20:])
+        assert [*mixed.index] == [*index[:20], *map(str, range(10))]
+
+
 def test_rows_of_a_file_larger_than_memory(tmp_path):
     X = np.random.default_rng(5).normal(size=(20_000, 40))
     np.save(tmp_path / "x.npy", X)

@@ -381,3 +381,12 @@ def test_each_reader_gets_the_remedy_in_their_words(tmp_path, capsys):
     first = json.loads(capsys.readouterr().out)["findings"][0]
     assert (first["code"], first["severity"]) == ("scale-dominates", "serious")
     assert first["evidence"]["columns"] == ["x12"]
+
+
+def test_a_row_is_named_by_the_index_of_its_frame():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    X[3] *= 1000
+    frame = pd.DataFrame(X, columns=list("abcd")).sample(frac=1, random_state=1)
+    (found,) = [one for one in gramian.diagnose(PCA(2).fit(frame), frame).findings if one.code == "one-row"]
+    place = list(frame.index).index(3)
+    assert f"ow {place} (named '3')" in found.sentence

@@ -31,9 +31,10 @@ def test_names_of_features_are_kept_and_put_in_order():
         model.transform(X[:, :3])
 
 
-def test_coordinates_that_are_no_text_are_no_names():
+def test_coordinates_are_names_as_text():
     X = xarray.DataArray(VALUES, dims=("time", "height"), coords={"height": [1.0, 2.0, 3.0, 4.0]})
-    assert not hasattr(PCA(2).fit(X), "feature_names_in_")
+    assert PCA(2).fit(X).feature_names_in_.tolist() == ["1.0", "2.0", "3.0", "4.0"]
+    assert not hasattr(PCA(2).fit(X.assign_coords(height=range(4))), "feature_names_in_")
 
 
 def test_chunks_of_dask_stay_chunks():

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 
 from gramian import scan
+from gramian.data import as_rows
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
 from gramian.io.metadata import as_metadata, as_variable, labels_of, with_metadata
@@ -89,3 +90,31 @@ def test_metadata_without_columns_or_rows():
     with refused(DataError):
         as_metadata({})
     assert labels_of(Table(np.zeros((2, 2)))) == {}
+
+
+def test_an_index_of_numbers_joins_as_names_do():
+    X = pd.DataFrame(np.arange(12.0).reshape(6, 2), columns=["a", "b"])
+    groups = pd.DataFrame({"g": list("uvwxyz")})
+    later = groups.set_axis(range(10, 16))
+    shuffled = X.iloc[[4, 2, 0, 5, 1, 3]]
+    for data, given, expected, how in (
+        (X, groups, "uvwxyz", "order"),
+        (shuffled, groups, "ywuzvx", "row names"),
+        (shuffled, groups["g"], "ywuzvx", "row names"),
+        (shuffled, groups.loc[shuffled.index[::-1]], "ywuzvx", "row names"),
+        (shuffled, {"g": list("uvwxyz")}, "uvwxyz", "order"),
+        (shuffled[:3], groups, "ywu", "row names"),
+        (shuffled[:3], groups[:3], "uvw", "order"),  # they do not name all rows: nobody said so
+        (X.set_axis(range(10, 16)), later[::-1], "uvwxyz", "row names"),
+        (X.iloc[[1, 1, 2]], groups["g"].iloc[[1, 1, 2]], "vvw", "row names"),  # equal names in equal order
+        (
+            X.set_axis(pd.date_range("2024", periods=6)),
+            later.set_axis(pd.date_range("2024", periods=6)[::-1]),
+            "zyxwvu",
+            "row names",
+        ),
+    ):
+        rows = as_rows(data)
+        columns, note = as_metadata(given).joined(rows.shape[0], rows.row_names)
+        assert "".join(columns["g"]) == expected
+        assert f"joined by {how}" in note

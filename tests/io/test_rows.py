@@ -176,12 +176,40 @@ def test_frames_give_names():
     frame = pd.DataFrame(X[:3], columns=list("abcdef"), index=["r", "s", "t"])
     rows = as_rows(frame)
     assert rows.feature_names == tuple("abcdef")
-    assert rows.row_names == ("r", "s", "t")
+    assert tuple(rows.row_names) == ("r", "s", "t")
     assert as_rows(pd.DataFrame(X)).feature_names is None
     assert as_rows(pd.DataFrame(X)).row_names is None
     polars = as_rows(pl.DataFrame(X, schema=list("abcdef")))
     assert polars.feature_names == tuple("abcdef")
     assert polars.row_names is None
+
+
+def test_numbers_and_dates_of_a_frame_are_names_as_text():
+    days = pd.date_range("2024-02-28", periods=3)
+    pairs = pd.MultiIndex.from_product([["u"], [1, 2, 3]])
+    for index, text in (
+        ([2020, 2021, 2022], ("2020", "2021", "2022")),
+        ([1, 2, 3], ("1", "2", "3")),
+        ([2, 0, 1], ("2", "0", "1")),
+        ([400.0, 402.5, 405.0], ("400.0", "402.5", "405.0")),
+        ([0.0, 1.0, 2.0], ("0.0", "1.0", "2.0")),
+        ([0, 1, 2], None),
+        (days, ("2024-02-28", "2024-02-29", "2024-03-01")),
+        (days + pd.Timedelta("1h"), ("2024-02-28 01:00:00", "2024-02-29 01:00:00", "2024-03-01 01:00:00")),
+        (
+            pd.timedelta_range("1h", periods=3, freq="h"),
+            ("0 days 01:00:00", "0 days 02:00:00", "0 days 03:00:00"),
+        ),
+        (pd.period_range("2020", periods=3, freq="Y"), ("2020", "2021", "2022")),
+        (pairs, ("('u', 1)", "('u', 2)", "('u', 3)")),
+    ):
+        rows = as_rows(pd.DataFrame(X[:3, :3], columns=index, index=index))
+        assert rows.feature_names == text
+        assert (rows.row_names and tuple(rows.row_names)) == text
+    filtered = as_rows(pd.DataFrame(X[:5])[2:4]).row_names
+    assert (len(filtered), filtered[-1], list(filtered[:2])) == (2, "3", ["2", "3"])
+    # Only the first rows of a default index have the numbers of an index of their own.
+    assert as_rows(pd.DataFrame(X[:5])[:3]).row_names is None
 
 
 def test_files_give_names_and_the_table(tmp_path):
@@ -398,7 +426,7 @@ def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():
         rows = as_rows(values.astype(pd.SparseDtype(kind, kind(0))))
         assert rows.skips_zeros
         assert rows.feature_names == ("a", "b", "sparse")
-        assert rows.row_names == ("r", "s")
+        assert tuple(rows.row_names) == ("r", "s")
         np.testing.assert_array_equal(rows.in_memory().toarray(), values)
     for fill in (1.0, np.nan):
         rows = as_rows(table.astype(pd.SparseDtype(float, fill)))

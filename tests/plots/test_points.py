@@ -5,6 +5,7 @@ import json
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2, f
 
@@ -307,3 +308,10 @@ def test_the_first_screen_of_help_is_enough_to_start(capsys):
         assert all(any(word in line for line in first) for word in words), kind
         assert any(line.startswith(">>> ") and ".fit(" in line for line in first)
         assert first[-1].strip("- ") in ("", "Parameters") or "Parameters" in first
+
+
+def test_points_have_the_index_of_a_frame():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3))).sample(frac=1, random_state=0)
+    chart = plots.scores(PCA(2).fit(frame), frame)
+    assert [str(name) for name in chart.data["name"].to_pylist()] == [str(name) for name in frame.index]
+    assert "name" not in plots.scores(PCA(2).fit(frame), frame.reset_index(drop=True)).data.column_names

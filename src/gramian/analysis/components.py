@@ -65,7 +65,7 @@ def lagged_names(names: Sequence[str], lags: int) -> list[str]:
 
 def lags_of(model: Any) -> int:
     """Return how many earlier rows a model has as columns, if all its names are those of a ``Monitor``."""
-    names = [*map(str, getattr(model, "feature_names_in_", ()))]
+    names = list(names_of(model) or ())
     before = re.search(r" \((\d+) rows? before\)$", names[-1]) if names else None
     lags = int(before[1]) if before else 0
     return lags if names == lagged_names(names[: len(names) // (lags + 1)], lags) else 0
@@ -99,15 +99,21 @@ def effective_rows(model: Any) -> float:
 def feature_names_of(model: Any) -> list[str]:
     """Return the column names of the fit; without names x0, x1, ..., of pictures r0c0, r0c1, ..."""
     shape = getattr(model, "picture_shape_", None)
-    if shape is None or getattr(model, "feature_names_in_", None) is not None:
+    if shape is None or names_of(model) is not None:
         return column_names(model)
     return [f"r{i}c{j}" for i in range(shape[0]) for j in range(shape[1])]
 
 
 def column_names(model: Any) -> list[str]:
     """Return the names of the fitted columns; x0, x1, ... without names."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+    names = names_of(model)
+    return [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(names)
+
+
+def names_of(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the fitted columns as text, also of numbers and dates; None without names."""
+    names = getattr(model, "feature_names_in_", getattr(model, "_column_names", None))
+    return None if names is None else tuple(map(str, names))
 
 
 def components_of(

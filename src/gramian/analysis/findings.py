@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian.analysis.components import column_names, kind_of, shares_of
+from gramian.analysis.components import column_names, kind_of, names_of, shares_of
 from gramian.analysis.units import RATIO, UNITS_GAP, column_variances, neighbours, unit_difference
 from gramian.arrays import as_float64
 from gramian.checks import percent, shown
@@ -125,7 +125,7 @@ def unit_findings(model: Any) -> Iterator[Finding]:
     """Find columns that are the first component of a PCA because of their unit, by the model alone."""
     if not int(model.rank_) or has_one_unit(model):
         return
-    variances, named = column_variances(model), getattr(model, "feature_names_in_", None) is not None
+    variances, named = column_variances(model), names_of(model) is not None
     # Most fits end here: names without units, and deviations without a gap.
     if variances.max() < (UNITS_GAP if named else RATIO) ** 2 * variances.min():
         return

@@ -236,6 +236,20 @@ def items_table(parts: Sequence[Items], k: int) -> dict[str, npt.NDArray[Any]]:
     return columns
 
 
+def rows_frame(parts: Sequence[Items], k: int, tables: Sequence[Any]) -> Any:
+    """Return items that are the rows of tables as a frame; those of a frame of pandas have its index."""
+    frame, start = as_frame(items_table(parts, k), tables[0]), 0
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        return frame
+    pieces = []
+    for part, X in zip(parts, tables, strict=True):
+        there, stop = type(X).__module__.partition(".")[0] == "pandas", start + len(part.names)
+        pieces.append(X.index if there else frame.index[start:stop])
+        start = stop
+    frame.index = pieces[0].append(pieces[1:])
+    return frame
+
+
 def as_frame(columns: Mapping[str, npt.NDArray[Any]], like: Any = None) -> Any:
     """Return columns as a data frame.
 

@@ -28,6 +28,7 @@ M = TypeVar("M")
 COLUMNS: dict[str, Any] = {
     "n_features_in_": Sizes("d"),
     "feature_names_in_?": Array("d", kinds="O"),
+    "_column_names?": Array("d", kinds="O"),
     "counted_alleles_?": Array("d", kinds="O"),
     "column_means_?": Optional(Array("d")),
     "reading_?": Options(("source", "key", *(option.name for option in fields(reading.ReadingOptions)))),

@@ -14,6 +14,7 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from gramian.analysis.components import names_of
 from gramian.arrays import moved, real_numbers
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.data import Rows
@@ -198,12 +199,14 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
     _validate(estimator, X, rows, reset=True)
     table, names = rows.table, rows.feature_names or ()
     estimator.column_means_ = None if table is None else table.missing.means
-    for name in ("reading_", "counted_alleles_"):
+    for name in ("reading_", "counted_alleles_", "_column_names"):
         estimator.__dict__.pop(name, None)
+    if names and "feature_names_in_" not in vars(estimator):
+        # scikit-learn's attribute holds names that are text, which those of files are.
+        name = "_column_names" if table is None else "feature_names_in_"
+        setattr(estimator, name, np.array(names, dtype=object))
     if table is None:
         return
-    if rows.feature_names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
     if table.origin.reading:
         from gramian.io.names import base_name
 
@@ -216,8 +219,7 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
 
 def expected_columns(estimator: Any) -> Expected:
     """Return what a fitted estimator expects of new data, for ``as_rows``."""
-    names = getattr(estimator, "feature_names_in_", None)
-    known = None if names is None else tuple(map(str, names))
+    known = names_of(estimator)
     alleles = getattr(estimator, "counted_alleles_", ())
     counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
     # Means that were asked for fill; else PCA needs no filling.
@@ -233,8 +235,7 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     """
     _check_picture_shape(estimator, rows)
     _check_kind(estimator, rows)
-    named = getattr(estimator, "feature_names_in_", None) is not None
-    if rows.table is not None and rows.feature_names is not None and named:
+    if rows.table is not None and rows.feature_names is not None and names_of(estimator) is not None:
         return
     _validate(estimator, X, rows, reset=False)
 
@@ -268,22 +269,31 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
     # Only the number of columns is looked at, and their names.
-    state = vars(estimator)
-    if not hasattr(X, "columns") and "feature_names_in_" not in state:
+    known, checked = None if reset else names_of(estimator), estimator
+    frame = hasattr(X, "columns") and rows.table is None
+    if not frame and known is None and (not reset or "feature_names_in_" not in vars(estimator)):
         if reset:
             estimator.n_features_in_ = rows.shape[1]
             return
-        if state.get("n_features_in_") == rows.shape[1]:
+        if vars(estimator).get("n_features_in_") == rows.shape[1]:
             return
-    source = np.broadcast_to(np.float32(0), (1, rows.shape[1]))
-    named = hasattr(X, "columns") and rows.table is None
-    source = getattr(X, "_meta", X) if named else source
+    source: Any = getattr(X, "_meta", X) if frame else np.broadcast_to(np.float32(0), (1, rows.shape[1]))
+    if frame and not reset:
+        given, places = rows.feature_names, tuple(map(str, range(rows.shape[1])))
+        if known is None and given is not None and sorted(given) == sorted(places):
+            known = places  # columns that their numbers name, in another order
+        if given is not None and not all(isinstance(name, str) for name in X.columns):
+            source = source.iloc[:0].set_axis(list(given), axis=1)
+    if known is not None and "feature_names_in_" not in vars(estimator):
+        # scikit-learn checks names that are text: it sees them on both sides.
+        checked = object.__new__(type(estimator))
+        vars(checked).update(vars(estimator), feature_names_in_=np.array(known, dtype=object))
     try:
-        validate_data(estimator, source, skip_check_array=True, reset=reset)
+        validate_data(checked, source, skip_check_array=True, reset=reset)
     except TypeError as error:
         raise InputTypeError(str(error)) from error
     except ValueError as error:
-        known, given = getattr(estimator, "feature_names_in_", ()), getattr(X, "columns", ())
-        there = not reset and len(known) > 0 and set(known) <= set(given)
-        advice = "Put them in order with X[model.feature_names_in_]." if there else ""
+        there = not reset and known is not None and set(known) <= set(rows.feature_names or ())
+        columns = "model.feature_names_in_" if checked is estimator else "the columns of the fit"
+        advice = f"Put them in order with X[{columns}]." if there else ""
         raise DataError(f"{error}{advice}") from error

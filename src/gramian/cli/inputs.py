@@ -221,10 +221,11 @@ def read_new_data(
         )
     labels, new = reading.label_names(), []
     if channels:
+        from gramian.analysis.components import names_of
         from gramian.io.metadata import as_metadata
 
         meta = None if meta is None else as_metadata(meta, reading.id)
-        known = {*map(str, getattr(model, "feature_names_in_", ())), *(meta.columns if meta else ()), *labels}
+        known = {*(names_of(model) or ()), *(meta.columns if meta else ()), *labels}
         new = [name for name in dict.fromkeys(channels.values()) if name not in known]
     if new and reading.labels_from is not None:
         raise ParameterError(

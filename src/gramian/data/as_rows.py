@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ def to_rows(X: Any, request: RowsRequest) -> Rows:
         zeros = all(dtype.fill_value == 0 for dtype in types)
         values = X.sparse.to_coo() if zeros else X.sparse.to_dense()
     kind = SparseRows if sparse.issparse(values) else ArrayRows
-    return replace(kind.checked(values, request), feature_names=names, row_names=_index_names(X))
+    return replace(kind.checked(values, request), feature_names=names, row_names=index_names(X))
 
 
 to_rows.register(np.ndarray, ArrayRows.checked)
@@ -129,17 +129,63 @@ def _read(X: Any, request: RowsRequest) -> Rows:
     return rows
 
 
-def _index_names(X: Any) -> tuple[str, ...] | None:
-    index = getattr(X, "index", None)
-    if index is None or callable(index) or not hasattr(index, "dtype"):
-        return None
-    values = to_numpy(index)
-    return tuple(str(v) for v in values) if values.dtype.kind in "OUST" else None
-
-
 def column_names(block: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns of a frame; None where not all of them are text."""
+    """Return the names of the columns of a frame as text; None where they only count columns from 0."""
     names = getattr(block, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return tuple(names)
+    if isinstance(names, list):  # of polars
+        return tuple(names) if all(isinstance(name, str) for name in names) else None
+    return names_in(names)
+
+
+def names_in(index: Any) -> tuple[str, ...] | None:
+    """Return the entries of an index as text; None where they only count from 0, as if nobody gave them."""
+    return None if _counts(index) else as_text(index)
+
+
+def index_names(X: Any) -> IndexNames | None:
+    """Return the index of a frame as names of its rows; None where it only counts rows from 0."""
+    index = getattr(X, "index", None)  # of a list and of a tuple a method
+    return None if _counts(index) else IndexNames(index)
+
+
+def _counts(index: Any) -> bool:
+    """Return whether this is no index, or counts its entries from 0."""
+    if not hasattr(index, "dtype"):
+        return True
+    whole = getattr(index.dtype, "kind", "") in "iu"
+    return whole and np.array_equal(to_numpy(index), np.arange(len(index)))
+
+
+def as_text(index: Any) -> tuple[str, ...]:
+    """Return the entries of an index of pandas as text, as pandas writes them to a CSV.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_text(pd.Index([400.0, 402.5])), as_text(pd.to_datetime(["2024-03-02"]))
+    (('400.0', '402.5'), ('2024-03-02',))
+    """
+    times = getattr(index.dtype, "kind", "") in "mM"
+    return tuple(map(str, to_numpy(index.astype(str) if times else index)))
+
+
+class IndexNames(Sequence[str]):
+    """The index of a frame as names of rows, which become text when somebody looks at one.
+
+    Attributes
+    ----------
+    values : pandas.Index
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    @cached_property
+    def _text(self) -> tuple[str, ...]:
+        return as_text(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._text[place]

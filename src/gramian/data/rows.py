@@ -66,7 +66,8 @@ class Rows(ABC):
     dtype : numpy.dtype
         Type of the results that users get: float32 for float32 input (and for 8- and 16-bit
         integers, which float32 holds exactly), otherwise float64.
-    feature_names, row_names : tuple of str or None
+    feature_names : tuple of str or None
+    row_names : sequence of str or None
         Names where the input had them.
     picture_shape : tuple of int or None
         Height and width, where each row is a picture.
@@ -85,7 +86,7 @@ class Rows(ABC):
 
     dtype: np.dtype[Any]
     feature_names: tuple[str, ...] | None = None
-    row_names: tuple[str, ...] | None = None
+    row_names: Sequence[str] | None = None
     picture_shape: tuple[int, int] | None = None
     table: Table | None = None
     borrowed: bool = True

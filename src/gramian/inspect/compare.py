@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import subspace_angles
 from scipy.optimize import linear_sum_assignment
 
-from gramian.analysis.components import component_names, decomposition_of, kind_of
+from gramian.analysis.components import component_names, decomposition_of, kind_of, names_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, listed
 from gramian.errors import DataError, InputTypeError, option
@@ -285,21 +285,20 @@ def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
             "spaces cannot be compared.",
             "Fit both on the same columns.",
         )
-    before, after = (getattr(model, "feature_names_in_", None) for model in (old, new))
+    before, after = map(names_of, (old, new))
     if before is None or after is None:
         return np.arange(d), []
-    first, second = [str(name) for name in before], [str(name) for name in after]
-    if first == second:
+    if before == after:
         return np.arange(d), []
-    missing = sorted(set(first) - set(second))
-    if missing or len(set(second)) != d:
+    missing = sorted(set(before) - set(after))
+    if missing or len(set(after)) != d:
         raise DataError(
             f"The new model lacks the columns {listed(missing)}."
             if missing
             else "Column names that differ in order must be unique."
         )
-    place = {name: j for j, name in enumerate(second)}
-    return np.array([place[name] for name in first]), ["The order of the columns changed; names match them."]
+    place = {name: j for j, name in enumerate(after)}
+    return np.array([place[name] for name in before]), ["The order of the columns changed; names match them."]
 
 
 def _require_same_question(old: Any, new: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.analysis.components import column_names, component_names, kind_of, shares_of
+from gramian.analysis.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.analysis.findings import (
     FEWEST,
     Finding,
@@ -210,7 +210,7 @@ def _candidates(e: Evidence) -> IntArray:
     steady = (usual != 0) & ((np.abs(steps - usual) <= SAME * np.abs(usual)).mean(axis=0) >= STEADY / 2)
     ordered = np.sort(head, axis=0)
     telling = np.asarray((ordered[1:] > ordered[:-1]).all(axis=0))
-    if len(telling) <= FEWEST_ROWS and getattr(e.model, "feature_names_in_", None) is not None:
+    if len(telling) <= FEWEST_ROWS and names_of(e.model) is not None:
         telling = telling | np.array([bool(words_of(name) & TELLING) for name in e.names])
     whole = are_whole(head) & (head != head[0]).any(axis=0)
     return np.flatnonzero(steady | (whole & telling))
@@ -536,7 +536,7 @@ def _estimated_different(e: Evidence) -> int:
 def row_order(e: Evidence) -> Iterator[Finding]:
     """Find a component that follows the order of the rows, within the groups of labels if there are some."""
     m = len(e.starts)
-    if m < ORDERED_ROWS:
+    if e.rows is None or m < ORDERED_ROWS:
         return
     for i in e.leading:
         scores = _within(e, e.scores[:, i])
@@ -551,7 +551,7 @@ def row_order(e: Evidence) -> Iterator[Finding]:
         elif trend > max(np.sqrt(STEP), 4 / np.sqrt(m)):
             how = f"it correlates {trend:.2f} with the number of the row"
         elif share > max(STEP, 16 / m):
-            how = f"its level changes at row {int(e.places[step]):,}"
+            how = f"its level changes at {row_text(e.rows, int(e.places[step]))}"
         else:
             continue
         yield Finding(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, listed
+from gramian.data.as_rows import index_names
 from gramian.data.table import Table
 from gramian.errors import DataError, FileError, InputTypeError, option
 from gramian.io.files import Location, format_of, locate, opened_source
@@ -29,14 +30,17 @@ class Metadata:
     ----------
     columns : mapping of str to ndarray of shape (n,)
         Numbers as float64, NaN where there is none; other columns as text, "" where there is none.
-    row_names : tuple of str or None
+    row_names : sequence of str or None
     source : str
         The name of its source, for messages.
+    indexed : bool
+        Whether an index of pandas numbers the rows where they have no names.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
-    row_names: tuple[str, ...] | None = None
+    row_names: Sequence[str] | None = None
     source: str = "the metadata"
+    indexed: bool = False
 
     def joined(
         self, n: int, row_names: Sequence[str] | None, of: str = "the data", *, every: bool = False
@@ -53,14 +57,16 @@ class Metadata:
         """
         if (keyed := self.keyed(row_names)) is not self:
             return keyed.joined(n, row_names, of, every=every)
-        if self.row_names is None or row_names is None:
+        if self.row_names is None or row_names is None or [*self.row_names] == [*row_names]:
             size = len(next(iter(self.columns.values())))
             if size != n:
                 raise DataError(
                     f"{self.source} has {counted(size, 'row')} for the {n} rows of {of}. Without row names "
                     "in both they are joined by order: give one entry for each row, or name the rows."
                 )
-            return dict(self.columns), f"{self.source} was joined by order"
+            named = self.row_names is not None and row_names is not None
+            how = f"row names: {n} of {n} rows have an entry" if named else "order"
+            return dict(self.columns), f"{self.source} was joined by {how}"
         if twice := [name for name, count in Counter(self.row_names).items() if count > 1]:
             raise DataError(f"{self.source} names {listed(twice)} more than once. Give each row one entry.")
         where = {name: place for place, name in enumerate(self.row_names)}
@@ -80,7 +86,11 @@ class Metadata:
         return result, f"{self.source} was joined by row names: {int(there.sum())} of {n} rows have an entry"
 
     def keyed(self, row_names: Sequence[str] | None, keep: str | None = None) -> Metadata:
-        """Return metadata without row names with the column as such that names all rows, if one does."""
+        """Return metadata without row names with the index or the column as such that names all rows."""
+        if self.row_names is None and row_names is not None and self.indexed:
+            numbers = tuple(map(str, range(len(next(iter(self.columns.values()))))))
+            if set(row_names).issubset(numbers):
+                return replace(self, row_names=numbers)
         if self.row_names is None and row_names is not None and len(self.columns) > 1:
             for key in (name for name in self.columns if name != keep):
                 names = tuple(map(str, self.columns[key].tolist()))
@@ -127,8 +137,7 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
         sizes = ", ".join(f"{name}: {len(values)}" for name, values in result.items())
         raise DataError(f"Columns of metadata need one length ({sizes}). Give one value for each row.")
     index = getattr(given, "index", None)
-    named = index is not None and getattr(getattr(index, "dtype", None), "kind", "") in "OUT"
-    return Metadata(result, tuple(map(str, index)) if named else None)  # type: ignore[arg-type]
+    return Metadata(result, index_names(given), indexed=hasattr(index, "dtype"))
 
 
 def labels_of(table: Table) -> dict[str, npt.NDArray[Any]]:

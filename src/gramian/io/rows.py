@@ -16,7 +16,7 @@ import numpy as np
 from gramian.arrays import is_dask, to_numpy
 from gramian.checks import listed
 from gramian.data.array import ArrayRows
-from gramian.data.as_rows import column_names, to_rows
+from gramian.data.as_rows import column_names, names_in, to_rows
 from gramian.data.rows import Rows
 from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError, GramianError, InputTypeError
@@ -177,7 +177,7 @@ def _of_xarray(X: Any) -> Table:
         raise DataError(
             f"X has the dimensions {dims}, but rows are the first one and features the second. Pass X.T."
         )
-    names = [_text(X.indexes[dim]) if dim in X.indexes else None for dim in X.dims]
+    names = [names_in(X.indexes.get(dim)) for dim in X.dims]
     columns, repeated = (None, ()) if names[1] is None else unique_names(names[1])
     return Table(contiguous(X.data), columns, names[0], source="X", notes=repeated_note(repeated))
 
@@ -239,9 +239,3 @@ def _backed(adata: Any, columns: Any, limit: int) -> Any:
             "Sort the index that it was made with, or pass adata.to_memory().",
         )
     return values.picked(None if len(rows) == n else rows, places.tolist())
-
-
-def _text(index: Any) -> tuple[str, ...] | None:
-    values = np.asarray(index)
-    there = values.dtype.kind in "OUT" and all(isinstance(value, str) for value in values)
-    return tuple(map(str, values)) if there else None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.analysis.components import names_of
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.base import declarations, fitted, inputs
 from gramian.base.saving import Saved
@@ -122,7 +123,7 @@ class KernelMapper(fitted.Transformer):
 
     def _labels(self, names: Any) -> tuple[str, ...]:
         if names is None:
-            return feature_maps.check_labels(self.n_features_in_, getattr(self, "feature_names_in_", None))
+            return feature_maps.check_labels(self.n_features_in_, names_of(self))
         return tuple(map(str, OneToOneFeatureMixin.get_feature_names_out(self, names)))
 
     def _rows(self, X: Any, **options: Any) -> Rows:

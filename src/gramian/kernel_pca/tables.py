@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian import checks, records
-from gramian.analysis.tables import Items, as_frame, items_table, row_items
+from gramian.analysis.tables import Items, row_items, rows_frame
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_float64
 from gramian.data import Rows
 from gramian.errors import IndefiniteKernelError, ParameterError, by_surface
@@ -30,11 +30,12 @@ def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
         )
     rows = fitted_rows(model, X)
     sums = None if vars(model).get("_unequal", False) else as_float64(model.eigenvalues_)
-    parts = [_kernel_rows(model, "row", rows, sums)]
+    parts, data = [_kernel_rows(model, "row", rows, sums)], [X]
     if supplementary is not None:
         others = model._new_rows(supplementary, limit=memory_limit_bytes(model.memory_limit))
         parts.append(_kernel_rows(model, "supplementary row", others, None))
-    return as_frame(items_table(parts, model.n_components_), X)
+        data.append(supplementary)
+    return rows_frame(parts, model.n_components_, data)
 
 
 def _kernel_rows(model: Any, kind: str, rows: Rows, sums: records.FloatArray | None) -> Items:

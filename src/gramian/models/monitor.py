@@ -23,6 +23,7 @@ from gramian.analysis.components import (
     known_variances,
     lagged_names,
     mapping_of,
+    names_of,
     shares_of,
 )
 from gramian.arrays import as_float64, dense, memory_limit_bytes
@@ -33,6 +34,7 @@ from gramian.base.saving import Saved
 from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.data import Rows, as_rows, table
+from gramian.data.as_rows import index_names
 from gramian.errors import (
     DataError,
     ParameterError,
@@ -431,7 +433,7 @@ class Monitor(Saved, MonitorAttributes):
         check_integer("consecutive", self.consecutive, 1)
         _require_model(self.model)
         if self.lags and _is_begun(self.model):
-            names = list(map(str, getattr(self.model, "feature_names_in_", ())))
+            names = list(names_of(self.model) or ())
             own = names[: len(names) // (self.lags + 1)]
             if not own or names != lagged_names(own, self.lags):
                 hint = "Give a model that is not fitted."
@@ -576,12 +578,7 @@ class Monitor(Saved, MonitorAttributes):
         if first:
             none = np.tile([np.nan] * 2 + [-1.0] * CONTRIBUTORS, (first, 1))
             values = np.concatenate([none, values])
-        times = np.asarray(getattr(X, "index", None))
-        if times.dtype.kind == "M" and times.shape == (len(values),):
-            seconds = times.astype("M8[s]")  # which are shorter to print
-            columns: dict[str, Any] = {"row": seconds if (seconds == times).all() else times}
-        else:
-            columns = {"row": _row_names(self._history(X, self.model_) if first else data)}
+        columns: dict[str, Any] = {"row": _row_names(X, self._history(X, self.model_) if first else data)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
         which = sum((columns[name] > limit) << place for place, (name, limit) in enumerate(limits.items()))
@@ -759,7 +756,7 @@ class Monitor(Saved, MonitorAttributes):
             whole,
             values=values,
             feature_names=tuple(lagged_names(names or [f"x{j}" for j in range(own)], int(self.lags))),
-            row_names=rows.row_names,
+            row_names=None if rows.row_names is None else tuple(rows.row_names),
             row_numbers=tuple(numbers),
             column_numbers=None,
             missing=table.Missing(),
@@ -848,6 +845,10 @@ class Monitor(Saved, MonitorAttributes):
     def feature_names_in_(self) -> npt.NDArray[np.object_]:
         """Names of the columns of the model, where it has them."""
         return self.model_.feature_names_in_[: self.n_features_in_]
+
+    @property
+    def _column_names(self) -> npt.NDArray[np.object_] | None:
+        return getattr(self.model_, "_column_names", None)
 
     @property
     def reading_(self) -> dict[str, Any]:
@@ -1127,7 +1128,14 @@ def _without_spe(model: Any) -> str:
     return ""
 
 
-def _row_names(rows: Rows | table.Table) -> npt.NDArray[Any]:
+def _row_names(X: Any, rows: Rows | table.Table) -> npt.NDArray[Any]:
+    """Return the index of a frame, else names or numbers of rows."""
+    if (index := index_names(X)) is not None:
+        values = np.asarray(index.values)
+        if values.dtype.kind != "M":
+            return np.array([*index], dtype=object) if values.dtype.kind == "O" else values
+        seconds = values.astype("M8[s]")  # which are shorter to print
+        return seconds if (seconds == values).all() else values
     if rows.row_names is not None:
         return np.array(rows.row_names, dtype=object)
     of = rows if isinstance(rows, table.Table) else rows.table

@@ -920,8 +920,9 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or dict of str to ndarray
-            A frame of Polars if ``X`` is one or pandas is not installed, a dict without both. With k
-            components ``PC1`` to ``PCk`` are coordinates; other columns are named like ``cos2 PC1``.
+            A frame of Polars if ``X`` is one or pandas is not installed, a dict without both. Rows of a frame
+            of pandas keep its index. With k components ``PC1`` to ``PCk`` are coordinates; other columns are
+            named like ``cos2 PC1``.
 
             - coordinate of a row: its score, before whitening; of a column: ``component * sqrt(variance)``,
               under unit scale its correlation with the score; of a category: the mean score of its rows.

@@ -25,10 +25,11 @@ def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
     """Return the table of a PCA; see :meth:`gramian.PCA.table`."""
     k = int(model.n_components_)
     if checks.check_choice("of", of, (ROWS, COLUMNS)) == ROWS:
-        parts = [linear_rows(model, X, k)]
+        parts, data = [linear_rows(model, X, k)], [X]
         if supplementary is not None:
             parts.append(_linear_rows(model, "supplementary row", model._new_rows(supplementary), k, None))
-        return tables.as_frame(tables.items_table(parts, k), X)
+            data.append(supplementary)
+        return tables.rows_frame(parts, k, data)
     parts = [linear_columns(model, k)]
     if supplementary is not None:
         parts += _supplementary_items(model, fitted_rows(model, X), supplementary)

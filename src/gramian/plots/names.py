@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays, checks
 from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.data.as_rows import index_names
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
 from gramian.io.metadata import labels_of
@@ -87,11 +87,7 @@ def numbers_of(X: Any) -> npt.NDArray[Any]:
 def row_names_of(X: Any) -> Sequence[Any] | None:
     """Return the row names of a table or the index of a data frame; None without names."""
     names = getattr(X, "row_names", None)
-    if names is None:
-        index = getattr(X, "index", ())  # of a list and of a tuple a method
-        given = np.asarray(() if callable(index) else index)
-        names = given.tolist() if given.dtype.kind in "OUT" else None
-    return names
+    return index_names(X) if names is None else names
 
 
 def usual_color(X: Any) -> Any:

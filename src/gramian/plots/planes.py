@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.associations import normal_ellipse
-from gramian.analysis.components import component_names, feature_names_of, kind_of
+from gramian.analysis.components import component_names, feature_names_of, kind_of, names_of
 from gramian.arrays import as_float64
 from gramian.checks import check_integer, counted, evenly
 from gramian.data.table import Table
@@ -143,8 +143,8 @@ def compared(model: Any, table: Any, *, color: Any = None) -> Any:
 def _rows(grid: FloatArray, model: Any) -> Any:
     """Return the points of a grid as rows with the column names of a model."""
     rows = grid.reshape(-1, 2)
-    named = getattr(model, "feature_names_in_", None) is not None
-    return Table(rows, tuple(feature_names_of(model))) if named else rows
+    names = names_of(model)
+    return rows if names is None else Table(rows, names)
 
 
 def _panel(title: str, over: Any, side: int, first: bool) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian.analysis import sampling
-from gramian.analysis.components import column_names, component_names, shares_of
+from gramian.analysis.components import column_names, component_names, names_of, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent, plain, shown, six_digits
 from gramian.errors import Surface, shortened
@@ -207,7 +207,6 @@ def imputed_share(model: Any) -> float:
 
 def model_facts(model: Any) -> dict[str, Any]:
     """Return kind, parameters, sizes, plan, certificate and sampling errors of a fitted model."""
-    names = getattr(model, "feature_names_in_", None)
     ratios = shares_of(model)
     return {
         "kind": type(model).__name__,
@@ -221,7 +220,7 @@ def model_facts(model: Any) -> dict[str, Any]:
         "n_samples": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
         "imputed_share": imputed_share(model),
-        "feature_names": plain(names),
+        "feature_names": plain(names_of(model)),
         "picture_shape": plain(getattr(model, "picture_shape_", None)),
         "plan": plan_facts(model.plan_),
         "certificate": certificate_facts(model.certificate_),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
-from gramian.analysis.components import component_names, expanded, mapping_of, reader_of
+from gramian.analysis.components import component_names, expanded, mapping_of, names_of, reader_of
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted, plain
@@ -377,10 +377,9 @@ def components(model: Message, answer: Message, count: int) -> Message:
         problem = f"Components of a {type(fitted).__name__} are not rows."
         raise InputTypeError(problem, "Choose a PCA or a FaceSpace.")
     values = np.concatenate([np.reshape(mean, (1, -1)), np.reshape(rows, (len(rows), -1))])
-    names = getattr(fitted, "feature_names_in_", None)
     shape = getattr(fitted, "picture_shape_", None)
     titles = ("mean", *component_names(len(rows)))
-    table = Table(values, None if names is None else tuple(names), titles, picture_shape=shape)
+    table = Table(values, names_of(fitted), titles, picture_shape=shape)
     return bodies.write_rows(answer, table, feature_names(table), values)
 
 
