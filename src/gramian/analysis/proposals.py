@@ -359,7 +359,10 @@ class _Table:
         out = {one.value for one in drops}
         left = [one for one in candidates if one.name not in out and one.sample is not None]
         left = [one for one in left if self.wanted is None or one.name in self.wanted]
-        if not left:  # nothing would be left
+        if not left:  # text cannot stay, but numbers do where nothing else would be left
+            left = [one for one in candidates if one.sample is not None and one.distinct]
+            drops = [one for one in drops if one.value not in {column.name for column in left}]
+        if not left:
             yield from _kernel(None, self.method, self.parameters)
             return
         yield from drops
