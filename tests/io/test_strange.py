@@ -125,6 +125,56 @@ def test_notes_below_the_table():
         read_text("x,y\n1,2\n3,4\n", skip_footer=5)
 
 
+def test_a_last_line_of_one_token_is_below_the_table():
+    for token in ("__________", "---", "END", "End of file", "* * *", "eof"):
+        for rows, names in (("n,a,b\nx,1,2\ny,2,3\n", ("x", "y")), ("a,b\n1,2\n2,3\n", None)):
+            table = read_text(rows + token + "\n")
+            assert (table.values.tolist(), table.row_names) == ([[1, 2], [2, 3]], names)
+            assert f"1 line below the table was left out: {token!r}" in table.notes
+    assert read_text("a,b\n1,2\n2,3\nchecked\n").values.tolist() == [[1, 2], [2, 3]]
+
+
+def test_of_two_tables_the_first_is_read_and_said():
+    table = read("two_tables.csv")
+    assert (table.values.shape, table.feature_names) == ((40, 3), ("a", "b", "c"))
+    assert "another table below a blank line was left out: 'Annual'" in table.notes
+    rows = "".join(f"{i},{i * i % 7},{i % 3}\n" for i in range(30_000))  # and in the blocks of a long file
+    for below in ("name,value\nx,1\n", "Means\na,b,c\n1,2,3\n", "Means\n\nn,m\nx,1\n"):
+        for limit in (None, 1 << 20):
+            source = scan(io.BytesIO(f"a,b,c\n{rows}\n\n{below}{below}".encode()))
+            table = source.read() if limit is None else source.open(limit)
+            assert table.values.shape == (30_000, 3)
+            assert any("another table below a blank line" in note for note in table.notes), below
+    parts = "n,a,b\nx,1,2\ny,3,4\n\nz,5,6\n\n\nu,7,8\n"  # blank lines in one table
+    assert read_text(parts).row_names == ("x", "y", "z", "u")
+
+
+def test_lines_that_are_no_rows_are_not_to_be_corrected():
+    rows = "a,b,c\n" + "1,2,3\n" * 30
+    for block in ("x,1\ny,2\nz,3\n", "\nmeans\nx,1\ny,2\n"):
+        with pytest.raises(DataError, match="what begins there is no part of the table"):
+            read_text(rows + block)
+    with pytest.raises(DataError, match=r"line 32.*correct that line"):
+        read_text(rows + "1,2\n" + "1,2,3\n" * 3)
+
+
+def test_a_header_of_several_lines():
+    table = read("logger.dat")
+    assert table.feature_names == ("RECORD", "PTemp_C_Avg", "PAR_Den_Avg", "RH")
+    assert (table.values.shape, table.row_names[0]) == ((60, 4), "2020-05-30 10:00:00")
+    assert table.units["RH"] == "%"
+    assert "1 line below it was left out: 'Avg, Avg, Smp'" in table.notes
+    spectra = read("two_axes.csv", label="Sample ID/Wavenumber")
+    assert spectra.values.shape == (30, 60)
+    assert (spectra.feature_names[0], spectra.feature_names[-1]) == ("14730.00", "1300.00")
+    # A first spectrum that falls all the way is no second axis.
+    axis = ",".join(str(1000 + 10 * j) for j in range(20))
+    fall, rise = (",".join(f"{np.exp(s * j / 9):.4f}" for j in range(20)) for s in (-1, 1))
+    wavy = ",".join(f"{np.sin(j):.4f}" for j in range(20))
+    for first in (fall, rise):
+        assert read_text("\n".join([axis, first, wavy, wavy])).values.shape == (3, 20)
+
+
 def test_what_is_no_note():
     for lines in (
         ["1,2", "3"],

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from gramian.checks import counted
 from gramian.errors import DataError, ParameterError, shortened
 from gramian.io.columns import INDEX_NAMES
@@ -29,12 +31,13 @@ SHOWN = (10, 30, 24)  # lines, fields and letters that a preview shows
 # accident, a space often is.
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
+_AXIS = 5  # fewest steps of an even axis
 _MOST_PLACES = 60  # columns whose entries decide where a table begins
 _NOTHING = re.compile(r"[-\u2013\u2014.*?_/\\]*")  # stands for no value, and names nothing
 
 _PREFIXED = "m|g|s|A|K|mol|M|cd|Hz|N|Pa|J|W|C|V|F|Ω|T|lm|lx|Bq|Gy|Sv|l|L|bar|eV|B|cal|U|t"
 _UNITS = (
-    "%|‰|ppm|ppb|ppt|°|°?[CF]|deg|rad|sec|min|h|hrs?|days?|d|weeks?|wk|months?|mo|years?|yrs?|yr|in|inch|ft|yd|mi|miles?|"
+    "%|‰|ppm|ppb|ppt|°|°?[CF]|[Dd]eg|rad|sec|min|h|hrs?|days?|d|weeks?|wk|months?|mo|years?|yrs?|yr|in|inch|ft|yd|mi|miles?|"
     "lbs?|oz|mph|kph|psi|mmHg|ha|acres?|gal|rpm|bpm|dB|counts?|cfu|IU|USD|EUR|GBP|CHF|JPY|US\\$|[$€£¥]|a\\.?u\\.?|AU|"
     "cells|degrees|percent|kilograms?|grams?|met(?:er|re)s?|seconds?|minutes?|hours?"
 )
@@ -52,6 +55,10 @@ _NOTE = re.compile(
     r"[*†‡§©#¹²³]|\(c\)",
     re.IGNORECASE,
 )  # fmt: skip
+
+_END = re.compile(
+    r"\W*(?:end|eof|ende|fin)?(?: of (?:file|data|table))?\W*|[\W_]+", re.IGNORECASE
+)  # of a table
 
 
 class Line(NamedTuple):
@@ -330,10 +337,11 @@ class _Table:
             at, first, units, group = self._below(self._asked(header, source))
         above = [index for index in self.filled if index < (first if at is None else at)]
         above = [index for index in above if index not in (units, group)]
-        said = self._said(above, at, units) if header is None else ()
+        below = [i for i in self.filled if at is not None and at < i < first and i != units]
+        said = self._said(above, at, units, below) if header is None else ()
         names = None if at is None else self._names(at, group)
         n_fields = self.width if names is None else len(names)
-        plain = not (above or units or group) and bool(self.typed) and header is None
+        plain = not (above or below or units or group) and bool(self.typed) and header is None
         plain = plain and all(len(self._fields(index)) == n_fields for index in self.filled)
         return Layout(
             self.separator,
@@ -364,12 +372,28 @@ class _Table:
         after = next((index for index in self.filled if index > at), len(self.lines))
         units = after if after < len(self.lines) and self._is_units(after) else None
         first = after if units is None else units + 1
+        while first < len(self.lines) - 1 and self._goes_on(first, at, units):
+            first += 1
         before = next((index for index in reversed(self.filled) if index < at), None)
         if units is None and before is not None and self._is_units(before):
             units = before
             before = next((index for index in reversed(self.filled) if index < before), None)
         group = before if before is not None and before != units and self._is_upper(before, at) else None
         return at, first, units, group
+
+    def _goes_on(self, index: int, at: int, units: int | None) -> bool:
+        """Say whether a line belongs to the header above: kinds below units, or the axis in another unit."""
+        texts, numbers = self._counts(index)
+        return (units is not None and texts > 0 and not numbers) or self._is_other_axis(index, at)
+
+    def _is_other_axis(self, index: int, at: int) -> bool:
+        """Say whether a line has the numbers of a header in another unit: linear, or one over the other."""
+        if any(len(self._steps(self._fields(i))) < _AXIS for i in (at, index)):
+            return False
+        one, other = (np.array([float(self._fields(i)[place]) for place in self.typed]) for i in (at, index))
+        if not one.all() or not other.all():
+            return False
+        return any(abs(np.corrcoef(one, y)[0, 1]) > 1 - 1e-6 for y in (other, 1 / other))
 
     def _found(self) -> tuple[int | None, int, int | None, int | None]:
         """Return the header if there is one, the first row, the units, and the upper part of the header."""
@@ -383,6 +407,7 @@ class _Table:
         above = [index for index in self.filled if index < first]
         units = [index for index in above if self._is_units(index)]
         names = [index for index in above if index not in units and self._may_name(index)] or units
+        names = [index for index in names if len(self._fields(index)) == self.width] or names
         if not names:
             rows = [*itertools.takewhile(self._is_row, reversed(above))]
             return None, rows[-1] if rows else first, None, None
@@ -399,8 +424,8 @@ class _Table:
         texts, numbers = self._counts(index)
         if not numbers or texts > numbers or len(self.lines[index].fields) != self.width:
             return False
-        if index and any(self._may_name(one) for one in self.filled if one < index):
-            return True
+        if named := [one for one in self.filled if one < index and self._may_name(one)]:
+            return not any(self._is_other_axis(index, one) for one in named)
         below = [self.lines[one].fields for one in self.filled if one > index]
         fields, rows = self.lines[index].fields, [row for row in below if len(row) == self.width]
         if not rows:
@@ -421,7 +446,8 @@ class _Table:
         even = max(steps) - min(steps) <= 1e-3 * abs(max(steps))
         if even and self._are_years(fields):
             return not any(map(self._are_years, rows))
-        return len(steps) >= (5 if even else 20) and not any(map(self._steps, rows))
+        rows = rows[1:] if len(rows) > 1 and self._steps(rows[0]) else rows  # the axis in another unit
+        return len(steps) >= (_AXIS if even else 20) and not any(map(self._steps, rows))
 
     def _are_years(self, fields: Sequence[str]) -> bool:
         return all(re.fullmatch(r"1[5-9]\d\d|2[01]\d\d", fields[place].strip()) for place in self.typed)
@@ -433,7 +459,7 @@ class _Table:
         except ValueError:
             return []
         steps = [late - early for early, late in itertools.pairwise(numbers)]
-        return steps if min(steps) > 0 or max(steps) < 0 else []
+        return steps if steps and (min(steps) > 0 or max(steps) < 0) else []
 
     def _are_shares(self, fields: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         """Say whether numbers such as 5 % or <18 name columns, above numbers without such signs."""
@@ -495,7 +521,9 @@ class _Table:
             result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
         return tuple(result)
 
-    def _said(self, above: Sequence[int], at: int | None, units: int | None) -> tuple[str, ...]:
+    def _said(
+        self, above: Sequence[int], at: int | None, units: int | None, below: Sequence[int]
+    ) -> tuple[str, ...]:
         """Say what stands around the header, and was left out."""
         said = []
         if above:
@@ -505,6 +533,9 @@ class _Table:
             said.append(f"{where}{many} left out: {self._quoted(above[0])}")
         if units is not None:
             said.append(f"units were read from {self.word} {self.lines[units].number}")
+        if below:
+            many = counted(len(below), f"{self.word} below it was", f"{self.word}s below it were")
+            said.append(f"{many} left out: {self._quoted(below[0])}")
         if at is not None and len(self.typed) > 2 and self._steps(self._fields(at)):
             said.append(f"the numbers in {self.word} {self.lines[at].number} were read as names of columns")
         return tuple(said)
@@ -552,11 +583,32 @@ def notes_below(lines: Sequence[bytes], separator: str, width: int) -> int:
     start = len(rows)
     while start and _is_note(rows[start - 1], separator, width, apart=True):
         start -= 1
-    # Below a blank line a word is a note; without one it may be the rest of a row.
+    # Below a blank line a word is a note; without one it may be the rest of a row that begins with text.
     end = next((place for place in range(start, len(rows)) if rows[place] == []), len(rows))
-    while end > start and _is_note(rows[end - 1], separator, width, apart=False):
+    begin = [row[0] for row in rows[:start] if row is not None and len(row) == width]
+    apart = bool(begin) and all(is_number(one, separator) or is_date(one) for one in begin)
+    while end > start and _is_note(rows[end - 1], separator, width, apart=apart):
         end -= 1
     return len(rows) - end
+
+
+def begins_table(lines: Sequence[bytes], separator: str, names: Sequence[str] | None) -> bool:
+    """Say whether lines below a blank one begin another table: perhaps a title, then a header, and a row.
+
+    Examples
+    --------
+    >>> begins_table([b"Annual", b",a,b", b"1990,1,2"], ",", ("", "a", "b"))
+    True
+    >>> begins_table([b"Women", b"1990,1,2", b"1991,3,4"], ",", ("", "a", "b"))
+    False
+    """
+    rows = [_fields_of(line, separator) or [] for line in lines]
+    rows = [*itertools.dropwhile(lambda row: len(list(filter(None, row))) < 2, rows)][:2]
+    if len(rows) < 2 or len(rows[0]) != len(rows[1]):
+        return False
+    header, numbers = rows[0], [is_number(field, separator) for field in rows[1]]
+    words = all(header[1:]) and not any(is_number(one, separator) or is_missing(one) for one in header[1:])
+    return any(numbers) and (header == list(names or ()) or (words and not is_number(header[0], separator)))
 
 
 def _fields_of(line: bytes, separator: str) -> list[str] | None:
@@ -577,7 +629,7 @@ def _is_note(fields: Sequence[str] | None, separator: str, width: int, *, apart:
         return fields is not None
     if width < 2 or is_number(filled[0], separator) or is_date(filled[0]):
         return False
-    marked = _NOTE.match(filled[0]) is not None
+    marked = _NOTE.match(filled[0]) is not None or _END.fullmatch(filled[0]) is not None
     if len(filled) > 1:
         numbers = any(is_number(field, separator) for field in filled[1:])
         return marked and not (numbers and len(fields or ()) >= width)

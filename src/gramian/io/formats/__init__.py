@@ -106,7 +106,7 @@ class Format:
 _ZIP, _HDF5 = (b"PK\x03\x04", b"PK\x05\x06"), (b"\x89HDF\r\n",)
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 
-TEXT = Format("text", (".csv", ".tsv", ".txt"), marks=True, in_blocks=True, packed=True)
+TEXT = Format("text", (".csv", ".tsv", ".txt", ".dat", ".data"), marks=True, in_blocks=True, packed=True)
 PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _is_picture, "pictures", listed="pictures")
 FOLDER = Format("folder", (), module="pictures", in_blocks=True, listed="a folder of them")
 PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)

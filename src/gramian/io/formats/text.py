@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import hashlib
 import io
 import itertools
@@ -19,7 +20,7 @@ from pyarrow import csv as arrow_csv
 from gramian import arrays, progress
 from gramian.checks import amount, counted
 from gramian.data.table import Expected
-from gramian.errors import DataError, FileError, shortened
+from gramian.errors import DataError, FileError, option, shortened
 from gramian.io.columns import ColumnSource
 from gramian.io.layout import (
     MORE_BYTES,
@@ -27,6 +28,7 @@ from gramian.io.layout import (
     SAMPLE_BYTES,
     SAMPLE_LINES,
     Layout,
+    begins_table,
     collapse_spaces,
     detect_layout,
     first_lines,
@@ -45,6 +47,7 @@ _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
 _PIECE = 1 << 18  # bytes of the beginning that are read together
 _TAIL, _TAIL_LINES = 1 << 14, 20  # the end of a text, where notes may stand
+_BLANK, _BEGIN = re.compile(rb"\n(?:\r?\n)+"), 6  # lines; those below them that show another table
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -192,6 +195,7 @@ class TextSource(ColumnSource):
         self.source, self.path = opened.name, opened.path
         self.na_values, self.notes, self._notes = na_values, notes, notes
         self.sheets, self._header, self.skip_footer = sheets, header, skip_footer
+        self._word = "row" if sheets else "line"
         self._head = self._file.head(SAMPLE_LINES + (header or 0))
         self._layout = layout = layout or self._detected()
         head = self._as_utf8(self._head)
@@ -230,6 +234,7 @@ class TextSource(ColumnSource):
         size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
         size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
         every = whole_rows(self._rows(size, whole=limit is None), self.source)
+        every = every if self.skip_footer is not None else self._first_table(every)
         blocks = self._placed(self._without_footer(every))
         for first in itertools.islice(blocks, 1):
             yield self._parsed(*first, plain)
@@ -243,6 +248,29 @@ class TextSource(ColumnSource):
             if len(piece) > header:
                 yield piece[header:]
             header = max(0, header - len(piece))
+
+    def _first_table(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the text up to a blank line with another table below it."""
+        held = b""
+        for block in blocks:
+            text, held = held + block, b""
+            blank = _BLANK.finditer(text) if b"\n\n" in text or b"\n\r\n" in text else ()
+            for match in blank:
+                below = text[match.end() : match.end() + _TAIL].split(b"\n")[:_BEGIN]
+                lines = [self._as_utf8(line) for line in below]
+                if begins_table(lines, self._layout.separator, self.names):
+                    title = shortened(lines[0].decode("utf-8", errors="replace").strip("\r ,;\t"), 60)
+                    self._note(f"another table below a blank {self._word} was left out: {title!r}")
+                    yield text[: match.start() + 1]
+                    deque(blocks, 0)  # the hash is that of the whole file
+                    return
+                if len(below) < _BEGIN:  # what tells may follow
+                    text, held = text[: match.start()], text[match.start() :]
+                    break
+            if text:
+                yield text
+        if held:
+            yield held
 
     def _without_footer(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Hold back the end of the text, and leave out what stands below the table."""
@@ -277,7 +305,7 @@ class TextSource(ColumnSource):
         """Note which lines below the table were left out."""
         blank = b"\r " + self._layout.separator.encode()
         said = [line.strip(blank).decode("utf-8", errors="replace") for line in lines if line.strip(blank)]
-        what = "row" if self.sheets else "line"
+        what = self._word
         if said:
             many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
             self._note(f"{many} left out: {shortened(said[0], 60)!r}")
@@ -330,7 +358,7 @@ class TextSource(ColumnSource):
             if direct and not uneven:  # a number is padded, or is none
                 return self._parsed(block, lines, frozenset())
             if uneven:
-                raise _uneven_rows(rows, uneven[0], self.source, lines) from error
+                raise _uneven_rows(rows, uneven[0], self.source, lines, self._layout.separator) from error
             raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
         columns = [column.combine_chunks() for column in table.columns]
         if re.search(QUOTED, rows):  # one call for all columns: rows may have many thousand fields
@@ -359,15 +387,20 @@ def is_utf8(text: bytes) -> bool:
         return False
 
 
-def _uneven_rows(data: bytes, row: Any, source: str, lines: int) -> DataError:
+def _uneven_rows(data: bytes, row: Any, source: str, before: int, separator: str) -> DataError:
     text = row.text.strip("\r\n")
     match = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
-    line = "a line" if match is None else f"line {lines + 1 + data[: match.start()].count(10)}"
+    line = "a line" if match is None else f"line {before + 1 + data[: match.start()].count(10)}"
     shown = text if len(text) <= 60 else f"{text[:57]}..."
+    advice = "correct that line, or quote a field that contains the separator"
+    lines = [] if match is None else data[match.end() :].decode("utf-8", errors="replace").split("\n", 8)[:8]
+    below = [len(fields) for fields in csv.reader(lines, delimiter=separator) if fields]
+    if len(below) > 1 and row.expected_columns not in below:
+        leave = f"leave it out with {option('skip_footer')}, or save it apart"
+        advice = f"what begins there is no part of the table: {leave}"
     return DataError(
         f"{source}, {line}: {counted(row.actual_columns, 'field')} where {row.expected_columns} are expected "
-        f"({shown!r}). Every row needs as many fields as the first; correct that line, or quote a "
-        "field that contains the separator."
+        f"({shown!r}). Every row needs as many fields as the first; {advice}."
     )
 
 
