@@ -1,10 +1,13 @@
 """Records are frozen, say what they hold, and compute nothing but sums."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import gramian
 from gramian.records import (
     Alternative,
     Attempt,
@@ -236,3 +239,29 @@ def test_a_certificate_of_nothing():
 def test_a_certificate_of_zeros_divides_by_nothing():
     zeros = certificate(values=np.zeros(2), radii=np.zeros(2), residuals=np.zeros(2))
     assert "nan" not in str(zeros)
+
+
+def test_results_of_several_records_are_sequences():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((60, 3)) * [1, 1000, 1], columns=["mass [kg]", "size [mm]", "age"])
+    X["number"] = range(1000, 1060)
+    t = rng.uniform(0, 6, 60)
+    several = [
+        gramian.diagnose(gramian.PCA(2).fit(X), X),
+        gramian.propose(X),
+        gramian.relations(np.column_stack([np.cos(t), np.sin(t)]), degree=2),
+        gramian.choose_kernel(X, candidates=["linear", "rbf"]),
+    ]
+    for one in several:
+        members = list(one)
+        assert isinstance(one, Sequence)
+        assert bool(one) is (len(one) > 0) is True, one
+        assert (one[0], one[-1], one[:1]) == (members[0], members[-1], tuple(members[:1]))
+        assert all(member in one for member in members)
+        assert one.index(members[-1]) == len(members) - 1
+        assert "something else" not in one
+        with pytest.raises(IndexError, match="index out of range"):
+            one[len(members)]
+    clean = gramian.diagnose(gramian.PCA(2).fit(rng.standard_normal((200, 2)) * [2, 1]))
+    assert (len(clean), bool(clean), list(clean)) == (0, False, [])
+    assert not gramian.propose(rng.standard_normal((60, 3)))

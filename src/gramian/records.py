@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise, zip_longest
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from gramian.notebook import Grid, InNotebook
 
 FloatArray = npt.NDArray[np.float64]
 R = TypeVar("R")
+T_co = TypeVar("T_co", covariant=True)
 IntArray = npt.NDArray[np.int64]
 # float32 or float64, as the data. A fit to arrays of another kind, as PyTorch's, returns that kind instead.
 RealArray = npt.NDArray[np.floating[Any]]
@@ -35,6 +36,20 @@ MATRICES = {
     "gram": "dual Gram matrix",
     "centered kernel": "centred kernel matrix",
 }
+
+
+class Members(Sequence[T_co]):
+    """A dataclass that is the sequence of what its first field has; a slice is a tuple."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
+        return getattr(self, fields(self)[0].name)[index]  # type: ignore[arg-type, no-any-return]
 
 
 class ModelKind(Enum):

@@ -7,13 +7,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar, Self, TypeVar, overload
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from gramian.errors import needs
 from gramian.notebook import Grid, InNotebook
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Members
 
 WIDTH = 110
 BAR = 12  # characters
@@ -92,7 +92,7 @@ T_co = TypeVar("T_co", bound=Candidate, covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection(InNotebook, Sequence[T_co]):
+class Selection(InNotebook, Members[T_co]):
     """All candidates in order, the chosen one and why; prints as a table.
 
     Attributes
@@ -122,16 +122,6 @@ class Selection(InNotebook, Sequence[T_co]):
         if self.choice is None:
             raise AttributeError("Nothing was chosen: the search was stopped before its first score.")
         return self.tried[self.choice.place]
-
-    def __len__(self) -> int:
-        return len(self.tried)
-
-    @overload
-    def __getitem__(self, index: int) -> T_co: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
-    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
-        return self.tried[index]
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the values of ``columns`` for each candidate."""

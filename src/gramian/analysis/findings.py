@@ -58,7 +58,7 @@ class Finding:
     severity: Literal["serious", "note"]
     sentence: str
     remedy: str
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         vars(self).update(_marked=(self.sentence, self.remedy))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
 from gramian.light_import import special
 from gramian.reading import ReadingOptions, one_name
-from gramian.records import FloatArray
+from gramian.records import FloatArray, Members
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
@@ -104,7 +104,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Proposals(Sequence[Proposal]):
+class Proposals(Members[Proposal]):
     """What a table suggests, in the order in which it applies.
 
     Attributes
@@ -114,16 +114,6 @@ class Proposals(Sequence[Proposal]):
     """
 
     items: tuple[Proposal, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Proposal: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Proposal, ...]: ...
-    def __getitem__(self, index: int | slice) -> Proposal | tuple[Proposal, ...]:
-        return self.items[index]
-
-    def __len__(self) -> int:
-        return len(self.items)
 
     @property
     def reading(self) -> dict[str, Any]:

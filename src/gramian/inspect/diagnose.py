@@ -10,15 +10,15 @@ from gramian.analysis.components import decomposition_of, kind_of, mapping_of
 from gramian.analysis.findings import Finding, model_findings
 from gramian.errors import InputTypeError, Surface
 from gramian.notebook import Grid, Tabulated
-from gramian.records import ModelKind
+from gramian.records import Members, ModelKind
 
 ONLY_MODEL = "Only the model was examined: rows were not given."
 DIAGNOSED = ModelKind.PCA, ModelKind.KERNEL_PCA
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis(Tabulated):
-    """What misleads in a fitted model, serious findings first; prints as sentences.
+class Diagnosis(Tabulated, Members[Finding]):
+    """The findings of what misleads in a fitted model, serious ones first; prints as sentences.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Diagnosis(Tabulated):
     >>> X = load_iris(as_frame=True).data
     >>> X["number"] = range(len(X))
     >>> diagnosis = gramian.diagnose(gramian.PCA(2).fit(X), X)
-    >>> [finding.code for finding in diagnosis.findings]
+    >>> [finding.code for finding in diagnosis]
     ['identifier', 'row-order']
     """
 
@@ -44,17 +44,17 @@ class Diagnosis(Tabulated):
     @property
     def serious(self) -> tuple[Finding, ...]:
         """The findings by which the answer misleads."""
-        return tuple(one for one in self.findings if one.severity == "serious")
+        return tuple(one for one in self if one.severity == "serious")
 
     @property
     def notes(self) -> tuple[Finding, ...]:
         """The other findings."""
-        return tuple(one for one in self.findings if one.severity == "note")
+        return tuple(one for one in self if one.severity == "note")
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of all findings."""
-        return tuple(one.code for one in self.findings)
+        return tuple(one.code for one in self)
 
     def lines(self, surface: Surface = "python") -> list[str]:
         """Return a line for each finding.
@@ -69,7 +69,7 @@ class Diagnosis(Tabulated):
         list of str
             The lines; one that says so where nothing was found.
         """
-        result = [one.line(surface) for one in self.findings]
+        result = [one.line(surface) for one in self]
         result = result or ["No check found anything that misleads."]
         return result if self.looked_at_rows else [*result, ONLY_MODEL]
 
@@ -86,7 +86,7 @@ class Diagnosis(Tabulated):
         list of dict
             With ``code``, ``severity``, ``sentence``, ``remedy`` and ``evidence``.
         """
-        return [one.facts(surface) for one in self.findings]
+        return [one.facts(surface) for one in self]
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield from self.lines()

@@ -18,7 +18,7 @@ from gramian.laws.polynomials import term_order
 from gramian.laws.search import CAP, search
 from gramian.laws.sparse import Refined, columns
 from gramian.notebook import Grid, InNotebook
-from gramian.records import FloatArray, IntArray
+from gramian.records import FloatArray, IntArray, Members
 
 MOST_MONOMIALS = 500
 ROWS_PER_MONOMIAL = 2
@@ -104,7 +104,7 @@ class Relation:
 
 
 @dataclass(frozen=True, eq=False)
-class Relations(InNotebook, Sequence[Relation]):
+class Relations(InNotebook, Members[Relation]):
     """All relations, simplest first; prints as a table.
 
     Attributes
@@ -143,12 +143,6 @@ class Relations(InNotebook, Sequence[Relation]):
     limit: float
     reason: str
     distinct: bool = True
-
-    def __len__(self) -> int:
-        return len(self.relations)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.relations[index]
 
     def __str__(self) -> str:
         what = "distinct rows" if self.distinct else "rows"

@@ -250,7 +250,7 @@ def info_facts(
         By default of the model alone.
     """
     if model.model_kind.has_components:
-        found = diagnosis_facts(diagnosis or diagnosis_of(model), surface)
+        found = diagnosis_facts(diagnosis_of(model) if diagnosis is None else diagnosis, surface)
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model), **found}
     if model.model_kind is ModelKind.MONITOR:
         return info_facts(model.model_, type(model.model_).__name__, surface, diagnosis) | {

@@ -186,7 +186,9 @@ class _Explained:
         statistics = None if seen is None else seen.statistics
         # Rows of another table may be as many as those of the fit.
         self.others = statistics is not None and statistics.rows != "fit"
-        self.diagnosis = fitted.diagnosis or diagnosis_of(self.given, None if self.others else self.table)
+        self.diagnosis = fitted.diagnosis
+        if self.diagnosis is None:
+            self.diagnosis = diagnosis_of(self.given, None if self.others else self.table)
         self.pair, self.findings = sentences.first_look(self.model, self.table, seen and seen.scores)
         self.telling = self.findings.pop() if self.pair[0] != 1 else ""
 
