@@ -1,5 +1,7 @@
 """All commands, those of an application where it is installed; each is imported when it is called."""
 
+import os
+import shlex
 from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
@@ -139,6 +141,21 @@ class Commands(Group):
         for name in sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
             if " " not in name:
                 self.add_command(found[name])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is named first; an error names the command line that is meant."""
+        name, *others = args
+        rest = shlex.join(others)
+        meant = {
+            "help": f"{rest} --help",
+            "version": "--version",
+            "pca": f"fit {rest}",
+            "kernel-pca": f"fit {rest} --kernel rbf",
+            "kpca": f"fit {rest} --kernel rbf",
+        }.get(name.casefold(), f"fit {shlex.join(args)}" if os.path.exists(name) else None)
+        if meant is not None and name not in self.commands:
+            ctx.fail(f"No such command {name!r}. Did you mean: gramian {meant.strip()}?")
+        return super().resolve_command(ctx, args)
 
 
 app = Application(add_completion=True)

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import asdict, replace
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from gramian.operations.fit import fit as fit_rows
 from gramian.operations.operation import limit_of
 from gramian.options import as_arguments, given_options, option, spelled
 
+EXAMPLES = """\b
+gramian fit table.csv
+gramian fit table.csv --label species --scale unit -o results --report
+gramian fit table.csv --kernel rbf --components 3 -o model.gramian"""
 IN_FOLDER = ("report", "loadings", "format")
 
 
@@ -59,7 +64,8 @@ def fit(
     answer(as_json, facts, "\n".join([result.text, *written]))
 
 
-fit.__doc__ = fit_rows.help
+summary, _, details = cleandoc(fit_rows.help).partition("\n\n")
+fit.__doc__ = f"{summary}\n\n{EXAMPLES}\n\n{details}"
 
 
 def _told(options: Fit) -> Any:
