@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 import scipy  # whose parts are imported when they are first used
-from scipy.linalg import eigh, svd
 
 from gramian import arrays, errors
 from gramian.base.declarations import register_record
@@ -356,7 +355,7 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
     ----------
     Z : array of shape (b, r)
     method : {"fixed-point", "gradient"}
-        The iteration of Mika et al. (1998), for stationary kernels, or a limited-memory quasi-Newton method.
+        The iteration of Mika et al. (1998), for stationary kernels, or L-BFGS-B of SciPy.
     start : array of shape (b, d), optional
         Where to begin if that is nearer than the nearest fitted row.
 
@@ -392,9 +391,8 @@ def _descended(space: FeatureSpace, Z: Any, method: str, start: Any) -> Descende
         own, every = (start - space.center) / space.spread, np.arange(Z.shape[0])
         nearer = np.flatnonzero(objective(own, every).values < objective(begin, every).values)
         begin = arrays.with_rows(begin, nearer, arrays.rows_of(own, nearer))
-    direction = FixedPoint() if method == "fixed-point" else LimitedMemory()
-    floor = (space.floor - space.center) / space.spread
-    return descend(objective, begin, direction, floor=floor, tol=TOL, limit=LIMIT)
+    search = fixed_points if method == "fixed-point" else quasi_newton
+    return search(objective, begin, floor=(space.floor - space.center) / space.spread, tol=TOL, limit=LIMIT)
 
 
 def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.NDArray[np.intp]], Local]:
@@ -404,7 +402,7 @@ def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.ND
     def raw(X: Any, rows: npt.NDArray[np.intp]) -> tuple[Any, ...]:
         own = evaluator.diagonal_slopes(X)
         value, gradient = arrays.to_float64(own.values), arrays.to_float64(own.gradient)
-        stiffness = damping = zeros(X, 1)
+        stiffness = zeros(X, 1)
         for part in space.tiles:
             W = arrays.rows_of(g[:, part], rows)
             slopes = evaluator.slopes(X, space.right[part, :])
@@ -412,18 +410,16 @@ def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.ND
             gradient = gradient - 2.0 * slopes.pull(W)
             if slopes.stiffness is not None:
                 stiffness = stiffness + 2.0 * slopes.stiffness(W)
-                damping = damping + 2.0 * slopes.stiffness(xp.abs(W))
-        return value, gradient, stiffness, damping
+        return value, gradient, stiffness
 
     own = arrays.as_float64(evaluator.diagonal_slopes(begin).values)
     size = np.abs(own) + np.abs(arrays.as_float64(raw(begin, np.arange(begin.shape[0]))[0]) - own)
     size = np.where(size > 0, size, 1.0)
 
     def local(U: Any, rows: npt.NDArray[np.intp]) -> Local:
-        value, gradient, *curvature = raw(xp.maximum(U * unit + space.center, space.floor), rows)
+        value, gradient, stiffness = raw(xp.maximum(U * unit + space.center, space.floor), rows)
         scale = arrays.from_numpy((unit / size[rows])[:, None], U)
-        curvature = [part * scale * unit for part in curvature]
-        return Local(arrays.as_float64(value) / size[rows], gradient * scale, *curvature)
+        return Local(arrays.as_float64(value) / size[rows], gradient * scale, stiffness * scale * unit)
 
     return local
 
@@ -432,18 +428,13 @@ def _largest(Z: Any) -> float:
     return float(arrays.namespace(Z).max(arrays.namespace(Z).abs(Z))) if 0 not in Z.shape else 0.0
 
 
-# -------- descent of many rows at once, where no step ever makes a row worse
+# -------- descent of rows, where no step ever makes a row worse
 
 IndexArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
-HALVINGS = 40
-# A step must bring this part of what its slope promises (Armijo 1966).
-PROMISE = 1e-4
 # Of the objective's size: smaller gains are rounding.
 NOISE = 1e-13
-# How much of the weights' sum of magnitudes a fixed-point step is divided by at least.
-DAMPING = 0.05
-MEMORY = 10
+TOO_LARGE = 1e10  # stands for values that are not finite; objectives are of size 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,109 +446,20 @@ class Local:
     values : ndarray of shape (b,)
         In units in which they are about 1 in size.
     gradient : array of shape (b, d)
-    stiffness, damping : array of shape (b, 1) or (b, d)
-        Where the gradient is ``stiffness * (x - centre)``: that factor, and the same of the magnitudes of all
-        weights in it, which is positive and at least as large; 0 where it is not.
+    stiffness : array of shape (b, 1) or (b, d)
+        Where the gradient is ``stiffness * (x - centre)``: that factor; 0 where it is not.
     """
 
     values: FloatArray
     gradient: Any
     stiffness: Any
-    damping: Any
 
     def taken(self, rows: IndexArray) -> Local:
         """Return the same of some rows."""
         return Local(*(arrays.rows_of(fact, rows) for fact in vars(self).values()))
 
-    def replaced(self, rows: IndexArray, new: Local) -> Local:
-        """Return it with new facts about some rows in place of the old ones."""
-        pairs = zip(vars(self).values(), vars(new).values(), strict=True)
-        return Local(*(arrays.with_rows(old, rows, fact) for old, fact in pairs))
-
 
 Objective = Callable[[Any, IndexArray], Local]
-
-
-class FixedPoint:
-    """Steps of the fixed-point iteration, damped where weights of both signs cancel.
-
-    References
-    ----------
-    Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces,
-    equation 10.
-    """
-
-    def __call__(self, here: Local, free: Any) -> Any:
-        """Return ``centre - x``, or a part of it; ``free`` is 0 where an entry is held fast, else 1."""
-        xp = arrays.namespace(here.gradient)
-        divisor = xp.maximum(here.stiffness, DAMPING * here.damping)
-        seen = divisor > 0
-        return xp.where(seen, -here.gradient * free / xp.where(seen, divisor, 1.0), 0.0)
-
-    def learn(self, step: Any, change: Any) -> None:
-        """Nothing is learned: every step starts afresh."""
-
-    def keep(self, rows: IndexArray) -> None:
-        """Nothing is remembered."""
-
-
-class LimitedMemory:
-    """Quasi-Newton steps from the last few changes of the gradient, for each row its own.
-
-    References
-    ----------
-    Nocedal (1980), Updating quasi-Newton matrices with limited storage; Nocedal and Wright (2006), Numerical
-    Optimization, algorithm 7.4.
-    """
-
-    def __init__(self) -> None:
-        # Step, change of the gradient, and one over their product; for each row its own.
-        self.pairs: list[tuple[Any, Any, Any]] = []
-        self.scale: Any = None
-
-    def __call__(self, here: Local, free: Any) -> Any:
-        """Return minus the estimated inverse Hessian times the gradient."""
-        xp, q = arrays.namespace(here.gradient), here.gradient * free
-        length = xp.linalg.vector_norm(q, axis=1)
-        before = xp.zeros_like(length) if self.scale is None else self.scale
-        # Of the first step nothing is known but the units, in which the data has size 1.
-        self.scale = scale = xp.where(before <= 0, 0.1 / xp.clip(length, 0.1, None), before)
-        shares = []
-        for s, y, inverse in reversed(self.pairs):
-            share = inverse * arrays.row_products(s, q)
-            q = q - share[:, None] * y
-            shares.append(share)
-        q = q * scale[:, None]
-        for s, y, inverse in self.pairs:
-            q = q + (shares.pop() - inverse * arrays.row_products(y, q))[:, None] * s
-        p = -q * free
-        # What is no descent, by rounding or by entries held fast, gives way to the gradient.
-        steep = arrays.row_products(p, here.gradient) <= -1e-12 * xp.linalg.vector_norm(p, axis=1) * length
-        return xp.where(steep[:, None], p, -scale[:, None] * here.gradient * free)
-
-    def learn(self, step: Any, change: Any) -> None:
-        """Remember a pair where the function curves upwards; elsewhere dare longer steps."""
-        xp, curvature, size = (
-            arrays.namespace(step),
-            arrays.row_products(step, change),
-            arrays.row_products(change, change),
-        )
-        good = curvature > 1e-10 * xp.sqrt(size * arrays.row_products(step, step))
-        inverse = xp.where(good, 1.0 / xp.where(good, curvature, 1.0), 0.0)
-        kept = good[:, None]
-        self.pairs.append((xp.where(kept, step, 0.0), xp.where(kept, change, 0.0), inverse))
-        del self.pairs[:-MEMORY]
-        moved = xp.any(step != 0, axis=1)
-        fallen = xp.where(moved & ~good, 4.0 * self.scale, self.scale)
-        self.scale = xp.where(good, curvature / xp.where(good, size, 1.0), fallen)
-
-    def keep(self, rows: IndexArray) -> None:
-        """Forget all rows but these."""
-        self.pairs = [
-            (arrays.rows_of(s, rows), arrays.rows_of(y, rows), arrays.rows_of(i, rows))
-            for s, y, i in self.pairs
-        ]
-        self.scale = arrays.rows_of(self.scale, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -580,16 +482,8 @@ class Descended:
     iterations: int
 
 
-def descend(
-    objective: Objective,
-    start: Any,
-    direction: FixedPoint | LimitedMemory,
-    *,
-    floor: Any,
-    tol: float,
-    limit: int,
-) -> Descended:
-    """Minimise a function of every row on its own.
+def fixed_points(objective: Objective, start: Any, *, floor: Any, tol: float, limit: int) -> Descended:
+    """Minimise a function of every row on its own by fixed-point iteration, and L-BFGS-B where that ends.
 
     Parameters
     ----------
@@ -597,8 +491,6 @@ def descend(
         From points (a, d) and the numbers (a,) of the rows they belong to, to :class:`Local`.
     start : array of shape (b, d), float64
         Of any kind; what is decided of a whole row is decided on the host.
-    direction : FixedPoint or LimitedMemory
-        Where to go from points, given what is known there.
     floor : array of shape (d,)
         Least value of every entry, minus infinity for most.
     tol : float
@@ -610,71 +502,78 @@ def descend(
     -------
     Descended
         No row has a larger value than at the start.
+
+    References
+    ----------
+    Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces,
+    equation 10.
     """
     xp = arrays.namespace(start)
-    points = xp.maximum(start, floor)
-    active, at = np.arange(points.shape[0]), points
+    points = at = xp.maximum(start, floor)
+    active = np.arange(points.shape[0])
     here = objective(points, active)
-    values = here.values.copy()
-    converged = np.zeros(len(active), dtype=bool)
-    count = 0
-    for count in range(limit + 1):
-        free = arrays.to_float64(~((at <= floor) & (here.gradient > 0)))
-        done = arrays.as_float64(xp.linalg.vector_norm(here.gradient * free, axis=1)) <= tol
-        step = direction(here, free)
-        gain = -arrays.as_float64(arrays.row_products(step, here.gradient))
-        done |= gain <= NOISE * np.maximum(1.0, np.abs(here.values))
-        converged[active[done]] = True
-        if done.all() or count == limit:
+    for _ in range(limit):
+        positive = here.stiffness > 0
+        step = xp.where(positive, -here.gradient / xp.where(positive, here.stiffness, 1.0), 0.0)
+        at = xp.maximum(at + step, floor)
+        new = objective(at, active)
+        left = np.flatnonzero(new.values < here.values - NOISE)
+        if not left.size:
             break
-        if done.any():
-            left = np.flatnonzero(~done)
-            active, at, here, step = (
-                active[left],
-                arrays.rows_of(at, left),
-                here.taken(left),
-                arrays.rows_of(step, left),
-            )
-            direction.keep(left)
-        moved, new = _line_search(objective, at, here, step, floor, active)
-        stuck = ~arrays.to_numpy(xp.any(moved != at, axis=1))
-        direction.learn(moved - at, new.gradient - here.gradient)
-        points, values[active] = arrays.with_rows(points, active, moved), new.values
-        at, here = moved, new
-        if stuck.any():
-            left = np.flatnonzero(~stuck)
-            active, at, here = active[left], arrays.rows_of(at, left), here.taken(left)
-            direction.keep(left)
-        if not len(active):
-            break
-    return Descended(points, values, converged, count)
+        active, at, here = active[left], arrays.rows_of(at, left), new.taken(left)
+        points = arrays.with_rows(points, active, at)
+    return quasi_newton(objective, points, floor=floor, tol=tol, limit=limit)
 
 
-def _line_search(
-    objective: Objective, points: Any, here: Local, step: Any, floor: Any, rows: IndexArray
-) -> tuple[Any, Local]:
-    """Go along the steps, halved until the values fall as promised; a row that never does stays."""
-    xp = arrays.namespace(points)
-    moved = xp.maximum(points + step, floor)
-    new = objective(moved, rows)
-    todo = np.flatnonzero(_failed(here, new, moved - points))
-    length = 1.0
-    for _ in range(HALVINGS):
-        if not len(todo):
-            return moved, new
-        length /= 2
-        start = arrays.rows_of(points, todo)
-        tried = xp.maximum(start + length * arrays.rows_of(step, todo), floor)
-        there = objective(tried, rows[todo])
-        moved, new = arrays.with_rows(moved, todo, tried), new.replaced(todo, there)
-        todo = todo[_failed(here.taken(todo), there, tried - start)]
-    return arrays.with_rows(moved, todo, arrays.rows_of(points, todo)), new.replaced(todo, here.taken(todo))
+def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, limit: int) -> Descended:
+    """Minimise a function of every row by L-BFGS-B, on parameters as for :func:`fixed_points`.
 
+    All rows are minimised in one sum, and those that have not converged then alone.
+    """
+    lowest = arrays.as_float64(floor)
+    points = np.maximum(arrays.as_float64(start), lowest)
+    b, d = points.shape
+    steps, ended = 0, np.zeros(b, dtype=bool)
 
-def _failed(here: Local, new: Local, step: Any) -> BoolArray:
-    promised = arrays.as_float64(arrays.row_products(step, here.gradient))
-    # What is no number has left the range of float64.
-    return ~(new.values <= here.values + PROMISE * np.minimum(promised, 0.0))
+    def facts(X: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
+        here = objective(arrays.from_numpy(X, start), rows)
+        return here.values, arrays.as_float64(here.gradient)
+
+    def minimise(rows: IndexArray, ftol: float) -> None:
+        nonlocal steps
+
+        def total(x: FloatArray) -> tuple[float, FloatArray]:
+            values, gradient = facts(x.reshape(-1, d), rows)
+            # A step that leaves the range of float64 is too long.
+            known = np.isfinite(values).all() and np.isfinite(gradient).all()
+            return (float(values.sum()), gradient.ravel()) if known else (TOO_LARGE * b, np.zeros_like(x))
+
+        result = scipy.optimize.minimize(
+            total,
+            points[rows].ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=scipy.optimize.Bounds(np.tile(lowest, len(rows))),
+            options={"maxiter": limit, "maxcor": 20, "ftol": ftol, "gtol": tol / math.sqrt(d)},
+        )
+        moved = result.x.reshape(-1, d)
+        better = facts(moved, rows)[0] <= facts(points[rows], rows)[0]
+        points[rows[better]] = moved[better]
+        ended[rows] = result.success and ftol > 0
+        steps = max(steps, int(result.nit))
+
+    def slopes() -> FloatArray:
+        gradient = facts(points, every)[1]
+        return np.asarray(np.linalg.norm(gradient * ~((points <= lowest) & (gradient > 0)), axis=1))
+
+    every = np.arange(b)
+    if (left := np.flatnonzero(~(slopes() <= tol))).size > 1:
+        minimise(left, 0.0)
+    for row in np.flatnonzero(~(slopes() <= tol)):
+        minimise(np.array([row]), NOISE)  # which no gain beyond rounding ends too
+    return Descended(
+        arrays.from_numpy(points, start), facts(points, every)[0], ended | (slopes() <= tol), steps
+    )
 
 
 # ----------------- a map from scores to rows, learned by ridge regression
@@ -683,12 +582,8 @@ LANDMARKS = 1000
 COMPONENTS = 500  # scores beyond these are left out of the map
 # Widths that are tried, as multiples of the median distance between scores.
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
-# Penalties that are tried, as parts of the largest squared singular value.
-PENALTIES = np.logspace(-12, 1, 40)
-# Of the rows; with more degrees of freedom cross-validation divides rounding by rounding.
-MOST_FREEDOM = 0.9
-# Criterion, penalty, degrees of freedom, coefficients.
-Fit = tuple[float, float, float, FloatArray]
+# Penalties that are tried, as parts of the sum of squares of the features.
+PENALTIES = np.logspace(-13, 1, 40)
 
 
 @dataclass(frozen=True, eq=False)
@@ -713,9 +608,7 @@ class RidgeMap:
     penalty : float
         The penalty on squared coefficients, in the units of the features.
     score : float
-        The criterion of generalised cross-validation: an estimate of the mean squared error of a row.
-    freedom : float
-        Effective degrees of freedom, the trace of the hat matrix.
+        Mean squared error of an entry of a row that is left out.
     """
 
     mean: Annotated[FloatArray, Array("r")]
@@ -727,7 +620,6 @@ class RidgeMap:
     width: float | None
     penalty: float
     score: float
-    freedom: float
 
     def __call__(self, Z: FloatArray) -> FloatArray:
         """Return the rows of scores of shape (b, r): shape (b, d)."""
@@ -744,7 +636,7 @@ register_record(RidgeMap)
 
 
 def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
-    """Learn rows from scores; penalty, width and whether bumps are used, by generalised cross-validation.
+    """Learn rows from scores; penalty, width and whether bumps are used, by leaving rows out one at a time.
 
     Parameters
     ----------
@@ -753,8 +645,7 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
 
     References
     ----------
-    Bakir, Weston, Schoelkopf (2004), Learning to find pre-images. Golub, Heath, Wahba (1979), Generalized
-    cross-validation as a method for choosing a good ridge parameter.
+    Bakir, Weston, Schoelkopf (2004), Learning to find pre-images.
 
     Examples
     --------
@@ -764,93 +655,47 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     >>> learned(np.array([[2.0]])).round(6)
     array([[7.]])
     """
+    from sklearn.linear_model import RidgeCV
+
     n = len(rows)
     scores = scores[:, :COMPONENTS]
-    factor = 2.0 ** arrays.power_of_two(float(np.abs(rows).max(initial=0.0)))
-    intercept = (rows / factor).mean(axis=0)
-    target = rows / factor - intercept
+    factor = float(np.abs(rows).max(initial=0.0)) or 1.0
     mean = scores.mean(axis=0)
     unit = float(np.abs(scores - mean).max(initial=0.0)) or 1.0
-    Z = (scores - mean) / unit
+    Z, target = (scores - mean) / unit, rows / factor
     picked = evenly(n, LANDMARKS)
     squares = scipy.spatial.distance.cdist(Z, Z[picked], "sqeuclidean") if Z.shape[1] else np.zeros((n, 0))
     apart = squares[squares > 0]
     median = float(np.sqrt(np.median(apart))) if apart.size else 0.0
 
-    def fit(width: float) -> Fit:
-        if width == np.inf:
-            return _fitted(Z, target, exact=True)
-        bumps = _bumps(squares, width)
-        return _fitted(np.concatenate([Z, bumps - bumps.mean(axis=0)], axis=1), target, exact=False)
+    def fit(width: float | None) -> Any:
+        A = Z if width is None else np.concatenate([Z, _bumps(squares, width)], axis=1)
+        size = float(np.square(A - A.mean(axis=0)).sum()) or 1.0
+        return RidgeCV(PENALTIES * size).fit(A, target)
 
     # One width a thread: eigenvectors of a thousand columns take several threads longer than one.
-    widths = [np.inf, *(share * median for share in WIDTHS if median > 0)]
+    widths = [None, *(share * median for share in WIDTHS if median > 0)] if Z.shape[1] else []
     with arrays.blas_threads():
         fits = arrays.parallel_map(fit, widths)
+    if not fits:
+        blank = np.zeros((0, rows.shape[1]))
+        constant = rows.mean(axis=0)
+        return RidgeMap(mean, unit, blank, constant, Z[:0], blank, None, 0.0, float(rows.var(axis=0).mean()))
     # Ties go to the simpler map.
-    best = min(range(len(fits)), key=lambda i: fits[i][0] * (1.0 if i == 0 else 1.0 + 1e-6))
-    score, penalty, freedom, coefficients = fits[best]
-    width = widths[best]
-    landmarks = Z[picked] if best else Z[:0]
-    means = _bumps(squares, width).mean(axis=0) if best else np.zeros(0)
-    linear, radial = np.split(coefficients * factor, [Z.shape[1]])
+    best = max(range(len(fits)), key=lambda i: fits[i].best_score_ * (1.0 if i == 0 else 1.0 + 1e-6))
+    result, width = fits[best], widths[best]
+    linear, radial = np.split(np.atleast_2d(result.coef_).T * factor, [Z.shape[1]])
     return RidgeMap(
         mean=mean,
         unit=unit,
         linear=linear,
-        intercept=intercept * factor - means @ radial,
-        landmarks=landmarks,
+        intercept=np.atleast_1d(result.intercept_) * factor,
+        landmarks=Z[:0] if width is None else Z[picked],
         radial=radial,
-        width=float(width) if best else None,
-        penalty=penalty,
-        score=score * factor * factor,
-        freedom=freedom,
+        width=width,
+        penalty=float(result.alpha_),
+        score=-float(result.best_score_) * factor**2,
     )
-
-
-def _fitted(A: FloatArray, Y: FloatArray, *, exact: bool) -> Fit:
-    """Ridge regression of centred columns on centred columns, the penalty by cross-validation."""
-    n = len(A)
-    sigma, shares, right = _decomposed(A, Y, exact)
-    total = float(np.sum(Y * Y))
-    explained = np.sum(shares * shares, axis=1)
-    penalties = PENALTIES * float(sigma.max(initial=0.0)) ** 2
-    if exact:
-        penalties = np.concatenate([[0.0], penalties])
-    left_out = penalties[:, None] / (sigma * sigma + penalties[:, None])
-    # One more for the intercept.
-    freedom = 1.0 + np.sum(1.0 - left_out, axis=1)
-    missed = total - (1.0 - left_out**2) @ explained
-    rounding = n * float(np.finfo(np.float64).eps) * total
-    score = np.maximum(missed, rounding) * n / np.maximum(n - freedom, 1.0) ** 2
-    allowed = freedom <= MOST_FREEDOM * n
-    allowed[-1] = True
-    # Nothing is better than what leaves no error, and a larger penalty would seem to be.
-    for result in np.flatnonzero(allowed & (missed <= rounding))[:1]:
-        allowed[result + 1 :] = False
-    best = int(np.argmin(np.where(allowed, score, np.inf)))
-    penalty = float(penalties[best])
-    filtered = sigma / (sigma * sigma + penalty) if sigma.size else sigma
-    coefficients = np.asarray(right @ (filtered[:, None] * shares))
-    return float(score[best]), penalty, float(freedom[best]), coefficients
-
-
-def _decomposed(A: FloatArray, Y: FloatArray, exact: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the singular values of A above rounding, ``U.T Y`` and V.
-
-    Not exact is by the smaller of A.T A and A A.T: half of the digits, of which the penalties need no more.
-    """
-    n, p = A.shape
-    if exact:
-        U, sigma, Vt = svd(A, full_matrices=False, check_finite=False)
-        good = sigma > max(n, p) * np.finfo(np.float64).eps * sigma.max(initial=0.0)
-        return sigma[good], U.T[good] @ Y, Vt.T[:, good]
-    values, vectors = eigh(A.T @ A if p <= n else A @ A.T, check_finite=False)
-    good = values > 1e-14 * values.max(initial=0.0)
-    sigma, vectors = np.sqrt(values[good]), vectors[:, good]
-    if p <= n:
-        return sigma, (vectors.T @ (A.T @ Y)) / sigma[:, None], vectors
-    return sigma, vectors.T @ Y, (A.T @ vectors) / sigma
 
 
 def _bumps(squares: FloatArray, width: float) -> FloatArray:
