@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -41,6 +42,7 @@ LONG = np.longdouble
 UNIT = float(np.finfo(LONG).eps) / 2
 CLUSTER = 1e-7  # eigenvalues closer than this, relatively, are told apart together
 WIDEST = 40  # columns up to which directions are compared: products in extended precision are slow
+NUMBER = r"([\d.e+-]*\d)"
 OFFSETS = (0.0, 1.0, 1e3, 1e6, 1e8, 1e10, 1e12, 1e14, 1e15)
 MAGNITUDES = (1e-150, 1e-80, 1e-30, 1e30, 1e80, 1e150)
 
@@ -102,6 +104,15 @@ def eigenvalues(A: Any) -> Truth:
     error = np.sqrt((off * off).sum()) + left + (loss + 4 * n * UNIT) * norm
     values, total = np.sort(values)[::-1], np.trace(A)
     return Truth(np.ldexp(values, exponent), np.ldexp(error, exponent), np.ldexp(total, exponent))
+
+
+def eigenvalues_in_float64(A: Any) -> Truth:
+    """Eigenvalues of a larger matrix, best known where it is near a multiple of the identity."""
+    n = len(A)
+    center = np.trace(A) / n
+    inner = (A - center * np.eye(n)).astype(np.float64)
+    values = center + np.linalg.eigvalsh(inner)[::-1].astype(LONG)
+    return Truth(values, LONG(1e-14) * np.abs(values - center).max(), np.trace(A))
 
 
 def eigenvectors(A: Any) -> tuple[Any, Any, Any]:
@@ -197,7 +208,9 @@ def kernel_matrix(X: Any, settings: dict[str, Any]) -> Any:
     return dots / lengths[:, None] / lengths[None, :]
 
 
-def kernel_truth(X: Any, model: KernelPCA, settings: dict[str, Any]) -> Truth:
+def kernel_truth(
+    X: Any, model: KernelPCA, settings: dict[str, Any], decomposed: Callable[[Any], Truth] = eigenvalues
+) -> Truth:
     """Eigenvalues of the centred kernel matrix."""
     K = kernel_matrix(X, {**settings, "center": model.center})
     size = np.abs(K).max()
@@ -206,7 +219,7 @@ def kernel_truth(X: Any, model: KernelPCA, settings: dict[str, Any]) -> Truth:
             K = K - K.mean(axis=0)
             K = K - K.mean(axis=1)[:, None]
         K = (K + K.T) / 2
-    truth, own = eigenvalues(K), (X.shape[1] + 10) * len(X) * UNIT * size
+    truth, own = decomposed(K), (X.shape[1] + 10) * len(X) * UNIT * size
     return replace(truth, error=truth.error + own)
 
 
@@ -232,6 +245,8 @@ def false_statements(certificate: Any, truth: Truth) -> Iterator[tuple[str, floa
             yield f"missed eigenvalues by {known}", _times(missed[0], complete.bound)
         if complete is not None and k < len(exact) and not exact[k] <= LONG(complete.bound) + error:
             yield f"completeness by {known}", _times(exact[k], complete.bound)
+        if certificate.ok and k and missed is not None:
+            yield from _false_sentences(certificate, truth, missed.max(initial=LONG(-np.inf)), known)
     kinds = f"[{kind}]" if about is None else f"of an approximation [{about.kind}]"
     low, high = exact[:k] - certificate.lower + error, certificate.upper - exact[:k] + error
     if not (low >= 0).all():
@@ -239,6 +254,28 @@ def false_statements(certificate: Any, truth: Truth) -> Iterator[tuple[str, floa
     if not (high >= 0).all():
         kinds = f"by {known}" if about is None else f"{kinds} by {known}"
         yield f"upper {kinds}", float(-high.min() / exact[0]) if exact[0] > 0 else np.inf
+
+
+def _false_sentences(certificate: Any, truth: Truth, missed: Any, known: str) -> Iterator[tuple[str, float]]:
+    """What the short and the long text say that is not so, as their words and printed digits have it."""
+    top, last = LONG(certificate.values[0]), LONG(certificate.values[-1])
+    for name, text in (("short", certificate.brief), ("long", str(certificate))):
+        within = re.search(rf"within {NUMBER} \(relative to the largest", text)
+        assert within is not None
+        # Two digits of the long text are rounded to nearest.
+        radius = LONG(within[1]) * top * (1 if name == "short" else LONG(1.05))
+        off = max(np.abs(truth.values - LONG(value)).min() for value in certificate.values)
+        if not off <= radius + truth.error:
+            yield f"{name} text on errors [{certificate.widening_kind}]", _times(off, radius)
+        bound = re.search(rf"(?:missed above|did not find is) {NUMBER}(?: = \(1 (.) {NUMBER}\) times)?", text)
+        limit = last + radius
+        if bound is not None:
+            limit = LONG(bound[1]) * (1 + LONG(5e-6))
+            limit = min(limit, last * (1 + LONG(bound[2] + bound[3]))) if bound[2] else limit
+        elif not re.search("none missed|no larger one missed|No larger eigenvalue was missed", text):
+            continue
+        if not missed <= limit + truth.error:
+            yield f"{name} text on missed eigenvalues by {known}", _times(missed, limit)
 
 
 def false_ratios(ratio: Any, certificate: Any, truth: Truth) -> Iterator[tuple[str, float]]:
@@ -347,12 +384,14 @@ def _false_directions(model: PCA, X: Any) -> Iterator[tuple[str, float]]:
             yield f"direction [{bounds.kind}]", _times(sine, stated)
 
 
-def _check_kernel(model: KernelPCA, X: Any, settings: dict[str, Any]) -> Iterator[tuple[str, float]]:
+def _check_kernel(
+    model: KernelPCA, X: Any, settings: dict[str, Any], decomposed: Callable[[Any], Truth] = eigenvalues
+) -> Iterator[tuple[str, float]]:
     certificate = model.certificate_
     if not np.isfinite(model.eigenvalues_).all() or not np.isfinite(certificate.radii).all():
         yield "not finite", np.inf
         return
-    truth = kernel_truth(X, model, settings)
+    truth = kernel_truth(X, model, settings, decomposed)
     yield from false_statements(certificate, truth)
     yield from false_ratios(model.explained_variance_ratio_, certificate, truth)
     if certificate.approximation is None and model.eigenvectors_.shape[1]:
@@ -724,6 +763,39 @@ def fit_landmarks(rng: np.random.Generator) -> SolverResult:
     return fit_kernel(rng, ("nystroem", "nystroem", "random-features"))
 
 
+def fit_identity(rng: np.random.Generator) -> SolverResult:
+    """A kernel so narrow that its matrix is near the identity: all eigenvalues are one cluster."""
+    n, d = int(33 * (512 / 33) ** rng.random()), int(rng.integers(1, 7))
+    X = rng.standard_normal((n, d)) if rng.random() < 0.7 else rng.random((n, d))
+    X = np.repeat(X[: 1 + n // 2], 2, axis=0)[:n] if rng.random() < 0.1 else X
+    spread = float(X.var(axis=0).sum())
+    asked = {"kernel": "rbf", "gamma": float(10.0 ** rng.uniform(0.5, 5) / spread)}
+    more = {
+        "n_components": int(rng.integers(1, n // 4 + 1)),
+        "solver": str(rng.choice(["auto", "dense"])),
+        "center": bool(rng.random() < 0.7),
+    }
+    model = KernelPCA(**asked, **more).fit(X)  # type: ignore[arg-type]
+    false = list(_check_kernel(model, X, asked, eigenvalues_in_float64))
+    return _found(model.certificate_, false, f"identity {X.shape} {asked | more}")
+
+
+def fit_one_hot(rng: np.random.Generator) -> SolverResult:
+    """A sparse table with a one in each row: variances are counts, of which many are equal."""
+    n, d = int(rng.integers(2000, 16000)), int(rng.integers(300, 1100))
+    asked = {"n_components": int(rng.choice([10, 20, 30, 50])), "solver": str(rng.choice(["auto", "krylov"]))}
+    columns = rng.integers(0, d, n)
+    X = sp.csr_matrix((np.ones(n, np.float32), (np.arange(n), columns)), shape=(n, d))
+    model = PCA(**asked).fit(X)  # type: ignore[arg-type]
+    certificate, counts = model.certificate_, np.bincount(columns, minlength=d).astype(LONG)
+    truth = eigenvalues_in_float64((np.diag(counts) - np.outer(counts, counts) / n) / (n - 1))
+    false = list(false_statements(certificate, truth))
+    off = (truth.values[: len(certificate.values)] - certificate.values).max() / truth.values[0]
+    if certificate.ok and off > certificate.tol:
+        false.append(("the largest ones found", float(off)))
+    return _found(certificate, false, f"one-hot {X.shape} {asked}")
+
+
 def _found(certificate: Any, false: list[tuple[str, float]], about: str) -> SolverResult:
     return SolverResult(false, "ok" if certificate.ok else "not ok", about)
 
@@ -861,6 +933,8 @@ ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], SolverResult]]] = 
     **{kind: (10, lambda rng, kind=kind: fit_pca(rng, kind)) for kind in TABLES},  # type: ignore[misc]
     "kernel": (20, fit_kernel),
     "landmarks": (10, fit_landmarks),
+    "identity": (10, fit_identity),
+    "one-hot": (2, fit_one_hot),
     "file": (10, fit_by(by_file)),
     "stream": (15, fit_by(by_stream)),
     "torch": (10, fit_by(by_torch, "torch")),

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from gramian import records
 from gramian.operators import moments, scatter
 from gramian.operators.centered import CenteredRows
 from gramian.operators.tiles import TileMatrix
-from gramian.solve import certificates, kernel, linear
+from gramian.records import Target
+from gramian.solve import certificates, direct, kernel, linear
 
 
 def findings(attack, fits, kinds, seed=0):
@@ -62,6 +64,30 @@ def test_the_attack_notices_bounds_that_are_too_small(attack, monkeypatch):
 def test_the_attack_notices_residuals_left_out_of_upper_bounds(attack, monkeypatch):
     monkeypatch.setattr(certificates, "largest_missed", lambda values, below, coupling: below)
     assert any("upper" in statement for statement in findings(attack, 60, ["clusters"]))
+
+
+def test_the_attack_notices_a_probe_that_does_not_look_for_copies(attack, monkeypatch):
+    monkeypatch.setattr(certificates, "_repeated", lambda values, reach: np.inf)
+    result = attack.fit_one_hot(np.random.default_rng(249))  # 26 copies of a variance
+    assert "the largest ones found" in dict(result.false)
+
+
+def test_the_attack_notices_texts_that_say_too_much(attack, monkeypatch):
+    monkeypatch.setattr(records.Completeness, "limit", "0.1 = (1 - 0.9) times the last one computed")
+    found = list(findings(attack, 30, ["iterations"]))
+    for name in ("short", "long"):
+        assert any(f"{name} text on missed eigenvalues" in statement for statement in found)
+
+
+def test_the_attack_notices_a_direct_solver_that_misses_the_first_of_a_cluster(attack, monkeypatch):
+    original = direct.leading
+
+    def without_the_first(A, target, total=None):
+        values, V, rest = original(A, Target(count=target.count + 1), total)
+        return values[1:], V[:, 1:], rest
+
+    monkeypatch.setattr(direct, "leading", without_the_first)
+    assert any("missed" in statement for statement in findings(attack, 30, ["identity"]))
 
 
 def test_the_attack_notices_directions_lifted_without_their_own_rounding(attack, monkeypatch):
