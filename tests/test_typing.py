@@ -24,7 +24,6 @@ FITTED = [
     gramian.Whitener().fit(X),
     gramian.Monitor(gramian.PCA(2)).fit(X),
     gramian.PolynomialMap(2).fit(X),
-    gramian.TaylorMap(2).fit(X),
     gramian.RandomFourierMap(4, random_state=0).fit(X),
     gramian.FeatureFilter(k=2).fit(X, X[:, 0] > 0),
     gramian.SequentialFeatureSelector(LinearRegression(), cv=2).fit(X, X[:, 0]),

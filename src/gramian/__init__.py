@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gramian.inspect.stability import stability
     from gramian.io.scan import scan
     from gramian.kernel_pca.estimator import KernelPCA
-    from gramian.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap, TaylorMap
+    from gramian.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
     from gramian.laws.relations import relations
     from gramian.loading import load
     from gramian.models.monitor import Monitor
@@ -49,7 +49,6 @@ __all__ = [
     "PolynomialMap",
     "RandomFourierMap",
     "SequentialFeatureSelector",
-    "TaylorMap",
     "Whitener",
     "__version__",
     "choose_components",
@@ -81,7 +80,6 @@ _HOME = {
     "PolynomialMap": "gramian.kernel_pca.feature_maps",
     "RandomFourierMap": "gramian.kernel_pca.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",
-    "TaylorMap": "gramian.kernel_pca.feature_maps",
     "Whitener": "gramian.models.whitener",
     "choose_components": "gramian.inspect.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",

@@ -20,7 +20,6 @@ MODULES = {
     "PCA": "gramian.pca.estimator",
     "PolynomialMap": "gramian.kernel_pca.feature_maps",
     "RandomFourierMap": "gramian.kernel_pca.feature_maps",
-    "TaylorMap": "gramian.kernel_pca.feature_maps",
     "Whitener": "gramian.models.whitener",
 }
 

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, TaylorMap, Whitener
+from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, Whitener
 from gramian.errors import DataError, MemoryLimitError, RankWarning
 from refusals import refused
 
@@ -48,7 +48,6 @@ def chunked(values, rows=70):
         ),
         KernelPCA(3, kernel="rbf", gamma=0.01, solver="random-features", n_landmarks=30),
         PolynomialMap(2),
-        TaylorMap(2),
         RandomFourierMap(20, sigma=3.0),
     ],
     ids=str,

@@ -15,7 +15,6 @@ from gramian import (
     PolynomialMap,
     RandomFourierMap,
     SequentialFeatureSelector,
-    TaylorMap,
     Whitener,
 )
 from gramian.faces import FaceSpace
@@ -75,7 +74,6 @@ OTHERS = [
     (KernelPCA(2, kernel="poly", solver="nystroem", n_landmarks=8, random_state=0), OF_KERNEL_PCA),
     (KernelPCA(2, kernel="rbf", solver="random-features", n_landmarks=8, random_state=0), OF_KERNEL_PCA),
     (PolynomialMap(), OF_MAPS),
-    (TaylorMap(), OF_MAPS),
     (RandomFourierMap(10, random_state=0), OF_MAPS),
     (FeatureFilter("f", k=2), OF_FILTERS),
     (
@@ -159,7 +157,6 @@ def sources():
         yield KernelPCA(2, kernel="rbf", n_landmarks=40, solver="nystroem"), make(X.copy()), []
         yield KernelPCA(2, kernel=RBF(sigma=(sigma := GIVEN.copy()))), make(X.copy()), [sigma]
         yield RandomFourierMap(8, gamma=(gamma := GIVEN.copy()), random_state=0), make(X.copy()), [gamma]
-        yield TaylorMap(2, gamma=(gamma := GIVEN.copy())), make(X.copy()), [gamma]
     weights = GIVEN.copy()
     yield KernelPCA(2, kernel=weighted, kernel_params={"weights": weights}), X.copy(), [weights]
     yield KernelPCA(2, kernel="precomputed"), RBF(gamma=0.1).gram(X), []

@@ -349,7 +349,6 @@ def mutated():
         KernelPCA(2, kernel="precomputed", repair="clip").fit(X @ X.T - 5 * np.eye(30)),
         gramian.Whitener(n_components=3, regularization="oas").fit(X),
         gramian.RandomFourierMap(21, random_state=0).fit(X),
-        gramian.TaylorMap(2).fit(X),
         gramian.PolynomialMap(2).fit(X),
         gramian.Monitor(PCA(3), alpha=0.2).fit(X),
     ]
@@ -439,7 +438,6 @@ def test_parameters_that_are_arrays_are_saved(tmp_path):
         KernelPCA(2, kernel="rbf", solver="nystroem", landmarks=X[:5]),
         KernelPCA(2, kernel="rbf", solver="nystroem", landmarks=X[:5].tolist()),
         gramian.RandomFourierMap(20, gamma=of_columns / 100),
-        gramian.TaylorMap(2, sigma=10),
     ):
         model.fit(X).save(tmp_path / "m.gramian")
         assert np.allclose(gramian.load(tmp_path / "m.gramian").transform(NEW), model.transform(NEW))
@@ -535,7 +533,7 @@ def test_means_that_fill_holes(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y,z\n1,2,3\n4,,1\n5,1,7\n2,6,2\n")
     source = gramian.scan(file, missing="mean")
-    models = (PCA(2), KernelPCA(2), gramian.Whitener(), gramian.PolynomialMap(2), gramian.TaylorMap(2))
+    models = (PCA(2), KernelPCA(2), gramian.Whitener(), gramian.PolynomialMap(2))
     for model in models:
         twin = round_trip(model.fit(source), tmp_path)
         assert twin.column_means_.tolist() == [3.0, 3.0, 3.25]

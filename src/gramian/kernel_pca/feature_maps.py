@@ -32,7 +32,7 @@ MAPPED = {"n_features_out_": Sizes("p"), "kernel_error_": feature_maps.KernelErr
 
 
 class KernelMapper(fitted.Transformer):
-    """Base class of the three maps: ``fit`` computes the map's numbers, ``transform`` applies it."""
+    """Base class of the maps: ``fit`` computes the map's numbers, ``transform`` applies it."""
 
     n_features_out_: int
     kernel_error_: feature_maps.KernelError
@@ -222,79 +222,6 @@ class PolynomialMap(Saved, KernelMapper):
         if not getattr(self, "_weighted", True):
             return feature_maps.PlainFeatureMap(labels, self._degree, self._coef0)
         return feature_maps.PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
-
-
-@knows_names
-@dataclass(eq=False, repr=False)
-class TaylorMap(Saved, KernelMapper):
-    """The Gaussian kernel's features up to an order of its Taylor series, with a guaranteed error.
-
-    Use it for few columns and rows within about two widths of each other, where low orders are accurate. The
-    bound always holds. For many columns use :class:`RandomFourierMap`.
-
-    Parameters
-    ----------
-    order : int, default=4
-        Largest degree of the monomials, from 0 to 1000.
-    sigma : float, array-like of shape (n_features,) or None, default=None
-        Width of the kernel in units of the data, or one width a column.
-    gamma : float, array-like of shape (n_features,) or None, default=None
-        The same as a factor, 1 / (2 sigma^2); with neither, ``1 / n_features``.
-    center : bool, default=True
-        Expand about the mean of the fitted rows instead of zero: the same kernel, a smaller error.
-    max_features : int, default=1_000_000
-        Limit on the number of features; above it ``fit`` raises an error before any computation.
-
-    Attributes
-    ----------
-    kernel_error_ : KernelError
-        Largest and root-mean-square difference from the kernel on up to 256 fitted rows (every m-th), and
-        the bound for all of them; print it.
-    n_features_out_ : int
-        Number of features, C(n_features + order, order).
-    feature_map_ : FeatureMap
-        The map: ``names``, ``kernel_error(X, Y)``, ``error_bound(radius or rows)``.
-    gamma_ : ndarray of shape (n_features,)
-        gamma of every column.
-    origin_ : ndarray of shape (n_features,)
-        Point about which the series is expanded.
-
-    References
-    ----------
-    Cotter, Keshet and Srebro (2011), Explicit approximations of the Gaussian kernel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gramian import TaylorMap
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
-    >>> mapper = TaylorMap(order=8, sigma=1.0).fit(X)
-    >>> mapper.n_features_out_, mapper.kernel_error_.bound < 1e-3
-    (45, True)
-    """
-
-    _of_columns: ClassVar = True
-    _contents: ClassVar = MAPPED | {
-        "gamma_": Array("d"),
-        "origin_": Array("d"),
-        "_order": Sizes("order"),
-    }
-
-    order: int = 4
-    _: KW_ONLY
-    sigma: Annotated[npt.ArrayLike | None, Given("d")] = None
-    gamma: Annotated[npt.ArrayLike | None, Given("d")] = None
-    center: bool = True
-    max_features: int = feature_maps.MAX_FEATURES
-
-    def _learn(self, rows: Rows) -> None:
-        options = self.get_params(deep=False)
-        origin = column_means(rows) if options.pop("center") else np.zeros(rows.shape[1])
-        result = feature_maps.taylor_map(rows.shape[1], origin=origin, **options)
-        self.gamma_, self.origin_, self._order = result.gamma, origin, result.order
-
-    def _map(self, labels: tuple[str, ...]) -> feature_maps.TaylorFeatureMap:
-        return feature_maps.TaylorFeatureMap(labels, self._order, self.gamma_, self.origin_)
 
 
 @knows_names

@@ -342,7 +342,7 @@ class Kernel(Hyperparameters, ABC):
         ParameterError
             For a kernel whose feature map is not known or infinite.
         """
-        why = "has no feature map that can be written down: linear, poly and rbf have"
+        why = "has no feature map that can be written down: linear and poly have"
         raise ParameterError("kernel", self, why)
 
     # ------------------------------------------------------------ algebra

@@ -1,7 +1,7 @@
 """Explicit feature maps phi with phi(x) . phi(y) = k(x, y), exactly or to a stated error.
 
-The polynomial kernel has an exact map; the Gaussian kernel one cut off at an order (Taylor) and one that is
-right on average (random Fourier features).
+The polynomial kernel has an exact map, the Gaussian kernel one that is right on average (random Fourier
+features).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
@@ -25,7 +24,6 @@ from gramian.checks import amount, check_choice, check_integer, check_number, ch
 from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, option
 from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
 from gramian.kernels.widths import GAMMA_AND_SIGMA, gamma_of
-from gramian.light_import import special
 from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -121,11 +119,12 @@ class FeatureMap(ABC):
     # What the error bound rests on, for KernelError.
     reason: str = ""
 
-    def __init__(self, labels: tuple[str, ...], scale: FloatArray, origin: FloatArray) -> None:
-        self.labels = labels
+    def __init__(
+        self, labels: tuple[str, ...], gamma: FloatArray, scale: FloatArray, origin: FloatArray
+    ) -> None:
+        self.labels, self.gamma = labels, gamma
         self.n_features_in = len(labels)
-        self._scale = scale
-        self._origin = origin
+        self._scale, self._origin = scale, origin
 
     # ------------------------------------------------------- for each map
 
@@ -298,42 +297,28 @@ class FeatureMap(ABC):
 # ---------------------------------------------------------------------------- maps made of monomials
 
 
-class MonomialMap(FeatureMap):
-    """A map whose features are monomials times coefficients: what the exact and the Taylor map share.
+class PolynomialFeatureMap(FeatureMap):
+    """The exact feature map of (gamma x . y + coef0)^degree; made by :func:`polynomial_map`.
 
     Attributes
     ----------
     degree, lowest : int
         Largest and smallest degree of the monomials.
-    gamma : ndarray of shape (d,)
-        Factor of every feature in the kernel.
+    coef0 : float
     """
 
-    prefix = ""
+    reason = "The map is exact; the bound is rounding."
 
-    def __init__(
-        self,
-        labels: tuple[str, ...],
-        gamma: FloatArray,
-        factor: float,
-        degree: int,
-        lowest: int,
-        origin: FloatArray,
-    ) -> None:
-        super().__init__(labels, np.sqrt(factor * gamma), origin)
-        self.gamma = gamma
-        self.degree = degree
-        self.lowest = lowest
-        self._factor = factor
+    def __init__(self, labels: tuple[str, ...], degree: int, gamma: float, coef0: float) -> None:
+        d = len(labels)
+        super().__init__(labels, np.full(d, gamma), np.full(d, math.sqrt(gamma)), np.zeros(d))
+        self.degree, self.lowest, self.coef0 = degree, 0 if coef0 > 0 else degree, coef0
+        self.formula = _formula(degree, gamma, coef0)
 
     @cached_property
     def powers(self) -> npt.NDArray[np.int32]:
         """Powers of the monomials, shape (D, d): by degree; within one the first feature's powers fall."""
         return np.concatenate(graded_powers(self.n_features_in, self.degree)[self.lowest :])
-
-    @property
-    def _roots(self) -> tuple[FloatArray, ...]:
-        return graded_roots(self.n_features_in, self.degree)
 
     def __len__(self) -> int:
         d = self.n_features_in
@@ -341,61 +326,17 @@ class MonomialMap(FeatureMap):
 
     @property
     def coefficients(self) -> FloatArray:
-        """Coefficient of every monomial of the (shifted) data, shape (D,)."""
-        weights = np.concatenate(
-            [self._weight(m) * self._roots[m] for m in range(self.lowest, self.degree + 1)]
-        )
+        """Coefficient of every monomial of the data, shape (D,)."""
+        weights = np.concatenate([self._weights(m) for m in range(self.lowest, self.degree + 1)])
         return np.asarray(weights * np.prod(self._scale**self.powers, axis=1))
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
-        """Names of the features: exact radicals where they are simple, otherwise decimals."""
-        factors = [exact_fraction(self._factor * g) for g in self.gamma.tolist()]
-        shown = _shifted(self.labels, self._origin)
-        texts: dict[Any, str] = {}
-        names = []
-        same = len(set(self.gamma.tolist())) == 1
-        for power, value in zip(self.powers.tolist(), self.coefficients.tolist(), strict=True):
-            key = tuple(sorted(filter(None, power))) if same else tuple(power)
-            if key not in texts:
-                square = self._square(power)
-                for factor, p in zip(factors, power, strict=True):
-                    if p:
-                        square = None if square is None or factor is None else square * factor**p
-                texts[key] = radical(square, value)
-            words = [self.prefix, texts[key], monomial_name(power, shown)]
-            names.append(" ".join(word for word in words if word not in ("", "1")) or "1")
-        return tuple(names)
-
-    @abstractmethod
-    def _weight(self, m: int) -> float:
-        """Return the factor of degree m's coefficients next to the root of the multinomial m! / alpha!."""
-
-    @abstractmethod
-    def _square(self, power: Sequence[int]) -> Any:
-        """Return the exact square of the coefficient without gamma, a Fraction; None where not simple."""
-
-
-def _shifted(labels: Sequence[str], origin: FloatArray) -> list[str]:
-    """Names of features less a number, such as "(f1 - 5.84)"."""
-    signs = ["-" if value > 0 else "+" for value in origin]
-    return [
-        f"({label} {sign} {abs(value):.4g})" if value else label
-        for label, sign, value in zip(labels, signs, origin, strict=True)
-    ]
-
-
-class PolynomialFeatureMap(MonomialMap):
-    """The exact feature map of (gamma x . y + coef0)^degree; made by :func:`polynomial_map`."""
-
-    reason = "The map is exact; the bound is rounding."
-
-    def __init__(self, labels: tuple[str, ...], degree: int, gamma: float, coef0: float) -> None:
-        lowest = 0 if coef0 > 0 else degree
-        d = len(labels)
-        super().__init__(labels, np.full(d, gamma), 1.0, degree, lowest, np.zeros(d))
-        self.coef0 = coef0
-        self.formula = _formula(degree, gamma, coef0)
+        """Names of the features, with their coefficients: whole numbers, their roots or decimals."""
+        texts = {value: coefficient_text(value) for value in set(self.coefficients.tolist())}
+        named = zip(self.coefficients.tolist(), self.powers.tolist(), strict=True)
+        words = ((texts[value], monomial_name(power, self.labels)) for value, power in named)
+        return tuple(" ".join(word for word in pair if word != "1") or "1" for pair in words)
 
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
         X = arrays.as_float64(X)
@@ -406,23 +347,18 @@ class PolynomialFeatureMap(MonomialMap):
             raise DataError(f"{self.formula} exceeds what float64 can hold. {SCALE_FIRST}")
         return np.asarray(values)
 
-    def _weight(self, m: int) -> float:
+    def _weights(self, m: int) -> FloatArray:
+        """Return the coefficients of degree m without gamma."""
         # 0 ** 0 is 1, which is what coef0 = 0 needs at the highest degree.
-        return math.sqrt(math.comb(self.degree, m)) * math.sqrt(self.coef0) ** (self.degree - m)
-
-    def _square(self, power: Sequence[int]) -> Any:
-        rest = self.degree - sum(power)
-        constant = exact_fraction(self.coef0) if rest else Fraction(1)
-        if constant is None:
-            return None
-        ways = math.factorial(self.degree) // math.prod(map(math.factorial, [rest, *power]))
-        return ways * constant**rest
+        factor = math.sqrt(math.comb(self.degree, m)) * math.sqrt(self.coef0) ** (self.degree - m)
+        return factor * graded_roots(self.n_features_in, self.degree)[m]
 
     def _features(self, Z: Any) -> Any:
-        wanted = []
-        for m, block in enumerate(graded_blocks(Z, self.degree)):
-            if m >= self.lowest:
-                wanted.append(block * arrays.from_numpy(self._weight(m) * self._roots[m], Z))
+        wanted = [
+            block * arrays.from_numpy(self._weights(m), Z)
+            for m, block in enumerate(graded_blocks(Z, self.degree))
+            if m >= self.lowest
+        ]
         return arrays.namespace(Z).concat(wanted, axis=1)
 
     def _bound(self, radius: float, pairs: int, eps: float) -> float:
@@ -436,8 +372,7 @@ class PolynomialFeatureMap(MonomialMap):
 class PlainFeatureMap(PolynomialFeatureMap):
     """The monomials themselves, every coefficient 1; made by :func:`polynomial_map` with ``weights=None``.
 
-    Its kernel, the sum of ``x^alpha y^alpha``, is at most that with coefficients for ``gamma=1``, and so is
-    its rounding.
+    Its kernel is by definition the inner product of these features.
     """
 
     def __init__(self, labels: tuple[str, ...], degree: int, coef0: float) -> None:
@@ -445,29 +380,11 @@ class PlainFeatureMap(PolynomialFeatureMap):
         self.formula = f"sum of x^a y^a for |a| {'<=' if coef0 else '='} {degree}"
 
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
-        X = arrays.as_float64(X)
-        Y = X if Y is None else arrays.as_float64(Y)
-        # Complete homogeneous symmetric polynomials of x_1 y_1, ..., x_j y_j, one column after the other.
-        sums = np.zeros((self.degree + 1, len(X), len(Y)))
-        sums[0] = 1.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            for x, y in zip(X.T, Y.T, strict=True):
-                for m in range(1, self.degree + 1):
-                    sums[m] += np.outer(x, y) * sums[m - 1]
-            values = sums[self.lowest :].sum(axis=0)
-        if not np.isfinite(values).all():
-            raise DataError(f"{self.formula} exceeds what float64 can hold. {SCALE_FIRST}")
-        return np.asarray(values)
+        left = arrays.as_float64(self(X))
+        return left @ (left if Y is None else arrays.as_float64(self(Y))).T
 
-    @property
-    def _roots(self) -> tuple[FloatArray, ...]:
-        return tuple(np.ones_like(roots) for roots in super()._roots)
-
-    def _weight(self, m: int) -> float:
-        return 1.0
-
-    def _square(self, power: Sequence[int]) -> Any:
-        return Fraction(1)
+    def _weights(self, m: int) -> FloatArray:
+        return np.ones(math.comb(self.n_features_in + m - 1, m))
 
 
 def polynomial_map(
@@ -543,130 +460,6 @@ def _formula(degree: int, gamma: float, coef0: float) -> str:
     return f"({product} + {coef0:.6g})^{degree}" if coef0 > 0 else f"({product})^{degree}"
 
 
-class TaylorFeatureMap(MonomialMap):
-    """The Taylor map of exp(-sum gamma_i (x_i - y_i)^2) up to an order; made by :func:`taylor_map`."""
-
-    reason = "The map leaves out the Taylor terms above its order; the bound is their sum, plus rounding."
-
-    def __init__(self, labels: tuple[str, ...], order: int, gamma: FloatArray, origin: FloatArray) -> None:
-        super().__init__(labels, gamma, 2.0, order, 0, origin)
-        self.order = order
-        self.formula = _gaussian(gamma)
-        self.prefix = _gaussian(gamma, *(("x - origin", "(x - origin)_i") if origin.any() else ("x", "x_i")))
-
-    def _weight(self, m: int) -> float:
-        return math.exp(-0.5 * math.lgamma(m + 1))
-
-    def _square(self, power: Sequence[int]) -> Any:
-        return Fraction(1, math.prod(math.factorial(p) for p in power))
-
-    def _features(self, Z: Any) -> Any:
-        xp = arrays.namespace(Z)
-        # Finite, so that its product with zero is zero.
-        squares = xp.minimum(xp.sum(Z * Z, axis=1), xp.full_like(Z[:, 0], 1e300))[:, None]
-        # The Gaussian factor is shared out among the degrees: whole, it underflows where a product does not.
-        damping = xp.exp(squares * (-0.5 / max(1, self.order)))
-        Z = xp.where(damping > 0, Z * damping, xp.zeros_like(Z))
-        blocks = []
-        for m, block in enumerate(graded_blocks(Z, self.order, shrink=True)):
-            rest = xp.exp(squares * (-0.5 * (self.order - m) / self.order)) if self.order else damping
-            blocks.append(block * arrays.from_numpy(self._roots[m], Z) * rest)
-        return xp.concat(blocks, axis=1)
-
-    def error_bound(self, radius: Any) -> float:
-        """Bound ``|phi(x) . phi(y) - k(x, y)|`` for all rows within ``radius`` of the origin.
-
-        Parameters
-        ----------
-        radius : float or array of shape (n, d)
-            Largest Euclidean distance of a row from the origin; where gamma differs between features,
-            the rows themselves.
-
-        Notes
-        -----
-        With z = sqrt(2 gamma) x, w = sqrt(2 gamma) y and R the remainder of the exponential series, the error
-        is exp(-(|z|^2 + |w|^2) / 2) |R(z . w)|. From |R(t)| <= R(|t|), |z . w| <= |z| |w| and
-        |z|^2 + |w|^2 >= 2 |z| |w| it is at most exp(-s) R(s) with s = |z| |w|: the probability that a Poisson
-        variable of mean s exceeds the order, which grows with s. The bound is attained at x = y on the
-        sphere. Rounding is added.
-
-        References
-        ----------
-        Cotter, Keshet and Srebro (2011), Explicit approximations of the Gaussian kernel.
-        """
-        if np.ndim(radius) == 0:
-            size = check_number("radius", radius, least=0)
-            if (self.gamma != self.gamma[0]).any():
-                raise ParameterError(
-                    "gamma", allowed="differs between features, so give error_bound the rows: (n, d)"
-                )
-            return self._bound(size * math.sqrt(2.0 * self.gamma[0]), 1, EPS)
-        return self._bound(self.radius(self._checked(radius)), 1, EPS)
-
-    def _bound(self, radius: float, pairs: int, eps: float) -> float:
-        square = min(radius, 1e150) ** 2
-        rounding = len(self) + 12 * (self.order + 1) + (self.n_features_in + 8) * (square + 6)
-        # No inner product of two such rows leaves [-1, 1].
-        return min(float(special.gammainc(self.order + 1, square)) + rounding * EPS + 2 * eps, 2.0)
-
-
-def taylor_map(
-    n_features: int,
-    *,
-    order: int = 4,
-    gamma: Any = None,
-    sigma: Any = None,
-    origin: Any = None,
-    names: Sequence[str] | None = None,
-    max_features: int = MAX_FEATURES,
-) -> TaylorFeatureMap:
-    """Return the Taylor map of the Gaussian kernel exp(-sum_i gamma_i (x_i - y_i)^2) up to ``order``.
-
-    exp(-gamma |x - y|^2) = exp(-gamma |x|^2) exp(-gamma |y|^2) exp(2 gamma x . y); the last factor's series
-    up to the order gives the features ``exp(-gamma |x|^2) sqrt((2 gamma)^|alpha| / alpha!) x^alpha`` for all
-    powers alpha with ``|alpha| <= order``: C(d + order, order) of them.
-
-    Parameters
-    ----------
-    n_features : int
-        d, at least 1.
-    order : int
-        Largest degree, from 0 to 1000.
-    gamma : float, array of shape (d,) or None
-        1 / (2 sigma^2), in one over squared units of the data; None takes 1 / n_features.
-    sigma : float, array of shape (d,) or None
-        The same as a width, in units of the data; give one of the two.
-    origin : array of shape (d,), optional
-        Point about which to expand, zero when left out. The kernel depends on x - y only, so any point is
-        right, and the mean of the data gives the smallest error.
-    names, max_features
-        As in :func:`polynomial_map`.
-
-    Raises
-    ------
-    ParameterError
-        For a parameter outside its range, or too many features: the message holds their number.
-
-    References
-    ----------
-    Cotter, Keshet and Srebro (2011), Explicit approximations of the Gaussian kernel.
-
-    Examples
-    --------
-    >>> phi = taylor_map(1, order=2, gamma=0.5)
-    >>> phi.names
-    ('exp(-0.5 |x|^2)', 'exp(-0.5 |x|^2) f1', 'exp(-0.5 |x|^2) sqrt(1/2) f1^2')
-    >>> round(phi.error_bound(1.0), 4)
-    0.0803
-    """
-    labels = check_labels(n_features, names)
-    power = check_integer("order", order, 0, MAX_DEGREE)
-    factors = check_gamma(gamma, sigma, len(labels))
-    start = check_origin(origin, len(labels))
-    check_size(f"The Taylor map up to order {power}", len(labels), len(labels) + power, power, max_features)
-    return TaylorFeatureMap(labels, power, factors, start)
-
-
 # --------------------------------------------------------------------------- random Fourier features
 
 
@@ -697,9 +490,8 @@ class FourierFeatureMap(FeatureMap):
         orthogonal: bool,
         origin: FloatArray,
     ) -> None:
-        super().__init__(labels, np.ones(len(labels)), origin)
+        super().__init__(labels, gamma, np.ones(len(labels)), origin)
         self.frequencies = frequencies
-        self.gamma = gamma
         self.offset = offset
         m, d = frequencies.shape
         self.independent = float(max(1, m // d) if orthogonal else m)
@@ -707,7 +499,8 @@ class FourierFeatureMap(FeatureMap):
             # The last draw lies in [-2, 2], the others in [-1, 1]: Hoeffding's sum of squared ranges.
             alike = (m - 1) // d + 1 if orthogonal else m
             self.independent = min(self.independent, alike**2 / (alike + 3))
-        self.formula = _gaussian(gamma)
+        same = (gamma == gamma[0]).all()
+        self.formula = f"exp(-{gamma[0]:.6g} |x - y|^2)" if same else "exp(-sum gamma_i (x_i - y_i)^2)"
         self.reason = (
             f"Random features are right on average; the bound is Hoeffding's for {self.independent:.4g} "
             f"independent draws and holds for all pairs at once with probability {CONFIDENCE:g} over "
@@ -856,23 +649,12 @@ def frequencies(count: int, d: int, *, orthogonal: bool, rng: np.random.Generato
 # ------------------------------------------------------------ the Gaussian kernel
 
 
-def _gaussian(gamma: FloatArray, of: str = "x - y", entry: str = "(x_i - y_i)") -> str:
-    """Return the Gaussian of a difference in words."""
-    same = (gamma == gamma[0]).all()
-    return f"exp(-{gamma[0]:.6g} |{of}|^2)" if same else f"exp(-sum gamma_i {entry}^2)"
-
-
 def gaussian_gram(X: Any, Y: Any, gamma: FloatArray) -> FloatArray:
     """Return exp(-sum_i gamma_i (x_i - y_i)^2) from differences, shape (n, m), float64 NumPy."""
     X = arrays.as_float64(X)
     Y = X if Y is None else arrays.as_float64(Y)
-    # A power of two rounds nothing, and keeps squares inside the range of float64.
-    exponent = arrays.power_of_two(float(np.sqrt(gamma.max())))
-    weights = np.ldexp(gamma, -2 * exponent)
     with np.errstate(over="ignore"):
-        squares = scipy.spatial.distance.cdist(
-            np.ldexp(X, exponent), np.ldexp(Y, exponent), "sqeuclidean", w=weights
-        )
+        squares = scipy.spatial.distance.cdist(X, Y, "sqeuclidean", w=gamma)
     return np.asarray(np.exp(-squares))
 
 
@@ -930,9 +712,7 @@ def check_size(what: str, d: int, top: int, p: int, allowed: Any) -> None:
 
 # ---- Products of powers of features, up to a degree: which there are, their names, values and coefficients
 
-# A numerator or denominator beyond this says less than six decimals do.
-READABLE = 10**12
-DENOMINATORS = 1000
+READABLE = 1e5  # a coefficient beyond this is not named by its square
 
 
 def count_monomials(n_features: int, degree: int) -> int:
@@ -951,14 +731,12 @@ def exponents(n_features: int, degree: int) -> npt.NDArray[np.int64]:
     return np.concatenate(graded_powers(n_features, degree)).astype(np.int64)
 
 
-def graded_blocks(Z: Any, degree: int, *, shrink: bool = False) -> Iterator[Any]:
+def graded_blocks(Z: Any, degree: int) -> Iterator[Any]:
     """Yield the monomials of every row by degree, from 0 up to ``degree``.
 
     Parameters
     ----------
     Z : array of shape (n, d), float64
-    shrink : bool
-        Divide those of degree m by sqrt(m!), which keeps high degrees inside the range of float64.
 
     Yields
     ------
@@ -969,9 +747,7 @@ def graded_blocks(Z: Any, degree: int, *, shrink: bool = False) -> Iterator[Any]
     block = xp.ones((n, 1), dtype=Z.dtype, device=array_api_compat.device(Z))
     yield block
     for m in range(1, degree + 1):
-        step = Z / math.sqrt(m) if shrink else Z
-        pieces = [block[:, s:] * step[:, f : f + 1] for f, s in _tails(d, m)] if m > 1 else [step]
-        block = xp.concat(pieces, axis=1)
+        block = xp.concat([block[:, s:] * Z[:, f : f + 1] for f, s in _tails(d, m)], axis=1)
         yield block
 
 
@@ -1047,29 +823,16 @@ def _root_binomials(degree: int) -> FloatArray:
     return table
 
 
-def exact_fraction(value: float) -> Fraction | None:
-    """Return the fraction with a small denominator that this float is the nearest to, if there is one.
+def coefficient_text(value: float) -> str:
+    """Return a whole number, the root of one, or six digits.
 
     Examples
     --------
-    >>> exact_fraction(1 / 3), exact_fraction(2**0.5)
-    (Fraction(1, 3), None)
+    >>> coefficient_text(2.0), coefficient_text(12**0.5), coefficient_text(0.5)
+    ('2', 'sqrt(12)', '0.5')
     """
-    near = Fraction(value).limit_denominator(DENOMINATORS)
-    return near if float(near) == value else None
-
-
-def radical(square: Fraction | None, value: float) -> str:
-    """Return the root of ``square`` as text: whole or a ratio, else a radical; without it ``value``.
-
-    Examples
-    --------
-    >>> radical(Fraction(4), 2.0), radical(Fraction(3, 4), 0.866), radical(None, 0.5**0.5)
-    ('2', 'sqrt(3/4)', '0.707107')
-    """
-    if square is None or max(square.numerator, square.denominator) > READABLE:
+    square = round(value * value) if value < READABLE else 0
+    if not square or abs(value * value - square) > 1e-12 * square:
         return f"{value:.6g}"
-    over, under = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    if Fraction(over * over, under * under) == square:
-        return str(Fraction(over, under))
-    return f"sqrt({square})"
+    root = math.isqrt(square)
+    return str(root) if root * root == square else f"sqrt({square})"

@@ -25,7 +25,7 @@ from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE_UNIT, TINY, UNIT
 from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
-from gramian.kernels.feature_maps import FeatureMap, polynomial_map, taylor_map
+from gramian.kernels.feature_maps import FeatureMap, polynomial_map
 from gramian.light_import import special
 
 NUS = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}  # with what Matern kernels are
@@ -741,25 +741,6 @@ class RBF(Radial):
             return RBF(gamma=widths.resolved_factor(self.gamma, X))
         sigma = widths.resolved_width("sigma", self.sigma, X)
         return RBF(sigma=sigma) if isinstance(sigma, tuple) else RBF(gamma=widths.gamma_of("sigma", sigma))
-
-    def feature_map(self, n_features: int, **options: Any) -> FeatureMap:
-        """Return the first terms of the Taylor map, which has infinitely many.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns of the rows.
-        **options
-            ``order`` of the last terms, by default 4; ``origin`` about which rows are expanded; ``names``,
-            ``max_features``.
-
-        Returns
-        -------
-        gramian.kernels.feature_maps.TaylorFeatureMap
-            Its ``error_bound(rows)`` bounds the error of the truncation.
-        """
-        self.check()
-        return taylor_map(n_features, gamma=self.gamma, sigma=self.sigma, **options)
 
     @property
     def rates(self) -> Any:
