@@ -16,7 +16,7 @@ from gramian import plots
 from gramian.data.table import Table
 from gramian.errors import MissingExtraError, ParameterError
 from gramian.plots.points import LabelLayout
-from gramian.plots.style import OF_OBJECTS, Part, drawable, limits, room
+from gramian.plots.style import OF_OBJECTS, Part, drawable, in_page, limits, room
 from refusals import refused
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
@@ -149,6 +149,27 @@ def charts(names):
     yield plots.whitening(gramian.Whitener(n_components=2).fit(table), table)
     pair = Table(X[:, :2], tuple(names[:2]))
     yield plots.kernel_contours(gramian.KernelPCA(2, kernel="rbf").fit(pair), pair, color=labels)
+
+
+def ranges_of_numbers(part):
+    """The ranges of all scales of numbers in a specification."""
+    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+    own = (isinstance(part, dict) and part.get("type") == "quantitative" and part.get("scale")) or {}
+    return [own.get("range", []), *itertools.chain.from_iterable(map(ranges_of_numbers, parts))]
+
+
+def test_a_page_interpolates_the_colours_of_scales_of_numbers(pca, X):
+    pair = gramian.KernelPCA(1, kernel="rbf").fit(X[:, :2])
+    stable = plots.stability(gramian.stability(pca, X, n_resamples=20))
+    drawn = [
+        stable,
+        plots.kernel_contours(pair, X[:, :2]),
+        plots.loadings(pca, kind="heat"),
+        plots.scree(pca),
+    ]
+    colours = [str(ranges_of_numbers(in_page(chart.to_dict()))) for chart in drawn]
+    assert "#0072B2" in colours[0]
+    assert all("var(" not in one for one in colours)  # between variables Vega draws one colour
 
 
 def texts(part):

@@ -113,7 +113,8 @@ def room(pixels: int | None) -> Iterator[None]:
 def in_page(spec: Any) -> Any:
     """Return a specification whose colours follow the page around it, by CSS variables."""
     if isinstance(spec, dict):
-        fixed = ("datasets", "domain", "equal")  # texts of the user
+        # Texts of the user, and scales of numbers: Vega cannot interpolate between variables.
+        fixed = ["datasets", "domain", "equal"] + ["scale"] * (spec.get("type") == "quantitative")
         result = {key: value if key in fixed else in_page(value) for key, value in spec.items()}
         return result | ({"background": "transparent"} if "background" in result else {})
     if isinstance(spec, list):
