@@ -154,7 +154,9 @@ def supplementary_column(
     )
 
 
-def category_items(name: str, labels: npt.NDArray[Any], scores: FloatArray, distances: FloatArray) -> Items:
+def category_items(
+    name: str, labels: npt.NDArray[Any], levels: Sequence[str], scores: FloatArray, distances: FloatArray
+) -> Items:
     """Return the mean scores of the rows of each category, with their v-tests.
 
     Parameters
@@ -163,10 +165,11 @@ def category_items(name: str, labels: npt.NDArray[Any], scores: FloatArray, dist
         Of the column of labels: items are named ``name=label``.
     labels : ndarray of str, shape (n,)
         "" where there is none: these rows are left out.
+    levels : sequence of c str
+        The categories, in order.
     scores : ndarray of shape (n, k)
     distances : ndarray of shape (c,)
-        Of the mean of the rows of each category from the mean of the fit, in the order of
-        :func:`levels_of`.
+        Of the mean of the rows of each category from the mean of the fit, in the order of ``levels``.
 
     Returns
     -------
@@ -181,7 +184,6 @@ def category_items(name: str, labels: npt.NDArray[Any], scores: FloatArray, dist
     there = labels != ""
     n = int(there.sum())
     center, variance = scores[there].mean(axis=0), scores[there].var(axis=0)
-    levels = levels_of(labels)
     sizes = np.array([float(np.sum(labels == level)) for level in levels])
     means = np.array([scores[labels == level].mean(axis=0) for level in levels])
     error = np.sqrt(variance * ((n - sizes) / (sizes * max(n - 1, 1)))[:, None])
@@ -196,11 +198,6 @@ def category_items(name: str, labels: npt.NDArray[Any], scores: FloatArray, dist
         statistics,
         {"rows": sizes, "distance": distances},
     )
-
-
-def levels_of(labels: npt.NDArray[Any]) -> list[str]:
-    """Return the categories in order, without the empty one."""
-    return [level for level in np.unique(labels).tolist() if level != ""]
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:

@@ -134,6 +134,8 @@ class Table:
         What was done about missing values.
     units : mapping of str to str
         Units of columns that a file states apart from their names, by these.
+    levels : mapping of str to tuple of str
+        Ordered categories that a file states of its labels and metadata, by their names.
     imputed : ndarray of bool, of the shape of the values, or None
         Which values a fitted model put in the place of missing ones.
     """
@@ -157,6 +159,7 @@ class Table:
     missing: Missing = Missing()
     imputed: npt.NDArray[np.bool_] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def flat(self) -> Any:

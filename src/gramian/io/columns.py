@@ -63,6 +63,8 @@ class ColumnSource:
         What was decided about the file; complete after a pass over it.
     units : mapping of str to str
         Units of columns, by their names.
+    levels : mapping of str to tuple of str
+        Ordered categories of columns, by their names; complete after a pass over them.
     header : int
         The line of the header, counted from 1; 0 if there is none.
     first_lines : tuple of tuple of str
@@ -78,6 +80,7 @@ class ColumnSource:
     na_values: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     units: Mapping[str, str] = MappingProxyType({})
+    levels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     header: int = 0
     first_lines: tuple[tuple[str, ...], ...] = ()
     sheets: tuple[str, ...] = ()
@@ -662,6 +665,7 @@ class _Growing:
             weights=None if weights is None else as_labels(wholes[weights]),
             groups={name: as_labels(wholes[at]) for name, at in self.roles.groups.items()},
             units=self.written.units(self.names, set(self.values)),
+            levels=source.levels,
         )
 
 

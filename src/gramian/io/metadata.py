@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import IO, Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.data.as_rows import index_names
+from gramian.data.levels import declared_levels
 from gramian.data.table import Table
 from gramian.errors import DataError, FileError, InputTypeError, option
 from gramian.io.files import Location, format_of, locate, opened_source
@@ -35,12 +36,15 @@ class Metadata:
         The name of its source, for messages.
     indexed : bool
         Whether an index of pandas numbers the rows where they have no names.
+    levels : mapping of str to tuple of str
+        Ordered categories of columns, by their names.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
     row_names: Sequence[str] | None = None
     source: str = "the metadata"
     indexed: bool = False
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def joined(
         self, n: int, row_names: Sequence[str] | None, of: str = "the data", *, every: bool = False
@@ -122,7 +126,8 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
     if isinstance(given, str | os.PathLike):
         return _of_file(os.fsdecode(given), id)
     if isinstance(given, Table):
-        return Metadata(labels_of(given), given.row_names, f"the labels of {given.source}")
+        said = f"the labels of {given.source}"
+        return Metadata(labels_of(given), given.row_names, said, levels=given.levels)
     if hasattr(given, "columns"):
         names = [str(name) for name in given.columns]
         columns = {name: given[key] for name, key in zip(names, given.columns, strict=True)}
@@ -137,7 +142,8 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
         sizes = ", ".join(f"{name}: {len(values)}" for name, values in result.items())
         raise DataError(f"Columns of metadata need one length ({sizes}). Give one value for each row.")
     index = getattr(given, "index", None)
-    return Metadata(result, index_names(given), indexed=hasattr(index, "dtype"))
+    levels = {name: declared_levels(values) for name, values in columns.items()}
+    return Metadata(result, index_names(given), indexed=hasattr(index, "dtype"), levels=levels)
 
 
 def labels_of(table: Table) -> dict[str, npt.NDArray[Any]]:
@@ -156,7 +162,8 @@ def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
     """
     metadata = as_metadata(given, id)
     columns, note = metadata.joined(table.values.shape[0], table.row_names, table.source)
-    return replace(table, metadata={**table.metadata, **columns}, notes=(*table.notes, note))
+    levels = {**table.levels, **metadata.levels}
+    return replace(table, metadata={**table.metadata, **columns}, notes=(*table.notes, note), levels=levels)
 
 
 def as_variable(name: str, values: Any) -> npt.NDArray[Any]:
@@ -204,9 +211,8 @@ def _of_file(text: str, id: str | None) -> Metadata:
         columns = {table.names[place]: as_labels(table.arrays[place]) for place in places}
     if not columns:
         raise DataError(f"{source.source} has names of rows but no other column. Add columns of metadata.")
-    return Metadata(
-        {name: as_variable(name, values) for name, values in columns.items()}, row_names, source.source
-    )
+    variables = {name: as_variable(name, values) for name, values in columns.items()}
+    return Metadata(variables, row_names, source.source, levels=source.levels)
 
 
 # ---- Labels from another file than the data, joined to its rows by their names or by their order
@@ -284,7 +290,8 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
         labels = replace(labels, columns=columns)
     joined, note = labels.joined(n, table.row_names, table.source, every=not several)
     notes = (*table.notes, *more, *((note,) if named else ()))
-    return replace(table, **label_fields(joined), notes=notes)
+    levels = {**table.levels, **labels.levels}
+    return replace(table, **label_fields(joined), notes=notes, levels=levels)
 
 
 def _read(place: LabelPlace, id: str | None, n_rows: int | None) -> tuple[Metadata, tuple[str, ...]]:
@@ -306,4 +313,4 @@ def _read(place: LabelPlace, id: str | None, n_rows: int | None) -> tuple[Metada
         from gramian.io.columns import labels_of_columns
 
         columns, row_names, notes = labels_of_columns(source, column, id, n_rows)
-        return Metadata(columns, row_names, str(place)), notes
+        return Metadata(columns, row_names, str(place), levels=source.levels), notes

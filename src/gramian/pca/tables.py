@@ -12,6 +12,7 @@ from gramian import arrays, checks
 from gramian.analysis import components, tables
 from gramian.analysis.projection import incomplete_rows
 from gramian.data import Rows
+from gramian.data.levels import in_order
 from gramian.errors import DataError, ParameterError
 from gramian.io.metadata import as_metadata
 from gramian.pca.missing import rows_as_fitted
@@ -139,14 +140,15 @@ def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[tab
     numbers, categories = [], []
     for name, values in columns.items():
         if values.dtype.kind != "f":
-            if (count := len(tables.levels_of(values))) > MOST_CATEGORIES:
+            levels = in_order({*values.tolist()} - {""}, metadata.levels.get(name, ()))
+            if (count := len(levels)) > MOST_CATEGORIES:
                 raise DataError(
                     f"The supplementary column {name!r} has {count:,} categories, and at most "
                     f"{MOST_CATEGORIES:,} are allowed.",
                     "Leave it out, or give it as numbers.",
                 )
-            distances = _distances_of_means(model, rows, values)
-            categories.append(tables.category_items(name, values, scores, distances))
+            distances = _distances_of_means(model, rows, values, levels)
+            categories.append(tables.category_items(name, values, levels, scores, distances))
             continue
         if np.isfinite(values).sum() < 2:
             raise DataError(f"The supplementary column {name!r} has fewer than 2 numbers.", "Leave it out.")
@@ -157,9 +159,8 @@ def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[tab
     return numbers + categories
 
 
-def _distances_of_means(model: Any, rows: Rows, labels: Any) -> FloatArray:
+def _distances_of_means(model: Any, rows: Rows, labels: Any, levels: Sequence[str]) -> FloatArray:
     """Return the distance of the mean row of each category from the mean of the fit, in fitted units."""
-    levels = tables.levels_of(labels)
     shares = np.stack([(labels == level) / np.sum(labels == level) for level in levels], axis=1)
 
     def summed(part: Rows, own: Any) -> FloatArray:

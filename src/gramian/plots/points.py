@@ -15,6 +15,8 @@ from gramian.analysis.components import decomposition_of, feature_names_of, kind
 from gramian.analysis.shapes import curve, not_normal
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
+from gramian.data.levels import declared_levels, in_order
+from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.plots import style
 from gramian.plots.names import (
@@ -316,9 +318,11 @@ class Group:
         if color is None or (isinstance(color, str) and not color):
             return cls(None, [], "")
         title = str(getattr(color, "name", None) or "")
+        levels: Sequence[str] = declared_levels(color)
         if isinstance(color, str):
-            title, color = color, _column(color, model, X, what)
+            title, color, levels = color, *_column(color, model, X, what)
         given = np.atleast_1d(np.asarray(color))
+        given = given.astype(object) if levels else given  # of numbers too
         _check_length(what, given if given.ndim == 1 else given[None], n)
         numeric = given.dtype.kind in "iuf"
         distinct = np.unique(given[np.isfinite(given)] if numeric else given.astype(str))
@@ -332,6 +336,7 @@ class Group:
             return cls(given.astype(np.float64), [], title)
         texts = np.array([f"{value:g}" if numeric else str(value) for value in given.tolist()], dtype=object)
         kinds = [f"{value:g}" if numeric else value for value in distinct.tolist() if value not in WITHOUT]
+        kinds = kinds if numeric else in_order(kinds, levels)
         missing = ~np.isfinite(given) if numeric else np.isin(texts.astype(str), WITHOUT)
         texts[missing] = NOT_KNOWN
         if len(kinds) > most:
@@ -368,18 +373,20 @@ class Group:
         return alt.Shape(f"{field}:N", title=self.title or None, scale=scale)
 
 
-def _column(name: str, model: Any, X: Any, what: str) -> Any:
+def _column(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[str]]:
+    """Return a column of the data or its labels, and its ordered categories."""
+    levels = X.levels.get(name, ()) if isinstance(X, Table) else ()
     if getattr(X, "label_name", None) == name and X.labels is not None:
-        return X.labels
+        return X.labels, levels
     further = getattr(X, "metadata", {})
     if name in further:
-        return further[name]
+        return further[name], levels
     columns = feature_names_of(model)
     if X is None or name not in columns:
         problem = f"is not a column of the data: {listed([*columns, *further])}"
         hint = by_surface("Name one of these, or give one label for each row.", "Name one of these.")
         raise ParameterError(what, name, problem, hint)
-    return numbers_of(X)[:, columns.index(name)]
+    return numbers_of(X)[:, columns.index(name)], ()
 
 
 def _is_class(kind: str) -> bool:

@@ -21,6 +21,7 @@ from gramian.analysis.components import component_names, expanded, mapping_of, n
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted, plain
+from gramian.data.levels import in_order
 from gramian.data.table import Table
 from gramian.errors import (
     DataError,
@@ -108,8 +109,9 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     try:
         table = read_table(data)
         kinds = set() if table.labels is None else set(table.labels.tolist())
+        levels = table.levels.get(table.label_name or "", ())
         facts |= report.data_facts(table) | {
-            "labels": sorted({shortened(str(kind)) for kind in kinds})[:TOLD] or None
+            "labels": in_order({shortened(str(kind)) for kind in kinds}, levels)[:TOLD] or None
         }
         facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
     except GramianError as error:

@@ -19,6 +19,7 @@ from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, expanded, mapping_of
 from gramian.checks import plain
 from gramian.data import as_rows
+from gramian.data.levels import in_order
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
 from gramian.faces.drawing import drawn_faces, drawn_others
@@ -187,16 +188,17 @@ def figures(model: Message, data: Message | None) -> Message:
         "figures": list(titles),
         "titles": titles,
         "columns": [*labels, *names],
-        "groups": {name: kinds for name, values in labels.items() if (kinds := _kinds(values))},
+        "groups": {name: kinds for name, values in labels.items() if (kinds := _kinds(table, name, values))},
         "color": usual if isinstance(usual, str) else "",
         "pair": list(pair),
         "findings": said,
     }
 
 
-def _kinds(values: Any) -> list[str]:
+def _kinds(table: Any, name: str, values: Any) -> list[str]:
     """Return the different labels as figures spell them; none where they are many."""
-    kinds = sorted({f"{one:g}" if isinstance(one, int | float) else str(one) for one in values.tolist()})
+    texts = {f"{one:g}" if isinstance(one, int | float) else str(one) for one in values.tolist()}
+    kinds = in_order(texts, table.levels.get(name, ()))
     return kinds if len(kinds) <= MOST_CLASSES else []
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices
+from gramian.data.levels import declared_levels
 from gramian.data.table import Expected
 from gramian.errors import DataError
 from gramian.io.columns import ColumnSource, decoded, first_free
@@ -52,6 +53,7 @@ class ArrowSource(ColumnSource):
             require_same(every[0], names, Path(str(file)), Path(str(files[0])))
         self.names = every[0]
         self._used = set(range(len(self.names)))
+        self.levels: dict[str, tuple[str, ...]] = {}
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
@@ -75,6 +77,8 @@ class ArrowSource(ColumnSource):
         for file in track(self._files, "file") if len(self._files) > 1 else self._files:
             for table in self._tables(file, rows, sorted({names[place] for place in self._used})):
                 used, nothing = set(table.column_names), pa.nulls(table.num_rows)
+                stated = {name: declared_levels(table[name]) for name in used - self.levels.keys()}
+                self.levels.update((name, levels) for name, levels in stated.items() if levels)
                 yield [decoded(table[name]) if name in used else nothing for name in names]
 
     def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
