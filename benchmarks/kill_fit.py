@@ -28,7 +28,6 @@ import numpy as np
 
 import gramian
 from gramian.cli import main
-from gramian.store.atomic import finish_folder
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -97,7 +96,6 @@ def measure() -> None:
             os.kill(child, signal.SIGKILL)
             killed += ended(child) == -signal.SIGKILL
             writing += any(folder.glob(".gramian-*"))
-            finish_folder(folder)
             lost += content(folder) not in results
         print(
             f"{kills} runs, {killed} killed, {writing} of them while writing: {lost} lost anything.",

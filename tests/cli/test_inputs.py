@@ -1,4 +1,3 @@
-import json
 import shlex
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from gramian.cli.inputs import model_path, read_new_data, read_table
 from gramian.cli.options import Reading
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
-from gramian.service.app import item_of
 from refusals import refused
 
 
@@ -188,29 +186,6 @@ def test_a_folder_stands_for_the_model_in_it(tmp_path):
     assert model_path(str(tmp_path)) == tmp_path
     (tmp_path / "model.gramian").write_text("")
     assert model_path(str(tmp_path)) == tmp_path / "model.gramian"
-
-
-@pytest.mark.parametrize("new", [False, True])
-def test_a_folder_that_is_read_stays_as_it_is(folder, gramian, new):
-    """An unfinished replacement is left to the next command that writes; its list may be of a stranger."""
-    assert gramian("fit", "flowers.csv", "--label", "species", "-o", "r").code == 0
-    waiting = folder / "r" / ".gramian-ready.tmp"
-    waiting.mkdir()
-    (folder / "victim").write_text("mine")
-    if new:
-        (folder / "r" / "model.gramian").rename(waiting / "model.gramian")
-    plan = {"remove": ["summary.md", "../victim"], "move": ["model.gramian"], "last": "../victim"}
-    (waiting / ".gramian-list.json").write_text(json.dumps(plan))
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert gramian("info", "r").code == 0
-    assert gramian("transform", "r", "new.csv", "--label", "species").code == 0
-    assert gramian("report", "r", "-o", "r.html").code == 0
-    assert item_of("r").kind == "model"
-    (folder / "r.html").unlink()
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
-    ran = gramian("fit", "flowers.csv", "--label", "species", "-o", "r")
-    assert ran.code == 1
-    assert "was not written by gramian" in ran.err
 
 
 def test_a_sheet_of_samples_labels_and_its_one_column_is_predicted(folder, gramian):

@@ -5,6 +5,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -276,19 +277,18 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
     with subprocess.Popen([sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"writing\n"
-        (left,) = tmp_path.glob(".gramian-*.tmp")
-        with atomic_write(tmp_path / "another"):
-            pass
-        assert left.exists(), "the process that writes to it lives"
         process.send_signal(signal.SIGKILL)
     assert target.read_bytes() == b"old"
+    (left,) = tmp_path.glob(".gramian-*.tmp")
     mine = [tmp_path / ".gramian-mine.tmp", tmp_path / "x.gramian-0123456789abcdef.tmp"]
     for file in mine:
         file.touch()
-    (tmp_path / ".gramian-fedcba9876543210.tmp").symlink_to(target)
-    with atomic_write(target) as file:
-        assert not left.exists(), "nothing is left of the one that was killed"
-        file.write(b"new")
+        os.utime(file, (0, 0))
+    for age, there in ((0, True), (2 * atomic.DAY, False)):
+        os.utime(left, (time.time() - age,) * 2)
+        with atomic_write(target) as file:
+            assert left.exists() == there
+            file.write(b"new")
     assert target.read_bytes() == b"new"
     assert all(file.exists() for file in mine)
 
@@ -303,25 +303,6 @@ def test_writers_side_by_side_leave_each_other_alone(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(write, range(8)))
     assert sorted(path.name for path in tmp_path.iterdir()) == [str(number) for number in range(8)]
-
-
-@needs_posix
-@pytest.mark.parametrize("folder", [False, True])
-def test_a_name_taken_for_what_was_left_is_made_again(folder, tmp_path, monkeypatch):
-    """Another process removes it in the moment before it is locked."""
-    lock, done = atomic.fcntl.flock, []
-
-    def late(descriptor, how):
-        if not done:
-            done.append(True)
-            (made,) = tmp_path.iterdir()
-            atomic._remove(made)
-        lock(descriptor, how)
-
-    monkeypatch.setattr(atomic.fcntl, "flock", late)
-    with atomic.temporary_beside(tmp_path / "target", folder=folder) as made:
-        assert made.is_dir() if folder else made.is_file()
-    assert not any(tmp_path.iterdir())
 
 
 def test_only_paths_are_paths():

@@ -334,13 +334,8 @@ def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
 
 def model_path(model: str) -> Path:
     """Return the path of the model file; for a folder that fit wrote, of the one inside."""
-    from gramian.store.atomic import readable_file
-
     path = Path(model)
-    if not os.path.isdir(path):
-        return path
-    inside = readable_file(path, "model.gramian")
-    return inside if os.path.exists(inside) else path
+    return path / "model.gramian" if os.path.exists(path / "model.gramian") else path
 
 
 def read_model(model: str, *, whole: bool = False) -> Any:

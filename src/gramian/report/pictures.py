@@ -21,7 +21,7 @@ from gramian.io.names import PICTURE_SUFFIXES
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range, require_pillow
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import row_names, write_table
-from gramian.store.atomic import atomic_folder, finish_folder
+from gramian.store.atomic import atomic_folder
 
 SHEET = "comparison.png"
 COMPARED = 8
@@ -43,8 +43,6 @@ def grey_limits(table: Table) -> tuple[float, float]:
 def check_picture_folder(folder: Path, listing: str) -> None:
     """Refuse a folder with other files, so that no original is overwritten.
 
-    First finishes what a killed process has left.
-
     Parameters
     ----------
     folder : Path
@@ -56,7 +54,6 @@ def check_picture_folder(folder: Path, listing: str) -> None:
     FileError
         If it is neither empty nor from an earlier command of the same kind.
     """
-    finish_folder(folder)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / listing).is_file():
         raise FileError(f"{folder} is not empty, and its pictures could be overwritten. Name a new folder.")
 

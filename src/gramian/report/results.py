@@ -23,7 +23,7 @@ from gramian.plots.names import component_titles
 from gramian.report import facts, page, pieces, sections, sentences
 from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
-from gramian.store.atomic import atomic_folder, atomic_write, finish_folder, place_inside
+from gramian.store.atomic import atomic_folder, atomic_write, place_inside
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000
@@ -60,14 +60,11 @@ class Written:
 def check_folder(folder: Path) -> None:
     """Refuse a folder with other files under the names of results, before any work.
 
-    First finishes what a killed process has left.
-
     Raises
     ------
     FileError
         If results cannot be written there.
     """
-    finish_folder(folder)
     place_inside(folder, "components/PC1.png")
     taken = sorted({name.rpartition("/")[2] for name in own_files(folder)})
     if taken and not (folder / MODEL).is_file():

@@ -29,7 +29,6 @@ from gramian.service.schemas import Kind, Problem, Refusal
 from gramian.service.sessions import State
 from gramian.service.settings import LOOPBACK, Limits, Settings
 from gramian.service.storage import Item, locked, prepare_store
-from gramian.store.atomic import readable_file
 from gramian.version import __version__
 
 SWEEP = 30.0  # seconds between two removals of idle visitors
@@ -127,8 +126,8 @@ def item_of(source: str) -> Item:
     """
     path = Path(source)
     kind: Kind = "data"
-    if path.is_dir() and (inside := readable_file(path, "model.gramian")).exists():
-        path = inside
+    if (path / "model.gramian").is_file():
+        path /= "model.gramian"
     if path.suffix == ".gramian":
         kind = "model"
     elif path.is_file():

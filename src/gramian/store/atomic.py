@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from gramian.errors import FULL, FileError, InputTypeError, ParameterError, not_written, reason, shortened
 
 try:
     import fcntl
-except ImportError:  # Windows, where a lock cannot tell what is left: nothing is removed
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
@@ -180,19 +180,13 @@ def sync_folder(folder: Path) -> None:
 
 # --------------------------------------------------------- several files
 
-# New files are written into the first. Once it has the second name they are complete, and are moved from
-# there to where they belong: by this process, or by the next one when this one is killed.
-WRITING, READY = ".gramian-writing.tmp", ".gramian-ready.tmp"
-LIST = ".gramian-list.json"
-
 
 @contextmanager
 def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None) -> Iterator[Path]:
-    """Give a hidden folder to write files into, which appear in ``folder`` together when the block ends well.
+    """Give a hidden folder to write files into, which move to ``folder`` when the block ends well.
 
-    When it does not, or the process is killed, the older files are untouched; other files in the folder are
-    so in any case. A process that is killed while files are moved leaves the rest of the moves to
-    :func:`finish_folder`, which the next command that writes into the folder calls.
+    When it does not, or the process is killed before, the older files are untouched; other files in the
+    folder are so in any case. Each file is replaced whole.
 
     Parameters
     ----------
@@ -201,7 +195,7 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
     old : iterable of str
         Names of older files in it that are removed, unless new ones have their names.
     last : str, optional
-        The file that says that the others are complete: it goes first and comes last.
+        The file that explains the others: it goes first and comes last.
 
     Raises
     ------
@@ -209,154 +203,69 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
         If the folder cannot be written to or the disk is full.
     """
     with as_file_error(folder):
-        made = not folder.is_dir()
+        new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)
-    writing = folder / WRITING
+    writing = folder
     try:
-        with locked(folder):
-            _finish(folder)
-            try:
-                with as_file_error(folder):
-                    writing.mkdir()
-                with _for_want_of_room(folder):
-                    yield writing
-                    _prepare(folder, old, last)
-            except BaseException as error:
-                shutil.rmtree(writing, ignore_errors=True)
-                if isinstance(error, FileError):
-                    raise FileError(str(error).replace(os.fspath(writing), os.fspath(folder))) from error
-                raise
-            try:
-                _finish(folder)
-            except KeyboardInterrupt:
-                _finish(folder)
-                raise
-    except BaseException:
-        if made:
+        with _for_want_of_room(folder), temporary_beside(folder / "x", folder=True) as writing:
+            yield writing
+            names = sorted(
+                path.relative_to(writing).as_posix() for path in writing.rglob("*") if path.is_file()
+            )
+            for name in names:
+                mode = existing_mode(place_inside(folder, name))
+                if mode is not None:
+                    os.chmod(writing / name, mode & 0o7777)
+            with as_file_error(folder):
+                try:
+                    _move(writing, folder, names, set(old), last)
+                except KeyboardInterrupt:  # obeyed when the files belong together again
+                    _move(writing, folder, names, set(old), last)
+                    raise
+    except BaseException as error:
+        if new:
             with suppress(OSError):
                 folder.rmdir()
+        if isinstance(error, FileError):
+            raise FileError(str(error).replace(os.fspath(writing), os.fspath(folder))) from error
         raise
 
 
-def finish_folder(folder: Path) -> None:
-    """Finish the replacement of files that a killed process left in a folder which is written to next.
-
-    Only a command that writes into the folder calls it: a folder from elsewhere is read without any move.
-
-    Raises
-    ------
-    FileError
-        If what is there was not written by :func:`atomic_folder`, or files cannot be moved.
-    """
-    if any(os.path.lexists(folder / name) for name in (WRITING, READY)):
-        with locked(folder):
-            _finish(folder)
-
-
-def readable_file(folder: Path, name: str) -> Path:
-    """Return where to read one file of a folder that :func:`atomic_folder` writes; nothing is moved.
-
-    It is the file under its own name. Before the first replacement in a folder is finished there is none,
-    and the complete new file is read where it waits.
-    """
-    waiting = folder / READY / name
-    if not os.path.exists(folder / name) and not os.path.islink(folder / READY) and waiting.is_file():
-        return waiting
-    return folder / name
+def _move(writing: Path, folder: Path, names: list[str], old: set[str], last: str | None) -> None:
+    """Replace files one by one; what was moved before is skipped."""
+    if last is not None and (writing / last).exists():
+        (folder / last).unlink(missing_ok=True)
+    for name in old.difference(names):
+        (folder / name).unlink(missing_ok=True)
+    for name in sorted(names, key=lambda name: name == last):
+        if (writing / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(writing / name, folder / name)
+    sync_folder(folder)
 
 
 def place_inside(folder: Path, name: str) -> Path:
-    """Return the place of a relative name in a folder, which no link leads out of.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-        Parts separated by ``/``.
+    """Return the place of a file in a folder, which no link leads out of.
 
     Raises
     ------
     FileError
-        For a name that is absolute or contains ``..``, and where one of its folders is a link.
+        Where one of its folders is a link.
     """
-    path = PurePosixPath(name)
-    if path.as_posix() != name or path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", name):
-        raise FileError(f"{folder} has a list of files with the name {shortened(name)!r}. Remove that list.")
     place = folder
-    for part in path.parts[:-1]:
+    for part in PurePosixPath(name).parts[:-1]:
         place /= part
         if place.is_symlink():
             raise FileError(
                 f"{place} is a link, and files in it would be replaced. Remove it, or choose another folder."
             )
-    return folder / path
-
-
-def _prepare(folder: Path, old: Iterable[str], last: str | None) -> None:
-    """Give the new files their permissions and a list of moves, then the name that says they are complete."""
-    writing = folder / WRITING
-    names = sorted(path.relative_to(writing).as_posix() for path in writing.rglob("*") if path.is_file())
-    names.sort(key=lambda name: name == last)
-    for name in names:
-        mode = existing_mode(place_inside(folder, name))
-        if mode is not None:
-            os.chmod(writing / name, mode & 0o7777)
-    plan = {"remove": sorted(set(old) - set(names)), "move": names, "last": last}
-    with atomic_write(writing / LIST) as file:
-        file.write(json.dumps(plan).encode())
-    with as_file_error(folder):
-        os.rename(writing, folder / READY)
-    sync_folder(folder)
-
-
-def _finish(folder: Path) -> None:
-    """Move what is complete to its place, and remove what is not; again and again if need be."""
-    ready = folder / READY
-    with as_file_error(folder):
-        for left in (ready, folder / WRITING):
-            if left.is_symlink():
-                raise FileError(f"{left} is a link, which gramian does not make. Remove it.")
-        if (ready / LIST).is_file():
-            _move(folder, _list_of(ready))
-        for left in (ready, folder / WRITING):
-            if os.path.lexists(left):
-                shutil.rmtree(left)
-
-
-def _list_of(ready: Path) -> dict[str, Any]:
-    """Read a list of moves, which may be of somebody else."""
-    try:
-        if (ready / LIST).is_symlink():
-            raise ValueError("it is a link")
-        plan = json.loads((ready / LIST).read_bytes())
-        names = [*plan["remove"], *plan["move"], *([] if plan["last"] is None else [plan["last"]])]
-        if not all(isinstance(name, str) and name for name in names):
-            raise ValueError("it contains what is no name")
-        for name in names:
-            place_inside(ready.parent, name)
-            if place_inside(ready, name).is_symlink():
-                raise ValueError(f"{name} is a link")
-    except (FileError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise FileError(f"{ready} was not written by gramian: {error}. Remove it.") from error
-    return dict(plan)
-
-
-def _move(folder: Path, plan: dict[str, Any]) -> None:
-    ready = folder / READY
-    if plan["last"] and (ready / plan["last"]).exists():
-        (folder / plan["last"]).unlink(missing_ok=True)
-    for name in plan["remove"]:
-        (folder / name).unlink(missing_ok=True)
-    for name in plan["move"]:
-        if (ready / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(ready / name, folder / name)
-    sync_folder(folder)
+    return folder / name
 
 
 # --------------------------------------- locks, and temporary names beside a target
 
 TEMPORARY = re.compile(r"\.gramian-[0-9a-f]{16}\.tmp")
+DAY = 86400.0  # seconds after which a temporary file is of a process that was killed
 
 
 @contextmanager
@@ -395,10 +304,10 @@ def locked(folder: Path, in_use: str = "") -> Iterator[None]:
 
 @contextmanager
 def temporary_beside(target: Path, mode: int = 0o666, *, folder: bool = False) -> Iterator[Path]:
-    """Make an empty file or folder with a temporary name beside a target, locked while it is written to.
+    """Make an empty file or folder with a temporary name beside a target.
 
     When the block ends it is removed, unless it was renamed. What killed processes left beside the target is
-    removed first.
+    removed a day later.
 
     Parameters
     ----------
@@ -412,59 +321,20 @@ def temporary_beside(target: Path, mode: int = 0o666, *, folder: bool = False) -
     OSError
         If it cannot be made.
     """
-    remove_left(target.parent)
-    # A short name of its own: the target's name plus a suffix may exceed what the disk allows.
-    temporary, lock = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp"), -1
-    try:
-        lock = _made(temporary, mode, folder)
-        yield temporary
-    finally:
-        _remove(temporary)
-        if lock >= 0:
-            os.close(lock)
-
-
-def remove_left(folder: Path) -> None:
-    """Remove what :func:`temporary_beside` made in a folder for processes of this user that were killed.
-
-    What a process writes to is locked, also for other machines and containers, and stays.
-    """
     with suppress(OSError):
-        for name in filter(TEMPORARY.fullmatch, os.listdir(folder) if fcntl is not None else ()):
-            with suppress(OSError):
-                _remove_unlocked(folder / name)
-
-
-def _made(temporary: Path, mode: int, folder: bool) -> int:
-    """Make a file or folder; return the descriptor of its lock, -1 without locks."""
-    while True:
+        for name in filter(TEMPORARY.fullmatch, os.listdir(target.parent)):
+            if time.time() - os.lstat(target.parent / name).st_mtime > DAY:
+                _remove(target.parent / name)
+    # A short name of its own: the target's name plus a suffix may exceed what the disk allows.
+    temporary = target.with_name(f".gramian-{secrets.token_hex(8)}.tmp")
+    try:
         if folder:
             temporary.mkdir()
         else:
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-        if fcntl is None:
-            return -1
-        # Another process may take it for what was left, until it is locked.
-        with suppress(FileNotFoundError):
-            lock = os.open(temporary, os.O_RDONLY if folder else os.O_RDWR)
-            with suppress(OSError):  # of a disk without locks
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            if os.path.lexists(temporary):
-                return lock
-            os.close(lock)
-
-
-def _remove_unlocked(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        if os.fstat(descriptor).st_uid == os.getuid():
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Another remover may have been here first, and the name be that of a new file since.
-            if not os.path.samestat(os.fstat(descriptor), os.lstat(path)):
-                return
-            _remove(path)
+        yield temporary
     finally:
-        os.close(descriptor)
+        _remove(temporary)
 
 
 def _remove(path: Path) -> None:
