@@ -1,10 +1,13 @@
 """Imputation under a low-rank model: EM of probabilistic PCA and regularised iterative PCA."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
 from gramian import PCA
+from gramian.analysis import imputation
 from gramian.analysis.imputation import (
     STRENGTHS,
     HeldOut,
@@ -101,8 +104,11 @@ def literal_em(X, k, steps, uncertain=True):
 
 
 def test_em_is_its_definition_row_by_row():
-    for shape, steps in (((25, 7), 6), ((12, 20), 4)):
+    for shape, steps in (((25, 7), 6), ((12, 20), 4), ((150, 4), 6)):
         _, X = holed(*shape, 2, 0.25)
+        if len(X) == 150:  # many rows of few patterns, of which one is complete
+            X = X[np.isnan(X).sum(axis=1) <= 1]
+            assert np.bincount(Patterns.of(~np.isnan(X)).of_row).max() > 2 * 5
         W, noise, mean = literal_em(X, 2, steps)
         result = impute_em(X, 2, tol=0, max_iter=steps)
         assert np.allclose(result.model.weights @ result.model.weights.T, W @ W.T)
@@ -267,6 +273,30 @@ def test_cross_validation_chooses_a_number_of_components():
         more = {k: np.subtract(squares[k], squares[least]) for k in squares if k > least}
         close = [k for k in more if more[k].mean() <= 0.5 * more[k].std() / np.sqrt(len(more[k]))]
         assert best == max([least, *close])
+
+
+def test_of_large_tables_a_sample_of_rows_chooses_unless_their_patterns_repeat(monkeypatch):
+    monkeypatch.setattr(imputation, "DECISIVE", 100)
+    rng = np.random.default_rng(0)
+    _, X = holed(900, 12, 2, 0.2)
+    X[:, 11] = np.where(np.arange(900) == 7, 5.0, np.nan)
+    weights = rng.integers(0, 2, 900).astype(float)
+    weights[7] = 1
+    sizes = []
+    for seed in (0, 0, 1):
+        some = HeldOut(X, np.random.default_rng(seed), weights, count=10).sample("em")
+        entries = np.isfinite(some.X[some.weights > 0])
+        assert 0.9 * 1000 < entries.sum() < 1.2 * 1000
+        assert entries.any(axis=0).all()  # the one entry of the last column is in every sample
+        sizes.append(some.X)
+    assert np.array_equal(sizes[0], sizes[1], equal_nan=True)
+    assert not np.array_equal(sizes[0], sizes[2], equal_nan=True)
+    few = np.where(np.arange(5) == rng.integers(0, 5, (900, 1)), np.nan, holed(900, 5, 2, 0.0)[0])
+    for table, method, whole in ((X[:50], "em", True), (few, "em", True), (few, "iterative", False)):
+        assert (len(HeldOut(table, rng, count=10).sample(method).X) == len(table)) is whole
+    model = PCA("cv", missing="iterative").fit(few)
+    assert re.search(r"a random sample of \d\d\d of 900 rows", model.component_choice_.sentence)
+    assert model.component_choice_.number == PCA("cv", missing="em").fit(few).component_choice_.number
 
 
 @pytest.mark.walk

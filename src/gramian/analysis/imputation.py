@@ -27,6 +27,7 @@ PAIRS = 512  # columns of products of two components that are multiplied at a ti
 BATCH = 1 << 22  # numbers in the k x k matrices of one batch of hole patterns
 FEW_HOLES = 0.05  # share of holes up to which products over these alone are faster
 WORTH_A_PRODUCT = 50  # holes of a pattern for which one of their own is faster
+FEW_COLUMNS = 100  # up to which the rows of a pattern are worth their triangular factor
 CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
 # Least noise variance relative to the variance of all columns: data of exactly low rank has a likelihood
 # without a maximum.
@@ -137,7 +138,8 @@ class Patterns:
         return cls(observed[first], of_row.reshape(-1))
 
     @cached_property
-    def _sorted_rows(self) -> IndexArray:
+    def sorted_rows(self) -> IndexArray:
+        """Numbers of the rows in the order of their patterns."""
         return np.argsort(self.of_row, kind="stable")
 
     def batches(self, k: int) -> Iterator[tuple[slice, IndexArray, IndexArray]]:
@@ -145,7 +147,7 @@ class Patterns:
 
         With each slice come its rows, in the order of their patterns, and the places of these in the slice.
         """
-        order = self._sorted_rows
+        order = self.sorted_rows
         for part in slices(len(self.observed), max(1, BATCH // max(k * k, self.observed.shape[1]))):
             first, last = np.searchsorted(self.of_row, (part.start, part.stop), sorter=order)
             rows = order[first:last]
@@ -217,9 +219,40 @@ def _pairs(k: int) -> Iterator[tuple[IndexArray, IndexArray]]:
 class _Expectation:
     """Sums over rows that the next parameters follow from."""
 
-    scores: FloatArray  # (n, k + 1): E[z] and 1, times the row's weight
+    scores: FloatArray  # (m, k + 1): E[z] and 1
     moments: FloatArray  # (u, k + 1, k + 1): E[z z.T], E[z], 1, summed over the rows of a pattern
     spread: FloatArray  # (k + 1, k + 1): the same over all rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Compact:
+    """Few rows with the same sums of products as the rows of each pattern of holes."""
+
+    C: FloatArray  # (m, d), centred, 0 at the holes; rows are multiplied by the roots of their weights
+    ones: FloatArray  # (m,): the column of ones, multiplied so too
+    patterns: Patterns
+    counts: FloatArray  # (u,): sums of the weights
+    unit: float  # what one row counts; weights that are shares of 1 do not count rows
+
+    @classmethod
+    def of(cls, C: FloatArray, own: FloatArray, patterns: Patterns) -> _Compact:
+        """Replace the rows of a pattern that has many by their triangular factor."""
+        rows, d = np.column_stack([C, np.ones(len(C))]) * np.sqrt(own)[:, None], C.shape[1]
+        sizes = np.bincount(patterns.of_row)
+        large = (sizes > 2 * (d + 1)) & (d <= FEW_COLUMNS)
+        rest = ~large[patterns.of_row]
+        parts, of_row = [rows[rest]], [patterns.of_row[rest]]
+        by_pattern = np.split(patterns.sorted_rows, np.cumsum(sizes)[:-1]) if large.any() else []
+        for number in np.flatnonzero(large):
+            seen = np.append(patterns.observed[number], True)
+            R = np.linalg.qr(rows[by_pattern[number]][:, seen], mode="r")
+            parts.append(np.zeros((len(R), d + 1)))
+            parts[-1][:, seen] = R
+            of_row.append(np.full(len(R), number))
+        few, which = np.concatenate(parts), np.concatenate(of_row)
+        counts = np.asarray(np.bincount(patterns.of_row, weights=own), dtype=np.float64)
+        unit = min(1.0, float(own.sum()) / np.count_nonzero(own))
+        return cls(np.ascontiguousarray(few[:, :d]), few[:, d], replace(patterns, of_row=which), counts, unit)
 
 
 def impute_em(
@@ -286,12 +319,13 @@ def impute_em(
         model = replace(start.model, mean=start.model.mean - centre)
     square = max(_weighted_square(C, own) / entries, np.finfo(float).tiny)
     least = LEAST_NOISE * X.shape[1] * square
+    compact = _Compact.of(C, own, patterns)
     model = replace(model, noise=max(model.noise, least))
     trace: list[float] = []
     settled = False
     while len(trace) < max_iter and not (settled and trace[-1] <= tol):
-        before, expected = model.noise, _expectation(C, own, patterns, model)
-        model, change = _updated(C, own, patterns, expected, entries, model, least)
+        before, expected = model.noise, _expectation(compact, model)
+        model, change = _updated(compact, expected, entries, square, model, least)
         trace.append(math.sqrt(change / square))
         settled = abs(model.noise - before) <= tol * max(model.noise, COLLAPSED * square)
     model = replace(model, mean=model.mean + centre)
@@ -339,23 +373,23 @@ def _leading(C: FloatArray, own: FloatArray, k: int) -> tuple[FloatArray, FloatA
     return values, vectors
 
 
-def _expectation(C: FloatArray, own: FloatArray, patterns: Patterns, model: LowRank) -> _Expectation:
-    """Return the weighted moments of z given the observed entries; C is 0 at the holes."""
-    k, n = model.weights.shape[1], len(C)
+def _expectation(compact: _Compact, model: LowRank) -> _Expectation:
+    """Return the weighted moments of z given the observed entries."""
+    C, patterns, k = compact.C, compact.patterns, model.weights.shape[1]
     masks, products = patterns.masks, model.products
-    counts = np.bincount(patterns.of_row, weights=own, minlength=len(masks))
-    B, Z = C @ model.weights, np.ones((n, k + 1))
+    B, Z = C @ model.weights, np.column_stack([np.empty((len(C), k)), compact.ones])
     moments = np.zeros((len(masks), k + 1, k + 1))
     eye = model.noise * np.eye(k)
     for part, rows, which in patterns.batches(k):
         G = _sums(masks[part], products)
         inverse = _inverses(G[:, :k, :k] + eye)
-        right = B[rows] - G[which, :k, k]  # the mean is taken off the observed entries only
+        # The mean is taken off the observed entries only.
+        right = B[rows] - G[which, :k, k] * compact.ones[rows, None]
         Z[rows, :k] = np.matmul(inverse[which], right[:, :, None])[:, :, 0]
-        outer = (own[rows, None] * Z[rows])[:, :, None] * Z[rows][:, None, :]
+        outer = Z[rows][:, :, None] * Z[rows][:, None, :]
         moments[part] = np.add.reduceat(outer, np.flatnonzero(np.diff(which, prepend=-1)), axis=0)
-        moments[part, :k, :k] += counts[part, None, None] * model.noise * inverse
-    return _Expectation(own[:, None] * Z, moments, moments.sum(axis=0))
+        moments[part, :k, :k] += compact.counts[part, None, None] * model.noise * inverse
+    return _Expectation(Z, moments, moments.sum(axis=0))
 
 
 def _sums(masks: FloatArray, products: FloatArray) -> FloatArray:
@@ -364,23 +398,16 @@ def _sums(masks: FloatArray, products: FloatArray) -> FloatArray:
 
 
 def _updated(
-    C: FloatArray,
-    own: FloatArray,
-    patterns: Patterns,
-    expected: _Expectation,
-    entries: float,
-    model: LowRank,
-    least: float,
+    compact: _Compact, expected: _Expectation, entries: float, square: float, model: LowRank, least: float
 ) -> tuple[LowRank, float]:
     """Return the next model, with z back at unit covariance, and the mean square change of fitted entries."""
-    d, k = model.weights.shape
-    total, right = float(own.sum()), C.T @ expected.scores
-    unit = min(1.0, total / np.count_nonzero(own))  # weights that are shares of 1 do not count rows
-    inverse = _inverses(_sums(patterns.masks.T, expected.moments))
+    (d, k), unit = model.weights.shape, compact.unit
+    total, right = float(compact.counts.sum()), compact.C.T @ expected.scores
+    inverse = _inverses(_sums(compact.patterns.masks.T, expected.moments))
     solved = np.matmul(inverse, right[:, :, None])[:, :, 0]
     # The normal equations make the expected squared error the part that is not explained.
     left = max(entries - unit * (d - k) * (k + 1), unit)
-    noise = max((_weighted_square(C, own) - float((right * solved).sum())) / left, least)
+    noise = max((entries * square - float((right * solved).sum())) / left, least)
     middle = expected.spread[:k, k] / total
     basis = np.eye(k + 1)
     values, V = np.linalg.eigh(expected.spread[:k, :k] / total - np.outer(middle, middle))
@@ -444,8 +471,12 @@ def expected_scatter(
     for part in slices(len(patterns.masks), max(1, CACHED // (k * max(k, d)))):
         masks = patterns.masks[part]
         # Rows whose products sum to the covariances: W.T divided by the factors of M, at the holes.
-        values, V = np.linalg.eigh(grams(masks, W))
-        factors = (V / np.sqrt(np.maximum(values, 0.0) + noise)[:, None, :]).transpose(0, 2, 1)
+        M = grams(masks, W) + noise * np.eye(k)
+        try:
+            factors = np.linalg.inv(np.linalg.cholesky(M))
+        except np.linalg.LinAlgError:  # noise that rounding hides
+            values, V = np.linalg.eigh(M)
+            factors = (V / np.sqrt(np.maximum(values, noise))[:, None, :]).transpose(0, 2, 1)
         factors *= np.sqrt(noise * counts[part])[:, None, None]
         roots = (factors.reshape(-1, k) @ W.T).reshape(-1, k, d)
         roots *= (1.0 - masks)[:, None, :]
@@ -640,6 +671,17 @@ class HeldOut:
     @property
     def _own(self) -> FloatArray:
         return _row_weights(self.X, self.weights)
+
+    def sample(self, method: str) -> HeldOut:
+        """Return random rows, so many that one fold decides; all where more rows take no longer."""
+        there, (n, d) = ~np.isnan(self.X) & (self._own > 0)[:, None], self.X.shape
+        size = math.ceil(n * DECISIVE * self.count / max(np.count_nonzero(there), 1))
+        repeated = method == "em" and d <= FEW_COLUMNS and (d + 1) * len(Patterns.of(there).observed) <= size
+        if size >= n or repeated:
+            return self
+        order = self.rng.permutation(n)
+        keep = np.union1d(order[:size], order[there[order].argmax(axis=0)])  # an entry of every column
+        return replace(self, X=self.X[keep], weights=None if self.weights is None else self.weights[keep])
 
     def error(self, impute: Callable[[FloatArray], Imputation]) -> float:
         """Return the root-mean-square error of held-out entries that ``impute`` fills."""

@@ -501,7 +501,7 @@ def _cross_validated(
     asked: PCAParameters, held_out: imputation.HeldOut, most: int, method: str
 ) -> tuple[int, ComponentChoice | None]:
     """Return the number of components that imputes held-out entries well and, for "cv", all errors."""
-    by_folds = replace(held_out, count=imputation.COUNT_FOLDS)
+    by_folds = replace(held_out, count=imputation.COUNT_FOLDS).sample(method)
     k, errors = imputation.choose_count(by_folds, most, method)
     if asked.n_components != "cv":
         return k, None
@@ -510,6 +510,8 @@ def _cross_validated(
         f"{k} is the largest number of components, of {len(errors)} tried, whose error of held-out entries "
         "exceeds the least by half a standard error or less."
     )
+    if len(by_folds.X) < len(held_out.X):
+        why += f" They were fitted to a random sample of {len(by_folds.X):,} of {len(held_out.X):,} rows."
     return k, ComponentChoice("cv", k, evidence, why)
 
 
