@@ -8,6 +8,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -17,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 import gramian
 from gramian import PCA, KernelPCA, Monitor
 from gramian.cli import main
-from gramian.errors import DiagnosticWarning, InputTypeError
+from gramian.errors import DataError, DiagnosticWarning, InputTypeError
 from gramian.inspect.diagnose import diagnosis_of
 from gramian.kernels import Matern
 from gramian.report.facts import largest_loadings
@@ -390,3 +392,21 @@ def test_a_row_is_named_by_the_index_of_its_frame():
     (found,) = [one for one in gramian.diagnose(PCA(2).fit(frame), frame).findings if one.code == "one-row"]
     place = list(frame.index).index(3)
     assert f"ow {place} (named '3')" in found.sentence
+
+
+def test_labels_come_in_any_form():
+    X, group = factors(60, 5), ["u", "v"] * 30
+    model = PCA(2).fit(X)
+    forms = (
+        *(group, tuple(group), np.array(group), pd.Series(group), pd.Index(group), pd.Categorical(group)),
+        *(pl.Series(group), pa.array(group), pa.chunked_array([group]), pa.table({"kind": group})),
+        *(pd.DataFrame({"kind": group}), pl.DataFrame({"kind": group}), {"kind": group}),
+    )
+    codes = gramian.diagnose(model, X).codes
+    for labels in forms:
+        assert gramian.diagnose(model, X, labels).codes == codes
+        assert gramian.describe(model, X, labels).rows.tolist() == [60]
+    with pytest.raises(DataError, match="the metadata has 59 rows for the 60 rows of the data"):
+        gramian.diagnose(model, X, group[1:])
+    with pytest.raises(DataError, match="labels are lists of different lengths"):
+        gramian.diagnose(model, X, [["u"], ["u", "v"]] * 30)

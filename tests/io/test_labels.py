@@ -78,8 +78,10 @@ def test_labels_go_to_rows_of_their_name(write):
         "v",
         "w",
     ]
+    short = scan(data, labels_from=write("short.csv", "name,kind\na,u\nd,v\n")).read()
+    assert (short.labels.tolist(), short.notes[-1][-25:]) == (["u", "", ""], "1 of 3 rows have an entry")
     with refused(DataError):
-        scan(data, labels_from=write("short.csv", "name,kind\na,u\nd,v\n")).read()
+        scan(data, labels_from=write("other.csv", "name,kind\nd,u\ne,v\n")).read()
     with refused(DataError):
         scan(data, id="name", labels_from=str(write("two.csv", "name,kind\na,u\na,v\n")) + ":kind").read()
     with refused(ParameterError, "label"):

@@ -17,7 +17,8 @@ def test_numbers_and_text_of_every_kind():
     for given, expected in (
         ([1, 2, 3], [1.0, 2.0, 3.0]),
         (np.array([1, 2], dtype=np.uint8), [1.0, 2.0]),
-        ([1.5, None, "NaN"], ["1.5", "", "NaN"]),
+        ([1.5, None, "NaN", pd.NA], [1.5, nan, nan, nan]),
+        (["a", None, "NaN", pd.NA], ["a", "", "", ""]),
         ([1.5, None, 2], [1.5, nan, 2.0]),
         (pd.Series([1, pd.NA], dtype="Int64"), [1.0, nan]),
         (pd.Series(["a", None], dtype="string"), ["a", ""]),

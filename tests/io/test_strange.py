@@ -76,10 +76,10 @@ def test_american_money():
 
 def test_dates_are_never_numbers():
     table = read("dates.csv", label="station", drop="received,entered")
-    assert (table.feature_names, table.row_names[0]) == (("ozone", "nitrate", "wind"), "2024-01-03")
+    assert (table.feature_names, table.row_names[0]) == (("ozone", "nitrate", "wind"), "03.01.2024")
     assert table.values[0].tolist() == [53.2, 11.14, 4.0]
     labels = read("dates.csv", label="received,station", drop="entered")
-    assert labels.labels[:2].tolist() == ["2024-01-05", "2024-01-16"]
+    assert labels.labels[:2].tolist() == ["01/05/2024", "01/16/2024"]
     kinds = {column.name: column.kind for column in seen("dates.csv").columns}
     assert [kinds[name] for name in ("taken", "received", "entered", "station")] == ["date"] * 3 + ["text"]
 

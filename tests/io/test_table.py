@@ -99,7 +99,7 @@ def test_columns_of_arrays_are_known_by_position():
     values = np.arange(12.0).reshape(3, 4)
     table = table_from_array(values, ReadingOptions(rows=slice(1, 3), drop=("1",), id="0", label="3"), "x")
     np.testing.assert_array_equal(table.values, values[1:3, [2]])
-    assert table.row_names == ("4.0", "8.0")
+    assert table.row_names == ("4", "8")
     assert table.labels.tolist() == [7.0, 11.0]
     assert table.row_numbers == range(1, 3)
 

@@ -74,7 +74,7 @@ def test_one_component_is_a_strip_for_each_group(X):
     result = chart.data.to_pydict()
     assert list(result) == ["row", "PC1", "position", "group"]
     np.testing.assert_array_equal(result["PC1"], model.transform(X)[:, 0])
-    strips = {"a": 0, "b": -1, "not known": -2}
+    strips = {"a": 0, "b": -1, "no label": -2}
     away = np.array(result["position"]) - [strips[group] for group in result["group"]]
     assert (np.abs(away) <= 0.3).all()
     spec = chart.to_dict()
@@ -113,11 +113,11 @@ def test_rows_without_a_group_are_no_group(X):
         spec = chart.to_dict()
         lines = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "line")
         assert {row["group"] for row in spec["datasets"][lines["data"]["name"]]} == {"a", "b"}
-        assert chart.data["group"].to_pylist()[:4] == ["a", "b", "b", "not known"]
-    assert Group.of(["a", "NA"], 2).kinds == ["a", "not known"]  # as R writes a missing one
-    assert Group.of([1.0, 2.0, np.nan], 3).kinds == ["1", "2", "not known"]
+        assert chart.data["group"].to_pylist()[:4] == ["a", "b", "b", "no label"]
+    assert Group.of(["a", "NA"], 2).kinds == ["a", "no label"]  # as R writes a missing one
+    assert Group.of([1.0, 2.0, np.nan], 3).kinds == ["1", "2", "no label"]
     many = Group.of([f"p{i:02}" for i in range(20)] + [""] * 30, 50)
-    assert many.kinds[-2:] == ["11 others", "not known"]
+    assert many.kinds[-2:] == ["11 others", "no label"]
     assert len(set(many.scale().to_dict()["range"])) == 11
 
 
@@ -246,12 +246,12 @@ def test_colour_and_shape_by_two_groupings(pca, X):
     dose[3] = np.nan
     chart = plots.scores(pca, X, color=dose, shape=site)
     result = chart.data.to_pydict()
-    assert result["shape"][:4] == ["a", "b", "c", "not known"]
+    assert result["shape"][:4] == ["a", "b", "c", "no label"]
     assert result["group"][3] is None
     assert "1 row without a value not drawn." in caption(chart)
     points = next(one for one in chart.to_dict()["layer"] if one["mark"]["type"] == "point")
     assert points["encoding"]["shape"]["field"] == "shape"
-    assert points["encoding"]["shape"]["scale"]["domain"] == ["a", "b", "c", "not known"]
+    assert points["encoding"]["shape"]["scale"]["domain"] == ["a", "b", "c", "no label"]
     assert points["encoding"]["color"]["field"] == "group"
     table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
     by_names = plots.biplot(pca, table, color="dose", shape="kit").data.to_pydict()

@@ -261,7 +261,7 @@ def test_what_is_wrong_is_said():
         (RINGS, RING[:5], {}, DataError, "y has 5 labels but X has 100 rows"),
         (RINGS, RING[:5], {"criterion": "preimage"}, DataError, "y has 5 labels but X has 100 rows"),
         (RINGS, np.zeros(100, int), {}, DataError, "the same 1 class"),
-        (RINGS, np.where(RING == 1, np.nan, 1.0), {}, DataError, "Input y contains NaN"),
+        (RINGS, np.where(RING == 1, np.inf, 1.0), {}, DataError, "Input y contains NaN or infinity"),
         (np.where(RINGS > 1, np.nan, RINGS), None, {}, DataError, "Input X contains NaN"),
         (np.ones((20, 2)), None, {}, DataError, "All 20 rows are equal"),
         (RINGS[:2], None, {}, DataError, "minimum of 3 is required by choose_kernel"),

@@ -14,6 +14,7 @@ from gramian.analysis.tables import as_frame
 from gramian.arrays import as_float64, dense, memory_limit_bytes, parallel_map
 from gramian.checks import counted, percent
 from gramian.data import as_rows
+from gramian.data.labels import as_variable
 from gramian.errors import DataError
 from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
@@ -108,8 +109,7 @@ def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -
     (3, 1)
     """
     k = scores.shape[1]
-    values = labels.astype(np.float64) if labels.dtype.kind in "iub" else labels
-    found = associated(values, scores) if k > 2 else ""
+    found = associated(as_variable(name, labels), scores) if k > 2 else ""
     if isinstance(found, str) or found.kind != CATEGORY:
         return (1, min(2, k)), ""
     best, usual = int(np.argmax(found.r2)), float(found.r2[:2].max())

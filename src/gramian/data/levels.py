@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gramian.data.labels import as_array, label_texts
+
 
 def declared_levels(column: Any) -> tuple[str, ...]:
     """Return the ordered categories of a column of pandas, Polars or Arrow; none of other columns.
@@ -22,7 +24,7 @@ def declared_levels(column: Any) -> tuple[str, ...]:
         column = column.combine_chunks()
     levels: Any = getattr(kind, "categories", None)
     levels = column.dictionary if levels is None else levels
-    return tuple(map(str, levels))
+    return tuple(label_texts(as_array(levels)))
 
 
 def in_order(kinds: Iterable[str], levels: Sequence[str] = ()) -> list[str]:

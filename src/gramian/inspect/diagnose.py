@@ -105,8 +105,9 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     X : array-like of shape (n_samples, n_features), optional
         The rows of the fit. Of more than 2,000 rows (kernel PCA: 500) evenly spaced pairs of neighbours
         are examined. Without them, checks of scores are left out.
-    labels : data frame or mapping of str to sequences of shape (n_samples,), optional
-        Groups of the rows, such as treatment and batch; those of a file by default.
+    labels : path, frame, mapping of str to arrays, or array-like of shape (n_samples,), optional
+        Groups of the rows, such as treatment and batch, joined as by :func:`gramian.describe`; those of a
+        file by default.
 
     Returns
     -------
@@ -155,11 +156,15 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
 def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     # What needs rows loads scikit-learn, which a model alone is shown without.
     from gramian.inspect.findings import Evidence, findings
-    from gramian.io.metadata import labels_of
+    from gramian.io.metadata import as_metadata, labels_of
 
     rows = None if X is None else model._new_rows(X)
     table = None if rows is None else rows.table
-    labels = labels_of(table) if labels is None and table is not None else labels
+    if labels is not None:
+        names, n = (None, model.n_samples_) if rows is None else (rows.row_names, rows.shape[0])
+        labels, _ = as_metadata(labels).joined(n, names)
+    elif table is not None:
+        labels = labels_of(table)
     return Diagnosis(findings(Evidence(model, rows, labels)), rows is not None)
 
 

@@ -42,6 +42,7 @@ from gramian.analysis.units import column_variances, unit_difference, units_of
 from gramian.arrays import are_whole, as_float64, dense
 from gramian.checks import counted, evenly, first_few, listed, percent
 from gramian.data import Rows
+from gramian.data.labels import has_label
 from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
 from gramian.light_import import special
@@ -81,13 +82,13 @@ class Evidence:
     model : fitted PCA or KernelPCA
     rows : Rows or None
         Those of the fit.
-    labels : mapping of str to sequences, or frame, optional
-        Groups of the rows, one column a kind.
+    labels : mapping of str to ndarray, optional
+        Groups of the rows, one column a kind, as :func:`gramian.data.labels.as_variable` returns them.
     """
 
     def __init__(self, model: Any, rows: Rows | None, labels: Any = None) -> None:
         self.model, self.rows = model, rows
-        self.labels = {} if labels is None else {str(name): _groups(labels[name]) for name in labels}
+        self.labels = {name: _groups(values) for name, values in (labels or {}).items()}
         self.kernel = kind_of(model) is ModelKind.KERNEL_PCA
         self.n, self.d = int(model.n_samples_), int(model.n_features_in_)
         self.k = min(int(model.n_components_), int(model.rank_))
@@ -617,9 +618,9 @@ def confounded(e: Evidence) -> Iterator[Finding]:
 
 def _groups(values: Any) -> IntArray:
     """Return labels as numbers of their groups; -1 where one is missing."""
-    texts = [None if one is None or one != one or one == "" else str(one) for one in list(values)]
-    places = {text: place for place, text in enumerate(dict.fromkeys(filter(None, texts)))}
-    return np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64)
+    groups, there = np.full(len(values), -1, dtype=np.int64), has_label(values)
+    groups[there] = np.unique(values[there], return_inverse=True)[1]
+    return groups
 
 
 CHECKS: tuple[Check, ...] = (

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian import arrays, checks
+from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, ParameterError, of_new_rows, option
 from gramian.io import parts, spool
@@ -209,7 +210,7 @@ def _table_of_array(
 
         names = source.row_names and tuple(source.row_names[row] for row in rows)
         if reading.id is not None:
-            names = tuple(map(str, aside("id", reading.id).tolist()))
+            names = tuple(label_texts(aside("id", reading.id)))
         labels = {name: aside("label", name) for name in reading.label_columns}
         groups = _groups(source, reading, aside)
         weights = None if reading.weights is None else aside("weights", reading.weights)

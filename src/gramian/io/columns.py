@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.checks import NAMES_SHOWN, counted, first_few, listed
+from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.io import numerals, parts, spool, written
@@ -37,6 +38,7 @@ INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_
 EMPTY_LAST_ONE = "an empty last column without a name was left out"
 EMPTY_LAST = "empty last columns without a name were left out"
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
+_MIDNIGHT = " 00:00:00"
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
 
@@ -178,6 +180,8 @@ class Columns:
     arrays : list of pyarrow.Array
     names : tuple of str
     source : ColumnSource
+    fields : list of pyarrow.Array
+        The same as the source has them: of a text all are strings.
     first_row : int
         Number of the first of their rows in the file.
     notes : tuple of str
@@ -189,6 +193,7 @@ class Columns:
     arrays: list[Any]
     names: tuple[str, ...]
     source: ColumnSource
+    fields: list[Any]
     first_row: int = 0
     notes: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
@@ -198,19 +203,32 @@ class Columns:
         cls, fields: list[Any], source: ColumnSource, first_row: int = 0, below_limit: str | None = None
     ) -> Columns:
         """Return fields of many rows as columns in the types that they have."""
-        numbers = _Numbers(source, below_limit)
+        numbers, arrays = _Numbers(source, below_limit), fields
         if source.separator is not None:
-            fields = numbers.first(fields, [numerals.typed(column, source.na_values) for column in fields])
-        fields = [numbers.dates(place, column) for place, column in enumerate(fields)]
-        fields = fields[: _used_width(source, [pa.types.is_null(one.type) for one in fields])]
-        names = source.unique_names(len(fields))[0]
-        return cls(fields, names, source, first_row, numbers.notes(names), numbers.units(names))
+            arrays = numbers.first(fields, [numerals.typed(column, source.na_values) for column in fields])
+        arrays = [numbers.dates(place, column) for place, column in enumerate(arrays)]
+        arrays = arrays[: _used_width(source, [pa.types.is_null(one.type) for one in arrays])]
+        names = source.unique_names(len(arrays))[0]
+        return cls(arrays, names, source, fields, first_row, numbers.notes(names), numbers.units(names))
 
     @classmethod
     def whole(cls, source: ColumnSource, reading: ReadingOptions | None = None) -> Columns:
         """Return all columns of a source, read as options say."""
         source, reading = source.prepared(reading or ReadingOptions(), None)
         return cls.of(whole_fields(source), source, below_limit=reading.below_limit)
+
+    def written(self, name: str) -> Any:
+        """Return a column as it is written, null where it is blank."""
+        field = self.fields[self.names.index(name)]
+        return field if self.source.separator is None else numerals.as_given(field)
+
+    def row_names(self, name: str) -> tuple[str, ...]:
+        """Return a column as names of rows."""
+        return as_names(self.written(name))
+
+    def labels(self, place: int) -> npt.NDArray[Any]:
+        """Return a column as labels."""
+        return as_labels(self.arrays[place], self.fields[place], self.source)
 
     def with_row_names(
         self, id: str | None, label: str | None = None
@@ -221,7 +239,7 @@ class Columns:
         place, others, _ = find_row_names(
             self.names, self.source, asked, roles.id, roles.values, self.arrays.__getitem__
         )
-        row_names = None if place is None else as_names(self.arrays[place])
+        row_names = None if place is None else self.row_names(self.names[place])
         return list(roles.labels.values()), others, row_names
 
 
@@ -393,30 +411,40 @@ def all_different(column: Any) -> bool:
 
 
 def as_names(column: Any) -> tuple[str, ...]:
-    """Return a column as names of rows."""
+    """Return a column as names of rows, a whole number without a point."""
     if is_text(column):
         return tuple(pc.fill_null(column, "").to_pylist())
-    return tuple("" if value is None else str(value) for value in column.to_pylist())
+    if pa.types.is_floating(column.type):
+        return tuple(label_texts(column.to_numpy(zero_copy_only=False)).tolist())
+    texts = ["" if value is None else str(value) for value in column.to_pylist()]
+    days = pa.types.is_timestamp(column.type) and all(text.endswith(_MIDNIGHT) for text in texts if text)
+    return tuple(text.removesuffix(_MIDNIGHT) for text in texts) if days else tuple(texts)
 
 
-def as_labels(column: Any) -> npt.NDArray[Any]:
-    """Return a column as labels: numbers, or text."""
+def as_labels(column: Any, fields: Any = None, source: ColumnSource | None = None) -> npt.NDArray[Any]:
+    """Return a column as labels: numbers, or text; of a text as it is written, unless these are numbers."""
     kind = column.type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if source is not None and source.separator is not None:
+        texts = numerals.as_given(fields, source.na_values)
+        texts = pc.if_else(pc.is_null(column), pa.scalar(None, pa.string()), texts) if number else texts
+        if not (number and numerals.is_one_to_one(texts, column)):
+            return np.array(as_names(texts), dtype=np.str_)
     if pa.types.is_integer(kind) and column.null_count == 0:
         return np.asarray(column.to_numpy())
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    if number:
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     return np.array(as_names(column), dtype=np.str_)
 
 
 def labels_of_columns(
-    source: ColumnSource, column: str | None = None, id: str | None = None, n_rows: int | None = None
+    columns: Columns, column: str | None = None, id: str | None = None, n_rows: int | None = None
 ) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None, tuple[str, ...]]:
     """Take labels out of columns.
 
     Parameters
     ----------
-    source : ColumnSource
+    columns : Columns
     column : str, optional
         Their name, by default the first column whose values repeat: of text, else of whole numbers.
     id : str, optional
@@ -436,9 +464,9 @@ def labels_of_columns(
     ParameterError
         If there is no such column.
     """
-    columns, name = Columns.whole(source), source.source
-    if source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
-        header, entries = columns.names[0], as_names(columns.arrays[0])
+    name = columns.source.source
+    if columns.source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
+        header, entries = columns.names[0], columns.row_names(columns.names[0])
         if len(entries) + 1 == n_rows:
             note = f"the first line of {name}, {header!r}, was read as a label"
             return {"label": np.array([header, *entries])}, None, (note,)
@@ -449,7 +477,7 @@ def labels_of_columns(
             allowed=f"needs a column besides that of row names: {name} has {listed(columns.names)}",
             hint=f"Say which one holds the labels: {name}:{columns.names[0]}",
         )
-    found = {columns.names[place]: as_labels(columns.arrays[place]) for place in (*labels, *others)}
+    found = {columns.names[place]: columns.labels(place) for place in (*labels, *others)}
     first = column or _grouping(found)
     return {first: found[first]} | found, row_names, ()
 
@@ -564,7 +592,9 @@ class _Growing:
         self.roles = parts.pick_columns(self.names, reading, source.source)
 
         def column_of(place: int) -> Any:
-            return self._typed(place, [fields[place]]) if place in odd or place == 0 else pa.nulls(0)
+            if place in odd or place == 0:
+                return self.written.dates(place, self._typed(fields[place]))
+            return pa.nulls(0)
 
         self.id, self.values, self.id_notes = find_row_names(
             self.names, source, reading, self.roles.id, self.roles.values, column_of, expected
@@ -618,18 +648,19 @@ class _Growing:
             self.numbers.append(_matrix(columns)[rows.start : rows.stop : rows.step])
         self.n_rows += count
 
-    def _typed(self, place: int, parts: Sequence[Any]) -> Any:
-        """Return the parts of a column as one, in its type."""
-        column = joined(parts, self.source.source)
-        if self.source.separator is not None:
-            column = numerals.one_column(column, self.source.na_values, self.written.comma)
-        return self.written.dates(place, column)
+    def _typed(self, column: Any) -> Any:
+        """Return a column in its type."""
+        if self.source.separator is None:
+            return column
+        return numerals.one_column(column, self.source.na_values, self.written.comma)
 
     def table(self, within: int | None) -> Table:
         """Return the rows that were asked for."""
         source, reading = self.source, self.reading
         rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
-        wholes = {place: self._typed(place, parts) for place, parts in self.aside.items()}
+        wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
+        if source.separator is not None:
+            wholes = {place: numerals.as_given(column) for place, column in wholes.items()}
         named = self.id is not None
         if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
             if self.expected is None:
@@ -647,23 +678,27 @@ class _Growing:
         logical = [self.names[place] for place in self.values if place in self.logical]
         features = tuple(self.names[place] for place in self.values)
         weights = self.roles.weights
+
+        def labels(place: int) -> npt.NDArray[Any]:
+            return as_labels(self._typed(wholes[place]), wholes[place], source)
+
         return Table(
             values,
             feature_names=None if source.names is None else features,
             row_names=as_names(wholes[self.id]) if self.id is not None and named else None,
-            **parts.label_fields({name: as_labels(wholes[at]) for name, at in self.roles.labels.items()}),
+            **parts.label_fields({name: labels(at) for name, at in self.roles.labels.items()}),
             source=source.source,
             notes=(
                 *source.notes,
-                *self.written.notes(self.names, {*self.values, *self.aside}),
+                *self.written.notes(self.names, {*self.values, *self.aside} - {self.id}),
                 *self.notes,
                 *(self.id_notes if self.id is None or named else ()),
                 *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
             ),
             row_numbers=None if reading.rows is None else rows,
             column_numbers=tuple(self.values) if source.names is None else None,
-            weights=None if weights is None else as_labels(wholes[weights]),
-            groups={name: as_labels(wholes[at]) for name, at in self.roles.groups.items()},
+            weights=None if weights is None else as_labels(self._typed(wholes[weights])),
+            groups={name: labels(at) for name, at in self.roles.groups.items()},
             units=self.written.units(self.names, set(self.values)),
             levels=source.levels,
         )
@@ -791,7 +826,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
     if table.feature_names is not None:
         places = tuple(names.index(name) for name in table.feature_names)
     text = pa.array([None if labels[p] is None else str(labels[p]) for p in places or ()], pa.string())
-    values = as_labels(Columns.of([text], ColumnsInMemory([text], separator=",")).arrays[0])
+    values = Columns.of([text], ColumnsInMemory([text], separator=",")).labels(0)
     if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
         values = values.astype(np.int64)
     return replace(table, labels=values, label_name=row)
@@ -1008,7 +1043,7 @@ def frame_columns(frame: Any) -> Columns:
     if not arrays or not len(arrays[0]):
         raise DataError("The frame has no rows. Add at least one row of numbers.")
     source = ColumnsInMemory(arrays, tuple(names), "the frame")
-    return Columns(arrays, source.unique_names(len(arrays))[0], source)
+    return Columns(arrays, source.unique_names(len(arrays))[0], source, arrays)
 
 
 def _of_series(series: Any) -> Any:

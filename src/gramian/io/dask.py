@@ -235,6 +235,10 @@ class DaskRows(StoredRows):
         # 0 where a worker has no limit of its own.
         return sum(limits) // 2 if all(limits) else self.limit
 
+    def picked(self, places: npt.NDArray[np.intp]) -> DaskRows:
+        some = DaskTable(self.values.values[places])
+        return replace(self, values=some, passes=Passes(), row_names=None, table=None)
+
     def here(self) -> ArrayRows:
         """Return the rows as an array in memory, where that may hold them."""
         names = "dtype", "feature_names", "picture_shape", "table", "weights", "weight_exponent"

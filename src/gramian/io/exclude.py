@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gramian.arrays import dense
 from gramian.checks import listed
+from gramian.data.labels import NO_LABEL, has_label
 from gramian.data.table import Table
 from gramian.errors import ParameterError, choice
 from gramian.io.missing import rows_taken_of
@@ -80,10 +81,10 @@ def _feature(table: Table, name: str) -> npt.NDArray[Any]:
 def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) -> npt.NDArray[np.bool_]:
     """Return the rows that COLUMN=VALUE is about; an empty value stands for none."""
     value = entry[len(column) + 1 :]
-    if values.dtype.kind not in "fiu":
+    if value in NO_LABEL:
+        rows = ~has_label(values)
+    elif values.dtype.kind not in "fiu":
         rows = values.astype(np.str_) == value
-    elif value == "":
-        rows = np.isnan(values.astype(np.float64))
     else:
         try:
             rows = values == np.float64(value).astype(np.result_type(values.dtype, np.float32))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import IO, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.data.as_rows import index_names
+from gramian.data.labels import as_variable, label_texts
 from gramian.data.levels import declared_levels
 from gramian.data.table import Table
 from gramian.errors import DataError, FileError, InputTypeError, option
@@ -34,6 +34,8 @@ class Metadata:
     row_names : sequence of str or None
     source : str
         The name of its source, for messages.
+    written : callable or None
+        Returns a column as a file has it, by its name.
     indexed : bool
         Whether an index of pandas numbers the rows where they have no names.
     levels : mapping of str to tuple of str
@@ -43,16 +45,17 @@ class Metadata:
     columns: Mapping[str, npt.NDArray[Any]]
     row_names: Sequence[str] | None = None
     source: str = "the metadata"
+    written: Callable[[str], tuple[str, ...]] | None = None
     indexed: bool = False
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def joined(
-        self, n: int, row_names: Sequence[str] | None, of: str = "the data", *, every: bool = False
+        self, n: int, row_names: Sequence[str] | None, of: str = "the data"
     ) -> tuple[dict[str, npt.NDArray[Any]], str]:
         """Return the columns for n rows, and a sentence that says how they were joined.
 
-        Rows go to entries of the same name where both have names, and are missing where there is none,
-        unless ``every`` row needs an entry. Otherwise they go by order.
+        Rows go to entries of the same name where both have names, and are missing where there is none.
+        Otherwise they go by order.
 
         Raises
         ------
@@ -60,7 +63,7 @@ class Metadata:
             If a name occurs twice, no name matches, or the numbers of rows differ without names in both.
         """
         if (keyed := self.keyed(row_names)) is not self:
-            return keyed.joined(n, row_names, of, every=every)
+            return keyed.joined(n, row_names, of)
         if self.row_names is None or row_names is None or [*self.row_names] == [*row_names]:
             size = len(next(iter(self.columns.values())))
             if size != n:
@@ -76,7 +79,7 @@ class Metadata:
         where = {name: place for place, name in enumerate(self.row_names)}
         places = np.array([where.get(str(name), -1) for name in row_names], dtype=np.intp)
         there = places >= 0
-        if not there.any() or (every and not there.all()):
+        if not there.any():
             lacking = listed([row_names[row] for row in np.flatnonzero(~there).tolist()])
             raise DataError(
                 f"{self.source} has no entry for {lacking} of {of}. Its rows are named "
@@ -97,7 +100,7 @@ class Metadata:
                 return replace(self, row_names=numbers)
         if self.row_names is None and row_names is not None and len(self.columns) > 1:
             for key in (name for name in self.columns if name != keep):
-                names = tuple(map(str, self.columns[key].tolist()))
+                names = self.written(key) if self.written else tuple(label_texts(self.columns[key]))
                 if len(set(names)) == len(names) and set(row_names).issubset(names):
                     others = {name: values for name, values in self.columns.items() if name != key}
                     return replace(self, columns=others, row_names=names)
@@ -129,8 +132,7 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
         said = f"the labels of {given.source}"
         return Metadata(labels_of(given), given.row_names, said, levels=given.levels)
     if hasattr(given, "columns"):
-        names = [str(name) for name in given.columns]
-        columns = {name: given[key] for name, key in zip(names, given.columns, strict=True)}
+        columns = {str(name): given[name] for name in getattr(given, "column_names", given.columns)}
     elif isinstance(given, Mapping):
         columns = {str(name): values for name, values in given.items()}
     else:
@@ -166,37 +168,6 @@ def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
     return replace(table, metadata={**table.metadata, **columns}, notes=(*table.notes, note), levels=levels)
 
 
-def as_variable(name: str, values: Any) -> npt.NDArray[Any]:
-    """Return a column as float64 if it holds numbers, else as text; what is missing is NaN or "".
-
-    Examples
-    --------
-    >>> as_variable("dose", [1, None, 3]).tolist(), as_variable("sex", ["f", None, "m"]).tolist()
-    ([1.0, nan, 3.0], ['f', '', 'm'])
-    """
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputTypeError(
-            f"The metadata {name!r} has shape {array.shape}. Give a path, a frame, a mapping of names to "
-            "columns, or one label for each row."
-        )
-    chosen = str(getattr(values, "dtype", "")) == "category"
-    if array.dtype.kind in "iuf" and not chosen:
-        return array.astype(np.float64)
-    entries = [None if _is_missing(value) else value for value in array.tolist()]
-    numbers = (
-        isinstance(value, Real) and not isinstance(value, bool) for value in entries if value is not None
-    )
-    if array.dtype.kind == "O" and not chosen and any(v is not None for v in entries) and all(numbers):
-        return np.array([np.nan if value is None else float(value) for value in entries])
-    return np.array(["" if value is None else str(value) for value in entries], dtype=object)
-
-
-def _is_missing(value: Any) -> bool:
-    # NA of pandas has no truth value.
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
-
-
 def _of_file(text: str, id: str | None) -> Metadata:
     with opened_source(locate(text)) as (_, _, source):
         if isinstance(source, ArraySource | PictureSource):
@@ -204,15 +175,15 @@ def _of_file(text: str, id: str | None) -> Metadata:
                 f"{source.source} has no named columns for metadata. Give a table, such as a .csv file."
             )
         # Arrow takes longer to import than everything else here.
-        from gramian.io.columns import Columns, as_labels
+        from gramian.io.columns import Columns
 
         table = Columns.whole(source)
         _, places, row_names = table.with_row_names(id)
-        columns = {table.names[place]: as_labels(table.arrays[place]) for place in places}
+        columns = {table.names[place]: table.labels(place) for place in places}
     if not columns:
         raise DataError(f"{source.source} has names of rows but no other column. Add columns of metadata.")
     variables = {name: as_variable(name, values) for name, values in columns.items()}
-    return Metadata(variables, row_names, source.source, levels=source.levels)
+    return Metadata(variables, row_names, source.source, table.row_names, levels=source.levels)
 
 
 # ---- Labels from another file than the data, joined to its rows by their names or by their order
@@ -271,15 +242,14 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     Raises
     ------
     DataError
-        If a row has no label, of several columns no row has one, or the numbers of labels and rows differ
-        and rows have no names.
+        If no row has a label, or the numbers of labels and rows differ and rows have no names.
     """
     n = table.values.shape[0]
     labels, more = _read(place, id, n if rows is None else None)
     labels = labels.keyed(table.row_names, place.column)
     if place.column is not None:
         labels = replace(labels, columns=dict([next(iter(labels.columns.items()))]))
-    several, size = len(labels.columns) > 1, len(next(iter(labels.columns.values())))
+    size = len(next(iter(labels.columns.values())))
     named = table.row_names is not None
     if not named or labels.row_names is None:
         wanted = pick_rows(size, rows, str(place))
@@ -288,7 +258,7 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
             name: values[wanted.start : wanted.stop : wanted.step] for name, values in labels.columns.items()
         }
         labels = replace(labels, columns=columns)
-    joined, note = labels.joined(n, table.row_names, table.source, every=not several)
+    joined, note = labels.joined(n, table.row_names, table.source)
     notes = (*table.notes, *more, *((note,) if named else ()))
     levels = {**table.levels, **labels.levels}
     return replace(table, **label_fields(joined), notes=notes, levels=levels)
@@ -310,7 +280,8 @@ def _read(place: LabelPlace, id: str | None, n_rows: int | None) -> tuple[Metada
                 f"{source.source} cannot be read as labels. Give a table of labels, or FILE:COLUMN."
             )
         # Arrow takes longer to import than everything else here.
-        from gramian.io.columns import labels_of_columns
+        from gramian.io.columns import Columns, labels_of_columns
 
-        columns, row_names, notes = labels_of_columns(source, column, id, n_rows)
-        return Metadata(columns, row_names, str(place), levels=source.levels), notes
+        table = Columns.whole(source)
+        columns, row_names, notes = labels_of_columns(table, column, id, n_rows)
+        return Metadata(columns, row_names, str(place), table.row_names, levels=source.levels), notes

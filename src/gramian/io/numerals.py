@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from gramian.data.labels import MISSING_TOKENS
 from gramian.io import written
 from gramian.io.parts import STARTS
 
-MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
-                  "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
-
 _MOST_MARKS = 3
+_FEW = 20  # kinds of labels
+_CODE = r"[+-]?0\d.*|\+.*|[+-]?\d{16,}|\d+[eE]\d+"
 _FIRST = 200  # texts that are looked at before all of a column
 _INFINITY = r"[+-]?(?i:inf|infinity)"
 _EXPONENT = r"([eE][+-]?\d+)?"
@@ -172,6 +172,30 @@ def without_blanks(column: Any) -> Any:
     return pc.if_else(blank, None, column) if pc.any(blank).as_py() else column
 
 
+def as_given(fields: Any, na_values: Sequence[str] | None = None) -> Any:
+    """Return what names or labels rows as written, null where it is blank or one of such marks."""
+    text = pc.utf8_trim(fields, " \t")
+    return without_blanks(text) if na_values is None else _without_missing(text, na_values)
+
+
+def is_one_to_one(texts: Any, numbers: Any) -> bool:
+    """Say whether labels are numbers rather than codes such as 01, +49, 100E10 or a number of 20 digits.
+
+    Each number is written in one way; numbers with decimals may be measured, if they are many.
+
+    Examples
+    --------
+    >>> [is_one_to_one(pa.array(ones), pa.array(map(float, ones))) for ones in (["1", "10"], ["01", "10"])]
+    [True, False]
+    """
+    texts, numbers = texts.drop_null(), numbers.cast(pa.float64(), safe=False).drop_null()
+    kinds = int(pc.count_distinct(texts).as_py())
+    if not pc.all(pc.equal(numbers, pc.floor(numbers)), min_count=0).as_py() and kinds > _FEW:
+        return True
+    codes = pc.any(_matches(texts, _CODE), min_count=0).as_py()
+    return not codes and kinds == int(pc.count_distinct(numbers).as_py())
+
+
 def bare(fields: Any, na_values: Sequence[str], *, later: bool = False) -> written.Bare | None:
     """Return a column as numbers without their currencies and the like; None for other columns.
 
@@ -224,7 +248,7 @@ def typed(fields: Any, na_values: Sequence[str]) -> Any:
     """Return a column of strings in the type that Arrow finds for all of it: integers, dates, and so on."""
     sink = pa.BufferOutputStream()
     quoted = csv.WriteOptions(include_header=False, quoting_style="all_valid")
-    csv.write_csv(pa.table([fields], ["column"]), sink, quoted)
+    csv.write_csv(pa.table([pc.fill_null(fields, "")], ["column"]), sink, quoted)
     table = csv.read_csv(
         pa.BufferReader(sink.getvalue()),
         read_options=csv.ReadOptions(column_names=["column"], block_size=1 << 26, use_threads=False),

@@ -45,6 +45,8 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     if unknown := [one for one in reading.pivot if one not in position]:
         raise unknown_columns("pivot", unknown, columns.names, name)
     id, variable, value = (columns.arrays[position[one]] for one in reading.pivot)
+    id = id if pa.types.is_temporal(id.type) else columns.written(reading.pivot[0])
+    variable = columns.written(reading.pivot[1])
     if not is_number(value):
         raise DataError(
             f"The column {reading.pivot[2]!r} of {name} holds no numbers.",
@@ -73,16 +75,18 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     wide = np.full((d, n), np.nan)
     wide[places, rows] = value.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     start = pa.array(np.unique(rows, return_index=True)[1])
-    beside = {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
-    others = [one for one in columns.names if one in beside and one not in reading.pivot]
+    wanted = {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
+    others = [one for one in columns.names if one in wanted and one not in reading.pivot]
+    beside = {one: columns.arrays[position[one]] for one in others}
+    beside |= {one: pa.array(columns.labels(position[one])) for one in reading.label_columns if one in beside}
     for one in others:
-        column = columns.arrays[position[one]]
+        column = beside[one]
         if one in (*reading.label_columns, reading.weights) and not _of_each(column, rows, start):
             raise DataError(
                 f"{one!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
             )
     names = (reading.pivot[0], *others, *as_names(variables))
-    arrays = [ids, *(columns.arrays[position[one]].take(start) for one in others), *map(pa.array, wide)]
+    arrays = [ids, *(beside[one].take(start) for one in others), *map(pa.array, wide)]
     absent = counted(n * d - len(rows), "value is absent", "values are absent")
     note = (
         f"{len(rows):,} rows became {n:,} rows x {d:,} columns, one for each {reading.pivot[1]!r}: {absent}"

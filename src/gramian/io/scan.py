@@ -53,11 +53,13 @@ class Scan(ReadingOptions):
     drop : list of str or comma-separated str, optional
         Columns to leave out; also ``"@FILE"``.
     id : str, optional
-        Column to use as row names. By default a first column without a name or of unique text is.
+        Column to use as row names, as they are written: 007 stays 007. By default a first column without a
+        name or of unique text is.
     label : str, list of str or comma-separated str, optional
-        Column to take out as labels; it may hold text. Of several, the first sets the labels, and the others
-        become metadata. With ``transpose`` the row of that name: it labels the columns of the file, and
-        ``rows`` are counted without it.
+        Column to take out as labels; it may hold text. They are numbers where each is written in one way, so
+        that 01 and 1 differ; one that is empty or NA is none. Of several, the first sets the labels, and the
+        others become metadata. With ``transpose`` the row of that name: it labels the columns of the file,
+        and ``rows`` are counted without it.
     weights : str, optional
         Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
     transpose : bool, default False

@@ -19,8 +19,7 @@ from gramian.io.metadata import labels_of
 NOTHING = "The model has no components to draw."
 MOST_SHAPES = 8  # that can be distinguished
 
-NOT_KNOWN = "not known"  # the group of rows without one
-WITHOUT = ("", "None", "nan", "NaN", "<NA>", "NA")  # texts of labels of such rows; R writes NA
+WITHOUT = "no label"  # the group of rows without one
 
 
 def fitted(model: Any) -> Any:

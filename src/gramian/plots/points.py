@@ -15,13 +15,13 @@ from gramian.analysis.components import decomposition_of, feature_names_of, kind
 from gramian.analysis.shapes import curve, not_normal
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
+from gramian.data.labels import as_array, has_label, label_texts
 from gramian.data.levels import declared_levels, in_order
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.plots import style
 from gramian.plots.names import (
     MOST_SHAPES,
-    NOT_KNOWN,
     WITHOUT,
     axis_title,
     numbers_of,
@@ -321,11 +321,12 @@ class Group:
         levels: Sequence[str] = declared_levels(color)
         if isinstance(color, str):
             title, color, levels = color, *_column(color, model, X, what)
-        given = np.atleast_1d(np.asarray(color))
+        given = np.atleast_1d(as_array(color))
         given = given.astype(object) if levels else given  # of numbers too
         _check_length(what, given if given.ndim == 1 else given[None], n)
         numeric = given.dtype.kind in "iuf"
-        distinct = np.unique(given[np.isfinite(given)] if numeric else given.astype(str))
+        there = np.isfinite(given) if numeric else has_label(given)
+        distinct = np.unique(given[there]) if numeric else given
         if numeric and len(distinct) > MOST_NUMBERS:
             if what == "shape":
                 raise ParameterError(
@@ -334,19 +335,17 @@ class Group:
                     hint=f"Use {option('color')} for numbers, or at most {MOST_NUMBERS} of them.",
                 )
             return cls(given.astype(np.float64), [], title)
-        texts = np.array([f"{value:g}" if numeric else str(value) for value in given.tolist()], dtype=object)
-        kinds = [f"{value:g}" if numeric else value for value in distinct.tolist() if value not in WITHOUT]
-        kinds = kinds if numeric else in_order(kinds, levels)
-        missing = ~np.isfinite(given) if numeric else np.isin(texts.astype(str), WITHOUT)
-        texts[missing] = NOT_KNOWN
+        texts = label_texts(given)
+        kinds = label_texts(distinct).tolist() if numeric else in_order({*texts[there]}, levels)
+        texts[~there] = WITHOUT
         if len(kinds) > most:
             counts = {kind: int((texts == kind).sum()) for kind in kinds}
             frequent = sorted(kinds, key=lambda kind: -counts[kind])[: most - 1]
             others = f"{len(kinds) - len(frequent)} others"
             texts = np.array([text if text in frequent else others for text in texts], dtype=object)
-            texts[missing] = NOT_KNOWN
+            texts[~there] = WITHOUT
             kinds = [*(kind for kind in kinds if kind in frequent), others]
-        return cls(texts, [*kinds, *([NOT_KNOWN] if missing.any() else [])], title)
+        return cls(texts, [*kinds, *([WITHOUT] if not there.all() else [])], title)
 
     def scale(self) -> Any:
         """Return the scale of colours."""
@@ -390,7 +389,7 @@ def _column(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[str
 
 
 def _is_class(kind: str) -> bool:
-    return kind != NOT_KNOWN and not kind.endswith(" others")
+    return kind != WITHOUT and not kind.endswith(" others")
 
 
 def _ellipses(

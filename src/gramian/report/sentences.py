@@ -12,10 +12,10 @@ from gramian.analysis.associations import associated, telling_pair
 from gramian.analysis.components import component_names, feature_names_of, lags_of, shares_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, duration, listed, most_of, percent, shown
+from gramian.data.labels import as_array, label_texts
 from gramian.data.table import Table
 from gramian.errors import shortened
 from gramian.io.names import base_name
-from gramian.plots.names import WITHOUT
 from gramian.report.facts import imputed_share, kernel_text, method_name, size_text, validity_text, versions
 from gramian.report.tables import feature_names
 
@@ -366,9 +366,7 @@ def _groups(labels: Any, title: str, scores: Any, k: int) -> str:
     """Return how much of the variance of the scores is that of the means of groups (eta squared)."""
     if labels is None or scores is None or not k:
         return ""
-    texts = np.asarray(labels).astype(str)
-    known = ~np.isin(texts, WITHOUT)
-    texts, values = texts[known], as_float64(scores)[known, :k]
+    texts, values = label_texts(as_array(labels)), as_float64(scores)[:, :k]
     association = associated(texts, values) if len(np.unique(texts)) <= MOST_GROUPS else ""
     if isinstance(association, str):
         return ""

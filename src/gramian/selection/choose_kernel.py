@@ -24,6 +24,7 @@ from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.base.inputs import generators
 from gramian.checks import check_choice, check_integer, counted, evenly, plain
 from gramian.data import Rows, as_rows
+from gramian.data.labels import as_array
 from gramian.errors import (
     CertificateWarning,
     DataError,
@@ -266,6 +267,7 @@ def choose_kernel(
         Dense rows.
     y : array-like of shape (n_samples,), optional
         Labels: classes or numbers. Those of a file that was read with ``label=`` are used where it is None.
+        Where they are used, rows whose label is missing are left out, with a warning.
     candidates : sequence of str, callable, Kernel or KernelPCA, optional
         Kernels to compare, simple ones first: values within 0.1 %, or a tenth of the standard error, tie,
         and ties go to the first. A KernelPCA keeps its other parameters, and ``n_components`` where it is a
@@ -310,7 +312,7 @@ def choose_kernel(
     ParameterError
         For an unknown criterion or kernel, a precomputed kernel, and settings of another criterion.
     DataError
-        For equal rows, a single class, labels that are missing or do not match, and where no kernel can be
+        For equal rows, a single class, labels that do not match, and where no kernel can be
         evaluated. A kernel that fails while others do not is in the table with the reason.
     InputTypeError
         For sparse data, and candidates that are not a list.
@@ -340,7 +342,9 @@ def choose_kernel(
     if criterion is None:
         criterion = "score" if has_labels else "preimage"
     check_choice("criterion", criterion, CRITERIA)
-    labelled = _labelled(rows, y, criterion, estimator)
+    labelled = _labelled(rows, y, criterion, estimator, cv)
+    if labelled is not None:  # without the rows that have no label
+        rows = replace(rows, values=labelled.X)  # type: ignore[call-arg]
     if not np.ptp(rows.in_memory(), axis=0).any():
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
@@ -357,11 +361,12 @@ def choose_kernel(
     return _selection(criterion, judge, rows, tuple(result), notes)
 
 
-def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any) -> Labelled | None:
+def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any, cv: Any) -> Labelled | None:
     """Return rows with labels where the criterion reads them; elsewhere labels must only be as many."""
     if criterion in READ_LABELS:
-        return as_labelled(rows, y, estimator="choose_kernel", discrete=validation.kind_of_label(estimator))
-    count = rows.shape[0] if y is None else np.size(to_numpy(y))
+        kind = validation.kind_of_label(estimator)
+        return as_labelled(rows, y, estimator="choose_kernel", discrete=kind, cv=cv)
+    count = rows.shape[0] if y is None else np.size(as_array(y))
     if count != rows.shape[0]:
         raise DataError(f"y has {count} labels but X has {rows.shape[0]} rows. Give one label for each row.")
     return None

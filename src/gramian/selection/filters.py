@@ -175,7 +175,8 @@ class FeatureFilter(ColumnSelector):
             those that ``estimator`` is validated on. A function as ``score_func`` is given the CSC matrix.
         y : array-like of shape (n_samples,), optional
             Classes or numbers; not needed for a file that is read with ``label=``. Text, booleans and whole
-            numbers of few distinct values are classes, unless the estimator says otherwise.
+            numbers of few distinct values are classes, unless the estimator says otherwise. Rows whose label
+            is missing are left out, with a warning.
 
         Returns
         -------
@@ -199,7 +200,7 @@ class FeatureFilter(ColumnSelector):
             scorer_of(self.estimator, self.scoring)
         one_by_one = isinstance(self.score_func, str) and self.redundancy is None and self.k != "cv"
         kind = kind_of_label(self.estimator)
-        data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one)
+        data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one, cv=self.cv)
         if sparse.issparse(data.X) and self.redundancy is not None:
             raise DataError(
                 f"{option('redundancy', 'mrmr')} compares every feature with every other one, all of them "

@@ -155,7 +155,8 @@ def mutual_information(
         Of a sparse matrix some columns are made dense at a time; those of Dask's chunks are looked at where
         they are.
     y : array-like of shape (n_samples,), optional
-        Labels; not needed for a file that is read with ``label=``.
+        Labels; not needed for a file that is read with ``label=``. Rows without one are left out, with a
+        warning.
     discrete : "auto", bool, or array of bools, positions or names
         Which features are discrete. By default those of whole numbers with at most 20 distinct values, or at
         most the square root of the number of rows.
@@ -179,7 +180,7 @@ def mutual_information(
     Raises
     ------
     DataError
-        For NaN, a single class, only classes of one row.
+        For NaN in X, a single class, only classes of one row.
     ParameterError
         For neighbours that the rows do not have.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,15 @@ from gramian.arrays import from_numpy, is_dask, memory_limit_bytes, to_numpy
 from gramian.base.inputs import check_features, expected_columns, store_features
 from gramian.base.sklearn import BaseEstimator, TransformerMixin
 from gramian.data import Rows, as_rows, table
-from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice
+from gramian.data.labels import as_array, has_label
+from gramian.errors import (
+    DataError,
+    InputTypeError,
+    MissingValuesWarning,
+    ParameterError,
+    by_surface,
+    choice,
+)
 from gramian.records import FloatArray, RealArray
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
@@ -58,8 +67,9 @@ def as_labelled(
     estimator: Any,
     discrete: bool | str = "auto",
     by_columns: bool = False,
+    cv: Any = None,
 ) -> Labelled:
-    """Check rows and their labels.
+    """Check rows and their labels; rows without a label are left out, with a warning that says how many.
 
     Parameters
     ----------
@@ -75,11 +85,13 @@ def as_labelled(
         Whether the label names classes. By default :func:`looks_discrete` decides.
     by_columns : bool
         Whether Dask's rows stay where they are, for what looks at columns one by one.
+    cv : int, splitter or iterable, optional
+        Folds of these rows; those that are numbers of rows do not go with rows that are left out.
 
     Raises
     ------
     DataError
-        For a missing label, NaN, labels of another length, a single class.
+        For an infinite label, labels of another length, a single class.
     MemoryLimitError
         For Dask's rows that do not fit into memory, where all of them are needed.
     """
@@ -102,8 +114,16 @@ def as_labelled(
         )
     if not isinstance(estimator, str):
         store_features(estimator, X, rows)
-    values, classes = as_target(y, rows.shape[0], discrete=discrete)
+    values, classes, known = as_target(y, rows.shape[0], discrete=discrete)
     names = rows.feature_names or tuple(f"x{j}" for j in range(rows.shape[1]))
+    if missing := rows.shape[0] - len(known):
+        without = f"{missing:,} of {rows.shape[0]:,} rows {'has' if missing == 1 else 'have'} no label"
+        if not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split")):
+            raise DataError(
+                f"{without}, and cv gives folds as numbers of rows.", "Leave such rows out of X, y and cv."
+            )
+        MissingValuesWarning(f"{without} and {'was' if missing == 1 else 'were'} left out.").warn()
+        rows = rows.picked(known)
     if not rows.in_one_place:
         return Labelled(replace(rows, feature_names=names), values, classes, names)
     held = rows.in_memory()
@@ -114,35 +134,43 @@ def as_labelled(
 
 def as_target(
     y: Any, n: int, *, discrete: bool | str = "auto"
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
-    """Return codes and classes of a discrete label, or float64 numbers and None.
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None, npt.NDArray[np.intp]]:
+    """Return codes and classes of a discrete label, or float64 numbers and None; and which rows have one.
+
+    Text is numbers where all of it is, and some have decimals.
 
     Raises
     ------
     DataError
-        For NaN, another number of labels than rows, more than one column, a single class.
+        For infinity, another number of labels than rows, more than one column, a single class, no label.
     """
     if not (isinstance(discrete, bool) or discrete == "auto"):
         raise ParameterError("discrete", discrete, f"is not known. Give True, False or {choice('auto')}.")
-    values = np.asarray(y) if isinstance(y, Sequence) else to_numpy(y)
+    values = as_array(y)
     try:
         values = column_or_1d(values, warn=True)
     except ValueError as error:
         raise DataError(f"y must hold one label for each row: {error}") from error
     if len(values) != n:
         raise DataError(f"y has {len(values)} labels but X has {n} rows.", "Give one label for each row.")
-    objects = values.dtype.kind == "O"
-    usable = [v is not None and v == v for v in values] if objects else np.isfinite(_numeric(values))
-    missing = np.flatnonzero(np.logical_not(usable))
-    if missing.size:
-        which = f"label {missing[0]} is {values[missing[0]]}"
-        raise DataError(f"Input y contains NaN or infinity: {which}.", "Remove those rows first.")
-    if objects:
+    known = np.flatnonzero(has_label(values))
+    values = values[known]
+    if not known.size:
+        raise DataError(f"None of {n} rows has a label.", "Give one label for each row.")
+    if values.dtype.kind == "O":
         # Numbers where all are, otherwise text.
         text = all(isinstance(v, str) for v in values)
         values = values.astype(str) if text else np.array(values.tolist())
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        place = int(np.argmin(np.isfinite(values)))
+        which = f"label {known[place]} is {values[place]}"
+        raise DataError(f"Input y contains NaN or infinity: {which}.", "Remove those rows first.")
     if discrete == "auto":
         discrete = looks_discrete(values)
+        if values.dtype.kind == "U":
+            with suppress(ValueError):
+                numbers = values.astype(np.float64)
+                discrete = np.array_equal(numbers, np.floor(numbers))
     try:
         if not discrete:
             values = values.astype(np.float64)
@@ -154,14 +182,10 @@ def as_target(
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
         raise DataError(
-            f"All {n} labels are the same{' 1 class' * bool(discrete)}: {classes[0].item()!r}.",
+            f"All {len(values)} labels are the same{' 1 class' * bool(discrete)}: {classes[0].item()!r}.",
             f"Give {'at least two classes' if discrete else 'labels that vary'}.",
         )
-    return (codes.astype(np.int64), classes) if discrete else (values, None)
-
-
-def _numeric(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return values if values.dtype.kind == "f" else np.zeros(len(values))
+    return (codes.astype(np.int64), classes, known) if discrete else (values, None, known)
 
 
 def column_of(X: Any, j: int) -> np.ndarray[Any, Any]:

@@ -119,7 +119,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     ParameterError
         For parameters that are not allowed, alone or for these data.
     DataError
-        For NaN, a single class, a class with fewer rows than folds, and a subset on which the estimator
+        For NaN in X, a single class, a class with fewer rows than folds, and a subset on which the estimator
         fails or scores NaN. ``history_`` then has the steps before.
 
     Notes
@@ -178,7 +178,8 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         X : array-like, frame, sparse matrix, Path, Scan or Rows of shape (n_samples, n_features)
             The estimator gets dense columns: those of a candidate in a sparse matrix are made dense.
         y : array-like of shape (n_samples,)
-            Classes for a classifier, otherwise numbers. May be left out for a file read with ``label=``.
+            Classes for a classifier, otherwise numbers. May be left out for a file read with ``label=``. Rows
+            whose label is missing are left out, with a warning.
 
         Returns
         -------
@@ -189,13 +190,13 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         Raises
         ------
         DataError
-            For labels that are missing or do not match the rows.
+            For labels that do not match the rows.
         ParameterError
             For settings that contradict each other or the number of columns.
         """
         scorer = scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward", "exhaustive"))
-        data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)))
+        data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)), cv=self.cv)
         space = space_of(self.groups, self.fixed, data.names)
         adding, exhaustive = self.direction != "backward", self.direction == "exhaustive"
         wanted, floating = self.n_features_to_select, bool(self.floating)

@@ -21,6 +21,7 @@ from gramian.analysis.components import component_names, expanded, mapping_of, n
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted, plain
+from gramian.data.labels import label_texts
 from gramian.data.levels import in_order
 from gramian.data.table import Table
 from gramian.errors import (
@@ -108,11 +109,9 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
     try:
         table = read_table(data)
-        kinds = set() if table.labels is None else set(table.labels.tolist())
+        kinds = set() if table.labels is None else {*label_texts(table.labels)} - {""}
         levels = table.levels.get(table.label_name or "", ())
-        facts |= report.data_facts(table) | {
-            "labels": in_order({shortened(str(kind)) for kind in kinds}, levels)[:TOLD] or None
-        }
+        facts |= report.data_facts(table) | {"labels": in_order(map(shortened, kinds), levels)[:TOLD] or None}
         facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
     except GramianError as error:
         if not draft or seen is None:

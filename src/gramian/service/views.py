@@ -19,6 +19,7 @@ from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, expanded, mapping_of
 from gramian.checks import plain
 from gramian.data import as_rows
+from gramian.data.labels import label_texts
 from gramian.data.levels import in_order
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
@@ -197,8 +198,7 @@ def figures(model: Message, data: Message | None) -> Message:
 
 def _kinds(table: Any, name: str, values: Any) -> list[str]:
     """Return the different labels as figures spell them; none where they are many."""
-    texts = {f"{one:g}" if isinstance(one, int | float) else str(one) for one in values.tolist()}
-    kinds = in_order(texts, table.levels.get(name, ()))
+    kinds = in_order({*label_texts(values)} - {""}, table.levels.get(name, ()))
     return kinds if len(kinds) <= MOST_CLASSES else []
 
 

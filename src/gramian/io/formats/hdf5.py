@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.checks import listed, slices
+from gramian.data.labels import label_texts
 from gramian.errors import DataError, ParameterError, needs
 from gramian.io import lazy, source
 from gramian.io.parts import repeated_note, unique_names
@@ -265,19 +266,24 @@ def _index(frame: Any) -> tuple[str, ...]:
 
 
 def _column(frame: Any, name: str, role: str, source: str) -> npt.NDArray[Any]:
-    """Read a column of obs: numbers, text, or categories, where a missing one is empty text."""
+    """Read a column of obs: numbers, text, or categories; what is missing is NaN, or empty text."""
     names = [str(one) for one in frame.attrs["column-order"]]
     if name not in names:
         raise ParameterError(role, name, f"is no column of obs of {source}", f"It has {listed(names)}.")
     column = member(frame, name)
     if hasattr(column, "dtype"):
         return _read(column)
+    if "mask" in column:  # of types of pandas that have NA
+        values, there = _read(member(column, "values")), ~_read(member(column, "mask")).astype(bool)
+        numbers = values.dtype.kind in "iuf"
+        return np.where(there, values if numbers else values.astype(np.str_), np.nan if numbers else "")
     if "categories" not in column:
         raise DataError(
             f"{source}: column {name!r} of obs is neither numbers, text nor categories. Use another."
         )
     categories = _read(member(column, "categories"))
-    return np.asarray(np.append(categories.astype(np.str_), "")[_read(member(column, "codes"))])
+    texts = np.append(label_texts(categories).astype(np.str_), "")
+    return np.asarray(texts[_read(member(column, "codes"))])
 
 
 # ---- Variables of MATLAB's .mat files: those of versions 4 to 7, and 7.3, which are HDF5 files

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime, time
 from functools import reduce
 from itertools import islice
 from typing import Any
@@ -24,6 +25,7 @@ from gramian.io.source import Opened, damage
 ROWS = 1 << 20  # that a sheet can have
 LOOK = 200  # rows that show whether a sheet has a table
 WITHOUT_VALUE = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")  # a formula
+WHOLE = 1e16  # a whole number below it is written in all digits
 TIMES = 5  # as much memory as the unpacked file: cells, and their text
 
 
@@ -119,6 +121,10 @@ def _as_text(cell: Any) -> Any:
     """Return a cell as the text of it is written that is read next."""
     if isinstance(cell, str) and cell.startswith("'"):
         return shown_as_text([cell])[0]
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < WHOLE:
+        return int(cell)
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date()
     return "" if cell is None else cell
 
 

@@ -19,6 +19,7 @@ from pyarrow import csv as arrow_csv
 
 from gramian import arrays, progress
 from gramian.checks import amount, counted
+from gramian.data.labels import MISSING_TOKENS
 from gramian.data.table import Expected
 from gramian.errors import DataError, FileError, option, shortened
 from gramian.io.columns import ColumnSource
@@ -36,7 +37,7 @@ from gramian.io.layout import (
     shown_lines,
 )
 from gramian.io.names import R_DATA, R_STARTS
-from gramian.io.numerals import MISSING_TOKENS, QUOTED, as_written
+from gramian.io.numerals import QUOTED, as_written
 from gramian.io.source import GZIP, Opened, expanded
 from gramian.reading import ReadingOptions
 

@@ -1,0 +1,103 @@
+"""Labels of rows: in any form that people have them, and which rows have none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import to_numpy
+from gramian.errors import DataError, InputTypeError
+
+MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
+                  "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
+NO_LABEL = frozenset({*MISSING_TOKENS, "None", "NaT"})  # as pandas and NumPy write what is missing
+
+
+def as_array(labels: Any) -> npt.NDArray[Any]:
+    """Return labels in any form as an array: a list, an array, or a column of a frame.
+
+    Raises
+    ------
+    DataError
+        If entries are lists of different lengths.
+    """
+    if hasattr(labels, "combine_chunks"):  # in chunks Arrow puts a category where one is missing
+        labels = labels.combine_chunks()
+    try:
+        return np.asarray(labels) if isinstance(labels, Sequence) else to_numpy(labels)
+    except ValueError as error:
+        raise DataError(
+            "The labels are lists of different lengths.", "Give one label for each row."
+        ) from error
+
+
+def has_label(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which rows have a label: not None, NaN, NaT, NA of pandas, blank text, or text for these.
+
+    Examples
+    --------
+    >>> has_label(np.array(["u", "", None, np.nan, "NA"], dtype=object)).tolist()
+    [True, False, False, False, False]
+    >>> has_label(np.array([1.0, np.nan])).tolist()
+    [True, False]
+    """
+    if values.dtype.kind in "fmM":
+        return np.asarray(values == values)
+    if values.dtype.kind not in "OUST":
+        return np.ones(values.shape, dtype=bool)
+    return np.array([not _is_missing(value) for value in values.tolist()], dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in NO_LABEL or value.strip() in NO_LABEL
+    # NA of pandas has no truth value.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def label_texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels as text, "" where there is none: each number in its fewest digits, a whole one as such.
+
+    Examples
+    --------
+    >>> label_texts(np.array([1017.0, 0.5, np.nan])).tolist(), label_texts(np.array([True])).tolist()
+    (['1017', '0.5', ''], ['True'])
+    """
+    given = values.astype(str) if values.dtype.kind == "f" else values  # of float32 no more digits
+    texts = [
+        str(value) if there else "" for value, there in zip(given.tolist(), has_label(values), strict=True)
+    ]
+    if values.dtype.kind not in "UST":
+        numbers = [not isinstance(value, str) for value in values.tolist()]
+        texts = [text.removesuffix(".0") if one else text for text, one in zip(texts, numbers, strict=True)]
+    return np.array(texts, dtype=object)
+
+
+def as_variable(name: str, labels: Any) -> npt.NDArray[Any]:
+    """Return a column as float64 if it holds numbers, else as text; what is missing is NaN or "".
+
+    Examples
+    --------
+    >>> as_variable("dose", [1, None, 3]).tolist(), as_variable("sex", ["f", None, "m"]).tolist()
+    ([1.0, nan, 3.0], ['f', '', 'm'])
+    """
+    array = as_array(labels)
+    if array.ndim != 1:
+        raise InputTypeError(
+            f"The metadata {name!r} has shape {array.shape}. Give a path, a frame, a mapping of names to "
+            "columns, or one label for each row."
+        )
+    chosen = str(getattr(labels, "dtype", "")) == "category"
+    if array.dtype.kind in "iuf" and not chosen:
+        return array.astype(np.float64)
+    there = has_label(array)
+    numbers = (isinstance(value, Real) and not isinstance(value, bool) for value in array[there].tolist())
+    if array.dtype.kind == "O" and not chosen and there.any() and all(numbers):
+        result = np.full(len(array), np.nan)
+        result[there] = array[there].astype(np.float64)
+        return result
+    return label_texts(array)
