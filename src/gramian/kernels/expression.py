@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from gramian.checks import counted, slices
 from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
 from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
+from gramian.kernels.facts import CLOSURE, Facts, Validity, proven
 from gramian.kernels.formulas import NAMED, RBF, Linear
 from gramian.kernels.functions import FunctionKernel
 
@@ -42,6 +43,10 @@ SHOWN = 100  # characters of it in a message
 WIDTH = 100  # of the list of kernels
 ONLY_EIGENVALUES = (
     "Its eigenvalues decide; KernelPCA rejects a negative one, or sets it to 0 with repair='clip'."
+)
+DISTANCES = (
+    "||x - y||^a is conditionally negative definite for 0 < a <= 2, so are sums of such functions, and "
+    "exp(-f) and all its powers are kernels for such an f (Schoenberg 1938)."
 )
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -151,6 +156,7 @@ class _Reader:
         self.text = text
         self.where = where
         self.depth = 0
+        self.values: dict[ast.AST, Any] = {}  # what the nodes of the tree stand for
 
     def kernel(self) -> Kernel:
         tree, value = self.read()
@@ -198,7 +204,7 @@ class _Reader:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.fault(self.at(node), f"this is nested too deeply: more than {DEEPEST} levels")
-        result = self._value(node)
+        self.values[node] = result = self._value(node)
         self.depth -= 1
         return result
 
@@ -358,7 +364,7 @@ def _allowed() -> str:
 
 
 class PointFormula(FunctionKernel):
-    """A formula of two rows x and y, of which nothing is known.
+    """A formula of two rows x and y. It is known to be a kernel where :class:`_Proof` says why.
 
     Parameters
     ----------
@@ -376,11 +382,13 @@ class PointFormula(FunctionKernel):
 
     name = "formula"
     general = "a formula of two rows, such as exp(-norm(x - y))"
-    no_proof = "A formula of two rows has no proof"
+    no_proof = "No rule proves this formula of two rows"
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._tree, self._points = _Reader(text, "kernel").read()
+        reader = _Reader(text, "kernel")
+        self._tree, self._points = reader.read()
+        self._validity = _Proof(reader.values).validity(self._tree)
         super().__init__(self._points, None, vectorised=True)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
@@ -395,6 +403,13 @@ class PointFormula(FunctionKernel):
         super().set_params(**params)
         self.__init__(self.text)  # type: ignore[misc]
         return self
+
+    @property
+    def facts(self) -> Facts:
+        """What the terms of the formula prove."""
+        known, proof = super().facts, self._validity
+        divisible = proof is not None and proof.reason == DISTANCES
+        return known if proof is None else replace(known, validity=proof, divisible=divisible)
 
     @property
     def label(self) -> str:
@@ -429,6 +444,101 @@ class PointFormula(FunctionKernel):
         if not np.isfinite(values).all():
             raise DataError(f"{self.text} has no finite value for some of these rows. Scale or choose them.")
         return values
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """Proves that formulas of two rows are kernels, from distances and the closure rules.
+
+    Attributes
+    ----------
+    values : mapping of node to object
+        The Kernel, number or Points that each node of a formula stands for.
+    """
+
+    values: Mapping[ast.AST, Any]
+
+    def validity(self, node: ast.expr) -> Validity | None:
+        """Return the proof that a formula is a kernel, None where there is none."""
+        value, (factor, scaled) = self.values[node], self.scaled(node)
+        if not isinstance(value, Points):
+            kernel = value if isinstance(value, Kernel) else Constant(value)
+            return kernel.validity if kernel.psd else None
+        match node:
+            case ast.Call(ast.Name("exp"), [inside]) if self.is_distance(inside, -1):
+                return proven(DISTANCES, ast.unparse(node))
+            case _ if scaled is not node:
+                rule, parts = "positive multiple", [scaled] if factor > 0 else []
+            case ast.Call(ast.Name("exp" | "sum" as rule), [inside]):
+                parts = [inside]
+            case ast.BinOp(left, ast.Add() | ast.Mult() as combined, right):
+                rule, parts = "sum" if isinstance(combined, ast.Add) else "product", [left, right]
+            case ast.BinOp(left, ast.Pow(), right) if (power := self.number(right)) > 0 and power % 1 == 0:
+                rule, parts = "whole power", [left]
+            case _:
+                return None
+        known = [one for part in parts if (one := self.validity(part)) is not None]
+        whole = len(known) == len(parts) > 0
+        return proven(CLOSURE[rule].proof, ast.unparse(node), *known) if whole else None
+
+    def is_distance(self, node: ast.expr, sign: float = 1.0) -> bool:
+        """Say whether a formula times a sign is conditionally negative definite up to a number."""
+        factor, node = self.scaled(node)
+        match node:
+            case _ if is_number(self.values[node]):
+                return True
+            case ast.BinOp(left, ast.Add() | ast.Sub() as combined, right):
+                other = sign * factor * (1 if isinstance(combined, ast.Add) else -1)
+                return self.is_distance(left, sign * factor) and self.is_distance(right, other)
+        return sign * factor > 0 and self.power(node) >= 1
+
+    def power(self, node: ast.expr) -> float:
+        """Return the largest power of a formula that is known to be conditionally negative definite, else 0.
+
+        The formula is 0 where x = y. The powers up to 2 of ||x - y|| are, sums of such functions, and
+        their powers up to 1 (Berg, Christensen and Ressel 1984, corollary 3.2.10).
+        """
+        factor, node = self.scaled(node)
+        match node:
+            case _ if factor <= 0:
+                return 0.0
+            case ast.Call(ast.Name("norm" | "abs"), [inside]) if self.is_difference(inside):
+                return 2.0
+            case ast.Call(ast.Name("dot"), [one, other]) if self.is_difference(one):
+                return float(ast.dump(one) == ast.dump(other))
+            case ast.Call(ast.Name("sum"), [inside]):
+                return float(self.power(inside) >= 1)
+            case ast.Call(ast.Name("sqrt"), [inside]):
+                return 2 * self.power(inside)
+            case ast.BinOp(left, ast.Pow(), right) if (exponent := self.number(right)) > 0:
+                even = self.is_difference(left) and exponent % 2 == 0
+                return (2.0 if even else self.power(left)) / exponent
+            case ast.BinOp(left, ast.Add(), right):
+                return float(min(self.power(left), self.power(right)) >= 1)
+        return 0.0
+
+    def scaled(self, node: ast.expr) -> tuple[float, ast.expr]:
+        """Return the number that a formula has as a factor, and the rest."""
+        match node:
+            case ast.UnaryOp(ast.USub(), rest):
+                factor = -1.0
+            case ast.BinOp(rest, ast.Mult(), number) if self.number(number):
+                factor = self.number(number)
+            case ast.BinOp(number, ast.Mult(), rest) if self.number(number):
+                factor = self.number(number)
+            case ast.BinOp(rest, ast.Div(), number) if self.number(number):
+                factor = 1 / self.number(number)
+            case _:
+                return 1.0, node
+        more, rest = self.scaled(rest)
+        return factor * more, rest
+
+    def number(self, node: ast.expr) -> float:
+        """Return the number that a node stands for, else 0."""
+        return float(self.values[node]) if is_number(self.values[node]) else 0.0
+
+    def is_difference(self, node: ast.expr) -> bool:
+        return ast.unparse(node) in ("x - y", "y - x")
 
 
 # What a model file may hold, by the names of the classes.
