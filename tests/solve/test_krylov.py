@@ -282,3 +282,16 @@ def test_a_start_wider_than_a_block_leaves_room_for_what_follows():
     )
     assert result.spectrum.values.size == 150
     assert result.why or np.allclose(result.spectrum.values, np.diag(A)[:150], atol=1e-4)
+
+
+def test_of_a_wide_start_what_has_not_converged_goes_on():
+    """The pairs that are there take part in the answer, and are multiplied once."""
+    matrix = Matrix(np.concatenate([np.full(20, 2.0), np.linspace(1.5, 0.1, 280)]))
+    rng = np.random.default_rng(1)
+    missed = matrix.vectors[:, :3] + 0.05 * rng.standard_normal((300, 3))
+    start = np.column_stack([matrix.vectors[:, 3:27], missed])
+    matrix.products.clear()
+    spectrum = solve(matrix, Target(count=24), block=8, columns=160, start=start)
+    assert matrix.products[0] == 27
+    assert set(matrix.products[1:]) == {8}
+    assert_solved(matrix, spectrum, 1e-8)

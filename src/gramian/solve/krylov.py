@@ -331,17 +331,14 @@ def krylov(
         worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
         note(log, "pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
         sure = (following is not None or before is not None) and _settled(values[:k], earlier)
-        if (
-            k
-            and sure
-            and worst <= _allowed(operator, values, tol, measured=before is not None and passes == 1)
-        ):
+        allowed = _allowed(operator, values, tol, measured=before is not None and passes == 1)
+        if k and sure and worst <= allowed:
             return route.SolverResult(_spectrum(operator, basis, values, Y, k, passes))
         if EIGH_ALL * basis.size**3 > SHORT * product:
             due = _due(history, (passes, worst), basis.size / block, tol)
         history.append((passes, worst))
         earlier = [*earlier[-1:], values]
-        # Vectors to start from may be more than a block, and so are those that follow them.
+        # Vectors to start from may be more than a block.
         full = basis.full(block if following is None else following.shape[1])
         hopeless = _hopeless(history, tol, max_passes, stretch) if foresees else _stagnant(history)
         if passes == max_passes or hopeless or (full and target.count is None):
@@ -351,6 +348,8 @@ def krylov(
         if full and target.count is not None:
             basis.restart(Y, max(target.count + block // 2, int(RETAINED * basis.columns)))
         candidate = basis.fresh(rng) if following is None else following
+        if following is not None and following.shape[1] > block:
+            candidate = basis.narrowed(following, coupling, 0.5 * allowed * float(values[0]))
     raise AssertionError("max_passes must be positive")
 
 
@@ -458,6 +457,13 @@ class _Basis:
         for _ in range(2):
             block, _ = arrays.orthonormal(arrays.without(block, Q, arrays.inner(Q, block)))
         return block
+
+    def narrowed(self, following: Any, coupling: FloatArray, small: float) -> Any:
+        """Leave out directions of a wide block by which the last product leaves the span that little."""
+        U, s, _ = np.linalg.svd(coupling)
+        self.chained = self.closed = False
+        kept = np.ascontiguousarray(U[:, : max(self.block, int((s > small).sum()))])
+        return following @ arrays.from_numpy(kept, following)
 
     def restart(self, Y: FloatArray, keep: int) -> None:
         """Shrink the basis to its best Ritz vectors; their products are known without a new pass."""
