@@ -34,7 +34,6 @@ from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import arithmetic, evaluator
 from gramian.kernels.arithmetic import FUNCTION_ULPS, TINY, UNIT
 from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
-from gramian.kernels.hyperparameters import Hyperparameters, Registration, prefixed
 from gramian.records import BoundKind, Calls, FloatArray
 
 # How tightly an expression binds: sums, products, powers, and what needs no brackets.
@@ -61,7 +60,7 @@ TAKE_SPARSE = (
 )
 
 
-class Kernel(Hyperparameters, ABC):
+class Kernel(ABC):
     """A function k(x, y) of two rows.
 
     Kernels store their arguments untouched, compare by value, and combine: ``k1 + k2``, ``k1 * k2``,
@@ -177,22 +176,18 @@ class Kernel(Hyperparameters, ABC):
         values = to_float64(kernel.gram(new, X))
         return values - xp.mean(values, axis=1)[:, None] - t[None, :] + xp.mean(t)
 
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+    def __call__(self, X: Any, Y: Any = None) -> Any:
         """Return the value of two numbers or vectors, or the Gram matrix of rows (:meth:`gram`).
 
         Parameters
         ----------
         X, Y : float, array-like of shape (d,), or as for :meth:`gram`
             Two numbers, two vectors, or rows.
-        eval_gradient : bool, default=False
-            Also return the derivative by ``theta``, for rows X alone.
 
         Returns
         -------
         float, or array of shape (n, m)
             The number k(X, Y) for two numbers or vectors. The matrix is float64, also for float32 rows.
-        array of shape (n, n, n_dims)
-            With ``eval_gradient`` the derivative of the matrix by ``theta``.
 
         Raises
         ------
@@ -212,41 +207,24 @@ class Kernel(Hyperparameters, ABC):
             if np.ndim(X) == 0:
                 X, Y = [X], [Y]
             return float(as_float64(self.gram([to_numpy(X)], [to_numpy(Y)]))[0, 0])
-        if Y is not None and eval_gradient:
-            raise ParameterError("eval_gradient", True, "is for the Gram matrix of X alone", "Leave Y out.")
         if Y is not None:
             self.check_numbers("a fit and its predictions would give it different values")
-        K = self.gram(*((_double(X),) if Y is None or Y is X else (_double(X), _double(Y))))
-        if not eval_gradient:
-            return K
-        X = to_float64(arithmetic.check_rows("X", X))
-        return K, self._by_theta(self.bind(X).by_parameters(X), len(X))
+        return self.gram(*((_double(X),) if Y is None or Y is X else (_double(X), _double(Y))))
 
-    def diag(self, X: Any) -> Any:
-        """Return k(x, x) of every row.
+    def check_numbers(self, why: str) -> None:
+        """Raise an error for a parameter that is still to be computed from rows, such as "median".
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            Rows.
+        why : str
+            What speaks against computing it from the rows of the call.
 
-        Returns
-        -------
-        array of shape (n,)
-            The diagonal of :meth:`gram`, float64.
+        Raises
+        ------
+        ParameterError
         """
-        X = arithmetic.check_rows("X", X, accept_sparse=True)
-        return self.bind(X).diagonal(X)
-
-    def is_stationary(self) -> bool:
-        """Return whether it depends on x - y alone.
-
-        Returns
-        -------
-        bool
-            As the attribute ``stationary``.
-        """
-        return self.stationary
+        for part in self.parts:
+            part.check_numbers(why)
 
     @property
     def validity(self) -> Validity:
@@ -455,7 +433,7 @@ class Kernel(Hyperparameters, ABC):
 
     # ------------------------------------------------- for each formula
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027  # many kernels have no parameters
         """Raise an error for parameters that are invalid for any data.
 
         Raises
@@ -587,7 +565,7 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
 
 
 def _double(X: Any) -> Any:
-    """Return float32 rows as float64 ones: a Gaussian process needs more digits of the matrix."""
+    """Return float32 rows as float64 ones: a fit of scikit-learn solves with the matrix."""
     return to_float64(X) if getattr(X, "dtype", None) is not None and numpy_dtype(X) == np.float32 else X
 
 
@@ -789,22 +767,6 @@ class CompositeEvaluator(evaluator.Evaluator):
         gradient = evaluator.among(sum(others, first), self.kernel.sees, X.shape[1])
         return evaluator.DiagonalSlopes(self._joined(*values), gradient)
 
-    def by_parameters(self, X: Any) -> dict[str, Any]:
-        """Return the derivatives by the parameters of the parts, and by a factor of its own."""
-        seen = self.kernel.rows(X)
-        values = [part.square(seen) for part in self.parts]
-        result = {"factor": self._joined(*values)[:, :, None]} if "factor" in self.kernel.scales else {}
-        steps = zip(self._names, self.parts, self.kernel.partials(*values), strict=True)
-        for name, part, step in steps:
-            result |= prefixed(name, part.by_parameters(seen), step)
-        return result
-
-    @property
-    def _names(self) -> list[str]:
-        """What the constructor calls the parts."""
-        entries = self.kernel.get_params(deep=False)
-        return [name for name, value in entries.items() if isinstance(value, Kernel)]
-
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row."""
         seen = self.kernel.rows(X)
@@ -833,7 +795,6 @@ class Constant(Kernel):
 
     name = "constant"
     general = "value"
-    scales = ("value",)
     takes_sparse = True
 
     def __init__(self, value: float = 1.0) -> None:
@@ -873,10 +834,6 @@ class ConstantEvaluator(evaluator.Evaluator):
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of the constant."""
         return arithmetic.product(left * float(self.kernel.value), right, out)
-
-    def by_parameters(self, X: Any) -> dict[str, Any]:
-        """Return the constant itself, which is its derivative by its logarithm."""
-        return {"value": self.square(X)[:, :, None]}
 
     def diagonal(self, X: Any) -> Any:
         """Return the constant for every row."""
@@ -1013,7 +970,6 @@ class Scaled(Composite):
     """
 
     name = "scaled"
-    scales = ("factor",)
     additive = True
     binds = PRODUCT
 
@@ -1246,22 +1202,6 @@ class NormalizedEvaluator(CompositeEvaluator):
 
         return evaluator.Slopes(values, pull)
 
-    def by_parameters(self, X: Any) -> dict[str, Any]:
-        """Return the derivatives by the part's parameters, which change k(x, x) and k(y, y) as well."""
-        (part,) = self.parts
-        diagonal = part.diagonal(X)
-        size = np.where(diagonal > 0, diagonal, 1.0)
-        factor = np.where(diagonal > 0, 1.0 / np.sqrt(size), 0.0)
-        factors = factor[:, None] * factor[None, :]
-        values = part.square(X) * factors
-
-        def normalized(slope: Any) -> Any:
-            own = np.einsum("iip->ip", slope) / (2.0 * size)[:, None]
-            return factors[:, :, None] * slope - values[:, :, None] * (own[:, None] + own[None, :])
-
-        slopes = part.by_parameters(X).items()
-        return prefixed("kernel", {name: normalized(slope) for name, slope in slopes})
-
     def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
         """Return k(x, x), which does not change with x."""
         return evaluator.flat(self.diagonal(X), X.shape[1])
@@ -1450,6 +1390,5 @@ def exp(kernel: Kernel) -> Kernel:
     return Exp(kernel)
 
 
-Registration(Kernel)
 # All that a combination can be.
 COMPOSITES: tuple[type[Kernel], ...] = (Sum, Product, Scaled, Power, Exp, Normalized, OnColumns, After)

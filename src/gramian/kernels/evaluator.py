@@ -87,20 +87,6 @@ class Evaluator(ABC):
         """Return k(x, x) of every float64 row and its derivative: none unless a kernel has one."""
         return flat(self.diagonal(X), X.shape[1])
 
-    def square(self, X: Any) -> Any:
-        """Return k of every row with every row."""
-        return exact_diagonal(self.tile(*self.encode(X)), self.diagonal(X))
-
-    def by_parameters(self, X: Any) -> dict[str, Any]:
-        """Return the derivatives of ``square(X)`` by the logarithm of each parameter, by its name.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (n, n, p)
-            Of every one of ``kernel.hyperparameters``, p the length of its value; X is a NumPy array.
-        """
-        return {}
-
     def times(self, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:
         """Return ``k(new, fitted) @ coefficients`` for encoded rows, tile by tile.
 

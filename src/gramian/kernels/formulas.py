@@ -26,7 +26,6 @@ from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE
 from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map
-from gramian.light_import import special
 
 NUS = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}  # with what Matern kernels are
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
@@ -102,12 +101,11 @@ class Formula(Kernel):
         """Return k(x, x) with its derivative by x: none where it is 1."""
         return flat(self.diagonal(X), X.shape[1])
 
-    def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        """Return the derivatives of the tile of encoded rows by the logarithm of each of ``scales``.
-
-        Arrays of shape (n, n), or (n, n, d) for a parameter with a number for each column of X.
-        """
-        return {}
+    def check_numbers(self, why: str) -> None:
+        for name, value in self.get_params(deep=False).items():
+            if widths.is_median(value) or widths.is_scale(value):
+                hint = "Give a number, or fill it in from the rows X of a fit with kernel.resolve(X)."
+                raise ParameterError(name, value, f"depends on the rows, and {why}", hint)
 
     def size(self, largest: float) -> float:
         """Bound |k| for rows of norm up to ``largest``."""
@@ -198,12 +196,6 @@ class FormulaEvaluator(Evaluator):
         """Return a block of kernel values with their derivative by the rows of X."""
         X = X if self.shift is None else X - self.shift
         return self.kernel.slopes(X, self.kernel.encode(X, self.direct)[0], right, self.direct)
-
-    def by_parameters(self, X: Any) -> dict[str, Any]:
-        """Return the derivatives by the formula's parameters."""
-        X = self._rows(X)
-        slopes = self.kernel.by_parameters(X, *self.kernel.encode(X, self.direct), self.direct)
-        return {name: slope if slope.ndim == 3 else slope[:, :, None] for name, slope in slopes.items()}
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
         """Return k(x, x) with its derivative by x."""
@@ -297,7 +289,6 @@ class Projective(Formula):
     gamma: Any
     coef0: float
     takes_sparse = True
-    scales = ("gamma", "coef0")
 
     @abstractmethod
     def profile(self, T: Any) -> Any:
@@ -327,11 +318,6 @@ class Projective(Formula):
     def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> Slopes:
         steepness = self.steepness(arithmetic.product(left, right) + self.coef0)
         return Slopes(self.tile(left, right, direct), lambda W: (W * steepness) @ right)
-
-    def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        T = arithmetic.product(left, right)
-        slope = self.steepness(T + self.coef0) / self.gamma  # f'
-        return {"gamma": slope * T, "coef0": slope * self.coef0}
 
     def diagonal(self, X: Any) -> Any:
         return self.profile(self.gamma * arithmetic.squared_norms(X) + self.coef0)
@@ -662,18 +648,6 @@ class Radial(Formula):
 
         return Slopes(values, pull, lambda W: xp.sum(W * fading, axis=1)[:, None] * stiffness)
 
-    def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        T = self._apart(left, right) if direct else np.minimum(arithmetic.product(left, right), 0.0)
-        fading = self.fading(T, self.profile(T.copy()))
-        name = self.scales[0]
-        if np.ndim(getattr(self, name)) == 0:
-            by_rate = fading * T
-            # q has the power -2 of a width; sigma may have become gamma where the kernel was resolved.
-            widths_of = "sigma" if name == "gamma" else name
-            return {"gamma": by_rate, widths_of: -2.0 * by_rate}
-        squares = [rate * (x[:, None] - x[None, :]) ** 2 for rate, x in zip(self.rates, X.T, strict=True)]
-        return {name: np.stack([2.0 * fading * square for square in squares], axis=2)}
-
     def weights(self) -> Any:
         return np.sqrt(self.rates)
 
@@ -716,11 +690,6 @@ class RBF(Radial):
     def __init__(self, sigma: Any = None, gamma: Any = None) -> None:
         self.sigma = sigma
         self.gamma = gamma
-
-    @property
-    def scales(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The one that is given."""
-        return ("gamma",) if self.sigma is None else ("sigma",)
 
     def check(self) -> None:
         if self.sigma is not None and self.gamma is not None:
@@ -793,7 +762,6 @@ class Matern(Radial):
     """
 
     name = "matern"
-    scales = ("length_scale",)
     general = "exp(-r), (1 + r) exp(-r) or (1 + r + r^2/3) exp(-r), r = sqrt(2 nu) ||x - y|| / length_scale"
     proof = (
         "The characteristic function of Student's t distribution, so the Fourier transform of a positive "
@@ -875,7 +843,6 @@ class RationalQuadratic(Radial):
     """
 
     name = "rq"
-    scales = ("length_scale", "alpha")
     general = "(1 + ||x - y||^2 / (2 alpha length_scale^2))^-alpha"
     proof = "A mixture of RBF kernels with positive weights, a gamma density (Schoenberg 1938)."
 
@@ -902,12 +869,6 @@ class RationalQuadratic(Radial):
 
     def fading(self, T: Any, values: Any) -> Any:
         return self.alpha * values / (1.0 - T)
-
-    def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        T = self._apart(left, right) if direct else np.minimum(arithmetic.product(left, right), 0.0)
-        # q has a factor 1 / alpha.
-        alpha = self.alpha * self.profile(T) * (-T / (1.0 - T) - np.log1p(-T))
-        return super().by_parameters(X, left, right, direct) | {"alpha": alpha}
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         relative, absolute = super().evaluation_error(d, largest, direct)
@@ -937,7 +898,6 @@ class Laplacian(Formula):
     """
 
     name = "laplacian"
-    scales = ("gamma",)
     general = "exp(-gamma ||x - y||_1)"
     facts = Facts(
         proven(
@@ -961,9 +921,6 @@ class Laplacian(Formula):
         T = arithmetic.absolute_distances(left, right)
         T *= -self.gamma
         return arithmetic.exponential(T)
-
-    def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        return {"gamma": special.xlogy(K := self.tile(left, right, direct), K)}
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 4) * UNIT / np.e + TINY
@@ -994,7 +951,6 @@ class ChiSquared(Formula):
     """
 
     name = "chi2"
-    scales = ("gamma",)
     general = "exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j)), x and y >= 0"
     facts = Facts(
         proven(
@@ -1050,9 +1006,6 @@ class ChiSquared(Formula):
             return xp.stack(results, axis=1)
 
         return Slopes(values, pull)
-
-    def by_parameters(self, X: Any, left: Any, right: Any, direct: bool) -> dict[str, Any]:
-        return {"gamma": special.xlogy(K := self.tile(left, right, direct), K)}
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:
         return FUNCTION_ULPS * UNIT, (d + 8) * UNIT / np.e + TINY
