@@ -1,13 +1,11 @@
-"""Rows of the host that a device computes with: blocks that fit there, the next one on its way meanwhile."""
+"""Rows of the host that a device computes with: they are moved there once."""
 
 from __future__ import annotations
 
 import logging
 import re
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -26,9 +24,9 @@ from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surfa
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
-# Shares of a device's free memory that the whole table, and one block of it, may take: what is made of a
-# block in float64 takes a multiple of it.
-TABLE, BLOCK = 1 / 4, 1 / 24
+# Share of a device's free memory that one block of a table may take: what is made of it in float64 takes a
+# multiple of it.
+BLOCK = 1 / 24
 MOST_BYTES = 1 << 30  # of one block; more is not faster
 LEAST_BYTES = 1 << 14  # of a block, below which it is not made smaller
 SAFE = 0.9  # of the free memory, which others may take from
@@ -39,10 +37,9 @@ FULL_DOUBLE = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))
 
 @dataclass(frozen=True, eq=False)
 class DeviceRows(Rows):
-    """Rows of the host, in memory or stored, whose blocks are arrays of a device.
+    """Rows of the host, in memory or stored, that are arrays of a device for whoever computes with them.
 
-    The whole table is moved once where it takes little of the device's memory, and else block by block in
-    every pass. What looks at the rows themselves, as the search for NaN, does so on the host.
+    What looks at the rows themselves, as the search for NaN, does so on the host.
 
     Attributes
     ----------
@@ -68,25 +65,24 @@ class DeviceRows(Rows):
     def resident_bytes(self) -> int:
         return 0  # on the device
 
-    @property
-    def resident(self) -> bool:
-        """Whether the whole table is moved once."""
-        return self.free_to_revisit and self.host.stored_bytes <= TABLE * free_memory(self.like)
-
     @cached_property
     def _whole(self) -> Any:
+        if self.host.stored_bytes > SAFE * free_memory(self.like):
+            why = "all of them have to be there at once"
+            raise MemoryLimitError(_does_not_fit(_named(self), why, self.like))
         table = _torch().empty(self.shape, dtype=self.like.dtype, device=self.device)
-        for part, block in self._moving(iter(slices(self.shape[0], block_length(self, 0))), 0):
+        for part, block in self._blocks():
             table[part] = block
         return table
 
+    def _blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Move blocks of rows to the device, one after the other."""
+        for part in slices(self.shape[0], block_length(self, 0)):
+            block = np.ascontiguousarray(self.host.cut(part, slice(None)))
+            yield part, _torch().asarray(block, device=self.device, copy=True)
+
     def cut(self, rows: slice, columns: slice) -> Any:
-        if rows == columns == slice(None):
-            return self.in_memory()
-        # Where the table was moved already, its own share of the memory is no longer free.
-        if "_whole" in vars(self) or self.resident:
-            return self._whole[rows, columns]
-        return _Mover(self.device).moved(self.host.cut(rows, columns))
+        return self._whole[rows, columns]
 
     def in_memory(self) -> Any:
         """Return the whole table on the device.
@@ -96,9 +92,6 @@ class DeviceRows(Rows):
         MemoryLimitError
             If it takes more than the device has.
         """
-        if self.host.stored_bytes > SAFE * free_memory(self.like) and "_whole" not in vars(self):
-            why = "this needs all of them there at once"
-            raise MemoryLimitError(_does_not_fit(_named(self), why, self.like))
         return self._whole
 
     def owned(self) -> Any:
@@ -121,81 +114,16 @@ class DeviceRows(Rows):
         """Return ``f`` of all rows in the host's memory, computed block by block on the device."""
         out = np.empty((self.shape[0], columns), dtype=dtype or self.dtype)
 
-        def work(rows: slice, values: Any) -> None:
-            part = f" of the block from row {rows.start} on"
-            out[rows] = to_numpy(f(ArrayRows(values, dtype=self.dtype, part=part)))
-
         try:
-            for _ in device_blocks(self, work):
-                pass
+            for part, values in self._blocks():
+                of = f" of the block from row {part.start} on"
+                with full_precision():
+                    out[part] = to_numpy(f(ArrayRows(values, dtype=self.dtype, part=of)))
         except DataError:
             # Who looks at one block does not know where in the table it is.
             self.host.require_finite(holes=holes)
             raise
         return out
-
-    def _moving(self, parts: Iterator[slice], axis: int) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks for slices of rows (0) or columns (1), the next one copied while one is used."""
-        mover = _Mover(self.device)
-
-        def host(part: slice) -> Any:
-            every = slice(None)
-            return mover.sent(self.host.cut(part, every) if axis == 0 else self.host.cut(every, part))
-
-        with ThreadPoolExecutor(1) as pool:
-            waiting: deque[tuple[slice, Future[Any]]] = deque()
-            for part in parts:
-                waiting.append((part, pool.submit(host, part)))
-                if len(waiting) > 1:
-                    done, future = waiting.popleft()
-                    yield done, mover.arrived(future.result())
-            for done, future in waiting:
-                yield done, mover.arrived(future.result())
-
-
-class _Mover:
-    """Copies blocks to a device: on CUDA from pinned memory, on a stream of its own."""
-
-    def __init__(self, device: Any) -> None:
-        self.device = device
-        cuda = device.type == "cuda"
-        self._stream = _torch().cuda.Stream(device) if cuda else None
-        self._pinned: list[Any] = [None, None]  # one is filled while the other is copied from
-        self._copied: list[Any] = [None, None]
-        self._turn = 0
-
-    def moved(self, values: Any) -> Any:
-        """Copy a block, and wait for it."""
-        return self.arrived(self.sent(values))
-
-    def sent(self, values: Any) -> tuple[Any, Any]:
-        """Begin to copy a NumPy block; return it and the event of its arrival."""
-        torch = _torch()
-        if self._stream is None:
-            return torch.asarray(np.ascontiguousarray(values), device=self.device, copy=True), None
-        self._turn = turn = 1 - self._turn
-        if self._copied[turn] is not None:
-            self._copied[turn].synchronize()
-        buffer = self._pinned[turn]
-        if buffer is None or buffer.numel() < values.size:
-            dtype = torch.float32 if values.dtype == np.float32 else torch.float64
-            buffer = self._pinned[turn] = torch.empty(values.size, dtype=dtype, pin_memory=True)
-        filled = buffer[: values.size].reshape(values.shape)
-        filled.numpy()[...] = values
-        with torch.cuda.stream(self._stream):
-            block = filled.to(self.device, non_blocking=True)
-            event = self._copied[turn] = torch.cuda.Event()
-            event.record(self._stream)
-        return block, event
-
-    def arrived(self, sent: tuple[Any, Any]) -> Any:
-        """Let the stream that computes wait for a block."""
-        block, event = sent
-        if event is not None:
-            stream = _torch().cuda.current_stream(self.device)
-            stream.wait_event(event)
-            block.record_stream(stream)
-        return block
 
 
 # ------------------------------------------------------------------ passes over a device
@@ -223,11 +151,14 @@ def device_blocks(
     MemoryLimitError
         Where the device has no memory for ``LEAST_BYTES`` of them.
     """
-    length, start, size = rows.shape[axis], 0, block_length(rows, axis, width)
+    every, length, start = slice(None), rows.shape[axis], 0
+    size = block_length(rows, axis, width)
     while start < length:
         values: Any = None
         try:
-            for part, values in _blocks(rows, axis, start, size):
+            for begin in range(start, length, size):
+                part = slice(begin, min(length, begin + size))
+                values = rows.cut(part, every) if axis == 0 else rows.cut(every, part)
                 with full_precision():
                     result = work(part, values)
                 values = None
@@ -237,14 +168,6 @@ def device_blocks(
             # What is held here, and by the traceback, is not free before it is gone.
             values = error.__traceback__ = None
             size = smaller(size, rows.stored_bytes // length, rows.like, _named(rows))
-
-
-def _blocks(rows: Rows, axis: int, start: int, size: int) -> Iterator[tuple[slice, Any]]:
-    length, every = rows.shape[axis], slice(None)
-    parts = (slice(begin, min(length, begin + size)) for begin in range(start, length, size))
-    if isinstance(rows, DeviceRows) and not rows.resident and "_whole" not in vars(rows):
-        return rows._moving(parts, axis)
-    return ((part, rows.cut(part, every) if axis == 0 else rows.cut(every, part)) for part in parts)
 
 
 @contextmanager
@@ -313,9 +236,8 @@ def _does_not_fit(what: str, why: str, like: Any) -> str:
     columns, rows = int((free / 32) ** 0.5), int((free / 8) ** 0.5)
     return (
         f"{what} do not fit on the device: {why}, and {amount(free)} of its memory are free. What would "
-        f"fit: for PCA {columns:,} columns, of any number of rows; of a table that is needed whole "
-        f"{int(TABLE * free) // 8:,} numbers; of a kernel matrix that is kept {rows:,} rows. Free memory "
-        "there, give less, or leave device out to work on the host."
+        f"fit: {int(SAFE * free) // 8:,} numbers, for PCA in {columns:,} columns; of a kernel matrix that is "
+        f"kept {rows:,} rows. Leave device out to work on the host, or give batches to partial_fit."
     )
 
 
