@@ -37,7 +37,10 @@ def test_loadings_are_lines_over_columns_that_are_an_axis_and_bars_of_others():
     bars = plots.loadings(model, [1])
     largest = np.sort(np.argsort(-np.abs(model.components_[0]))[:20])
     assert bars.data["column"].to_pylist() == [f"x{j}" for j in largest]
-    assert "The 20 of 80 columns" in " ".join(bars.title.subtitle)
+    assert "The 20 of 80 columns with the largest loadings." in " ".join(bars.title.subtitle)
+    both = plots.loadings(model).data.to_pydict()["column"]  # each panel has its own
+    own = [np.sort(np.argsort(-np.abs(component))[:20]) for component in model.components_]
+    assert both == [f"x{j}" for j in np.concatenate(own)]
 
 
 def parts_of_biplot(chart):

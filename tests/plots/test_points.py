@@ -225,6 +225,13 @@ def test_a_table_with_labels_is_coloured_by_them_in_every_figure_of_its_rows(X):
     assert "group" not in model.plot(labelled, color="").data.column_names
 
 
+def test_a_legend_is_no_wider_than_its_figure(pca, X):
+    for kinds, columns in ((["a", "b"], 2), (["a long name of a class " + "abcd"[j] for j in range(4)], 2)):
+        spec = pca.plot(X, color=(kinds * 10)[:20]).to_dict()
+        points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+        assert points["encoding"]["color"]["legend"] == {"columns": columns}
+
+
 def test_methods_and_functions_name_their_arguments(pca, X):
     y = ["u", "v"] * 10
     for draw in (pca.plot, pca.biplot, partial(plots.scores, pca), partial(plots.biplot, pca)):

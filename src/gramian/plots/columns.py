@@ -64,8 +64,8 @@ def loadings(
     -------
     altair.ConcatChart or altair.LayerChart
         ``chart.data`` has a row for each column and component: component, column, position and loading. Bars
-        show at most 20 columns and a heat map 60, those with the largest loadings. Lines of more than 2,000
-        columns show the least and the largest loading of each of 500 stretches.
+        show the 20 columns with the largest loadings of each component, and a heat map 60 of all. Lines of
+        more than 2,000 columns show the least and the largest loading of each of 500 stretches.
 
     Raises
     ------
@@ -138,29 +138,31 @@ def _loadings(
     position: str,
 ) -> Any:
     most = {"bars": MOST_BARS, "heat": MOST_CELLS}.get(kind, len(names))
-    shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:most])
+    sizes = np.abs(values) if kind == "bars" else np.abs(values).max(axis=1, keepdims=True)
+    shown = np.sort(np.argsort(-sizes, axis=0, kind="stable")[:most], axis=0).T
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
     position = unit or position if position == "column" else position
     thinned = kind == "lines" and len(names) > MOST_POINTS
-    places = _extremes(values, along) if thinned else np.tile(shown, (len(titles), 1))
+    places = _extremes(values, along) if thinned else np.tile(shown, (len(titles) // len(shown), 1))
     columns = {
         "component": np.repeat(titles, places.shape[1]),
         "column": [names[j] for j in places.ravel().tolist()],
         "position": along[places].ravel(),
         "loading": np.take_along_axis(values.T, places, axis=1).ravel(),
     }
-    few = f"The {most} of {len(names):,} columns with the largest loadings." if most < len(names) else ""
+    largest = f"the largest loadings{' of each component' * (len(shown) > 1)}"
+    few = f"The {most} of {len(names):,} columns with {largest}." if most < len(names) else ""
     few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches." if thinned else few
     parts = {"data": style.table(columns), "title": style.headed(*heading, few)}
     if kind == "heat":
         bound = float(np.abs(values).max()) or 1.0
-        return _heat(parts, what, len(titles), [names[j] for j in shown], bound)
+        return _heat(parts, what, len(titles), [names[j] for j in shown[0]], bound)
     edges = style.limits(values, zero=True, margin=0.04)
     if kind == "lines":
         return _lines(parts, style.axis(alt.Y, "loading", what, edges), position)
     x = style.axis(alt.X, "loading", what.split(" (")[0], edges)
-    return _bars(parts, titles, x, [names[j] for j in shown])
+    return _bars(parts, titles, x, [names[j] for j in np.unique(shown)], shown.shape[1])
 
 
 def _extremes(values: FloatArray, along: FloatArray) -> npt.NDArray[np.intp]:
@@ -211,7 +213,7 @@ def _beside(names: Sequence[str], panels: int) -> int:
     return int(max(1, min(panels, FIRST, (style.width() + style.MARGIN) // (_room_for(names) + PANEL))))
 
 
-def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, names: Sequence[str]) -> Any:
+def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, names: Sequence[str], bars: int) -> Any:
     sign = alt.condition("datum.loading < 0", alt.value(style.VERMILION), alt.value(style.BLUE))
     named = alt.Axis(labelOverlap=False, labelLimit=LONGEST, minExtent=0)
     beside = _beside(names, len(titles))
@@ -219,10 +221,10 @@ def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, names: Sequence[
     panels = []
     for title in titles:
         y = alt.Y("column:N", sort=None, title=None, axis=named)
-        bars = style.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
-        bars = bars.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
+        marks = style.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
+        marks = marks.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
         heading = alt.Title(title, fontSize=12, fontWeight="normal", anchor="middle", frame="group")
-        panels.append(bars.properties(title=heading, width=across, height=max(60, BAR * len(names))))
+        panels.append(marks.properties(title=heading, width=across, height=max(60, BAR * bars)))
     return style.Panels(concat=panels, columns=beside, spacing=10, **parts)
 
 

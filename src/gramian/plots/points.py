@@ -364,7 +364,11 @@ class Group:
         channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
         if not self.kinds:
             return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
-        return {color: channel("group:N", title=title, scale=self.scale()), "shape": self.shapes("group")}
+        # As many names in a row of the legend as there is room for.
+        columns = max(1, style.width() // (LEGEND + round(LETTER * max(map(len, self.kinds)))))
+        legend = alt.Legend(columns=min(columns, len(self.kinds)))
+        own = channel("group:N", title=title, scale=self.scale(), legend=legend)
+        return {color: own, "shape": self.shapes("group")}
 
     def shapes(self, field: str) -> Any:
         """Return the channel of shape for a field of the table."""
@@ -465,6 +469,7 @@ def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
 
 # ------------------- Labels of points and arrows, placed without overlap
 
+LEGEND = 30  # pixels of a symbol of the legend, and of the space to the next
 LETTER, TEXT = 6.0, 11.0  # pixels of a letter across, and of a line of text
 DOT, STEP = 3.0, 5.0  # half a point; between the points that block an arrow
 RINGS = (0.0, 8.0, 18.0, 30.0, 44.0)  # pixels between a point and its label
