@@ -225,6 +225,14 @@ def test_a_table_with_labels_is_coloured_by_them_in_every_figure_of_its_rows(X):
     assert "group" not in model.plot(labelled, color="").data.column_names
 
 
+def test_ellipses_of_few_rows_do_not_make_the_cloud_small():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    X[:4] = [[2, 2], [-2, -2], [2, -2], [-2, 2.5]]
+    spec = gramian.PCA(2).fit(X).plot(X, color=np.repeat(["few", "many"], [4, 56])).to_dict()
+    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+    assert np.ptp(points["encoding"]["y"]["scale"]["domain"]) < 2 * np.ptp(X, axis=0).max()
+
+
 def test_a_legend_is_no_wider_than_its_figure(pca, X):
     for kinds, columns in ((["a", "b"], 2), (["a long name of a class " + "abcd"[j] for j in range(4)], 2)):
         spec = pca.plot(X, color=(kinds * 10)[:20]).to_dict()

@@ -38,6 +38,7 @@ MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
 USUAL = 0.95  # probability of an ellipse
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
 STRIP = 0.3  # half the height of the points of a group on a single component
+WIDER = 0.15  # share of the range by which ellipses may widen an axis
 OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
 LISTED = 14  # rows of the linked table
 
@@ -182,7 +183,9 @@ def draw(
     columns = cloud.columns(drawn)
     lines, notes = ([], []) if ellipses is None or single else _ellipses(cloud, ellipses)
     caption += notes
-    edges = style.edges_of(cloud.values, *(line for *_, line in lines), margin=0.05)
+    # An ellipse of few rows may be far larger than the cloud, which must not look small.
+    room = np.array(style.edges_of(cloud.values, margin=WIDER))
+    edges = style.edges_of(cloud.values, *(np.clip(line, *room.T) for *_, line in lines), margin=0.05)
     if single:
         strips = len(group.kinds) or 1
         edges[1], height = [0.4 - strips, 0.6], max(120, 64 * strips)
