@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -292,6 +293,7 @@ _MATLAB = {
     "double": "f8", "single": "f4", "logical": "?", "char": "U", "sparse": "f8",
     **{f"{sign}int{bits}": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
+_CONTAINERS = {"cell": ("cell array", "cell2mat({})"), "struct": ("structure", "{}.FIELD")}
 _ELEMENTS = frozenset({*range(1, 8), 9, *range(12, 19)})
 _MATRIX, _COMPRESSED = 14, 15
 
@@ -315,6 +317,8 @@ def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
         members = opened_hdf5(opened)
         with source.damage(title):
             numbers = [name for name in datasets_in(members) if _is_array(members[name])]
+            kinds = {name: members[name].attrs.get("MATLAB_class", b"").decode() for name in members}
+            _refuse_containers({name: kind for name, kind in kinds.items() if kind}, numbers, key, title)
             _, header, notes = source.pick_array(
                 numbers, lambda name: header_of(members[name], reverse=True), key, title, opened.use
             )
@@ -339,13 +343,25 @@ def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
 
     with source.damage(title):
         _check_elements(file)
-        known = {name: (shape, _MATLAB[kind]) for name, shape, kind in whosmat(file) if kind in _MATLAB}
+        found = whosmat(file)
+        known = {name: (shape, _MATLAB[kind]) for name, shape, kind in found if kind in _MATLAB}
+        _refuse_containers({name: kind for name, _, kind in found}, list(known), key, title)
         variables = {
             name: source.Header(shape, np.dtype(kind), partial(read, name))
             for name, (shape, kind) in known.items()
         }
         _, header, notes = source.pick_array(list(variables), variables.__getitem__, key, title, opened.use)
     return source.ArraySource.of(header, title, notes)
+
+
+def _refuse_containers(kinds: Mapping[str, str], arrays: Sequence[str], key: str | None, source: str) -> None:
+    """Raise for a cell array or a structure of MATLAB that is asked for, or all that there is."""
+    rest = [name for name, kind in kinds.items() if kind not in _MATLAB]
+    name = key if key in rest else None if arrays or key or not rest else rest[0]
+    if name is not None:
+        what, numbers = _CONTAINERS.get(kinds[name], (kinds[name], "double({})"))
+        advice = f"Make numbers of it in MATLAB: M = {numbers.format(name)}; save('matrix.mat', 'M')."
+        raise DataError(f"{source}::{name} is a {what}, which is no table of numbers.", advice)
 
 
 def _check_elements(file: IO[bytes]) -> None:
