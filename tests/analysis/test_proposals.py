@@ -419,6 +419,44 @@ def test_a_pivot_has_a_key_that_repeats_and_fills_nearly_all_cells():
         assert ("pivot" in seen(text).reading) == long, holes
 
 
+def test_rules_hold_for_all_columns(tmp_path):
+    rng, n = np.random.default_rng(0), 40
+    X = rng.integers(0, 9, (n, 230)).astype(str).astype(object)
+    X[rng.random(X.shape) < 0.05] = ""
+    X[:, 225], X[:, 226], X[:, 227] = "", "7", [f"remark {i % 31}" for i in range(n)]
+    X[:, 228], X[30:, 229] = X[:, 3], ""
+    X[:26, 224] = ""
+    lines = [",".join(f"c{j}" for j in range(230)), *map(",".join, X)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(lines))
+    found = scan(path).preview()
+    assert len(found.columns) == 230
+    read = scan(path, propose=True).read()
+    left = {"c224", "c225", "c226", "c227", "c228"}
+    assert left.isdisjoint(read.feature_names)
+    assert len(read.feature_names) == 225
+    drops = set(gramian.propose(scan(path)).reading["drop"])
+    assert drops == left
+    shown = [one["name"] for one in found.facts(drops)["columns"]]
+    assert len(shown) == 200
+    assert left < set(shown)
+    array = np.delete(X, [227], axis=1)
+    array[array == ""] = "nan"
+    assert gramian.propose(array.astype(float)).reading["drop"] == ["224", "225"]
+
+
+def test_text_is_left_out_where_no_number_would_stay():
+    """Columns that are mostly empty would be left out too, but not all of them."""
+    rng, n = np.random.default_rng(0), 40
+    holes = {
+        f"x{j}": np.where(rng.random(n) < 0.5, "", rng.random(n).round(3).astype(str)) for j in range(21)
+    }
+    words = {f"t{j}": [f"w{rng.integers(30)}" for _ in range(n)] for j in range(26)}
+    text = table(**words, **holes)
+    read = scan(io.BytesIO(text.encode()), propose=True).read()
+    assert set(read.feature_names) == set(holes)
+
+
 def test_a_proposed_name_is_one_name_whatever_is_in_it():
     path, name = STRANGE / "comma_in_label.csv", "How much, if at all, do you like it?"
     (found,) = gramian.propose(path)

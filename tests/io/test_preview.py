@@ -79,7 +79,12 @@ def test_columns_of_lists_and_structures_are_text_that_needs_a_use():
 
 def test_much_and_strange_is_told_in_short():
     wide = seen(",".join(f"c{place}" for place in range(10_000)) + "\n" + ",".join(["1"] * 10_000) + "\n")
-    assert (wide.rows, wide.width, len(wide.columns)) == (1, 10_000, MOST)
+    assert (wide.rows, wide.width, len(wide.columns), len(wide.facts()["columns"])) == (
+        1,
+        10_000,
+        10_000,
+        MOST,
+    )
     long = seen(f"a,b\n{'x' * 1000},1\ny,2\n").columns[0]
     assert len(long.first[0]) == WIDEST
     (one,) = seen(npy(np.array([[np.inf], [np.nan], [2.0], [-np.inf]]))).columns

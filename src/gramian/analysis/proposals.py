@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +35,8 @@ LEVEL = 0.01  # of a test
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 HOLES = 0.3  # share of missing entries from which a column is left out
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
-COPY, COPIED = 1e-10, 3  # of 1 - r2 of a column that another one determines; its fewest distinct values
+COPY, COPIED = 1e-10, 3  # deviation from a column that another one determines; its fewest distinct values
+NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
 MOST_SHOWN = 8  # columns to leave out, each with a line of its own
@@ -512,7 +514,8 @@ class _Table:
 # ---------------------------------------------------------------- rules for one column
 
 
-def words_of(name: str) -> set[str]:
+@lru_cache(1 << 14)
+def words_of(name: str) -> frozenset[str]:
     """Return the words in the name of a column.
 
     Examples
@@ -521,7 +524,7 @@ def words_of(name: str) -> set[str]:
     ['id', 'sample']
     """
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return set(re.findall(r"[^\W\d_]+", parts.casefold()))
+    return frozenset(re.findall(r"[^\W\d_]+", parts.casefold()))
 
 
 def is_date(column: Column) -> bool:
@@ -549,7 +552,7 @@ def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, 
     named : bool
         Whether its name says something.
     """
-    words = words_of(column.name) if named else set()
+    words = words_of(column.name) if named else frozenset[str]()
     if column.kind == "constant":
         return "constant", "is the same in all rows"
     if column.counts and rows >= FEWEST:
@@ -593,7 +596,7 @@ def _are_days(column: Column) -> bool:
 NAMES_ROWS = "counts the rows in another order and relates to no other column"
 
 
-def _tells_id(words: set[str]) -> bool:
+def _tells_id(words: AbstractSet[str]) -> bool:
     """Return whether the words of a name say that a column names rows."""
     return bool(words) and (words <= ALONE or bool(words & ID_WORDS and not words & OF_AMOUNTS))
 
@@ -639,18 +642,24 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
     X = X - np.nanmean(X, axis=0)
     X = np.where(holes, 0.0, X)
     norms = np.sqrt((X**2).sum(axis=0))
-    X, out = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0), set[int]()
-    R = X.T @ X
-    for i, first in enumerate(some):
-        for j in np.flatnonzero(np.abs(R[i, i + 1 :]) >= 1 - 1e-9) + i + 1:
-            # The difference has the digits that 1 - r has not.
-            exact = np.abs(X[:, j] - np.sign(R[i, j]) * X[:, i]).max() ** 2 <= COPY**2
-            if i not in out and j not in out and exact and np.array_equal(holes[:, i], holes[:, j]):
-                out.add(int(j))
-                column, same = some[j], np.array_equal(sample[:, i], sample[:, j], equal_nan=True)
-                how = "is the same as" if same else "is a multiple of, plus a constant:"
-                why = f'"{column.name}" {how} "{first.name}"'
-                yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": first.name})
+    X, out = np.divide(X, norms, out=np.zeros_like(X), where=norms > 0), dict[int, int]()
+    # Columns that agree, up to their sign, have nearly the same product with any vector.
+    products = np.abs(np.random.default_rng(0).standard_normal(len(X)) @ X)
+    order = np.argsort(products, kind="stable")
+    ends = np.flatnonzero(np.diff(products[order]) > NEAR) + 1
+    for group in map(np.sort, np.split(order, ends)):
+        for i, first in enumerate(group[:-1].tolist()):
+            later, one = group[i + 1 :], X[:, first]
+            equal = np.abs(X[:, later] - np.sign(one @ X[:, later]) * one[:, None]).max(axis=0) <= COPY
+            equal &= (holes[:, later] == holes[:, [first]]).all(axis=0)
+            if first not in out:
+                out |= {j: first for j in later[equal].tolist() if j not in out}
+    for j, first in sorted(out.items()):
+        column, of = some[j], some[first].name
+        same = np.array_equal(sample[:, first], sample[:, j], equal_nan=True)
+        how = "is the same as" if same else "is a multiple of, plus a constant:"
+        why = f'"{column.name}" {how} "{of}"'
+        yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": of})
 
 
 def _are_counts(columns: Sequence[Column]) -> bool:

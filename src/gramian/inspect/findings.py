@@ -225,7 +225,7 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
         # Readers of files are loaded for tables of whole numbers only.
         from gramian.io.preview import of_numbers
 
-        if why := no_measurement(of_numbers(e.names[j], x), n)[1]:
+        if why := no_measurement(of_numbers([e.names[j]], x[None])[0], n)[1]:
             return why
     steps = np.diff(x)[e.starts]
     usual = float(np.median(steps)) if len(steps) else 0.0

@@ -205,7 +205,7 @@ class Columns:
         """Return fields of many rows as columns in the types that they have."""
         numbers, arrays = _Numbers(source, below_limit), fields
         if source.separator is not None:
-            arrays = numbers.first(fields, [numerals.typed(column, source.na_values) for column in fields])
+            arrays = numbers.first(fields, numerals.all_typed(fields, source.na_values))
         arrays = [numbers.dates(place, column) for place, column in enumerate(arrays)]
         arrays = arrays[: _used_width(source, [pa.types.is_null(one.type) for one in arrays])]
         names = source.unique_names(len(arrays))[0]

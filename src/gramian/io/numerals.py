@@ -20,6 +20,7 @@ from gramian.io.parts import STARTS
 _MOST_MARKS = 3
 _FEW = 20  # kinds of labels
 _CODE = r"[+-]?0\d.*|\+.*|[+-]?\d{16,}|\d+[eE]\d+"
+_MANY = 200  # columns; the type of each takes time
 _FIRST = 200  # texts that are looked at before all of a column
 _INFINITY = r"[+-]?(?i:inf|infinity)"
 _EXPONENT = r"([eE][+-]?\d+)?"
@@ -242,6 +243,15 @@ def _as_number(column: Any, na_values: Sequence[str], comma: str | None) -> Any:
         with suppress(pa.ArrowInvalid):
             return pc.cast(trimmed, kind)
     return column
+
+
+def all_typed(columns: Sequence[Any], na_values: Sequence[str]) -> list[Any]:
+    """Return columns of strings in the types that Arrow finds; of many columns all numbers are float64."""
+    text = range(len(columns)) if len(columns) <= _MANY else {0, *likely_text(columns, na_values)}
+    rest = [place for place in range(len(columns)) if place not in text]
+    found = {place: typed(columns[place], na_values) for place in text}
+    found |= zip(rest, as_numbers([columns[place] for place in rest], na_values), strict=True)
+    return [found[place] for place in range(len(columns))]
 
 
 def typed(fields: Any, na_values: Sequence[str]) -> Any:

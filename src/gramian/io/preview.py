@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import are_whole
-from gramian.checks import evenly
+from gramian.checks import evenly, slices
 from gramian.errors import DataError
 from gramian.io.files import Place, opened_source
 from gramian.io.parts import pick_rows
@@ -21,8 +20,9 @@ from gramian.records import FloatArray
 
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them
-MOST = 200  # columns
+MOST = 200  # columns that are shown, besides those that need a use
 SAMPLE = 1000  # rows of which the values are kept
+SAMPLED, TOGETHER = 1 << 20, 1 << 20  # entries that are kept, of 64 rows at least; entries looked at together
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Column:
     kind : {"number", "text", "constant", "date"}
         Constant: a number, and the same in all rows that have one.
     missing, distinct : int
-        Number of missing entries, and of distinct values among the others.
+        Number of missing entries, and of distinct values among the others: after the first 200 columns in the
+        sample, unless all are integers.
     low, high, deviation : float or None
         Of numbers, those that are finite; ``deviation`` is their standard deviation (ddof 1).
     first : tuple of str
@@ -48,7 +49,8 @@ class Column:
     holes : ndarray of uint8 or None
         Of numbers: a bit for each row, 1 where the entry is missing (``numpy.packbits``).
     sample : ndarray of float64 or None
-        Of numbers: those of at most 1000 evenly spaced rows, NaN where one is missing or infinite.
+        Of numbers: those of at most 1000 evenly spaced rows, fewer of many columns, NaN where one is missing
+        or infinite.
     unit : str
         Its unit, where the file has one apart from its name: of a row of units, a percent sign or currency.
     """
@@ -77,7 +79,7 @@ class Preview:
     rows, width : int
         Number of rows and columns.
     columns : tuple of Column
-        At most 200 of them, text before numbers.
+        All of them; of genotypes the first 200.
     named : bool
         Whether the columns have names.
     row_names : str or None
@@ -114,9 +116,15 @@ class Preview:
     notes: tuple[str, ...] = ()
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
-    def facts(self) -> dict[str, Any]:
-        """Return all of it but the values and the places of missing entries."""
-        facts = asdict(self)
+    def facts(self, wanted: Collection[str] = ()) -> dict[str, Any]:
+        """Return all of it but the values and the places of missing entries.
+
+        Of many columns only text, those that are wanted, and the first ones.
+        """
+        needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
+        others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
+        shown = [one for one in self.columns if one.name in needed.union(others)]
+        facts = asdict(replace(self, columns=tuple(replace(one, holes=None, sample=None) for one in shown)))
         for column in facts["columns"]:
             del column["holes"], column["sample"]
         return facts
@@ -161,7 +169,6 @@ def preview(
         reading = reading or ReadingOptions()
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
-        from gramian.io import numerals
         from gramian.io.columns import Columns, whole_fields
         from gramian.io.long import find_long
         from gramian.io.pivot import pivoted
@@ -172,13 +179,7 @@ def preview(
             table, _ = pivoted(table, reading)
         fields = whole_fields(table, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
-        width, names = len(fields), table.unique_names(len(fields))[0]
-        if width > MOST and table.separator is not None:  # each column that is not shown costs time
-            shown = numerals.likely_text(fields, table.na_values)
-            shown = sorted({0, *(shown + sorted({*range(MOST)} - {*shown}))[:MOST]})
-            fields, names = [fields[place] for place in shown], tuple(names[place] for place in shown)
         columns = Columns.of(fields, table, below_limit=reading.below_limit)
-        columns = replace(columns, names=names[: len(columns.arrays)])
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
@@ -186,7 +187,7 @@ def preview(
         columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
     about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes)}
     seen = of_columns(columns, columns.source.names is not None, whole)
-    return replace(seen, width=max(width, seen.width) if width > MOST else seen.width, **about)
+    return replace(seen, **about)
 
 
 def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
@@ -194,14 +195,15 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     from gramian.io.columns import find_row_names, is_number, marks_of
 
     names, arrays = columns.names, columns.arrays
-    # Of many columns those of text are wanted, since they need a use.
-    places = sorted(range(len(arrays)), key=lambda place: is_number(arrays[place]))[:MOST]
-    shown = [_of_arrow(names[i], arrays[i], is_number(arrays[i])) for i in sorted(places)]
-    shown = [replace(one, unit=columns.units.get(one.name, "")) for one in shown]
+    numbers = [place for place, one in enumerate(arrays) if is_number(one)]
+    text = sorted({*range(len(arrays))}.difference(numbers))
+    found = {place: _of_text(names[place], arrays[place]) for place in text}
+    columns_of_numbers = _of_arrays([names[i] for i in numbers], [arrays[i] for i in numbers])
+    found |= zip(numbers, columns_of_numbers, strict=True)
+    shown = [replace(one, unit=columns.units.get(one.name, "")) for _, one in sorted(found.items())]
     every = list(range(len(arrays)))
     place, *_ = find_row_names(names, columns.source, ReadingOptions(), None, every, arrays.__getitem__)
     row_names = None if place is None else names[place]
-    text = [place for place in places if not is_number(arrays[place])]
     marks = {names[place]: some for place, some in marks_of(columns, text).items()}
     return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, marks=marks)
 
@@ -218,58 +220,109 @@ def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -
 
 def of_array(values: Any, names: Sequence[str] | None, whole: bool = True) -> Preview:
     """Look at an array, or a sparse matrix."""
-    (count, width), named = values.shape, names is not None
-    shown = values[:, :MOST]
-    shown = shown.tocsc() if hasattr(shown, "tocsc") else shown
-    # One column of a sparse matrix at a time takes memory.
-    columns: Iterable[Any] = map(partial(_column, shown), range(shown.shape[1]))
-    every = map(of_numbers, names or map(str, range(width)), columns)
-    return Preview(count, width, tuple(every), named, whole=whole)
+    count, width = values.shape
+    values = values.tocsc() if hasattr(values, "tocsc") else values
+
+    def some(part: slice) -> Any:
+        block = values[:, part]
+        return (block.toarray() if hasattr(block, "toarray") else block).T
+
+    every = _of_parts(names or [*map(str, range(width))], count, some)
+    return Preview(count, width, tuple(every), names is not None, whole=whole)
 
 
-def _column(array: Any, place: int) -> Any:
-    column = array[:, [place]]
-    return (column.toarray() if hasattr(column, "toarray") else column).reshape(-1)
+def _of_arrays(names: Sequence[str], arrays: Sequence[Any]) -> list[Column]:
+    """Return what is known of Arrow columns of numbers."""
+    import pyarrow as pa
+
+    def some(part: slice) -> Any:
+        return np.array(
+            [one.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) for one in arrays[part]]
+        )
+
+    return _of_parts(names, len(arrays[0]) if arrays else 0, some)
 
 
-_places = lru_cache(maxsize=1)(evenly)  # the same in each column
+def _of_parts(names: Sequence[str], rows: int, some: Callable[[slice], Any]) -> list[Column]:
+    """Return what is known of columns of numbers; one array of all takes memory."""
+    sampled = evenly(rows, min(SAMPLE, max(SAMPLED // max(1, len(names)), 64)))
+    result: list[Column] = []
+    for part in slices(len(names), max(1, TOGETHER // max(1, rows))):
+        result += of_numbers(names[part], np.ascontiguousarray(some(part)), sampled, part.start)
+    return result
 
 
-def of_numbers(name: str, column: Any) -> Column:
-    """Return what is known of a column of numbers."""
-    missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
-    there = column[~missing]
-    finite = there[np.isfinite(there)] if there.size else there
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
-    shown = zip(column, missing[:FIRST], strict=False)
-    first = tuple("" if hole else f"{value:.6g}" for value, hole in shown)
-    distinct = len(np.unique(there))
-    kind: Literal["number", "constant"] = "number" if distinct > 1 else "constant"
-    whole = bool(finite.size) and bool(are_whole(finite))
-    counts = len(column) > 1 and low in (0, 1) and bool(np.array_equal(column, low + np.arange(len(column))))
-    deviation = _deviation(finite) if finite.size > 1 else None
-    about = (low, high, first, deviation, whole, counts)
-    sample = np.asarray(column[_places(len(column), SAMPLE)], dtype=np.float64)
-    sample = np.where(np.isfinite(sample), sample, np.nan)
-    return Column(name, kind, int(missing.sum()), distinct, *about, holes=np.packbits(missing), sample=sample)
+def of_numbers(
+    names: Sequence[str], X: npt.NDArray[Any], sampled: Sequence[int] | None = None, start: int = 0
+) -> list[Column]:
+    """Return what is known of columns of numbers.
+
+    Parameters
+    ----------
+    names : sequence of str
+    X : ndarray of shape (d, n)
+        A row for each column.
+    sampled : sequence of int, optional
+        Which of the n values are kept.
+    start : int
+        Number of columns before these.
+    """
+    X = X.astype(np.float64, copy=False)
+    n = X.shape[1]
+    missing, finite = np.isnan(X), np.isfinite(X)
+    Z = X if finite.all() else np.where(finite, X, 0.0)
+    low, high = (Z.min(axis=1), Z.max(axis=1)) if Z is X else _ends(X, finite)
+    there = low <= high
+    sampled = evenly(n, SAMPLE) if sampled is None else sampled
+    sample = X[:, sampled] if Z is X else np.where(finite, X, np.nan)[:, sampled]
+    whole = there & are_whole(Z[:, sampled].T)  # most numbers are not
+    whole[whole] = are_whole(Z[whole].T)
+    counts = whole & np.isin(low, (0, 1)) & (n > 1)
+    counts[counts] = (X[counts] == low[counts, None] + np.arange(n)).all(axis=1)
+    exact = whole | (np.arange(start, start + len(X)) < MOST)
+    distinct = _distinct(sample)
+    distinct[exact] = _distinct(X[exact])
+    distinct = np.maximum(distinct, there.astype(np.intp) + (low < high))
+    deviations = _deviations(Z, finite)
+    many, holes = missing.sum(axis=1).tolist(), np.packbits(missing, axis=1)
+
+    def column(at: int) -> Column:
+        least, most = (float(low[at]), float(high[at])) if there[at] else (None, None)
+        first = tuple("" if value != value else f"{value:.6g}" for value in X[at, :FIRST].tolist())
+        deviation = float(deviations[at]) if np.isfinite(deviations[at]) else None
+        about = (first, deviation, bool(whole[at]), bool(counts[at]), holes[at], sample[at])
+        kind: Literal["number", "constant"] = "number" if distinct[at] > 1 else "constant"
+        return Column(names[at], kind, many[at], int(distinct[at]), least, most, *about)
+
+    return [column(at) for at in range(len(X))]
 
 
-def _deviation(values: npt.NDArray[Any]) -> float | None:
-    """Return the standard deviation; None where it is beyond float64."""
-    values = values.astype(np.float64)
-    size = float(np.abs(values).max()) or 1.0
-    deviation = size * float(np.std(values / size, ddof=1))
-    return deviation if np.isfinite(deviation) else None
+def _ends(X: npt.NDArray[Any], finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    return np.where(finite, X, np.inf).min(axis=1), np.where(finite, X, -np.inf).max(axis=1)
 
 
-def _of_arrow(name: str, column: Any, number: bool) -> Column:
+def _distinct(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the number of distinct values in each row that are not NaN."""
+    X = np.sort(X, axis=1)
+    return np.asarray((X[:, 1:] > X[:, :-1]).sum(axis=1) + ~np.isnan(X[:, 0]))
+
+
+def _deviations(Z: npt.NDArray[Any], finite: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Return the standard deviation of each row over what is finite; NaN where there is none in float64."""
+    size, count = np.maximum(Z.max(axis=1), -Z.min(axis=1)), finite.sum(axis=1)
+    C = Z / np.where(size > 0, size, 1.0)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        C -= (C.sum(axis=1) / count)[:, None]
+        C[~finite] = 0.0
+        return np.asarray(size * np.sqrt(np.einsum("ij,ij->i", C, C) / (count - 1)))
+
+
+def _of_text(name: str, column: Any) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     from gramian.io.columns import is_text
 
-    if number:
-        return of_numbers(name, column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     kind: Literal["text", "date"] = "date" if pa.types.is_temporal(column.type) else "text"
     if is_text(column):  # a blank is no value
         blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)

@@ -121,7 +121,8 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     again = partial(bodies.columns_of, data)
     found = {method: proposals(seen, method, options, None, again) for method in METHODS}
     proposed = {method: list(map(asdict, one)) for method, one in found.items()}
-    return facts | {"preview": None if seen is None else seen.facts(), "proposals": plain(proposed)}
+    wanted = {one.value for some in found.values() for one in some if one.option == "drop"}
+    return facts | {"preview": None if seen is None else seen.facts(wanted), "proposals": plain(proposed)}
 
 
 # --------------------------------------------------------------- fits
