@@ -1,5 +1,7 @@
+import io
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -203,3 +205,12 @@ def test_a_sheet_of_samples_labels_and_its_one_column_is_predicted(folder, grami
     assert ran.out.splitlines()[4].startswith('"f3","v",3,0.429,')
     ran = gramian("describe", "m.gramian", "flowers.csv")
     assert "Correlations of age: PC1 " in ran.out
+
+
+def test_standard_input_says_what_is_wrong_with_it_also_to_fit(gramian, monkeypatch):
+    for content, problem in (
+        (b"%PDF-1.4\n1 0 obj\n", "is not a table"),
+        (b"a,b\n1,2\n3\n", "line 3: 1 field"),
+    ):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+        assert problem in gramian("fit", "-").err

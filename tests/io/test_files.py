@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from PIL import Image
 from pyarrow import parquet
 from scipy.io import savemat
 
+import gramian
 from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.io.choose import choose
 from gramian.io.files import Location, locate
@@ -228,6 +230,36 @@ def test_binary_content_named_csv_is_refused(tmp_path):
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"", mtime=0))
     with pytest.raises(FileError, match="0 bytes when unpacked"):
         read(tmp_path / "x.csv.gz")
+
+
+def test_documents_are_said_to_be_no_tables(tmp_path):
+    for name, content, what in [
+        (
+            "report.pdf",
+            b"%PDF-1.4\n1 0 obj\n",
+            "is a file of the kind .pdf, which is not supported. It is not a",
+        ),
+        ("report.csv", b"%PDF-1.4\n1 0 obj, 2\n", "report.csv is not a table: it is a PDF document"),
+        ("binary.csv", b"%PDF-1.4\n\0\xff\n", "binary.csv is not a table: it is a PDF document"),
+        (
+            "page.csv",
+            b"\n<!DOCTYPE html>\n<html><td>1,2</td></html>",
+            "page.csv is not a table: it is a web page",
+        ),
+        ("letter.txt", b"{\\rtf1\\ansi 1,2}", "letter.txt is not a table: it is a text document"),
+    ]:
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FileError, match=re.escape(what)):
+            gramian.scan(tmp_path / name).read()
+        with pytest.raises(FileError, match="is not a table"):
+            gramian.scan(named(content, name)).read()
+
+
+def named(content, name):
+    """A stream of an upload, whose name does not count."""
+    stream = io.BytesIO(content)
+    stream.name = name
+    return stream
 
 
 def test_folder_list_and_single_picture(tmp_path):

@@ -100,6 +100,8 @@ def proposed(
         with progress(f"looking at {'standard input' if data == '-' else data}"):
             found = of_scan(looked, method, chosen)
     except GramianError:  # reading says it better
+        if data == "-":
+            source.seek(0)
         return source, reading, options, Proposals()
     left = {name for name in names if name in takes and name not in chosen} | KNOWN
     found = found.active.only(lambda one: one.option in left and keep(one))

@@ -14,7 +14,7 @@ from gramian.arrays import require_memory
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
 from gramian.io import formats
 from gramian.io.formats.pictures import picture_source, pictures_in_list
-from gramian.io.names import CONVERTED, R_DATA, R_SUFFIXES, is_zarr, parquet_files, readable
+from gramian.io.names import CONVERTED, R_DATA, R_SUFFIXES, is_zarr, parquet_files, readable, refuse_document
 from gramian.io.source import Opened, Source, Use, damage, opened_file
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
@@ -124,6 +124,7 @@ def format_of_content(opened: Opened) -> formats.Format:
     file = opened.file
     format, _ = formats.by_content(file), file.seek(0)
     sample, _ = file.read(SAMPLE), file.seek(0)
+    refuse_document(sample, opened.name)
     if format is None and not _may_be_text(sample):
         raise FileError(
             f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text, "

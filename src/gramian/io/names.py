@@ -6,12 +6,22 @@ import unicodedata
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from gramian.errors import FileError
+
 METADATA = ("zarr.json", ".zarray", ".zgroup")  # of a Zarr store
 R_SUFFIXES, R_STARTS = (".rda", ".rdata", ".rds"), (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0")
 R_DATA = (
     "holds objects of R, which only R reads. Write the table from R: "
     'write.csv(x, "x.csv", row.names = FALSE) or arrow::write_parquet(x, "x.parquet").'
 )
+# How documents begin that may look like text.
+DOCUMENTS = {
+    b"%pdf-": "a PDF document",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"{\\rtf": "a text document",
+}
+COPY = "copy the table in it into a spreadsheet, and save that as .xlsx or .csv"
 # What reads formats of a field, by how their names end.
 _PLINK = "Convert it: plink2 --{} {{}} {}--make-bed --out NAME"
 _H5AD = "Write an .h5ad: scanpy.{}.write_h5ad('cells.h5ad')"
@@ -26,10 +36,22 @@ CONVERTED = {
     **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read_10x_mtx(FOLDER)")),
     ".loom": _H5AD.format("read_loom({!r})"),
     **dict.fromkeys((".xls", ".ods"), "Save it as .xlsx"),
+    **dict.fromkeys(
+        (".pdf", ".html", ".htm", ".docx", ".doc", ".rtf", ".pptx"),
+        f"It is not a table: {COPY}",
+    ),
 }
 PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip
+
+
+def refuse_document(head: bytes, source: str) -> None:
+    """Raise an error for a document, which only looks like text."""
+    begins = head[:64].lstrip().lower()
+    for start, what in DOCUMENTS.items():
+        if begins.startswith(start):
+            raise FileError(f"{source} is not a table: it is {what}. {COPY.capitalize()}.")
 
 
 def readable(name: str) -> str:

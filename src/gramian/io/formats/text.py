@@ -36,7 +36,7 @@ from gramian.io.layout import (
     notes_below,
     shown_lines,
 )
-from gramian.io.names import R_DATA, R_STARTS
+from gramian.io.names import R_DATA, R_STARTS, refuse_document
 from gramian.io.numerals import QUOTED, as_written
 from gramian.io.source import GZIP, Opened, expanded
 from gramian.reading import ReadingOptions
@@ -139,6 +139,7 @@ class TextFile:
             sample += piece
             if sample.count(b"\n") - sample.count(b"\n#") > lines or len(sample) >= most:
                 break
+        refuse_document(sample, self.source)
         if b"\0" in sample:
             if sample.startswith(R_STARTS):
                 raise FileError(f"{self.source} {R_DATA}")
