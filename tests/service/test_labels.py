@@ -140,3 +140,25 @@ def test_a_table_of_labels_in_json_and_in_a_workbook(client, ids):
         query = {"data": ids["data"], "labels_from": sheet, **ROWS}
         got = client.post(f"{API}/models/{model}/transform", params=query)
         assert got.json()["labels"] == ["A", "A", "A", "B", "B", "B"], got.text
+
+
+def test_names_stay_as_written_and_rows_without_a_label_are_left_out(client):
+    names, rng = ["1017", "001017", "0042", "7", "NA", "1e5", "+49", "1.10"], np.random.default_rng(0)
+    rows = [
+        {"id": name, "a": row + 0.5, "b": value, "kind": "uv"[row % 2] if row % 4 else None}
+        for row, (name, value) in enumerate(zip(names, rng.standard_normal(8).round(3).tolist(), strict=True))
+    ]
+    lines = [",".join("" if one is None else str(one) for one in row.values()) for row in rows]
+    for content, headers in (
+        ("\n".join(["id,a,b,kind", *lines]), CSV),
+        (json.dumps(rows), {"Content-Type": "application/json"}),
+    ):
+        data = add(client, content, "rows", headers)
+        model = fitted(client, data, {"id": "id", "label": ["kind"]})
+        query = {"data": data, "id": "id", "label": "kind"}
+        got = client.post(f"{API}/models/{model}/transform", params=query).json()
+        assert got["names"] == names
+        assert got["labels"] == ["", "v", "u", "v", "", "v", "u", "v"]
+        asked = {"features": 1, "method": "f", "id": "id", "label": "kind"}
+        chosen = client.post(f"{API}/data/{data}/select", params=asked).json()
+        assert "2 of 8 rows have no label and were left out." in chosen["notes"], chosen

@@ -176,7 +176,9 @@ def without_blanks(column: Any) -> Any:
 def as_given(fields: Any, na_values: Sequence[str] | None = None) -> Any:
     """Return what names or labels rows as written, null where it is blank or one of such marks."""
     text = pc.utf8_trim(fields, " \t")
-    return without_blanks(text) if na_values is None else _without_missing(text, na_values)
+    return (
+        pc.if_else(pc.equal(text, ""), None, text) if na_values is None else _without_missing(text, na_values)
+    )
 
 
 def is_one_to_one(texts: Any, numbers: Any) -> bool:
@@ -190,11 +192,13 @@ def is_one_to_one(texts: Any, numbers: Any) -> bool:
     [True, False]
     """
     texts, numbers = texts.drop_null(), numbers.cast(pa.float64(), safe=False).drop_null()
-    kinds = int(pc.count_distinct(texts).as_py())
-    if not pc.all(pc.equal(numbers, pc.floor(numbers)), min_count=0).as_py() and kinds > _FEW:
+    if not pc.all(pc.equal(numbers, pc.floor(numbers)), min_count=0).as_py() and any(
+        len(pc.unique(some)) > _FEW for some in (texts.slice(0, _FIRST), texts)
+    ):
         return True
-    codes = pc.any(_matches(texts, _CODE), min_count=0).as_py()
-    return not codes and kinds == int(pc.count_distinct(numbers).as_py())
+    kinds = pc.unique(texts)
+    coded = pc.any(_matches(kinds, _CODE), min_count=0).as_py()
+    return not coded and len(kinds) == len(pc.unique(numbers))
 
 
 def bare(fields: Any, na_values: Sequence[str], *, later: bool = False) -> written.Bare | None:
