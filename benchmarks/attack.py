@@ -37,6 +37,7 @@ from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators.moments import center_rows, from_moments, scatter
 from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.operators.tiles import CenteredKernelOperator
+from gramian.solve import linear
 
 LONG = np.longdouble
 UNIT = float(np.finfo(LONG).eps) / 2
@@ -44,7 +45,7 @@ CLUSTER = 1e-7  # eigenvalues closer than this, relatively, are told apart toget
 WIDEST = 40  # columns up to which directions are compared: products in extended precision are slow
 NUMBER = r"([\d.e+-]*\d)"
 OFFSETS = (0.0, 1.0, 1e3, 1e6, 1e8, 1e10, 1e12, 1e14, 1e15)
-MAGNITUDES = (1e-150, 1e-80, 1e-30, 1e30, 1e80, 1e150)
+MAGNITUDES = (1e-95, 1e-80, 1e-30, 1e30, 1e80, 1e95)
 
 
 # ------------------------------------------------------------------ the truth
@@ -523,13 +524,13 @@ def magnitudes(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     X = X / max(1.0, np.abs(X).max() if rng.random() < 0.5 else 1.0)
     if isinstance(asked["scale"], str):
         # Variances of one, whatever the data.
-        far = rng.choice([*MAGNITUDES, 1e-300, 1e300], X.shape[1] if rng.random() < 0.3 else 1)
+        far = rng.choice([*MAGNITUDES, 1e-150, 1e150], X.shape[1] if rng.random() < 0.3 else 1)
         return X / max(1.0, np.abs(X).max()) * far, asked
     if rng.random() < 0.2:
         return (X / max(1.0, np.abs(X).max()) * rng.choice([1e-30, 1e-20, 1e15, 1e35])).astype(
             np.float32
         ), asked
-    return X * (rng.choice(MAGNITUDES) if rng.random() < 0.8 else 10.0 ** rng.uniform(150, 154)), asked
+    return X * (rng.choice(MAGNITUDES) if rng.random() < 0.8 else 10.0 ** rng.uniform(95, 102)), asked
 
 
 def repeated(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
@@ -585,6 +586,32 @@ def clustered(rng: np.random.Generator, many: int) -> Any:
     return 10.0 ** rng.uniform(-12, -1) * rng.random(many)
 
 
+def ranges(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Columns of float32 whose ranges lie up to 1e40 apart, and are scaled."""
+    X = table(rng, int(rng.integers(200, 2000)), int(rng.integers(2, 20)))
+    size = 10.0 ** rng.choice([0, -22, 22, rng.uniform(-30, 30)], X.shape[1])
+    X = offset(rng, X) if rng.random() < 0.2 else X
+    asked = settings(rng, *X.shape)
+    asked["scale"] = [None, "unit", "unit", "pareto", size * rng.uniform(0.5, 2, len(size))][rng.integers(5)]
+    return (X * size).astype(np.float32), asked
+
+
+def stagnating(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Squares of float32 that are lost one by one beside a few large ones, or that all round alike."""
+    n, d = int(rng.integers(2000, 30_000)), int(rng.integers(1, 9))
+    every = int(rng.choice([64, 240, 384, 1310, rng.integers(20, n)]))
+    v = np.full(n, np.sqrt(rng.uniform(0.4, 9) * 2.0**-24) if rng.random() < 0.8 else rng.uniform(0.5, 1))
+    v[::every] = rng.uniform(0.5, 1.5)
+    v *= np.where(np.arange(n) // every % 2 == 0, 1, -1)
+    X = np.outer(v, rng.choice([1.0, 1.0, rng.uniform(0.1, 9)], d))
+    X = X + 1e-9 * rng.standard_normal(X.shape) if rng.random() < 0.3 else X
+    asked = settings(rng, n, d) | {"scale": [None, None, "unit"][rng.integers(3)]}
+    wide = rng.random() < 0.2
+    other = "covariance" if wide else "gram"  # a matrix of the long side
+    asked["solver"] = "krylov" if asked["solver"] == other else asked["solver"]
+    return np.ascontiguousarray(X.T if wide else X).astype(np.float32), asked
+
+
 TABLES: dict[str, Callable[[np.random.Generator], tuple[Any, dict[str, Any]]]] = {
     "plain": plain,
     "offsets": offsets,
@@ -596,6 +623,8 @@ TABLES: dict[str, Callable[[np.random.Generator], tuple[Any, dict[str, Any]]]] =
     "iterations": iterations,
     "blocks": blocks,
     "clusters": clusters,
+    "ranges": ranges,
+    "stagnating": stagnating,
 }
 
 
@@ -621,7 +650,8 @@ def fit_pca(rng: np.random.Generator, kind: str, path: Path = in_memory) -> Solv
 
 # How data reaches a fit. Small blocks, so that there are several of them.
 
-DENSE = [kind for kind in TABLES if kind != "sparse"]
+SINGLE = ("ranges", "stagnating")
+DENSE = [kind for kind in TABLES if kind not in ("sparse", *SINGLE)]
 
 
 def by_file(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
@@ -654,6 +684,14 @@ def by_stream(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
     return model
 
 
+def in_single(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
+    """In float32, however small the table is, in NumPy or PyTorch."""
+    if rng.random() < 0.5 and find_spec("torch"):
+        return by_torch(rng, X, asked)
+    with mock.patch.object(linear, "FEW_ENTRIES", 0):
+        return PCA(**asked).fit(X)
+
+
 def by_torch(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
     """As a tensor of PyTorch."""
     return PCA(**asked).fit(import_module("torch").from_numpy(np.ascontiguousarray(X)))
@@ -676,7 +714,7 @@ def by_weights(rng: np.random.Generator, X: Any, asked: dict[str, Any]) -> PCA:
         lambda: rng.random(n) * n,
         lambda: 10.0 ** rng.uniform(-8, 4, n),
         lambda: np.where(rng.random(n) < 0.7, 0.0, rng.random(n) * 9),
-        lambda: rng.random(n) * 10.0 ** rng.choice([-140, 140]),
+        lambda: rng.random(n) * 10.0 ** rng.choice([-140, -45, 45, 140]),
     ][rng.integers(5)]()
     model, way = PCA(**asked), rng.integers(4)
     if way == 0:
@@ -921,8 +959,8 @@ def _operator(rows: Any, maker: Any, asked: dict[str, Any], *, one_pass: bool) -
     """The operator as one of the routes makes it: the covariance side may come with its matrix."""
     if maker is GramOperator or not one_pass:
         return maker(center_rows(rows, **asked))
-    exponent, result = scatter(rows, center=asked["center"])
-    view = from_moments(rows, result, exponent, **asked)
+    result, _ = scatter(rows, center=asked["center"])
+    view = from_moments(rows, result, **asked)
     matrix = result.squares
     if view.divisor is not None:
         matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
@@ -930,7 +968,10 @@ def _operator(rows: Any, maker: Any, asked: dict[str, Any], *, one_pass: bool) -
 
 
 ATTACKS: dict[str, tuple[int, Callable[[np.random.Generator], SolverResult]]] = {
-    **{kind: (10, lambda rng, kind=kind: fit_pca(rng, kind)) for kind in TABLES},  # type: ignore[misc]
+    **{
+        kind: (10, lambda rng, kind=kind: fit_pca(rng, kind, in_single if kind in SINGLE else in_memory))  # type: ignore[misc]
+        for kind in TABLES
+    },
     "kernel": (20, fit_kernel),
     "landmarks": (10, fit_landmarks),
     "identity": (10, fit_identity),

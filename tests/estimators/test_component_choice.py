@@ -54,7 +54,7 @@ def test_every_rule_finds_what_was_planted(rule, shape):
     assert "Chosen by" not in str(plain.summary())
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("scale", [1e-95, 1e95])
 @pytest.mark.parametrize("rule", NAMED)
 def test_the_unit_does_not_matter(rule, scale):
     X = planted()
@@ -67,8 +67,8 @@ def test_the_unit_does_not_matter(rule, scale):
 
 
 @pytest.mark.parametrize("rule", NAMED)
-def test_a_variance_beyond_float64_is_refused(rule):
-    with refused(DataError):
+def test_a_column_beyond_the_range_is_refused(rule):
+    with pytest.raises(DataError, match="column 0 is"):
         PCA(rule).fit(planted() * 1e160)
 
 
@@ -311,7 +311,7 @@ def test_an_error_between_rounding_and_the_smallest_eigenvalue():
         assert PCA(max_rmse=error).fit(X).n_components_ == number
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("scale", [1e-95, 1e95])
 def test_an_error_in_any_unit(scale):
     X = spectrum_matrix(60, 20, [5, 4, 3, 2, 1], seed=7) * scale
     assert PCA(max_rmse=0.1 * scale).fit(X).n_components_ == 3

@@ -179,8 +179,9 @@ def test_what_is_no_scale_and_what_has_no_columns(monkeypatch):
             KernelPCA(2, scale=scale).fit(X)
     with refused(ParameterError, "scale", value="unit"):
         KernelPCA(2, kernel="precomputed", scale="unit").fit(X @ X.T)
-    with refused(DataError):
-        KernelPCA(2, scale="unit").fit(X * [1, 1, 1e-160, 1, 1])
+    for options in ({}, {"scale": "unit"}, {"kernel": "rbf", "solver": "nystroem"}):
+        with pytest.raises(DataError, match="column 2 is"):
+            KernelPCA(2, **options).fit(X * [1, 1, 1e-160, 1, 1])
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "2MB")
     with refused(MemoryLimitError):
         KernelPCA(2, scale="unit", solver="nystroem").fit(sp.random_array((2000, 200), rng=0))

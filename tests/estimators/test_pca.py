@@ -139,7 +139,7 @@ def test_every_solver_gives_the_definition(name):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_scale_far_from_one_changes_nothing(solver):
-    for scale in [1e-150, 1e-100, 1e100, 1e150]:
+    for scale in [1e-95, 1e-40, 1e40, 1e95]:
         X = SPECTRA["separated"] * scale
         model = PCA(3, solver=solver, random_state=0).fit(X)
         expected = np.array([100, 25, 9]) / 59 * scale**2
@@ -155,24 +155,21 @@ def test_scale_far_from_one_changes_nothing(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_float32_up_to_its_range(solver):
-    for scale in [1e-40, 1e-30, 1e30, 1e37]:
+    for scale in [1e-36, 1e-30, 1e30, 1e37]:
         X = (SPECTRA["separated"] * scale).astype(np.float32)
         model = PCA(3, solver=solver, random_state=0).fit(X)
-        rtol = 1e-4 if scale > 1e-38 else 1e-3
         np.testing.assert_allclose(
-            model.explained_variance_, np.array([100, 25, 9]) / 59 * scale**2, rtol=rtol
+            model.explained_variance_, np.array([100, 25, 9]) / 59 * scale**2, rtol=1e-4
         )
         C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
         W = model.components_.astype(np.float64)
-        if scale > 1e-38:
-            np.testing.assert_allclose(model.transform(X), C @ W.T, atol=1e-5 * scale)
+        np.testing.assert_allclose(model.transform(X), C @ W.T, atol=1e-5 * scale)
 
 
-def test_a_variance_beyond_float64_is_refused():
+def test_a_column_beyond_the_range_is_refused():
     for solver, scale in product(SOLVERS, [1e160, 1e-170, 1e300]):
-        X = SPECTRA["separated"] * scale
-        with refused(DataError):
-            PCA(3, solver=solver).fit(X)
+        with pytest.raises(DataError, match=r"column 0 is .* Divide it by"):
+            PCA(3, solver=solver).fit(SPECTRA["separated"] * scale)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -531,9 +528,9 @@ def test_ddof_divides_by_n_minus_ddof():
 
 @pytest.mark.parametrize("scale", ["unit", "pareto", "array"])
 def test_scaled_columns(scale):
-    for dtype, solver, magnitude in covering([np.float64, np.float32], SOLVERS, [1.0, 1e-150, 1e150]):
+    for dtype, solver, magnitude in covering([np.float64, np.float32], SOLVERS, [1.0, 1e-95, 1e95]):
         if dtype == np.float32:
-            magnitude = {1.0: 1.0, 1e-150: 1e-12, 1e150: 1e12}[magnitude]
+            magnitude = {1.0: 1.0, 1e-95: 1e-12, 1e95: 1e12}[magnitude]
         spread = np.array([1.0, 1e-3, 50.0, 7.0, 0.2]) * magnitude
         X = np.random.default_rng(20).standard_normal((40, 5)) * spread + 3 * spread
         X[:, 3] += X[:, 0] * 5
@@ -923,7 +920,7 @@ def test_small_sparse_data_through_every_solver():
 def test_sparse_data_may_be_tiny_or_huge():
     dense = np.where(np.random.default_rng(29).random((60, 9)) < 0.4, SPECTRA["separated"][:, :9], 0)
     plain = PCA(3).fit(dense)
-    for scale in (1e-150, 1e150):
+    for scale in (1e-95, 1e95):
         for solver in SOLVERS:
             model = PCA(3, solver=solver, random_state=0).fit(sp.csr_matrix(dense * scale))
             expected = plain.explained_variance_ * scale**2

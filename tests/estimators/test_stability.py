@@ -70,7 +70,7 @@ def longer_tail(deviations, level):
         (X, {"scale": "unit", "feature_weight": [1, 9, 2, 0.5, 4, 1]}),
         (X, {"center": False, "ddof": 0}),
         (X, {"scale": np.arange(1.0, 7)}),
-        (1e-150 * X, {"scale": "pareto"}),
+        (1e-95 * X, {"scale": "pareto"}),
         (WIDE, {}),
         (WIDE, {"scale": "pareto"}),
         (ALLELES, {"scale": "genotype"}),

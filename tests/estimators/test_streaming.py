@@ -95,7 +95,7 @@ def test_the_plan_says_one_pass_and_the_attempt_is_told():
 
 def test_scale_and_offset_of_the_data_change_nothing():
     base = X - X.mean(axis=0)
-    for scale in (1e-150, 1e-100, 1e100, 1e150):
+    for scale in (1e-95, 1e-40, 1e40, 1e95):
         data = base * scale + scale
         values = PCA().fit(data).explained_variance_ / scale**2
         for cuts in ([1], [30, 31], range(1, 90)):
@@ -111,7 +111,7 @@ def test_scale_and_offset_of_the_data_change_nothing():
     assert model.components_.dtype == model.transform(single).dtype == np.float32
     assert model.certificate_.radii.max() < 1e-10 * model.explained_variance_[0]
     # Tiny batches after large ones, and the other way round.
-    for parts in ((base * 1e-150, base), (base, base * 1e150), (base[:1] * 1e-150, base[1:] * 1e-150)):
+    for parts in ((base * 1e-95, base), (base, base * 1e95), (base[:1] * 1e-95, base[1:] * 1e-95)):
         whole = PCA().fit(np.vstack(parts))
         np.testing.assert_allclose(
             streamed(PCA(), parts).singular_values_,
@@ -266,7 +266,7 @@ def test_refused_batches_leave_the_stream_as_it_was():
         with pytest.raises(DataError, match=said):
             model.partial_fit(batch)
     huge = np.where(np.arange(8) == 3, 1e200, X[:3])
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"column 3 \('d'\) is .* Divide it by 1e\+200 first"):
         model.partial_fit(pd.DataFrame(huge, columns=list("abcdefgh")))
     assert_same_model(model.partial_fit(rest), PCA(2, solver="covariance").fit(X))
     fresh = PCA()
@@ -289,7 +289,7 @@ def test_a_batch_that_raises_changes_no_attribute():
         assert streams[-1].rank_ == 2  # it has been looked at
         for model, (batch, said) in product(
             streams,
-            ((nan, "contains NaN"), (X[:, :3], "3 features"), (huge, "overflows float64")),
+            ((nan, "contains NaN"), (X[:, :3], "3 features"), (huge, "Divide it by")),
         ):
             if batch.shape[1] == 3 and "n_features_in_" not in vars(model):
                 continue
@@ -298,9 +298,6 @@ def test_a_batch_that_raises_changes_no_attribute():
                 model.partial_fit(batch)
             assert vars(model).keys() == before.keys()
             assert all(vars(model)[name] is before[name] for name in before)
-    # Divided by their spread, such rows have variances of 1.
-    scaled = streamed(PCA(1, scale="unit"), [X, huge])
-    assert scaled.total_variance_ == pytest.approx(8)
 
 
 def test_parameters_that_a_stream_cannot_have():
@@ -355,12 +352,12 @@ def test_fit_starts_afresh_and_is_gone_on_from_where_it_holds_everything():
     for settings in ({}, {"scale": "unit"}, {"center": False}, {"solver": "gram"}):
         begun = PCA(**settings).fit(X[:30]).set_params(solver="auto")
         assert_same_model(begun.partial_fit(X[30:]), PCA(**settings).fit(X), rtol=1e-9)
-    huge = X * 1e150
+    huge = X * 1e95
     np.testing.assert_allclose(
         PCA().fit(huge[:30]).partial_fit(huge[30:]).singular_values_,
         PCA().fit(huge).singular_values_,
         rtol=1e-9,
-        atol=1e140,
+        atol=1e85,
     )
 
 
@@ -437,15 +434,14 @@ def test_columns_that_are_nearly_forgotten_keep_their_correlations():
 
 
 @pytest.mark.parametrize("batches", [1, 2, 40])
-def test_a_column_whose_squares_vanish_beside_others_is_not_called_constant(batches):
-    """Whatever hides it: one batch, a batch of larger numbers, or means that differ by too little."""
-    X = np.random.default_rng(0).standard_normal((40, 3)) * [1e150, 1e-150, 1.0]
+def test_columns_from_one_end_of_the_range_to_the_other_are_scaled(batches):
+    X = np.random.default_rng(0).standard_normal((40, 3)) * [1e95, 1e-95, 1.0]
     X[:, 2] = 0.1  # is constant
     model = PCA(2, scale="unit")
     for part in np.array_split(X, batches):
         model.partial_fit(part)
-    with refused(DataError):
-        _ = model.components_
+    np.testing.assert_allclose(model.explained_variance_, PCA(2, scale="unit").fit(X).explained_variance_)
+    np.testing.assert_array_equal(model.constant_features_, [2])
     constant = PCA(2, scale="unit")
     for part in np.array_split(X[:, [0, 2]], batches):
         constant.partial_fit(part)

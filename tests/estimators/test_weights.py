@@ -183,8 +183,12 @@ def test_weights_of_any_size_and_of_one():
         assert_same(model, expected, leave_out=("singular_values_",))
         roots = expected.singular_values_ * np.sqrt(size)
         np.testing.assert_allclose(model.singular_values_, roots, rtol=1e-10)
+    for size in (1e-45, 1e45):
         stream = PCA(3, ddof=0).partial_fit(X, sample_weight=W * size)
         assert_same(stream, expected, leave_out=("singular_values_",))
+    for size in (1e-60, 1e60):
+        with pytest.raises(DataError, match=r"may be 1e-50 to 1e.50 where batches are merged"):
+            PCA(3, ddof=0).partial_fit(X, sample_weight=W * size)
     kernel = KernelPCA(2, kernel="rbf", gamma=0.05)
     expected = kernel.fit(REPEATED).transform(NEW)
     np.testing.assert_allclose(kernel.fit(X, sample_weight=W * 2.0**90).transform(NEW), expected, atol=1e-10)
@@ -304,9 +308,9 @@ def test_weights_of_columns_may_have_any_size():
     first = PCA(1, feature_weight=[1e300, 1, 1, 1, 1, 1e-300]).fit(X)
     np.testing.assert_allclose(first.components_, np.eye(6)[:1], atol=1e-100)
     np.testing.assert_allclose(first.explained_variance_, 1e300 * X[:, 0].var(ddof=1))
-    with refused(DataError):
-        PCA(1, feature_weight=np.full(6, 1e308)).fit(X)
-    with refused(DataError):
+    with pytest.raises(DataError, match="whose square float64 cannot hold"):
+        PCA(1, feature_weight=np.full(6, 1e308)).fit(X * 1e3)
+    with pytest.raises(DataError, match="which float32 cannot hold"):
         PCA(1, feature_weight=np.full(6, 1e200)).fit(X.astype("f4"))
 
 

@@ -129,3 +129,11 @@ def test_which_models_have_a_control_chart(monitor):
         assert "control-chart" not in names(gramian.PCA(2).fit(np.ones((9, 4))))
     (chart,) = (figure for figure in available(monitor, NORMAL) if figure.name == "control-chart")
     assert chart.draw(monitor, NORMAL[:9]).data.num_rows == 9
+
+
+def test_rows_without_degrees_of_freedom_have_no_alarm():
+    """With all components of few rows T2 of every row is the same, and differs by rounding."""
+    for seed in range(5):
+        rows = np.random.default_rng(seed).standard_normal((8, 40))
+        chart = plots.control_chart(gramian.PCA(scale="unit").fit(rows), rows)
+        assert set(chart.data.to_pydict()["state"]) == {"normal"}

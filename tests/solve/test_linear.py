@@ -44,7 +44,7 @@ def variances(X):
 @pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
 def test_values_are_in_units_of_the_data(solver):
     for shape in ((40, 9), (9, 40)):
-        for scale in (1e-150, 1.0, 1e150):
+        for scale in (1e-97, 1.0, 1e97):
             X = spectrum_matrix(*shape, VALUES, seed=0) * scale
             _, solution, result = run(X, solver)
             expected = VALUES[:3] ** 2 / (shape[0] - 1)
@@ -95,12 +95,19 @@ def test_every_kind_keeps_its_kind(array_kind, solver):
 
 
 @pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
-def test_a_variance_outside_of_float64_is_refused(solver):
+def test_a_column_beyond_the_range_is_refused(solver):
     for scale in (1e160, 1e-165):
-        X = spectrum_matrix(20, 5, VALUES, seed=5) * scale
-        with refused(DataError):
-            run(X, solver)
-        assert run(X, solver, scale="unit")[2].components.total == pytest.approx(5)
+        for options in ({}, {"scale": "unit"}):
+            with pytest.raises(DataError, match=r"column 0 is .* Divide it by"):
+                run(spectrum_matrix(20, 5, VALUES, seed=5) * scale, solver, **options)
+
+
+@pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
+def test_a_variance_outside_of_float64_is_refused(solver):
+    X = spectrum_matrix(20, 5, VALUES, seed=5)
+    for divisor in (1e-160, 1e160):
+        with pytest.raises(DataError, match="whose square float64 cannot hold"):
+            run(X, solver, scale=np.full(5, divisor))
 
 
 # ------------------------------------------------------------------- float32
@@ -237,14 +244,9 @@ def test_shares_and_orthonormality_are_those_that_the_user_holds():
 def test_every_attribute_scales_with_the_data():
     X = np.random.default_rng(0).standard_normal((200, 3))
     plain = PCA(2).fit(X)
-    for exponent in (-160, -153, -150, 150, 153, 154, 160):
+    for exponent in (-99, -70, 70, 99):
         scale = 10.0**exponent
-        try:
-            model = PCA(2).fit(X * scale)
-        except DataError as error:
-            assert "outside of what float64 can hold" in str(error)  # noqa: PT017
-            assert abs(exponent) > 150
-            continue
+        model = PCA(2).fit(X * scale)
         for name in ("explained_variance_", "noise_variance_", "total_variance_", "reconstruction_error_"):
             np.testing.assert_allclose(getattr(model, name) / scale / scale, getattr(plain, name), rtol=1e-9)
         np.testing.assert_allclose(model.singular_values_ / scale, plain.singular_values_, rtol=1e-9)
@@ -259,7 +261,7 @@ def test_every_attribute_scales_with_the_data():
 @pytest.mark.parametrize("shape", [(300, 190), (190, 300)])
 def test_an_iteration_at_any_scale_is_silent(shape):
     X = spectrum_matrix(*shape, 10 * 0.9 ** np.arange(100), seed=0)
-    for exponent in (-150, -100, -20, 20, 100, 150):
+    for exponent in (-95, -20, 20, 95):
         scale = 10.0**exponent
         model = PCA(3, solver="krylov").fit(X * scale)
         assert model.plan_.solver == "krylov"
@@ -293,9 +295,9 @@ def test_the_plan_of_a_model_is_the_route_that_gave_the_answer(monkeypatch):
 def test_a_divisor_whose_reciprocal_float32_cannot_hold():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5)).astype(np.float32)
-    X[:, 1] *= np.float32(1e-40)
+    X[:, 1] *= np.float32(1e-37)
     X[:, 2] = np.float32(1e14)
-    scale = np.array([1.0, 1e-40, 1e-88, 2.0, 0.5])
+    scale = np.array([1.0, 1e-37, 1e-88, 2.0, 0.5])
     exact = np.linalg.svd((X - X.mean(axis=0, dtype=np.float64)) / scale, compute_uv=False) ** 2 / 59
     for solver in ("krylov", "covariance", "gram", "full"):
         model = PCA(2, scale=scale, solver=solver).fit(X)

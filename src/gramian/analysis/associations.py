@@ -351,7 +351,7 @@ def correlations(model: Any, data: Any) -> FloatArray:
         raise DataError("Nothing varies in one row, so no column has a correlation.", "Give at least 2 rows.")
     ddof = np.ldexp(model.ddof, -2 * rows.weight_exponent)
     view = center_rows(rows, center=True, scale=None, ddof=ddof)
-    deviation = np.ldexp(np.sqrt(view.column_squares / (rows.weight - ddof)), view.exponent)
+    deviation = view.norms / np.sqrt(rows.weight - ddof)
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))

@@ -52,7 +52,7 @@ class LinearProjection:
 
     def centered(self, rows: Rows) -> CenteredRows:
         """Return new rows as the model centres and scales them."""
-        return CenteredRows(rows, self.center, self.divisor, 0, np.zeros(1), 0.0)
+        return CenteredRows(rows, self.center, self.divisor, np.zeros(1), 0.0)
 
     def centered_blocks(self, rows: Rows, *, double: bool = False) -> Iterator[FloatArray]:
         """Yield a few of these rows at a time, in NumPy; ``double`` computes in float64."""

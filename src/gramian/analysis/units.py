@@ -72,7 +72,7 @@ def column_norms(model: Any) -> FloatArray:
     """Return norms of the centred columns that a PCA was fitted on."""
     moments = getattr(model, "_moments", None)
     if moments is not None:
-        return np.asarray(np.ldexp(np.sqrt(moments.column_squares), moments.exponent))
+        return np.asarray(np.sqrt(moments.column_squares))
     return as_float64(model._remainder.norms)
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
 from gramian.checks import counted, first_few, slices
 from gramian.data.table import Table
-from gramian.errors import DataError, GramianError, MissingValuesError
+from gramian.errors import DataError, DiagnosticWarning, GramianError, MissingValuesError
 from gramian.records import RealArray, Spread
 
 if TYPE_CHECKING:
@@ -175,6 +175,11 @@ class Rows(ABC):
             return self.shape[0]
         whole = bool((self.weights == np.floor(self.weights)).all()) and self.weight_exponent >= 0
         return int(self.total_weight) if whole else int(np.count_nonzero(self.weights))
+
+    @cached_property
+    def least_weight(self) -> float:
+        """Least of the weights that are not 0."""
+        return 1.0 if self.weights is None else float(self.weights[self.weights > 0].min(initial=1.0))
 
     @property
     def total_weight(self) -> float:
@@ -387,7 +392,7 @@ class Rows(ABC):
             )
         columns = np.flatnonzero(where.by_column == self.shape[0]).tolist()
         # One row, or a chunk, says nothing about a column.
-        empty = "" if self.part or self.shape[0] < 2 else first_few(columns, self._column)
+        empty = "" if self.part or self.shape[0] < 2 else first_few(columns, self.column_text)
         others = where.missing > self.shape[0] * len(columns)
         said = f"Input X contains NaN: {where.extent(self._place)}."
         rows, complete = len(where.by_row) < self.shape[0], bool((where.by_column == 0).any())
@@ -395,9 +400,10 @@ class Rows(ABC):
 
     def _place(self, where: tuple[int, int]) -> str:
         row, column = where
-        return f"{row_text(self, row)}, {self._column(column)}"
+        return f"{row_text(self, row)}, {self.column_text(column)}"
 
-    def _column(self, column: int) -> str:
+    def column_text(self, column: int) -> str:
+        """Return the number of a column and its name, for messages."""
         return f"column {column}" + (f" ({self.feature_names[column]!r})" if self.feature_names else "")
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
@@ -494,6 +500,69 @@ class Holes:
             f"{self.missing:,} values are missing in {counted(len(self.by_row), 'row')}{without} and "
             f"{counted(columns, 'column')}: {shown}{more}"
         )
+
+
+def magnitudes(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return between what the largest magnitude of a column lies, if the column is not 0."""
+    info = np.finfo(np.float32)
+    return (float(info.tiny), float(info.max)) if dtype == np.float32 else (1e-100, 1e100)
+
+
+def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) -> npt.NDArray[np.intp]:
+    """Check the largest magnitudes of some columns, or of all, whose squares float64 then holds.
+
+    Returns
+    -------
+    ndarray of int
+        Columns whose float32 numbers are all subnormal, of which a warning says that they count as 0.
+
+    Raises
+    ------
+    DataError
+        For NaN and infinity, a float64 column beyond 1e100, and one of nothing but numbers below 1e-100.
+    """
+    columns = np.arange(rows.shape[1]) if columns is None else columns
+    if rows.weights is not None:  # rows of weight 0 are left out below
+        rows.require_finite()
+
+    def largest(block: Block) -> npt.NDArray[np.float64]:
+        values, out = block.values, np.zeros(len(columns))
+        if block.weights is not None:
+            values = rows_of(values, np.flatnonzero(block.weights))
+        if not values.shape[0]:
+            return out
+        if sparse.issparse(values):
+            place = np.full(rows.shape[1], -1)
+            place[columns] = np.arange(len(columns))
+            place = place[values.indices]
+            np.maximum.at(out, place[place >= 0], np.abs(values.data[place >= 0]))
+            return out
+        xp = namespace(values)
+        if len(columns) < rows.shape[1]:
+            values = xp.take(values, from_numpy(columns, values), axis=1)
+        return np.asarray(to_numpy(xp.max(xp.abs(values), axis=0)), dtype=np.float64)
+
+    sizes, (least, most) = rows.reduce(largest, np.maximum), magnitudes(rows.dtype)
+    if least <= float(sizes.min()) and float(sizes.max()) <= most:
+        return columns[:0]
+    if not np.isfinite(sizes).all():
+        rows.require_finite()
+    small = (sizes > 0) & (sizes < least)
+    single = rows.dtype == np.float32
+    for column in np.flatnonzero((sizes > most) | (small & (not single)))[:1]:
+        raise DataError(
+            f"The largest magnitude in {rows.column_text(int(columns[column]))} is {sizes[column]:.2g}, "
+            "and may be 1e-100 to 1e+100.",
+            f"Divide it by 1e{math.floor(math.log10(sizes[column])):+03d} first.",
+        )
+    if small.any():
+        names = first_few([rows.column_text(int(column)) for column in columns[small]])
+        DiagnosticWarning(
+            f"{counted(int(small.sum()), 'column holds', 'columns hold')} only numbers below {least:.2g}, "
+            f"which float32 does not hold exactly, and counts as 0: {names}. Divide by a small number first."
+        ).warn()
+    unseen: npt.NDArray[np.intp] = columns[small]
+    return unseen
 
 
 def row_text(rows: Rows, row: int) -> str:

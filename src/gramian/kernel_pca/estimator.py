@@ -18,6 +18,7 @@ from gramian import arrays
 from gramian.analysis.findings import warn_of_findings
 from gramian.base import declarations, fitted, inputs, saving, sklearn
 from gramian.data import Rows, as_rows, device
+from gramian.data.rows import require_magnitudes
 from gramian.data.table import Expected
 from gramian.data.weights import weighted
 from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError, by_surface, option
@@ -373,6 +374,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             self._adopt(fit.solve(keep=True), X, fit.rows)
             return self
         rows = self._new_rows(X, sample_weight=sample_weight)
+        require_magnitudes(rows)
         rows = rows if self._scaling is None else self._scaling.rows(rows)
         assert self.kernel_ is not None
         nodes = fits.Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
@@ -387,14 +389,19 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     def _rows(self, X: Any, sample_weight: Any = None, **options: Any) -> Rows:
         if self._approximate:
             options.setdefault("limit", arrays.memory_limit_bytes(self.memory_limit))
-        rows = as_rows(X, weigh=True, estimator="KernelPCA", **options)
+        columns = not fits.is_precomputed(self) and "expected" not in options
+        rows = as_rows(X, weigh=True, estimator="KernelPCA", check_finite=not columns, **options)
         if fits.is_precomputed(self):
             rows.require_dense(
                 f"{option('kernel', 'precomputed')} needs a dense matrix, but X is sparse. "
                 f"{by_surface('Pass X.toarray()', 'Give a dense one')}, or the rows themselves with the "
                 "kernel's name."
             )
-        return device.sent_to(weighted(rows, sample_weight), self.device)
+        rows = weighted(rows, sample_weight)
+        if columns and (unseen := require_magnitudes(rows)).size:
+            seen = np.isin(np.arange(rows.shape[1]), unseen, invert=True).astype(rows.dtype)
+            rows = rows.converted(lambda values: arrays.dense(values) * arrays.from_numpy(seen, values))
+        return device.sent_to(rows, self.device)
 
     def _fit_of(self, X: Any, sample_weight: Any = None) -> fits.ExactFit | fits.FeatureFit:
         """Return the fit to X of the chosen solver; an exact one stores all rows in this process."""

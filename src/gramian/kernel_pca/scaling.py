@@ -53,9 +53,8 @@ class Standardisation:
         view = center_rows(rows.at_home, center=True, scale=scale, ddof=ddof_of(1, rows))
         assert view.divisor is not None
         assert view.rest is not None
-        divisor = np.ldexp(view.divisor, view.exponent - view.unit_exponent)
-        mean, rest = (np.ldexp(part, view.exponent) for part in (view.mean, view.rest))
-        return cls(mean, rest, np.where(np.isinf(divisor), 0.0, divisor))
+        divisor = np.ldexp(view.divisor, -view.unit_exponent)
+        return cls(view.mean, view.rest, np.where(np.isinf(divisor), 0.0, divisor))
 
     def rows(self, rows: Rows) -> Rows:
         """Return standardised rows of the same kind and dtype."""

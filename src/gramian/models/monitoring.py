@@ -248,7 +248,7 @@ class KernelStatistics:
 def t2_limit(
     alpha: float, n: float, k: int, *, of_fit: bool = False, centered: bool = True, ddof: float = 1.0
 ) -> float:
-    """Return the limit of T2 that a normal row exceeds with probability alpha.
+    """Return the limit of T2 that a normal row exceeds with probability alpha; infinite without freedom.
 
     With n rows in the fit and k components it is ``(n-1)^2 / n * Beta(1-alpha; k/2, (n-k-1)/2)`` for rows of
     the fit, and ``k (n-1) (n+1) / (n (n-k)) * F(1-alpha; k, n-k)`` for new rows.
@@ -280,9 +280,10 @@ def t2_limit(
     unit = (n - ddof) / degrees  # of variances that are not divided by the degrees of freedom
     if of_fit:
         spread = degrees * ((n - 1.0) / n if centered else 1.0)
-        # With all n - 1 components T2 is the same for every row of the fit.
-        share = 1.0 if degrees <= k else float(special.betaincinv(k / 2, (degrees - k) / 2, 1 - alpha))
-        return unit * spread * share
+        # With all n - 1 components T2 is the same for every row of the fit, but for rounding.
+        if degrees <= k:
+            return math.inf
+        return unit * spread * float(special.betaincinv(k / 2, (degrees - k) / 2, 1 - alpha))
     rest = degrees - k + 1
     if rest <= 0:
         return math.inf

@@ -356,19 +356,14 @@ class Whitening:
     triangle: FloatArray | None = None
 
     @cached_property
-    def exponent(self) -> int:
-        """Power of two that data far from 1 is divided by, so that no product leaves its range."""
-        if self.divisor is None:
-            size = max(float(self.deviations.max(initial=0.0)), self.rest)
-        else:
-            size = float(self.divisor[np.isfinite(self.divisor)].max(initial=0.0))
+    def _unit(self) -> int:
+        """Power of two that centred rows are in units of, so that no product leaves its range.
+
+        Divided columns have none.
+        """
+        size = max(float(self.deviations.max(initial=0.0)), self.rest) if self.divisor is None else 1.0
         exponent = arrays.power_of_two(size)
         return exponent if abs(exponent) > NEAR_ONE else 0
-
-    @property
-    def _unit(self) -> int:
-        """Power of two that centred rows are in units of; divided columns have none."""
-        return self.exponent if self.divisor is None else 0
 
     @cached_property
     def _core(self) -> FloatArray:
@@ -384,11 +379,9 @@ class Whitening:
 
     def centered(self, rows: Rows) -> CenteredRows:
         """Return rows as the map centres and scales them."""
-        exponent = self.exponent
         double = self.triangle is not None or self.directions.shape[0] * rows.shape[1] <= DOUBLE_BELOW
-        divisor = None if self.divisor is None else np.ldexp(self.divisor, -exponent)
-        center = np.ldexp(self.center, -exponent)
-        return CenteredRows(rows, center, divisor, exponent, np.zeros(1), 0.0, double=double)
+        divisor = np.full(len(self.center), 2.0**self._unit) if self._unit else self.divisor
+        return CenteredRows(rows, self.center, divisor, np.zeros(1), 0.0, double=double)
 
     # ------------------------------------------------------------------- there
 

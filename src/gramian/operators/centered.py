@@ -1,8 +1,7 @@
 """The centred, scaled data matrix C, block by block and never stored.
 
 Both PCA operators, the covariance side ``C.T C`` and the dual side ``C C.T``, are built on it. C is formed
-from each block before anything is multiplied (never ``E[x^2] - E[x]^2``), after division by an exact power
-of two where squares would overflow or underflow.
+from each block before anything is multiplied (never ``E[x^2] - E[x]^2``).
 """
 
 from __future__ import annotations
@@ -30,23 +29,21 @@ CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
 LAP_BYTES = 256 << 20
 # Columns up to which products are made of few rows; those rows, entries in them, and products that are added.
 FEW_COLUMNS, LEAST_TERMS, TERMS, PIECES = 1024, 512, 1 << 17, 4
-LEAST_DIVISOR = 1e-37  # whose reciprocal is still a number of float32
+FACTORS = 1e-37, 1e37  # divisors whose reciprocals, and norms whose differences, are numbers of float32
 
 
 @dataclass(frozen=True, eq=False)
 class CenteredRows:
-    """C = (X / 2**exponent - mean) / divisor, wherever the rows are; times roots of weights where weighted.
+    """C = (X - mean) / divisor, wherever the rows are; times roots of weights where weighted.
 
     Attributes
     ----------
     rows : Rows
         The data as it came.
     mean : ndarray of shape (d,)
-        Column means of ``X / 2**exponent``, or zeros without centring.
+        Column means of X, or zeros without centring.
     divisor : ndarray of shape (d,) or None
-        What each column of ``X / 2**exponent - mean`` is divided by; infinite where it is constant.
-    exponent : int
-        Power of two that the data is divided by.
+        What each column of ``X - mean`` is divided by, so that C is near 1; infinite where it is constant.
     column_squares : ndarray of shape (d,)
         Sum of squares of each column of C.
     noise : float
@@ -62,7 +59,7 @@ class CenteredRows:
     among : float or None
         Weight of all rows, where it is not that of these: those of a part of a table, or of a stream.
     norms : ndarray of shape (d,) or None
-        Of the columns of ``X / 2**exponent - mean``, before any is divided.
+        Of the columns of ``X - mean``, before any is divided.
     weighted : bool
         Whether each row of C is multiplied by the square root of its weight, in float64, so that sums of
         products over rows are weighted sums.
@@ -71,7 +68,6 @@ class CenteredRows:
     rows: Rows
     mean: FloatArray
     divisor: FloatArray | None
-    exponent: int
     column_squares: FloatArray
     noise: float
     double: bool = False
@@ -114,23 +110,16 @@ class CenteredRows:
 
     @property
     def square_unit(self) -> float:
-        """What sums of squares of C are multiplied by to be in the units asked for.
-
-        Infinite or 0 where float64 cannot hold the result, or the rounding of it.
-        """
-        if self.total == 0:
-            return 1.0
-        if self.unit_exponent < -501:
-            return 0.0
-        unit = math.inf if self.unit_exponent >= 512 else math.ldexp(1.0, 2 * self.unit_exponent)
-        return unit if self.total * unit < math.inf else math.inf
+        """What sums of squares of C are multiplied by to be in the units asked for."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.ldexp(1.0, 2 * self.unit_exponent))
 
     @property
     def data_divisor(self) -> FloatArray | None:
         """What centred columns are divided by, in units of the data; constant columns are left alone."""
         if self.divisor is None:
             return None
-        divisor = np.ldexp(self.divisor, self.exponent - self.unit_exponent)
+        divisor = np.ldexp(self.divisor, -self.unit_exponent)
         return np.where(np.isinf(self.divisor), 1.0, divisor)
 
     @cached_property
@@ -151,13 +140,22 @@ class CenteredRows:
 
     @cached_property
     def _beyond_float32(self) -> bool:
-        """Whether a column is divided by so little that float32 cannot hold the factor."""
-        return self.divisor is not None and float(self.divisor.min()) < LEAST_DIVISOR
+        """Whether float32 cannot hold what a column is multiplied by, or differences within it."""
+        divisor = np.ones(1) if self.divisor is None else self.divisor[np.isfinite(self.divisor)]
+        norms = np.zeros(1) if self.norms is None else self.norms
+        least, most = FACTORS
+        return bool((divisor < least).any() or (divisor > most).any() or (norms > most).any())
 
     def multiplied_in(self, *, double: bool) -> CenteredRows:
         """Return the same, with float32 data multiplied in float64 or not."""
         same = double == self.double or self.rows.block_dtype == np.float64
         return self if same else replace(self, double=double)
+
+    def in_unit(self, unit: FloatArray) -> CenteredRows:
+        """Return the same C, of rows whose columns have been divided by powers of two."""
+        assert self.norms is not None
+        divisor = (1.0 if self.divisor is None else self.divisor) / unit
+        return replace(self, mean=self.mean / unit, norms=self.norms / unit, divisor=divisor)
 
     def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
         """Return one dense block of C, written into ``scratch`` where NumPy can."""
@@ -174,20 +172,16 @@ class CenteredRows:
         high, low, factor = self._offsets(columns, values)
         roots = self._roots(rows)
         if not arrays.is_numpy(values):
-            values = arrays.divided_by_power(values, self.exponent) if self.exponent else values
             values = values - high if high is not None else values
             values = values - low if low is not None else values
             values = values * factor if factor is not None else values
             return values if roots is None else values * arrays.from_numpy(roots, values)
         unchanged = high is None and low is None and factor is None and roots is None
-        nothing_to_do = unchanged and not self.exponent
-        if nothing_to_do and values.dtype == self.arithmetic:
+        if unchanged and values.dtype == self.arithmetic:
             return values
         if scratch is None:
             scratch = np.empty(values.shape, dtype=self.arithmetic)
         out = scratch[: values.shape[0], : values.shape[1]]
-        if self.exponent:
-            values = np.ldexp(values, -self.exponent, out=out)
         if high is not None:
             values = np.subtract(values, high, out=out)
         if low is not None:
@@ -372,17 +366,10 @@ class CenteredRows:
         shift = self.mean @ V
 
         def product(block: Block) -> Any:
-            result, roots = self._scaled_product(block.values, V) - shift, self._roots(block.rows)
+            result, roots = block.values @ V - shift, self._roots(block.rows)
             return result if roots is None else roots * result
 
         return product
-
-    def _scaled_product(self, values: Any, V: Any) -> Any:
-        """``values @ V / 2**exponent``; half of the power before and half after keeps both in range."""
-        if not self.exponent:
-            return values @ V
-        half = self.exponent // 2
-        return np.ldexp(values @ np.ldexp(V, -half), half - self.exponent)
 
     def _sparse_sum(self, factor: Callable[[Block], Any], V: Any) -> Any:
         """``C.T W`` for the W whose rows ``factor`` makes of V, block after block."""
@@ -393,7 +380,7 @@ class CenteredRows:
                 block = self.rows.block(rows)
                 W, roots = factor(block), self._roots(block.rows)
                 W = W if roots is None else roots * W
-                product = self._scaled_product(block.values.T, W) - np.outer(self.mean, W.sum(axis=0))
+                product = block.values.T @ W - np.outer(self.mean, W.sum(axis=0))
                 if products and not self.rows.free_to_revisit:  # which are many
                     product += products.pop()[1]
                 products.append((rows.start, product))
@@ -461,10 +448,10 @@ def filled(
     return in_batches(view, slices, work, lambda _, new: new, doing)
 
 
-def uncentered(rows: Rows, exponent: int, double: bool = False) -> CenteredRows:
-    """Return ``X / 2**exponent`` as it is, before anything is known about it."""
+def uncentered(rows: Rows, double: bool = False, divisor: FloatArray | None = None) -> CenteredRows:
+    """Return X as it is, or its columns divided by powers of two, before anything is known about it."""
     d = rows.shape[1]
-    return CenteredRows(rows, np.zeros(d), None, exponent, np.ones(d), 0.0, double)
+    return CenteredRows(rows, np.zeros(d), divisor, np.ones(d), 0.0, double)
 
 
 def least_rows(d: int) -> int:

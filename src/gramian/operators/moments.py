@@ -20,7 +20,7 @@ from gramian import arrays
 from gramian.checks import slices as cut
 from gramian.data import Block, Rows
 from gramian.data.device import device_blocks
-from gramian.data.rows import SeenRows, row_text
+from gramian.data.rows import SeenRows, magnitudes, require_magnitudes, row_text
 from gramian.errors import DataError, option
 from gramian.operators.centered import (
     CACHE_BYTES,
@@ -44,8 +44,9 @@ EQUAL, EQUAL_WEIGHTED = 1e-20, 1e-28
 CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
 # Error of a mean, relative to the spread, that its square may show.
 ALONE = 1e-9
-# Squares of a column below this may have lost digits, or all of them, to underflow.
-LEAST_SQUARES = 1e-280
+# Products of float32 are near enough to 1 while norms of columns are below the first, and what underflows is
+# below the second, relative to the sum of squares of C. A product of two that underflows loses up to LOST.
+LARGEST_NORM, UNSEEN, LOST = 2.0**50, 1e-12, 2.0**-149
 COUNTS = f"{option('scale', 'genotype')} is for counts of an allele, 0, 1 or 2"
 
 
@@ -64,7 +65,13 @@ def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
     ----------
     Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
     """
-    return _merged(parts, apart)[0]
+    result = _merged(parts, apart)[0]
+    singles = [part for part in parts if isinstance(part, SingleMoments)]
+    if not singles:
+        return result
+    # What lies between blocks is float64, so that errors add up.
+    drift, gap = (np.sum([getattr(part, name) for part in singles], axis=0) for name in ("drift", "gap"))
+    return SingleMoments(**vars(result), drift=drift, gap=gap)
 
 
 def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, FloatArray]:
@@ -97,22 +104,19 @@ def _merging(rows: Rows) -> _Merge:
 
 
 @dataclass(frozen=True, eq=False)
-class ProbedMoments(Moments):
+class SingleMoments(Moments):
     """Moments whose scatter matrix S is of float32 products, and how far they are off.
 
     Attributes
     ----------
+    drift : ndarray of shape (d,)
+        How far the diagonal of S was off; it is exact now.
     gap : ndarray of shape (d, c)
         ``(S - exact S) G`` for given columns G.
     """
 
+    drift: FloatArray = field(kw_only=True)
     gap: FloatArray = field(kw_only=True)
-
-
-def _merge_probed(*parts: ProbedMoments) -> ProbedMoments:
-    """Combine such moments: what lies between blocks is float64, so that gaps add up."""
-    gap = np.sum([part.gap for part in parts], axis=0)
-    return ProbedMoments(**vars(merge_moments(*parts)), gap=gap)
 
 
 def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -172,25 +176,26 @@ def center_rows(
         Roots of the weights of the columns, which multiply the scaled columns.
     """
     most = rows.shape[0] + among
-
-    def measure(exponent: int) -> Moments:
-        return rows.map_reduce(lambda part: moments(part, exponent, center, most), _merging(rows))
-
-    exponent, result = _safe(rows, measure)
-    return from_moments(rows, result, exponent, center=center, scale=scale, ddof=ddof, metric=metric)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        result = rows.map_reduce(lambda part: moments(part, center, most), _merging(rows))
+    result, unseen = in_range(rows, result)
+    return from_moments(rows, result, center=center, scale=scale, ddof=ddof, metric=metric, unseen=unseen)
 
 
 def from_moments(
     rows: Rows,
     result: Moments,
-    exponent: int,
     *,
     center: bool,
     scale: Any,
     ddof: float,
     metric: FloatArray | None = None,
+    unseen: Any = None,
 ) -> CenteredRows:
-    """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d)."""
+    """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d).
+
+    ``unseen`` are the columns that count as 0 (:func:`in_range`).
+    """
     n, d = result.count, rows.shape[1]
     squares = _diagonal(result.squares)
     norms = np.sqrt(squares)
@@ -199,19 +204,20 @@ def from_moments(
     rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
     constant = squares <= rounding
     if isinstance(scale, str) and scale == "genotype":
-        frequency = np.ldexp(mean, exponent) / 2
+        frequency = mean / 2
         if isinstance(rows, SeenRows):
-            _require_frequencies(frequency, np.ldexp(squares / n, 2 * exponent))
+            _require_frequencies(frequency, squares / n)
         else:
             require_counts(rows)
         scale = _binomial_deviation(frequency, constant)
-    if scale is not None:
-        require_squares(lost_columns(rows, squares, center))
-    divisor, unit = _divisor(squares, constant, scale, metric, n - ddof, exponent)
+    divisor, unit = _divisor(squares, constant, scale, metric, n - ddof, rows.dtype)
+    if unseen is not None and unseen.any():
+        divisor = np.where(unseen, np.inf, 1.0 if divisor is None else divisor)
     if divisor is not None:
         squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
         total = float(squares.sum())
-        if rows.dtype == np.float32 and not isinstance(scale, str) and total > 0:
+        given = metric is not None or (scale is not None and not isinstance(scale, str))
+        if given and rows.dtype == np.float32 and total > 0:
             # No score is longer than the whole table.
             size = unit + math.log2(total) / 2
             if not FLOAT32.minexp <= size < FLOAT32.maxexp:
@@ -228,7 +234,6 @@ def from_moments(
         rows,
         mean,
         divisor,
-        exponent,
         squares,
         noise,
         unit_exponent=unit,
@@ -238,45 +243,6 @@ def from_moments(
         norms=norms,
         weighted=rows.weights is not None,
     )
-
-
-def require_squares(lost: Any) -> None:
-    """Raise an error about the first of the columns that :func:`lost_columns` returns, if there is one.
-
-    Raises
-    ------
-    DataError
-    """
-    if len(lost):
-        raise DataError(
-            f"Column {lost[0]} varies too little, by itself or compared with other columns, for float64 to "
-            "hold its squares. Multiply it by a power of ten first."
-        )
-
-
-def lost_columns(rows: Rows, squares: FloatArray, center: bool) -> Any:
-    """Return the numbers of columns that vary although float64 has lost their sums of squares."""
-    small = np.flatnonzero(squares < LEAST_SQUARES)
-    if not small.size or isinstance(rows, SeenRows):
-        return small[squares[small] > 0]  # where nothing is left of the squares, nothing is left to look at
-
-    def ends(block: Block) -> tuple[Any, Any]:
-        values = block.values
-        if block.weights is not None:  # rows of weight 0 are left out
-            values = arrays.rows_of(values, np.flatnonzero(block.weights))
-        if not values.shape[0]:
-            return np.full(len(small), -np.inf), np.full(len(small), np.inf)
-        if issparse(values):
-            values = values.tocsc()[:, small]
-            result = (find(axis=0).toarray().ravel() for find in (values.max, values.min))
-        else:
-            xp = arrays.namespace(values)
-            values = xp.take(values, arrays.from_numpy(small, values), axis=1)
-            result = (arrays.as_float64(find(values, axis=0)) for find in (xp.max, xp.min))
-        return tuple(result)
-
-    top, bottom = rows.reduce(ends, lambda a, b: (np.maximum(a[0], b[0]), np.minimum(a[1], b[1])))
-    return small[top > bottom if center else (top != 0) | (bottom != 0)]
 
 
 def require_counts(rows: Rows) -> None:
@@ -328,46 +294,39 @@ def _binomial_deviation(frequency: FloatArray, constant: Any) -> FloatArray:
     return np.where(constant, np.inf, np.sqrt(2.0 * varies * (1.0 - varies)))
 
 
-@np.errstate(over="ignore")  # what is divided by infinity is too small to show
+@np.errstate(over="ignore", under="ignore")  # what is divided by infinity is too small to show
 def _divisor(
-    squares: FloatArray,
-    constant: Any,
-    scale: Any,
-    metric: FloatArray | None,
-    degrees: float,
-    exponent: int,
+    squares: FloatArray, constant: Any, scale: Any, metric: FloatArray | None, degrees: float, dtype: Any
 ) -> tuple[FloatArray | None, int]:
-    """Divisor of ``X / 2**exponent - mean``, and the power of two that is then missing from C."""
-    if scale is None and metric is None:
-        return None, exponent
+    """Divisor of ``X - mean``, and the power of two in it that brings C near 1."""
     deviation = np.sqrt(np.where(constant, 1.0, squares) / degrees)
     if scale is None:
         divisor = np.ones(squares.size)
-    elif isinstance(scale, str) and scale == "unit":
-        # Constant columns are zero in C, where the rounding of a large constant would otherwise be added.
-        divisor, exponent = np.where(constant, np.inf, deviation), 0
     elif isinstance(scale, str):
-        # The square root of a standard deviation depends on the unit, so the true unit is restored.
-        half, odd = divmod(exponent, 2)
-        divisor = np.where(constant, np.inf, np.ldexp(np.sqrt(deviation * 2.0**odd), half))
+        # Constant columns are zero in C, where the rounding of a large constant would otherwise be added.
+        divisor = np.where(constant, np.inf, deviation if scale == "unit" else np.sqrt(deviation))
     else:
         divisor = np.asarray(scale, dtype=np.float64)
     divisor = divisor if metric is None else divisor / metric
-    # C is kept near 1, so that its squares cannot leave the range of float64.
-    shift = arrays.power_of_two(float((np.sqrt(squares) / divisor).max()))
-    shift = shift if abs(shift) > 100 else 0
-    return np.ldexp(divisor, shift), exponent + shift
+    norms, info = np.sqrt(squares) / divisor, np.finfo(dtype)
+    total = float(norms @ norms)
+    # In float64 the eigenvalues, of the size of the total, are themselves squared further on.
+    near = float(info.tiny) ** 0.4 < total < float(info.max) ** (0.4 if info.bits == 64 else 0.75)
+    shift = 0 if near else arrays.power_of_two(float(norms.max()))
+    if not shift and scale is None and metric is None:
+        return None, 0
+    return np.ldexp(divisor, shift), shift
 
 
-def moments(rows: Rows, exponent: int, center: bool, most: int = 0) -> Moments:
-    """Return mean and sums of squares of the columns of ``X / 2**exponent``, of rows among so many."""
+def moments(rows: Rows, center: bool, most: int = 0) -> Moments:
+    """Return mean and sums of squares of the columns of X, of rows among so many."""
     n = rows.shape[0]
     most = max(most, n)
-    view = uncentered(rows, exponent, double=True)
+    view = uncentered(rows, double=True)
     if view.implicit:
 
         def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
-            return [(r.start, _sparse_moments(rows.block(r), exponent, center)) for r in draw]
+            return [(r.start, _sparse_moments(rows.block(r), None, center)) for r in draw]
 
         return _of_rows(view, rows.batches, sparse, center)
     if rows.weights is not None or not arrays.is_numpy(rows.like):
@@ -424,7 +383,8 @@ def scatter(
     workers_limit: int = 1024,
     among: int = 0,
     probe: FloatArray | None = None,
-) -> tuple[int, Moments]:
+    unit: FloatArray | None = None,
+) -> tuple[Moments, Any]:
     """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
 
     Each block is centred on its own mean, multiplied in the data's dtype, and added in float64; blocks are
@@ -441,24 +401,22 @@ def scatter(
         Number of rows that these are merged with, which the mean has to be exact enough for.
     probe : ndarray of shape (d, c), optional
         Columns G that the exact scatter matrix of rows of float32 in NumPy is multiplied by in the same pass.
+    unit : ndarray of shape (d,), optional
+        Powers of two that bring columns to one range before they are multiplied in float32.
 
     Returns
     -------
-    exponent, moments : tuple
-        The moments' ``squares`` has shape (d, d); both are of ``X / 2**exponent``. :class:`ProbedMoments`
-        where there is a probe.
+    moments, unseen : tuple
+        The moments of ``X / unit``, whose ``squares`` has shape (d, d); :class:`SingleMoments` where they are
+        of float32 products. And the columns that count as 0 (:func:`in_range`).
     """
     most = rows.shape[0] + among
-    merge: Any = _merging(rows) if probe is None else _merge_probed
-
-    def measure(exponent: int) -> Moments:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         result: Moments = rows.map_reduce(
-            lambda part: _scatter(uncentered(part, exponent, double), center, workers_limit, most, probe),
-            merge,
+            lambda part: _scatter(uncentered(part, double, unit), center, workers_limit, most, probe),
+            _merging(rows),
         )
-        return result
-
-    return _safe(rows, measure)
+    return in_range(rows, result, unit)
 
 
 def _scatter(
@@ -504,19 +462,22 @@ def _scatter(
             squares += total
         for some in cut(d, CHUNK):
             squares[some] += gaps[:, some].T @ gaps
+        drift = np.diag(squares) - merged.squares
         np.fill_diagonal(squares, merged.squares)
         same = merged.squares == 0
-        squares[same], squares[:, same] = 0.0, 0.0
+        squares[same], squares[:, same], drift[same] = 0.0, 0.0, 0.0
         found = Moments(merged.count, merged.mean, squares, merged.rest)
-        if probe is None:
+        if view.arithmetic == np.float64:
             return found
-        exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ probe))
-        return ProbedMoments(**vars(found), gap=np.where(same[:, None], 0.0, squares @ probe - exact))
+        gap = np.zeros((d, 0))
+        if probe is not None:
+            exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ probe))
+            gap = np.where(same[:, None], 0.0, squares @ probe - exact)
+        return SingleMoments(**vars(found), drift=drift, gap=gap)
 
-    merge: Any = merge_moments if probe is None else _merge_probed
     # From one batch to the next BLAS is held at one thread: its others would wait, and spin, for a while.
     with arrays.blas_threads() if d <= workers_limit else nullcontext():
-        result: Moments = in_batches(view, slices, of_batch, merge, "covariance")
+        result: Moments = in_batches(view, slices, of_batch, merge_moments, "covariance")
     return result
 
 
@@ -596,9 +557,9 @@ def _products_of_sparse(
     scratch, inverse = view.scratch(most, d if center else len(columns[0])), np.argsort(order)
     for rows in draw:
         block = view.rows.block(rows)
-        part = _sparse_moments(block, view.exponent, center)
-        values = block.values.tocsc()[:, order]
-        values.data = np.ldexp(values.data, -view.exponent) if view.exponent else values.data
+        part = _sparse_moments(block, view.divisor, center)
+        scaled = block.values if view.divisor is None else block.values.multiply(1.0 / view.divisor)
+        values = scaled.tocsc()[:, order]
         first, mean = len(columns[0]), part.mean[order]
         shift = part.count * mean**2
         near = np.where(shift <= part_of_mean(view) * (part.squares[order] + shift), 0.0, mean)
@@ -638,7 +599,7 @@ def _products_of_single(
     exact products of the blocks, centred on their own means, make of the probe is added to ``image``.
     """
     d, terms = len(total), terms_of(view)
-    exact = uncentered(view.rows, view.exponent, double=True)
+    exact = uncentered(view.rows, True, view.divisor)
     scratch, wide = view.scratch(most, d), exact.scratch(most, d)
     product, more = (view.scratch(d, d) for _ in range(2))
     pending = 0
@@ -717,11 +678,9 @@ def _of_block(
     def average(A: Any) -> Any:
         return xp.mean(A, axis=0) if own is None else own @ A / (count or 1.0)
 
-    wide = (
-        arrays.divided_by_power(arrays.to_float64(values), view.exponent)
-        if view.exponent
-        else arrays.to_float64(values)
-    )
+    if view.divisor is not None:
+        values = values * arrays.from_numpy((1.0 / view.divisor).astype(arrays.numpy_dtype(values)), values)
+    wide = arrays.to_float64(values)
     shifts: list[Any] = []
     for _ in range(rounds if center else 0):
         shifts.append(average(wide))
@@ -731,8 +690,7 @@ def _of_block(
         wide = wide * xp.sqrt(own)[:, None]
     near, single = wide, view.arithmetic == np.float32
     if single:
-        near = arrays.divided_by_power(values, view.exponent) if view.exponent else values
-        near = near - xp.astype(sum(shifts), near.dtype) if center else near
+        near = values - xp.astype(sum(shifts), values.dtype) if center else values
     S = [arrays.long_product(near, near, arrays.DEVICE_TILE)] if products else []
     squares = xp.linalg.diagonal(S[0]) if products and not single else xp.sum(wide * wide, axis=0)
     facts = [*shifts, inner, squares, *(xp.reshape(A, (-1,)) for A in S)]
@@ -754,42 +712,61 @@ def _of_block(
     product = result[len(shifts) + 2 :]
     for some in cut(d, CHUNK) if inside.any() else ():
         product[some] -= np.outer(count * inside[some], inside)
+    drift = np.diag(product) - squares
     np.fill_diagonal(product, squares)
-    return Moments(count, mean, product, rest), again
+    if not single:
+        return Moments(count, mean, product, rest), again
+    return SingleMoments(count, mean, product, rest, drift=drift, gap=np.zeros((d, 0))), again
 
 
-def _safe(rows: Rows, measure: Any) -> tuple[int, Moments]:
-    """Measure; where squares left the range of floating point, look for NaN, rescale and measure again."""
-    info = np.finfo(rows.block_dtype)
+def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tuple[Moments, Any]:
+    """Return moments of ``X / unit`` in which columns of subnormal float32 numbers are 0, and those columns.
+
+    Raises
+    ------
+    DataError
+        For NaN and infinity, and for a column that :func:`gramian.data.rows.require_magnitudes` refuses.
+    """
+    squares, (least, most) = _diagonal(result.squares), magnitudes(rows.dtype)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        result = measure(0)
-        total = float(np.trace(result.squares) if result.squares.ndim == 2 else result.squares.sum())
-        sure = np.isfinite(total) and np.isfinite(result.mean).all()
-        # In float64 the eigenvalues, of the size of the total, are themselves squared further on.
-        highest = 0.4 if info.bits == 64 else 0.75
-        if sure and float(info.tiny) ** 0.4 < total < float(info.max) ** highest:
-            return 0, result
-        rows.require_finite()
-        largest = _largest(rows, result.mean if sure else None)
-        # A small spread is not blown up so far that a large mean overflows.
-        highest_mean = arrays.power_of_two(float(np.abs(result.mean).max())) if sure else -1024
-        exponent = max(arrays.power_of_two(largest), highest_mean - 1000)
-        if exponent == 0:
-            return 0, result
-        return exponent, measure(exponent)
+        mean = result.mean if unit is None else result.mean * unit
+        squares = result.count * mean * mean + (squares if unit is None else squares * unit * unit)
+        # A largest magnitude is between the roots of the mean square and of the sum over the least weight.
+        low, high = 1.01 * least**2 * result.count, 0.99 * most**2 * rows.least_weight
+        if squares.min() >= low and squares.max() <= high:
+            return result, None
+        single = rows.dtype == np.float32
+        sure = (squares >= low) & (np.isfinite(squares) if single else squares <= high)
+        if single or not rows.free_to_revisit:  # numbers whose squares and mean are 0 take another pass
+            sure |= (squares == 0) & (mean == 0)
+    if sure.all():
+        return result, None
+    unseen = require_magnitudes(rows, np.flatnonzero(~sure))
+    if not unseen.size:
+        return result, None
+    squares = result.squares.copy()
+    squares[unseen], squares[..., unseen] = 0.0, 0.0
+    zero = np.isin(np.arange(len(result.mean)), unseen)
+    mean, rest = (np.where(zero, 0.0, part) for part in (result.mean, result.rest))
+    return replace(result, mean=mean, squares=squares, rest=rest), zero
 
 
-def _largest(rows: Rows, mean: FloatArray | None) -> float:
-    """Largest absolute entry, about the mean where that is known."""
+def common_unit(view: CenteredRows) -> FloatArray | None:
+    """Return powers of two that bring columns to one range; None where float32 can multiply them as they are.
 
-    def largest(block: Block) -> float:
-        values = arrays.as_float64(block.dense)
-        values = np.abs(values if mean is None else values - mean)
-        if block.weights is not None:  # rows of weight 0 are left out
-            values = values[block.weights > 0]
-        return float(values.max(initial=0.0))
-
-    return rows.reduce(largest, max)
+    A sum of products of two columns is at most the product of their norms, and of each term at most ``LOST``
+    is lost by underflow.
+    """
+    n, d = view.rows.shape
+    divisor = np.ones(d) if view.divisor is None else view.divisor
+    assert view.norms is not None
+    lost = LOST * n * float((divisor**-2.0).sum())
+    if float(view.norms.max()) <= LARGEST_NORM and lost <= UNSEEN * view.total:
+        return None
+    most = 120 if view.rows.dtype == np.float32 else 400
+    exponents = np.where(np.isfinite(divisor), np.frexp(divisor)[1], 0)
+    unit: FloatArray = np.ldexp(1.0, np.clip(exponents, -most, most))
+    return unit
 
 
 def _measured(
@@ -917,14 +894,15 @@ def _column_means(values: Any) -> Any:
     return np.ones(len(values)) @ values / len(values)
 
 
-def _sparse_moments(block: Block, exponent: int, center: bool) -> Moments:
+def _sparse_moments(block: Block, unit: FloatArray | None, center: bool) -> Moments:
     values, weights = block.values, block.weights
     if weights is not None:  # rows of weight 0 are left out
         values, weights = values[weights > 0], weights[weights > 0]
     values.sum_duplicates()
     (n, d), columns = values.shape, values.indices
     counts = np.bincount(columns, minlength=d)
-    data, own = arrays.divided_by_power(values.data, exponent), np.ones(n) if weights is None else weights
+    data, own = values.data.copy(), np.ones(n) if weights is None else weights
+    data = data if unit is None else data / unit.take(columns)
     total, stored = n if weights is None else float(own.sum()), counts
 
     def sums(data: Any) -> FloatArray:

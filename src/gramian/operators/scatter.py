@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any, Self
@@ -16,8 +16,27 @@ from gramian import arrays, records
 from gramian.operators import costs, moments, operator
 from gramian.operators.centered import PIECES, CenteredRows, filled, in_batches, least_rows, terms_of
 
-# Width, in standard deviations, of the rounding estimate.
-CONFIDENCE = 6.0
+# Width, in standard deviations, of the rounding estimate, and in drifts of the diagonal.
+CONFIDENCE, DRIFTS = 6.0, 2.0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What exact products show of the error E of a scatter matrix of float32 products.
+
+    Attributes
+    ----------
+    probed : float
+        Bound on ``||E||_2`` from a probe (:func:`observed`); infinite without one.
+    least : float
+        What ``||E||_2`` is at least.
+    drift : float
+        Sum of the magnitudes of the diagonal of E.
+    """
+
+    probed: float = math.inf
+    least: float = 0.0
+    drift: float = 0.0
 
 
 class ScatterOperator(ABC):
@@ -33,8 +52,8 @@ class ScatterOperator(ABC):
         Whether the matrix itself is formed and multiplied.
     matrix : array of shape (m, m), optional
         The matrix, where the pass that measured the mean has already made it.
-    probed : float, optional
-        Bound on the error of that matrix, from a probe.
+    observed : Observed
+        What is known of the error of that matrix.
     worst_case : bool
         Whether the worst case over all roundings bounds the errors, and nothing less.
 
@@ -55,7 +74,7 @@ class ScatterOperator(ABC):
         keep: bool = False,
         whole: bool = False,
         matrix: Any = None,
-        probed: float = math.inf,
+        observed: Observed = Observed(),
         worst_case: bool = False,
     ) -> None:
         shape = centered.rows.shape
@@ -67,7 +86,7 @@ class ScatterOperator(ABC):
         # A matrix that comes with the mean is that of ``moments.scatter``.
         terms = None if matrix is None else terms_of(centered)
         self._terms = block if terms is None else terms + PIECES
-        self._probed, self._worst_case = probed, worst_case
+        self._observed, self._worst_case = observed, worst_case
         self.noise = centered.noise
         self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix
@@ -85,11 +104,11 @@ class ScatterOperator(ABC):
             return self._matrix_error
         return product_error(C, C.rows.shape[self.axis], C.thin, products=2, worst_case=self._worst_case)
 
-    @cached_property
+    @property
     def _matrix_error(self) -> tuple[float, records.BoundKind]:
         C = self.centered
         return product_error(
-            C, C.rows.shape[self.axis], self._terms, probed=self._probed, worst_case=self._worst_case
+            C, C.rows.shape[self.axis], self._terms, observed=self._observed, worst_case=self._worst_case
         )
 
     @property
@@ -172,28 +191,51 @@ class ScatterOperator(ABC):
         """Return the matrix as float64, accumulated over blocks of C."""
         if self._whole is not None:
             return self._whole
-        if not self.centered.rows.in_one_place:
-            kind, C = type(self), self.centered
+        matrix, squares = self._accumulated()
+        if self.centered.arithmetic == np.float32:
+            drift = np.abs(arrays.as_float64(arrays.namespace(matrix).linalg.diagonal(matrix)) - squares)
+            self._observed = Observed(least=float(drift.max()), drift=float(drift.sum()))
+        return matrix
+
+    def _accumulated(self) -> tuple[Any, records.FloatArray]:
+        """Return the matrix, and its diagonal from exact squares where it is of float32 products."""
+        C, m = self.centered, self.size
+        if not C.rows.in_one_place:
             over = C.map_reduce if self.axis == 0 else C.over_columns
-            return over(lambda part: kind(part).dense(), np.add)
-        slices, m = self._wide_slices(), self.size
-        if not arrays.is_numpy(self.centered.rows.like):
+            kind = type(self)
+            return over(
+                lambda part: kind(part)._accumulated(),
+                lambda one, other: (one[0] + other[0], one[1] + other[1]),
+            )
+        slices, single = self._wide_slices(), C.arithmetic == np.float32
+        squares = np.zeros(m)
+        if not arrays.is_numpy(C.rows.like):
             terms = slices[0].stop
-            return self._on_device(lambda B: arrays.long_product(B, B, terms))
+
+            def product(B: Any) -> Any:
+                result = arrays.long_product(B, B, terms)
+                if single:
+                    own = arrays.namespace(B).sum(arrays.to_float64(B) ** 2, axis=0)
+                    np.add(squares, arrays.as_float64(own), out=squares)
+                return result
+
+            return self._on_device(product), squares
         total, lock = np.zeros((m, m)), Lock()
 
         def share(draw: Iterator[slice]) -> None:
             length = slices[0].stop
-            scratch = self.centered.scratch(*((length, m) if self.axis == 0 else (m, length)))
-            product = np.empty((m, m), dtype=self.centered.arithmetic)
+            scratch = C.scratch(*((length, m) if self.axis == 0 else (m, length)))
+            product = np.empty((m, m), dtype=C.arithmetic)
             for part in draw:
                 B = self._cut(part, scratch)
                 np.matmul(B, B.T, out=product)  # NumPy recognises this and computes one triangle only
+                own = np.einsum("ij,ij->i", B, B, dtype=np.float64) if single else 0.0
                 with lock:
                     np.add(total, product, out=total)
+                    np.add(squares, own, out=squares)
 
-        workers = costs.workers_of(m * m * self.centered.arithmetic.itemsize)
-        return filled(self.centered, slices, share, total, "matrix", most=workers)
+        workers = costs.workers_of(m * m * C.arithmetic.itemsize)
+        return filled(C, slices, share, total, "matrix", most=workers), squares
 
     def _on_device(self, product: Callable[[Any], Any]) -> Any:
         """Add up products of blocks of C, each with its long side first."""
@@ -278,7 +320,7 @@ def product_error(
     block: int,
     *,
     products: int = 1,
-    probed: float = math.inf,
+    observed: Observed = Observed(),
     worst_case: bool = False,
 ) -> tuple[float, records.BoundKind]:
     """Bound ``||computed - exact||_2`` for a product of C with its transpose.
@@ -286,8 +328,9 @@ def product_error(
     In float64 the worst case over all roundings is small enough to be used; products with sparse data round
     what cancels between its entries and its means. In float32 sums of at most ``block`` terms are rounded;
     their errors are taken as independent and centred, so that they grow with the square root and average out
-    over the blocks. Rows of equal entries break that assumption (up to seven times as much has been seen), so
-    it makes an estimate, not a bound.
+    over the blocks, which makes an estimate. Sums that stagnate, or round in one direction, break that
+    assumption: the exact diagonal shows by how much, and then the estimate follows from it. What is observed
+    to exceed the worst case contradicts it, and takes its place.
 
     Parameters
     ----------
@@ -299,8 +342,8 @@ def product_error(
         Number of terms that are summed in the data's own precision.
     products : int
         1 for the matrix itself, 2 for a product with C after one with its transpose.
-    probed : float
-        Bound from a probe of this product (:func:`probed_error`): it takes the place of an estimate.
+    observed : Observed
+        What exact products show: a probe takes the place of an estimate.
     worst_case : bool
         Whether the worst case is asked for.
 
@@ -325,23 +368,25 @@ def product_error(
     worst = (chain + 3 * products) * unit * total + forming
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
     likely += centered.mean_error
+    likely = max(likely, DRIFTS * observed.drift)
     kind: records.BoundKind = "estimate"
-    if probed < math.inf:
-        likely, kind = probed, "probabilistic"
+    if observed.probed < math.inf:
+        likely, kind = observed.probed, "probabilistic"
     # A bound that is certain is worth twice the width.
-    return (worst, "deterministic") if worst_case or worst <= 2 * likely else (likely, kind)
+    certain = (worst_case or worst <= 2 * likely) and observed.least <= worst
+    return (worst, "deterministic") if certain else (max(likely, observed.least), kind)
 
 
-def probed_error(view: CenteredRows, gap: records.FloatArray, probe: records.FloatArray) -> float:
-    """Bound ``||S - exact S||_2`` for a computed scatter matrix S of float32 products, from a probe.
+def observed(view: CenteredRows, result: moments.SingleMoments, probe: records.FloatArray | None) -> Observed:
+    """Return what the diagonal, and a probe, show of the error of a scatter matrix of float32 products.
 
     Parameters
     ----------
     view : CenteredRows
         C, whose columns are divided by its divisor.
-    gap : ndarray of shape (d, c)
-        ``(S - exact S) G`` in float64, before columns are divided.
-    probe : ndarray of shape (d, c)
+    result : SingleMoments
+        ``drift`` and ``gap`` are in float64, before columns are divided.
+    probe : ndarray of shape (d, c) or None
         G, independent standard normal entries.
 
     Notes
@@ -363,8 +408,10 @@ def probed_error(view: CenteredRows, gap: records.FloatArray, probe: records.Flo
     divisor = np.ones(d) if view.divisor is None else view.divisor
     varying = np.isfinite(divisor)
     assert view.norms is not None
-    if not varying.any():
-        return float(view.forming_error)
+    drifts = np.abs(result.drift[varying]) / divisor[varying] ** 2
+    drift, least = float(drifts.sum()), float(drifts.max(initial=0.0))
+    if probe is None or not varying.any():
+        return Observed(least=least, drift=drift)
     # Products with sparse rows round what cancels between entries and means.
     rows = min(n, terms_of(view) or n) if view.implicit else min(n, moments.rows_of_chunk(d))
     norms = view.norms + (2.0 * math.sqrt(n) * np.abs(view.mean) if view.implicit else 0.0)
@@ -372,10 +419,13 @@ def probed_error(view: CenteredRows, gap: records.FloatArray, probe: records.Flo
     length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * moments.SMALL_MEAN
     sizes = float(np.linalg.norm(norms)) * float(np.linalg.norm((norms / divisor)[varying]))
     rounding = terms * unit * gross * length * sizes
-    seen = float(np.linalg.norm(gap[varying] / divisor[varying, None], axis=0).max()) + rounding
-    least: float = math.sqrt(math.pi / 2) * records.PROBE_PROBABILITY ** (1 / probe.shape[1])
+    seen = np.linalg.norm(result.gap[varying] / divisor[varying, None], axis=0)
+    lengths = np.linalg.norm(divisor[varying, None] * probe[varying], axis=0)
+    least = max(least, float(((seen - rounding) / lengths).max()))
+    share = math.sqrt(math.pi / 2) * records.PROBE_PROBABILITY ** (1 / probe.shape[1])
     forming = float(view.multiplied_in(double=True).forming_error)
-    return seen / (least * float(divisor[varying].min())) + forming
+    probed = (float(seen.max()) + rounding) / (share * float(divisor[varying].min())) + forming
+    return Observed(probed, least, drift)
 
 
 def product_tolerance(shape: tuple[int, int], unit: float, block: int) -> float:

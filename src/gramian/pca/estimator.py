@@ -315,7 +315,8 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         ------
         DataError
             Infinity, text or complex entries, fewer than two rows; NaN without a method for ``missing``, and
-            rows or columns without any entry; weights that are negative, not finite, all zero, or not one
+            rows or columns without any entry; a float64 column whose largest magnitude is above 1e100, or
+            below 1e-100 but not 0; weights that are negative, not finite, all zero, or not one
             for each row, and a sum of weights of ``ddof`` or less.
         ParameterError
             A parameter outside its range.
@@ -387,8 +388,8 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         Raises
         ------
         DataError
-            NaN or infinity, other columns than before, or a variance that overflows float64. The model is
-            then unchanged.
+            NaN or infinity, a column beyond the range that :meth:`fit` allows, other columns than before, or
+            a variance that overflows float64. The model is then unchanged.
         MemoryLimitError
             If the matrix of ``n_features x n_features`` numbers does not fit into ``memory_limit``.
         ParameterError
@@ -501,11 +502,12 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         self.components_ = arrays.namespace(result.vectors).asarray(result.vectors.T)
         self.explained_variance_ = components.values
         self.singular_values_ = np.sqrt(components.values) * math.ldexp(math.sqrt(degrees), exponent)
-        self._center = view.mean * 2.0**view.exponent
+        self._center = view.mean.copy()
         self.__dict__.pop("_center_rest", None)
         if view.rest is not None:
-            self._center_rest = view.rest * 2.0**view.exponent
-        self._divisor = view.data_divisor
+            self._center_rest = view.rest.copy()
+        scaled = problem.scale is not None or problem.metric is not None
+        self._divisor = view.data_divisor if scaled else None
         self.mean_ = arrays.from_numpy(self._center.astype(rows.dtype), rows.home)
         self.scale_ = (
             None if self._divisor is None else arrays.from_numpy(self._divisor.astype(rows.dtype), rows.home)

@@ -17,7 +17,7 @@ from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, powe
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
 from gramian.checks import check_choice, check_number, counted, first_few
 from gramian.data import Rows, array, as_rows
-from gramian.data.rows import Holes, row_text
+from gramian.data.rows import Holes, require_magnitudes, row_text
 from gramian.data.weights import true_weights
 from gramian.errors import DataError, MissingValuesWarning, ParameterError, by_surface, option
 from gramian.operators.moments import require_counts
@@ -249,6 +249,7 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     rows.require_finite(holes=True)
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
+    require_magnitudes(replace(rows, values=np.nan_to_num(X)))
     if method == "em":
         _check_solver(asked)
     expected: StreamMoments | None = None
@@ -257,7 +258,7 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
         values, imputed = _by_means(X, rows.weights)
         if method == "em":
             means, squares = np.zeros(X.shape[1]), np.eye(X.shape[1])
-            expected = _moments(rows, means, squares, 0, 1)
+            expected = _moments(rows, means, squares, 1)
         if method != "mean" and asked.n_components == "cv":
             choice = ComponentChoice("cv", min(PLANNED, *rows.shape), {}, "Chosen by the fit.")
     else:
@@ -458,8 +459,8 @@ class _Part:
     def moments(self, squares: FloatArray, k: int) -> StreamMoments:
         """Return the moments of the whole table that k components expect."""
         scatter = np.zeros((len(self.means), len(self.means)))
-        scatter[np.ix_(self.varying, self.varying)] = squares * np.outer(self.divisor, self.divisor)
-        return _moments(self.rows, np.ldexp(self.means, -self.exponent), scatter, self.exponent, k)
+        scatter[np.ix_(self.varying, self.varying)] = squares * np.outer(self.back, self.back)
+        return _moments(self.rows, self.means, scatter, k)
 
 
 def _by_model(
@@ -540,13 +541,13 @@ def _warn(result: imputation.Imputation, method: str, why: str) -> None:
     ).warn()
 
 
-def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, exponent: int, k: int) -> StreamMoments:
-    """Return expected moments, of data divided by a power of two, as those of a stream of the rows."""
+def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, k: int) -> StreamMoments:
+    """Return expected moments as those of a stream of the rows."""
     n = rows.shape[0]
     result = Moments(rows.total_weight, mean, squares, np.zeros(len(mean)))
     # The covariances of the rows are sums of k products each.
     like = np.empty((0, 0), dtype=rows.dtype)
-    return StreamMoments(n, 1, True, result, rows.total_weight, exponent, like, blur=n * k * EPS)
+    return StreamMoments(n, 1, True, result, rows.total_weight, like, blur=n * k * EPS)
 
 
 SAME_VALUE = 1e-4  # difference of an imputed entry, relative to size and error, up to which it is the same

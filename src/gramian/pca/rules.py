@@ -37,6 +37,7 @@ CV_COUNTS, DRAWN_COUNTS = (16, 32, 64), (8, 16, 32)
 DRAWN, SPLIT, FLAT = {"parallel": 16e-9, "sign-flip": 8e-9}, 7e-9, 2.0
 # Part of the sum of squares that may be left out, below which the trace less a sum says too little about it.
 SMALL_REST = 1e-4
+NOTHING = 1e-90  # entries of a table near 1 in size that are as good as 0
 
 
 def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
@@ -253,6 +254,7 @@ class Material:
             C = C[:, ~view.constant]
         exponent = power_of_two(math.sqrt(view.total / max(C.size, 1))) if view.total > 0 else 0
         C = np.ldexp(C, -exponent) if exponent else C
+        C = np.where(np.abs(C) < NOTHING, 0.0, C)  # a column of nothing else would be refused
         return C, math.ldexp(view.square_unit, 2 * exponent) / self.problem.degrees
 
     def choose(self, rule: str, rng: np.random.Generator) -> component_rules.ComponentChoice:

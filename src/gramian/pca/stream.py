@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -174,11 +175,11 @@ class Stream:
             divisor = divisor / np.sqrt(np.asarray(asked.feature_weight, dtype=np.float64))
         with np.errstate(over="ignore", under="ignore"):
             # Sums of squares have to be in range too.
-            norms = np.ldexp(np.sqrt(squares), seen.exponent) / divisor
+            norms = np.sqrt(squares) / divisor
             finite = bool(np.isfinite((norms**2).sum() / (min(degrees, 1.0) if degrees > 0 else 1.0)))
         if not finite:
             column = int(np.argmax(norms))
-            deviation = float(np.ldexp(np.sqrt(squares[column] / count), seen.exponent))
+            deviation = math.sqrt(squares[column] / count)
             raise DataError(
                 f"With this batch the standard deviation of column {column} is {deviation:.3g}, and "
                 "its square overflows float64. The model is unchanged.",

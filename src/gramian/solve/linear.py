@@ -14,17 +14,24 @@ from gramian import arrays
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.data import Rows, as_rows
 from gramian.data.device import quick_double
-from gramian.errors import DataError
+from gramian.errors import DataError, option
 from gramian.operators.centered import PIECES, CenteredRows, terms_of, uncentered
 from gramian.operators.costs import SymmetricCosts, TableCosts
-from gramian.operators.moments import ProbedMoments, center_rows, from_moments, scatter
+from gramian.operators.moments import (
+    SingleMoments,
+    center_rows,
+    common_unit,
+    from_moments,
+    scatter,
+)
 from gramian.operators.operator import Operator, SymmetricMatrix, digest
 from gramian.operators.scatter import (
     CONFIDENCE,
     CovarianceOperator,
     GramOperator,
+    Observed,
     ScatterOperator,
-    probed_error,
+    observed,
     product_error,
     product_tolerance,
 )
@@ -142,7 +149,7 @@ class LinearProblem(Problem):
         at_once = rows.in_one_place and rows.cuts_columns and not rows.free_to_revisit
         if not at_once or not _can_be_probed(rows) or rows.shape[1] < LEAST_COLUMNS:
             return False
-        values, view, last = self._sampled_values, uncentered(rows, 0), request.target.count - 1
+        values, view, last = self._sampled_values, uncentered(rows), request.target.count - 1
         rounding = product_tolerance(rows.shape, view.unit_roundoff, terms_of(view) or 0)
         return last < len(values) and bool(values[last] > FAR_ABOVE * rounding * values[0])
 
@@ -196,20 +203,23 @@ class LinearProblem(Problem):
         """Mean and scatter matrix in one pass over the data."""
         rows = self.rows if double else self.rows.in_float32
         probe = None if double or self.worst_case else self._probe(rows)
-        exponent, result = scatter(rows, center=self.center, double=double, probe=probe)
-        self.view = from_moments(self.rows, result, exponent, **self._options)
+        asked: dict[str, Any] = {"center": self.center, "double": double, "probe": probe}
+        result, unseen = scatter(rows, **asked)
+        self.view = from_moments(self.rows, result, unseen=unseen, **self._options)
         require_range(self.view, self.degrees)
-        matrix = result.squares
-        if self.view.divisor is not None:
-            matrix = matrix / self.view.divisor[:, None] / self.view.divisor[None, :]
         view = replace(self.view, rows=rows).multiplied_in(double=double)
+        unit = common_unit(view) if isinstance(result, SingleMoments) else None
+        # Moments are of float64, and stay; products of float32 left the range.
+        result = result if unit is None else scatter(rows, **asked, unit=unit)[0]
+        own = view if unit is None else view.in_unit(unit)
+        matrix = result.squares
+        if own.divisor is not None:
+            matrix = matrix / own.divisor[:, None] / own.divisor[None, :]
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
-        probed = math.inf
-        if probe is not None and isinstance(result, ProbedMoments):
-            probed = probed_error(self.view, result.gap, probe)
-        return CovarianceOperator(view, whole=True, matrix=matrix, probed=probed, worst_case=self.worst_case)
+        known = observed(own, result, probe) if isinstance(result, SingleMoments) else Observed()
+        return CovarianceOperator(view, whole=True, matrix=matrix, observed=known, worst_case=self.worst_case)
 
     def _probe(self, rows: Rows) -> FloatArray | None:
         """Gaussian columns for rows of NumPy whose products round in float32; None where none are needed.
@@ -247,7 +257,7 @@ class LinearProblem(Problem):
         values = self._values_of(some) if self.scale is None and self.metric is None else np.empty(0)
         if not values.size:
             return math.inf
-        view = uncentered(rows, 0)
+        view = uncentered(rows)
         inner, terms = rows.shape[0], terms_of(view) or rows.shape[0]
         of_trace = product_error(view, inner, terms + PIECES)[0] / view.total
         return float(of_trace * values.sum() / max(float(values[0]), 1e-300))
@@ -365,7 +375,7 @@ class LinearProblem(Problem):
         root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
         data = self.measured()
         assert data.norms is not None
-        return Remainder(data.norms * 2.0**data.exponent, root, kind)
+        return Remainder(data.norms, root, kind)
 
 
 def _can_be_probed(rows: Rows) -> bool:
@@ -443,10 +453,13 @@ def _orthonormal_again(U: Any) -> Any:
 def require_range(view: CenteredRows, degrees: float) -> None:
     """Refuse a variance that float64 cannot hold, in the units of the data."""
     variance = view.total * (view.square_unit / degrees)
-    if view.total > 0 and not sys.float_info.min <= variance < math.inf:
+    # Of what rounds to less nothing would be known.
+    if view.total > 0 and not sys.float_info.min / sys.float_info.epsilon <= variance < math.inf:
+        size = (math.log2(view.total) / 2 + view.unit_exponent) * math.log10(2)
         raise DataError(
-            f"The variance of this data is about 2^{int(np.log2(view.total)) + 2 * view.unit_exponent}, "
-            "outside of what float64 can hold. Multiply the data by a power of ten first."
+            f"With {option('scale')} and {option('feature_weight')} X has a size of about 10^{size:.0f}, "
+            "whose square float64 cannot hold.",
+            f"Give other numbers in {option('scale')} and {option('feature_weight')}.",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gramian.arrays import from_numpy, numpy_dtype, power_of_two
+from gramian.arrays import from_numpy, numpy_dtype
 from gramian.data import Rows
 from gramian.data.rows import SeenRows
 from gramian.errors import DataError, option
@@ -17,11 +17,8 @@ from gramian.operators.costs import BANDWIDTH, Form, SymmetricCosts, TableCosts
 from gramian.operators.moments import (
     ALONE,
     EQUAL,
-    LEAST_SQUARES,
     from_moments,
-    lost_columns,
     merge_moments,
-    require_squares,
     scatter,
 )
 from gramian.operators.operator import SymmetricMatrix
@@ -33,10 +30,8 @@ from gramian.store import Array, Optional
 
 BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
-# Between two to these powers, sums of squares and their squares stay in the range of float64.
-SAFE = 200
-# Below the first, numbers lose digits; columns much smaller than others by the second need them at no scale.
-LEAST_NORM, LEAST_SCALE = 1e-290, 1e-150
+# Between these the largest weight of a batch times squares of any columns stays in the range of float64.
+WEIGHTS = 1e-50, 1e50
 SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 WEIGHED = 4  # bounds the roundings of sums of weights and of their squares by a batch
 MERGED = 25  # bounds the roundings of an entry when two batches become one
@@ -56,10 +51,9 @@ class StreamMoments:
     centered : bool
         Whether column means are subtracted.
     moments : Moments
-        Of ``X / 2**exponent``, each row with its weight; ``squares`` has shape (d, d).
+        Each row with its weight; ``squares`` has shape (d, d).
     squared_weights : float
         Sum of f^2 w. A row of weight w is w equal rows, so that its own weight is not squared.
-    exponent : int
     kind : array of shape (0, 0)
         Of the kind and dtype that results are returned in.
     seconds : float
@@ -67,12 +61,10 @@ class StreamMoments:
     blur : float
         Bound on what means that were not found for merging change sums of squares by, relatively.
     loss : ndarray of shape (d,) or None
-        The exact scatter matrix of ``X / 2**exponent`` lies within ``diag(loss)`` of ``squares``, rounding
+        The exact scatter matrix lies within ``diag(loss)`` of ``squares``, rounding
         apart; None where nothing was discarded before the stream.
     loss_kind : str
         Kind of that bound.
-    hidden : ndarray of int
-        Columns that vary, by too little for their squares to be kept.
     """
 
     rows: int
@@ -80,15 +72,11 @@ class StreamMoments:
     centered: bool
     moments: Moments
     squared_weights: Annotated[float, Array("", least=0)]
-    exponent: int
     kind: Annotated[Any, Array("_ _")]
     seconds: float = 0.0
     blur: float = 0.0
     loss: Annotated[FloatArray | None, Optional(Array("d", least=0))] = None
     loss_kind: BoundKind = "deterministic"
-    hidden: Annotated[Any, Array("_", least=0, kinds="iu")] = field(
-        default_factory=lambda: np.empty(0, dtype=np.intp)
-    )
 
     @property
     def columns(self) -> int:
@@ -124,13 +112,11 @@ class StreamMoments:
 
     def column_moments(self) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of the columns, shape (d,); divided by the sum of the weights."""
-        result = self.moments
-        variances = np.ldexp(self.column_squares / result.count, 2 * self.exponent)
-        return np.ldexp(result.mean, self.exponent), variances
+        return self.moments.mean, self.column_squares / self.moments.count
 
     @property
     def column_squares(self) -> FloatArray:
-        """Sums of squares of the columns of ``X / 2**exponent`` about their means, shape (d,)."""
+        """Sums of squares of the columns about their means, shape (d,)."""
         return _diagonal(self.moments.squares)
 
     def degrees_lost(self, ddof: int) -> float:
@@ -139,11 +125,8 @@ class StreamMoments:
 
     def view(self, scale: Any, ddof: float, metric: FloatArray | None = None) -> CenteredRows:
         """Return the centred rows, of which there is all but their numbers."""
-        rows, center = self.table(), self.centered
-        if scale is not None:
-            require_squares(np.intersect1d(self.hidden, np.flatnonzero(self.column_squares < LEAST_SQUARES)))
-        options = {"center": center, "scale": scale, "ddof": ddof, "metric": metric}
-        return from_moments(rows, self.moments, self.exponent, **options)
+        options = {"center": self.centered, "scale": scale, "ddof": ddof, "metric": metric}
+        return from_moments(self.table(), self.moments, **options)
 
     def error(self, view: CenteredRows, degrees: float) -> float:
         """Bound on what float64 and the loss have changed eigenvalues of the scatter matrix by.
@@ -209,18 +192,7 @@ def seen_of_components(
     centered : bool
     like : array
         Of the kind and dtype that results are returned in.
-
-    Raises
-    ------
-    DataError
-        When all columns vary by so little that their means, in units of the data, have lost digits.
     """
-    least = float(remainder.norms[remainder.norms > 0].min(initial=math.inf))
-    if least < LEAST_NORM and float(remainder.norms.max()) < LEAST_SCALE:
-        raise DataError(
-            f"A fitted column has a norm of {least:.1e}, too small for its mean to have full precision. "
-            "Multiply all rows by a power of ten and call fit again."
-        )
     norms, loss = remainder.norms, np.full(A.shape[1], remainder.root_loss)
     if divisor is not None:
         if norms[constant].any():
@@ -229,28 +201,26 @@ def seen_of_components(
             loss = np.hypot(loss, math.sqrt(SPLIT) * np.hypot(top, loss))
             loss[constant] = np.hypot(lost.sum(), math.sqrt(len(constant) / SPLIT) * lost)
         A, loss = A * divisor, loss * divisor
-    largest = max(float(norms.max()), float(np.abs(mean[0]).max()) * 2.0**-1000)
-    exponent = power_of_two(largest)
-    A, norms, loss, *center = (np.ldexp(part, -exponent) for part in (A, norms, loss, *mean))
     squares = A.T @ A
     # What was discarded is part of the sum of squares of every column.
     np.fill_diagonal(squares, norms**2)
-    result = Moments(weight, center[0], squares, center[1])
-    seen = StreamMoments(rows, 1, centered, result, float(weight), exponent, empty_like(like))
+    result = Moments(weight, mean[0], squares, mean[1])
+    seen = StreamMoments(rows, 1, centered, result, float(weight), empty_like(like))
     return replace(seen, blur=blur_of(result), loss=loss**2, loss_kind=remainder.kind)
 
 
 def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
-    exponent, result = scatter(rows, center=center, double=True, among=among)
+    largest = 1.0 if rows.weights is None else float(rows.weights.max())
+    if largest and not WEIGHTS[0] <= largest <= WEIGHTS[1]:
+        raise DataError(
+            f"The largest sample_weight of this batch is {largest:.2g}, and may be "
+            f"{WEIGHTS[0]:g} to {WEIGHTS[1]:g} where batches are merged.",
+            "Divide the weights of all batches by one number.",
+        )
+    result, _ = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
-    seen = StreamMoments(n, 1, center, result, float(result.count), exponent, empty_like(rows.home))
-    seen = replace(seen, hidden=lost_columns(rows, seen.column_squares, center))
-    if rows.weights is None:
-        return seen
-    # Very large or small weights are taken into the unit of the data.
-    exponent = _common_exponent(seen, seen)
-    return replace(seen, moments=_moments_at(seen, exponent), exponent=exponent)
+    return StreamMoments(n, 1, center, result, float(result.count), empty_like(rows.home))
 
 
 def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> StreamMoments:
@@ -263,72 +233,19 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
     if forgetting != 1.0:
         faded = replace(faded, count=faded.count * forgetting, squares=faded.squares * forgetting)
     before = replace(before, moments=faded)
-    exponent = _common_exponent(before, batch)
-    parts = [_moments_at(seen, exponent) for seen in (before, batch)]
     return replace(
         batch,
         rows=before.rows + batch.rows,
         batches=before.batches + 1,
-        moments=merge_moments(*parts, apart=0.0 if before.weighted or batch.weighted else EQUAL),
+        moments=merge_moments(
+            faded, batch.moments, apart=0.0 if before.weighted or batch.weighted else EQUAL
+        ),
         squared_weights=before.squared_weights * forgetting**2 + batch.squared_weights,
-        exponent=exponent,
         kind=max(batch.kind, before.kind, key=lambda kind: numpy_dtype(kind).itemsize),
         blur=before.blur,
-        loss=None if before.loss is None else _rescaled(before.loss * forgetting, before.exponent - exponent),
+        loss=None if before.loss is None else before.loss * forgetting,
         loss_kind=before.loss_kind,
-        hidden=_hidden(before, batch, exponent),
     )
-
-
-def _hidden(before: StreamMoments, batch: StreamMoments, exponent: int) -> Any:
-    """Columns whose squares are lost in one of the parts, or by bringing both to one power of two."""
-    results = [before.hidden, batch.hidden]
-    for seen in (before, batch):
-        squares = seen.column_squares
-        small = _rescaled(squares, seen.exponent - exponent) < LEAST_SQUARES
-        results.append(np.flatnonzero((squares > 0) & small))
-    if before.centered:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            finer = min(before.exponent, batch.exponent)
-            first, second = (np.ldexp(seen.moments.mean, seen.exponent - finer) for seen in (before, batch))
-            gap = np.abs(first - second)
-            apart = (gap > 1e-10 * np.abs(first)) & (np.ldexp(gap, finer - exponent) ** 2 < LEAST_SQUARES)
-        results.append(np.flatnonzero(apart))
-    return np.unique(np.concatenate(results))
-
-
-def _moments_at(seen: StreamMoments, exponent: int) -> Moments:
-    shift, result = seen.exponent - exponent, seen.moments
-    if shift == 0:
-        return result
-    with np.errstate(under="ignore"):
-        mean, rest = np.ldexp(result.mean, shift), np.ldexp(result.rest, shift)
-        return Moments(result.count, mean, _rescaled(result.squares, shift), rest)
-
-
-def _rescaled(squares: FloatArray, shift: int) -> FloatArray:
-    """Return squares of numbers times ``2**shift``."""
-    with np.errstate(under="ignore"):
-        return np.ldexp(squares, 2 * shift) if shift else squares
-
-
-def _common_exponent(*parts: StreamMoments) -> int:
-    """Power of two by which data are divided for their squares to stay in range; 0 where that will do."""
-    coarse = max(seen.exponent for seen in parts)
-    means = [np.ldexp(seen.moments.mean, seen.exponent - coarse) for seen in parts]
-    gap = float(np.abs(means[1] - means[0]).max())
-    totals = [(seen.exponent, _total(seen.moments.squares)) for seen in parts]
-    sizes = [e + power_of_two(math.sqrt(total)) for e, total in totals if total > 0]
-    sizes += [coarse + power_of_two(gap)] if gap > 0 else []
-    size = max(sizes, default=0)
-    if abs(size) < SAFE:
-        return 0
-    # A small spread is not blown up so far that a large mean overflows.
-    return max(size, coarse + power_of_two(max(float(np.abs(mean).max()) for mean in means)) - 1000)
-
-
-def _total(squares: FloatArray) -> float:
-    return float(_diagonal(squares).sum())
 
 
 def _diagonal(squares: FloatArray) -> FloatArray:
