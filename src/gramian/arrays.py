@@ -296,7 +296,7 @@ def eigh(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     # Several BLAS threads that wait for each other actively take many times as long on busy cores.
     with blas_threads():
         try:
-            values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+            values, vectors = np.linalg.eigh(A)
         except np.linalg.LinAlgError:  # where QR iteration succeeds
             values, vectors = scipy.linalg.eigh(A, driver="ev", check_finite=False)
     return values, vectors

@@ -91,18 +91,12 @@ def test_a_matrix_of_zeros():
 
 
 def test_another_driver_takes_over(monkeypatch):
-    real, drivers = scipy.linalg.eigh, []
+    def fails(A):
+        raise np.linalg.LinAlgError("did not converge")
 
-    def fails(A, **options):
-        drivers.append(options["driver"])
-        if options["driver"] == "evd":
-            raise np.linalg.LinAlgError("did not converge")
-        return real(A, **options)
-
-    monkeypatch.setattr(scipy.linalg, "eigh", fails)
+    monkeypatch.setattr(np.linalg, "eigh", fails)
     op = operator((200, 100))
     assert_solved(op, solve_dense(op, Target(), "covariance"))
-    assert drivers == ["evd", "ev"]
 
 
 @pytest.mark.parametrize("routine", ["dsytrd", "dsterf", "dstein"])

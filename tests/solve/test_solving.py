@@ -351,7 +351,7 @@ def test_lapack_runs_on_one_thread(monkeypatch):
         monkeypatch.setattr(module, name, watched)
 
     lapack = scipy.linalg.lapack
-    names = {"eigh": scipy.linalg, "eigvalsh": scipy.linalg, "dgesdd": lapack, "dsytrd": lapack}
+    names = {"eigh": np.linalg, "eigvalsh": scipy.linalg, "dgesdd": lapack, "dsytrd": lapack}
     for name, module in names.items():
         watch(module, name)
     X = np.random.default_rng(0).standard_normal((80, 70))

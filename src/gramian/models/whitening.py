@@ -218,7 +218,7 @@ def inverse_root(products: FloatArray) -> FloatArray | None:
     gap = float(np.abs(products - np.eye(len(products))).max(initial=0.0))
     if gap <= ROUNDING:
         return None
-    values, vectors = scipy.linalg.eigh(products, check_finite=False)
+    values, vectors = arrays.eigh(products)
     # It corrects rounding; where that is as large as the values themselves, it must not amplify it.
     return np.asarray((vectors / np.sqrt(np.maximum(values, 0.25))) @ vectors.T)
 

@@ -302,10 +302,10 @@ def leading_from_few(source: KernelSource, width: int, rng: np.random.Generator)
     totals = arrays.parallel_map(moments, parts)
     mean = sum(total[0] for total in totals) / n
     # Not by the engine: what is found here is where an iteration starts, and no answer.
-    values, Q = np.linalg.eigh(source.evaluator.tile(source.left[few], right))
+    values, Q = arrays.eigh(source.evaluator.tile(source.left[few], right))
     sound = values > 1e-10 * values[-1]
     M = Q[:, sound] / np.sqrt(values[sound])
-    values, P = np.linalg.eigh(M.T @ (sum(total[1] for total in totals) - n * np.outer(mean, mean)) @ M)
+    values, P = arrays.eigh(M.T @ (sum(total[1] for total in totals) - n * np.outer(mean, mean)) @ M)
     coefficients = M @ P[:, ::-1][:, :width]
     return np.concatenate(arrays.parallel_map(lambda part: (columns(part) - mean) @ coefficients, parts))
 

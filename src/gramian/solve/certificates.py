@@ -423,7 +423,7 @@ def _probe(
             break
     if high <= larger:
         return bound, risk, None
-    leading = np.ascontiguousarray(np.linalg.eigh(projected)[1][:, -PROBE_COLUMNS:])
+    leading = np.ascontiguousarray(arrays.eigh(projected)[1][:, -PROBE_COLUMNS:])
     return bound, risk, basis @ arrays.from_numpy(leading, basis)
 
 

@@ -414,7 +414,7 @@ class _Basis:
         self.T[self.last, self.last] = (corner + corner.T) / 2
 
     def ritz(self) -> tuple[FloatArray, FloatArray]:
-        values, Y = np.linalg.eigh(self.T[: self.size, : self.size])
+        values, Y = arrays.eigh(self.T[: self.size, : self.size])
         return values[::-1], Y[:, ::-1]
 
     def next_block(self) -> tuple[Any, FloatArray]:
