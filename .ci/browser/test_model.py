@@ -63,26 +63,6 @@ def test_parts_findings_and_certificate_by_keyboard(arrive, sight):
     walk.shot("end")
 
 
-def test_scores_begin_with_the_first_two_components_and_a_sentence_leads_to_another(arrive):
-    a, b, noise = np.random.default_rng(0).standard_normal((3, 80))
-    columns = np.stack(
-        [a, a + 0.2 * noise, b, b - 0.2 * noise, np.tile([1.0, -1.0], 40) + 0.2 * noise], axis=1
-    )
-    lines = [",".join(["uv"[i % 2], *(f"{value:.3f}" for value in row)]) for i, row in enumerate(columns)]
-    walk = arrive()
-    page = walk.page
-    walk.upload("groups.csv", "\n".join(["kind,c0,c1,c2,c3,c4", *lines]).encode())
-    walk.run()
-    expect(page.locator("#choose-x")).to_have_value("1")
-    expect(page.locator("#choose-y")).to_have_value("2")
-    page.locator("#findings a").get_by_text("PC3 tells the groups of kind apart").click()
-    expect(page.locator("#choose-x")).to_have_value("3")
-    expect(page.locator("#choose-y")).to_have_value("1")
-    expect(page.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
-    page.locator("#choose-c").select_option("")
-    expect(page.locator("[data-figure=scores] svg")).not_to_contain_text("kind")
-
-
 def test_figures_fill_their_cards_and_are_drawn_again_for_another_width(arrive):
     walk = arrive()
     page = walk.page

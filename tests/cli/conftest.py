@@ -83,7 +83,7 @@ def _sketches(request, monkeypatch):
         return
 
     sketch = SimpleNamespace(save=lambda file, format: file.write("<svg></svg>"))
-    sketched = type("Sketched", (Drawing,), {"__init__": lambda self, name, _: vars(self).update(name=name)})
+    sketched = type("Sketched", (Drawing,), {"__init__": lambda self, name, *_: vars(self).update(name=name)})
     sketched.draw = lambda self: sketch
     monkeypatch.setattr(page.Figures, "_chart", lambda self, chart: "<svg></svg>")
     monkeypatch.setattr(sections, "Drawing", sketched)

@@ -48,17 +48,16 @@ def test_without_labels_by_preimages(rings, gramian):
 
 
 def test_the_default_list(rings, gramian):
-    ran = gramian("choose-kernel", "rings.csv", "--label", "ring", "--criterion", "alignment")
+    ran = gramian("choose-kernel", "rings.csv", "--label", "ring", "--components", 2)
     assert ran.code == 0
     assert "laplacian(gamma=" in ran.out
-    assert "--components" not in ran.out
 
 
 def test_everything_as_json(rings, gramian):
-    given = ("--label", "ring", "--criterion", "parallel", *FEW, "--candidate", "sigmoid(gamma=9)")
+    given = ("--label", "ring", "--criterion", "preimage", *FEW, "--candidate", "sigmoid(gamma=9)")
     facts = gramian("choose-kernel", "rings.csv", *given, "--json").json
     assert facts["data"]["label"] == "ring"
-    assert (facts["criterion"], facts["measure"]) == ("parallel", "energy")
+    assert (facts["criterion"], facts["measure"]) == ("preimage", "error")
     assert [one["kernel"] for one in facts["candidates"]] == [
         "linear()",
         "rbf(sigma=0.5)",
@@ -123,11 +122,6 @@ def test_options_of_preimages(rings, gramian):
     assert facts["next"].endswith("--components 2 -o out")
 
 
-def test_the_number_for_alignment_is_that_of_the_next_command(rings, gramian):
-    given = ("--label", "ring", "--criterion", "alignment", *FEW, "--components", 3)
-    assert gramian("choose-kernel", "rings.csv", *given).out.endswith("--components 3 -o out\n")
-
-
 def test_numbers_that_cannot_be():
     for text in ["", "0", "2,", "2,0", "0.95", "-3", "2;3", "many", "1e2"]:
         with refused(ParameterError, "n_components"):
@@ -145,12 +139,7 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--drop", "ring", "--criterion", "score"),
             2,
-            "--criterion alignment and score, and --estimator, need labels. Name their column",
-        ),
-        (
-            ("--drop", "ring", "--criterion", "alignment"),
-            2,
-            "--criterion alignment and score, and --estimator, need labels",
+            "--criterion score and --estimator need labels. Name their column",
         ),
         (("--drop", "ring", "--candidate", "rbff"), 2, "Did you mean rbf"),
         (
@@ -161,27 +150,12 @@ def test_what_is_wrong_is_said(rings, gramian):
         (
             ("--drop", "ring", "--estimator", "knn"),
             2,
-            "--estimator, need labels. Name their column with --label,",
+            "--estimator need labels. Name their column with --label,",
         ),
         (
-            ("--label", "ring", "--criterion", "alignment", "--scoring", "f1"),
+            ("--label", "ring", "--criterion", "preimage", "--scoring", "f1"),
             2,
-            "scoring applies to --criterion score only, but the criterion is alignment. Leave out one",
-        ),
-        (
-            ("--drop", "ring", "--criterion", "parallel", "--cv", 4),
-            2,
-            "--criterion parallel does not use cross-validation. Leave out --cv 4.",
-        ),
-        (
-            ("--drop", "ring", "--criterion", "parallel", "--components", 2),
-            2,
-            "--criterion parallel chooses the number of components. Leave out --components.",
-        ),
-        (
-            ("--label", "ring", "--criterion", "alignment", "--components", "2,3"),
-            2,
-            "--criterion alignment does not choose between --components 2,3. Give one number",
+            "scoring applies to --criterion score only, but the criterion is preimage. Leave out one",
         ),
         (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
         (

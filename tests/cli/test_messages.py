@@ -81,7 +81,6 @@ select text.csv --drop name --label kind --method forward --scoring abc
 select text.csv --drop name --label kind --method forward --features 2 --patience 3
 choose-kernel a.csv --components 99
 choose-kernel a.csv --candidate rbg
-choose-kernel text.csv --drop name --label kind --criterion alignment --components 1,2
 kernels audit rbg
 kernels audit precomputed
 kernels audit rbf a.csv --features 2

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import parquet
 
-import gramian
-from gramian import scan
-from gramian.errors import DataError, FileError, ParameterError
+from gramian.errors import DataError, FileError
 from gramian.io.columns import ColumnsInMemory, table_of_columns
 from gramian.io.formats.parquet import ArrowSource
 from gramian.reading import ReadingOptions
@@ -221,50 +219,3 @@ def test_truncated_parquet():
     for keep in (4, 20, -1, -20):
         with pytest.raises(FileError, match="x cannot be read: it is truncated, damaged"):
             read_parquet(io.BytesIO(data[:keep]), "x")
-
-
-def test_numbers_stored_as_text_in_typed_files_are_numbers(tmp_path):
-    """As in CSV, whatever the types of the columns say; with a mark of missing values too."""
-    n, rng = 60, np.random.default_rng(0)
-    X = rng.standard_normal((n, 3)).round(3)
-    columns = {"name": [f"r{i}" for i in range(n)], "a": X[:, 0].astype(str), "b": X[:, 1]}
-    plain = pa.table(columns | {"c": pa.array(X[:, 2].astype(str), pa.large_string())})
-    marked = pa.table(columns | {"c": [*X[:-1, 2].astype(str), "err"], "d": [-999.0, *range(1, n)]})
-    for write, suffix in ((parquet.write_table, "parquet"), (feather.write_feather, "feather")):
-        write(plain, tmp_path / f"plain.{suffix}")
-        write(marked, tmp_path / f"marked.{suffix}")
-        for table in (
-            scan(tmp_path / f"plain.{suffix}").read(),
-            scan(tmp_path / f"plain.{suffix}").open(1 << 12),
-        ):
-            assert (table.feature_names, table.row_names[:2]) == (("a", "b", "c"), ("r0", "r1"))
-            np.testing.assert_array_equal(table.values[:], X)
-        path = tmp_path / f"marked.{suffix}"
-        with pytest.raises(DataError, match=r"would be numbers without 'err'.*na_values=\[\"err\"\]"):
-            scan(path).read()
-        assert gramian.propose(path).reading["na_values"] == ["err"]
-        table = scan(path, na_values="err,-999", missing="drop-rows").read()
-        np.testing.assert_array_equal(table.values[:, :3], X[1:-1])
-        with pytest.raises(ParameterError, match=r"header .*has no lines"):
-            scan(path, header=2).read()
-
-
-def test_a_column_of_arrays_or_structures_is_no_identifier(tmp_path):
-    n = 12
-    odd = {
-        "arrays of 2": pa.array([[i, i + 1] for i in range(n)], pa.list_(pa.int64(), 2)),
-        "arrays": pa.array([[i] * (1 + i % 2) for i in range(n)]),
-        "structures of 'x', 'y'": pa.array([{"x": i, "y": -i} for i in range(n)]),
-        "maps": pa.array([[("u", i)] for i in range(n)], pa.map_(pa.string(), pa.int64())),
-    }
-    for holds, column in odd.items():
-        parquet.write_table(pa.table({"id": column, "x": np.sin(np.arange(n))}), tmp_path / "x.parquet")
-        (found,) = gramian.propose(tmp_path / "x.parquet")
-        assert (found.option, found.value) == ("drop", "id")
-        assert f"holds {holds}: make a column of each entry, in pandas" in found.why
-        with pytest.raises(DataError, match=f"'id' holds {holds}: make a column"):
-            scan(tmp_path / "x.parquet").read()
-        frame = parquet.read_table(tmp_path / "x.parquet").to_pandas()
-        wide = eval(found.why.partition("pandas ")[2], {"frame": frame, "pandas": pd})
-        assert wide.columns[1].startswith("id_")
-        assert len(wide) == n

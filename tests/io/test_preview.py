@@ -60,7 +60,7 @@ def test_sparse_matrices_have_columns_like_dense_ones(form):
     assert seen(stream.getvalue()) == seen(npy(values.toarray()))
 
 
-def test_columns_of_lists_and_structures_need_a_use():
+def test_columns_of_lists_and_structures_are_text_that_needs_a_use():
     for column in (
         pa.array([[1.0, 2.0], [3.0], None, [3.0]]),
         pa.array([[1, 2], [3, 4], [1, 2], [3, 4]], pa.list_(pa.int64(), 2)),
@@ -70,7 +70,7 @@ def test_columns_of_lists_and_structures_need_a_use():
         stream = io.BytesIO()
         pa.parquet.write_table(pa.table({"odd": column, "x": [1.0, 2.0, 3.0, 4.0]}), stream)
         odd, _ = seen(stream.getvalue()).columns
-        assert (odd.kind, odd.missing, odd.distinct) == ("nested", column.null_count, 2)
+        assert (odd.kind, odd.missing, odd.distinct) == ("text", column.null_count, 2)
         for read in (Scan.read, lambda asked: asked.open(1)):
             with refused(DataError):
                 read(scan(io.BytesIO(stream.getvalue())))

@@ -35,8 +35,8 @@ from refusals import refused
 
 RINGS, RING = make_circles(100, factor=0.4, noise=0.05, random_state=0)
 FEW = ("linear", "rbf(sigma=1)", "rbf(sigma=0.4)")
-CRITERIA = ("preimage", "parallel", "alignment", "score")
-LABELLED = ("alignment", "score")
+CRITERIA = ("preimage", "score")
+LABELLED = ("score",)
 
 
 def choose(X, y=None, candidates=FEW, criterion=None, **given):
@@ -50,7 +50,7 @@ def plane(n=120, noise=0.2):
     return Z @ loadings + noise * rng.standard_normal((n, 6)), Z[:, 0] - Z[:, 1]
 
 
-@pytest.mark.parametrize("criterion", ["preimage", "alignment", "score"])
+@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.walk
 def test_on_rings_rbf_beats_linear(criterion):
     choice = choose(RINGS, RING if criterion in LABELLED else None, criterion=criterion)
@@ -141,8 +141,8 @@ def test_scale_and_offset_change_nothing():
         y = y if criterion in LABELLED else None
         plain = choose(X, y, ("linear", width), criterion, **two_folds(criterion))
         for change in (
-            lambda X: X * 2.0**498,
-            lambda X: X * 2.0**-498,
+            lambda X: X * 2.0**300,
+            lambda X: X * 2.0**-300,
             lambda X: (X + 100).astype(np.float32),
         ):
             other = choose(change(X), y, ("linear", width), criterion, **two_folds(criterion))
@@ -164,12 +164,6 @@ def test_constant_columns_and_equal_rows_are_no_trouble():
         assert all(np.isfinite(trial.value) for trial in choice.candidates)
 
 
-def test_three_rows_are_enough_where_none_is_held_out():
-    for criterion in ["parallel", "alignment"]:
-        choice = choose(RINGS[:3], [0, 1, 1] if criterion in LABELLED else None, criterion=criterion)
-        assert all(np.isfinite(trial.value) for trial in choice.candidates)
-
-
 def test_three_rows_in_three_folds():
     assert np.isfinite(choose(RINGS[:3], criterion="preimage", cv=3).candidates[0].value)
     with pytest.raises(DataError, match=r"cv=5 cannot split 3 rows: .*n_splits=5"):
@@ -180,18 +174,10 @@ def test_the_number_of_components_of_a_model_is_kept():
     choice = choose(RINGS, RING, (KernelPCA(3, kernel="rbf"), KernelPCA(kernel="rbf")), n_components=[2, 5])
     assert choice.candidates[0].n_components == 3
     assert choice.candidates[1].n_components in (2, 5)
-    with refused(ParameterError, "criterion"):
-        choose(RINGS, None, (KernelPCA(3),), "parallel")
-
-
-def test_where_no_component_exceeds_chance_one_is_kept():
-    choice = choose(np.random.default_rng(0).standard_normal((60, 3)), criterion="parallel")
-    assert choice.reason.startswith("No component of 3 kernels exceeds those of permuted columns")
-    assert (choice.place, choice.n_components, choice.candidates[0].n_components) == (0, 1, 0)
 
 
 def test_the_default_list_on_rings():
-    choice = choose_kernel(RINGS, criterion="alignment", y=RING)
+    choice = choose_kernel(RINGS, y=RING, n_components=[4])
     assert isinstance(choice.best, RBF)
     assert len(choice.candidates) == 12
 
@@ -206,17 +192,17 @@ def test_oil_flow_is_curved(data_dir):
 
 
 def test_notes():
-    labels = choose(RINGS, RING, criterion="parallel")
-    assert labels.notes[-1] == "criterion='parallel' does not use the labels."
+    labels = choose(RINGS, RING, criterion="preimage")
+    assert labels.notes[-1] == "criterion='preimage' does not use the labels."
     scored = choose(RINGS, RING, ("linear", "rbf(sigma=0.5)"))
     assert any("is optimistic" in note for note in scored.notes)
-    edge = choose(RINGS, RING, ("rbf(sigma=4)", "rbf(sigma=2)", "rbf(sigma=0.5)"), "alignment")
-    assert edge.notes == ("It is the narrowest rbf in the comparison. Extend the range: candidates=[...].",)
+    edge = choose(RINGS, RING, ("rbf(sigma=4)", "rbf(sigma=2)", "rbf(sigma=0.5)"), n_components=[2])
+    assert "It is the narrowest rbf in the comparison. Extend the range: candidates=[...]." in edge.notes
     straight = choose(np.random.default_rng(0).standard_normal((30, 3)), cv=2)
     assert any(note.startswith("No kernel removes noticeably more") for note in straight.notes)
-    near = choose(*plane(), ("rbf(sigma=3)", "linear"), "alignment")
+    near = choose(*plane(), ("rbf(sigma=6)", "linear"), n_components=[2])
     assert near.best == Linear()
-    assert near.notes[0].startswith("rbf(sigma=3), listed before it, is within one standard error")
+    assert near.notes[0].startswith("rbf(sigma=6), listed before it, is within one standard error")
     hurried = choose(RINGS, RING, ("linear",), estimator=MLPClassifier(max_iter=1, random_state=0))
     assert any(note.startswith("During cross-validation: ConvergenceWarning: ") for note in hurried.notes)
 
@@ -242,22 +228,19 @@ def test_the_seed_decides():
 
 
 def test_arrays_of_every_kind(array_kind):
-    choice = choose(array_kind.make(RINGS), RING, criterion="alignment")
-    assert choice.rows()[2][1] == pytest.approx(
-        choose(RINGS, RING, criterion="alignment").rows()[2][1], rel=1e-5
-    )
+    choice = choose(array_kind.make(RINGS), RING)
+    assert choice.rows()[2][1] == pytest.approx(choose(RINGS, RING).rows()[2][1], rel=1e-5)
 
 
 def test_pictures_are_rows():
     pictures = np.random.default_rng(0).standard_normal((20, 2, 2))
-    assert choose(pictures, criterion="parallel").about == "Kernel for 20 rows x 4 columns, by parallel"
+    assert choose(pictures).about == "Kernel for 20 rows x 4 columns, by preimage"
 
 
 def test_what_is_wrong_is_said():
     for X, y, given, kind, match in [
         (RINGS, None, {"criterion": "pre-image"}, ParameterError, "Did you mean 'preimage'"),
         (RINGS, None, {"criterion": "score"}, DataError, "requires y to be passed"),
-        (RINGS, None, {"criterion": "alignment"}, DataError, "requires y to be passed"),
         (RINGS, RING[:5], {}, DataError, "y has 5 labels but X has 100 rows"),
         (RINGS, RING[:5], {"criterion": "preimage"}, DataError, "y has 5 labels but X has 100 rows"),
         (RINGS, np.zeros(100, int), {}, DataError, "the same 1 class"),
@@ -290,7 +273,7 @@ SIDE = (CLOUD[:, 0] > 0).astype(int)
 
 def judge(criterion="score", X=CLOUD, y=SIDE, kernels=("linear",), **given):
     rows = as_rows(X)
-    labelled = as_labelled(X, y, estimator="test") if criterion in ("score", "alignment") else None
+    labelled = as_labelled(X, y, estimator="test") if criterion == "score" else None
     tried = as_candidates(list(kernels), rows)
     return prepare(Asked(criterion, rows.in_memory(), labelled, tried, **given), 0)
 
@@ -301,12 +284,7 @@ def ask(*arguments, kernels=("linear",), X=CLOUD, **given):
 
 
 def test_what_values_are_called():
-    assert [judge(c).measure for c in ("preimage", "parallel", "alignment", "score")] == [
-        "error",
-        "energy",
-        "alignment",
-        "accuracy",
-    ]
+    assert [judge(c).measure for c in CRITERIA] == ["error", "accuracy"]
     assert judge(y=CLOUD[:, 0]).measure == "r2"
     assert judge(scoring="f1").measure == "f1"
     assert judge(estimator=Ridge(), y=CLOUD[:, 0]).measure == "r2"
@@ -314,7 +292,7 @@ def test_what_values_are_called():
 
 
 def test_of_many_rows_some_are_looked_at():
-    for criterion, count in [("preimage", 300), ("parallel", 400), ("score", 500), ("alignment", 2000)]:
+    for criterion, count in [("preimage", 300), ("score", 500)]:
         many = np.random.default_rng(0).standard_normal((2100, 2))
         assert judge(criterion, X=many, y=(many[:, 0] > 0).astype(int)).rows == count
         assert judge(criterion).rows == 60
@@ -323,8 +301,7 @@ def test_of_many_rows_some_are_looked_at():
 def test_of_many_columns_fewer_rows_are_looked_at():
     wide = np.random.default_rng(0).standard_normal((150, 20_000))
     labels = np.arange(150) % 2
-    assert judge("parallel", X=wide).rows == 100
-    assert judge("alignment", X=wide, y=labels).rows == 150
+    assert judge("score", X=wide, y=labels).rows == 100
 
 
 def test_of_many_classes_more_rows_are_looked_at():
@@ -368,24 +345,12 @@ def test_numbers_of_components():
     assert ask("score", n_components=2).n_components == 2
     assert ask("score", n_components=[3, 1]).n_components in (1, 3)
     assert ask("preimage", n_components=range(1, 3)).n_components == 2
-    assert ask("alignment", n_components=np.int64(2)).n_components == 2
-    assert ask("alignment").n_components is None
 
 
 def test_settings_that_cannot_be():
     for criterion, given, kind, match in [
         ("preimage", {"estimator": Ridge()}, ParameterError, "estimator applies to criterion=.score. only"),
-        ("parallel", {"scoring": "f1"}, ParameterError, "scoring applies to criterion=.score. only"),
-        ("parallel", {"cv": 3}, ParameterError, "does not use cross-validation. Leave out cv=3"),
-        ("alignment", {"cv": KFold(5)}, ParameterError, "does not use cross-validation"),
-        ("parallel", {"n_components": 2}, ParameterError, "chooses the number of components"),
-        (
-            "alignment",
-            {"n_components": [2, 3]},
-            ParameterError,
-            r"does not choose between n_components=\[2, 3\]",
-        ),
-        ("parallel", {"X": CLOUD[:, :1]}, DataError, "permutes columns against each other, but X has one"),
+        ("preimage", {"scoring": "f1"}, ParameterError, "scoring applies to criterion=.score. only"),
         ("score", {"estimator": Ridge}, InputTypeError, "is not an estimator with fit"),
         ("score", {"scoring": "best"}, ParameterError, "scoring='best' cannot be used"),
         ("score", {"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),

@@ -22,7 +22,7 @@ QUERIES = {
     "components": (None, "99"),
     "count": ("2", "1000"),
     "candidates": (["linear"], ["nothing"]),
-    "criterion": ("parallel", "nothing"),
+    "criterion": ("preimage", "nothing"),
     "cv": (None, "1"),
     "ddof": (None, "-1"),
     "degree": ("1", "99"),

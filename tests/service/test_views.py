@@ -211,8 +211,8 @@ def test_operations_on_data_answer_as_in_python(visitor, beside):
     assert set(got.json()["facts"]["rules"]) == {"elbow", "kaiser"}
     head = visitor.post(f"{API}/data/{item['id']}/choose-components", params=reading, headers=CSV_ACCEPTED)
     assert head.text.startswith("rule,components")
-    got = asked("choose-kernel", criterion="parallel", candidates=["linear", "rbf(sigma=2)"]).json()
-    choice = gramian.choose_kernel(table, candidates=["linear", "rbf(sigma=2)"], criterion="parallel")
+    got = asked("choose-kernel", criterion="preimage", candidates=["linear", "rbf(sigma=2)"]).json()
+    choice = gramian.choose_kernel(table, candidates=["linear", "rbf(sigma=2)"], criterion="preimage")
     assert got["text"] == str(choice)
     for verb, options, field in (
         ("select", {"label": [], "columns": ["a", "b"]}, "label"),

@@ -391,7 +391,7 @@ class _Table:
             words = words_of(column.name)
             if among_numbers(column):
                 continue
-            if column.kind == "text" and not is_date(column):
+            if column.sample is None and not is_date(column):
                 telling = words & NAME_WORDS and not column.missing and 2 * column.distinct > self.rows
                 if (differ and place == 0) or telling:
                     best.append((0, place, column, f"has {column.distinct:,} texts in {self.rows:,} rows"))
@@ -410,7 +410,7 @@ class _Table:
         for place, column in enumerate(self.free):
             kind, _ = self.no_measure.get(column.name, ("", ""))
             date = is_date(column) or kind == "date"
-            text = column.kind == "text" and not among_numbers(column)
+            text = column.sample is None and not among_numbers(column)
             if column.name in used or (self.wanted is not None and column.name in self.wanted):
                 continue
             if 2 <= column.distinct <= most and (text or kind == "groups" or _is_year(column)):
@@ -435,8 +435,6 @@ class _Table:
                 # The text may be further down than the first entries.
                 such = "" if re.fullmatch(NUMBERS, odd) else f', such as "{odd}"'
                 kind, why = "text", f"holds text among numbers{such}" if odd else "holds text"
-                if column.holds:
-                    why = column.holds.partition(" ")[2].removesuffix(".")
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:

@@ -6,7 +6,6 @@ The first rows of a file, up to 16 MB, decide that; later rows of another kind r
 from __future__ import annotations
 
 import difflib
-import itertools
 import json
 import re
 import shlex
@@ -59,8 +58,7 @@ class ColumnSource:
     path : Path or None
         The file, if it is one.
     separator : str or None
-        What separates the fields of a text, in which numbers may be written in several ways; a tab for typed
-        columns that may hold such texts; else None.
+        What separates the fields of a text, in which numbers may be written in several ways; else None.
     na_values : tuple of str
         Texts that stand for a missing value, in addition to the usual ones.
     notes : tuple of str
@@ -275,14 +273,12 @@ class _Numbers:
             if (one := numerals.bare(fields[place], marks)) is not None:
                 self._bare[place] = one
         shown = [self._bare[at].fields if at in self._bare else one for at, one in enumerate(fields)]
-        pairs = [*zip(fields, columns, strict=True)]
-        plain = [field for field, column in pairs if is_text(field) and not is_text(column)]
+        plain = [field for field, column in zip(fields, columns, strict=True) if not is_text(column)]
         separator = self.source.separator or ","
         self.comma = numerals.meaning_of_commas([shown[place] for place in texts], plain, separator, marks)
         again = texts
         if self.comma == "points":
-            floats = [is_text(field) and pa.types.is_floating(one.type) for field, one in pairs]
-            again = [at for at, is_float in enumerate(floats) if at in texts or is_float]
+            again = [at for at, one in enumerate(columns) if at in texts or pa.types.is_floating(one.type)]
         self.places = set(again)
         for place, column in zip(again, self._converted([shown[place] for place in again]), strict=True):
             if is_number(column) and place in self._bare:
@@ -407,22 +403,6 @@ def is_text(column: Any) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
-def expanded(name: str, kind: Any) -> str:
-    """Return how a column of arrays or structures becomes columns of numbers, as a sentence; else ""."""
-    if not pa.types.is_nested(kind):
-        return ""
-    entries = f"frame.pop({name!r})"
-    if pa.types.is_struct(kind):
-        what, entries = f"structures of {listed([one.name for one in kind])}", f"{entries}.tolist()"
-    elif pa.types.is_map(kind):
-        what, entries = "maps", f"[*map(dict, {entries})]"
-    else:
-        size = f" of {kind.list_size}" if pa.types.is_fixed_size_list(kind) else ""
-        what, entries = f"arrays{size}", f"[dict(enumerate(one)) for one in {entries}]"
-    call = f"frame.join(pandas.DataFrame({entries}, index=frame.index).add_prefix({f'{name}_'!r}))"
-    return f"{name!r} holds {what}: make a column of each entry, in pandas {call}."
-
-
 def all_different(column: Any) -> bool:
     """Say whether a column has a value in every row, and none twice."""
     if pa.types.is_nested(column.type):  # Arrow compares no lists
@@ -445,7 +425,7 @@ def as_labels(column: Any, fields: Any = None, source: ColumnSource | None = Non
     """Return a column as labels: numbers, or text; of a text as it is written, unless these are numbers."""
     kind = column.type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    if source is not None and source.separator is not None and is_text(fields):
+    if source is not None and source.separator is not None:
         texts = numerals.as_given(fields, source.na_values)
         texts = pc.if_else(pc.is_null(column), pa.scalar(None, pa.string()), texts) if number else texts
         if not (number and numerals.is_one_to_one(texts, column)):
@@ -647,8 +627,7 @@ class _Growing:
                 f"rows {start:,} to {start + len(batch[0]) - 1:,}.",
                 "Name it.",
             )
-        marks = source.na_values
-        columns = {place: numerals.without_marks(batch[place], marks) for place in self.values}
+        columns = {place: batch[place] for place in self.values}
         odd = [place for place, column in columns.items() if not is_number(column)]
         if odd and source.separator is not None:
             columns |= zip(odd, self.written.later(odd, [batch[place] for place in odd]), strict=True)
@@ -766,7 +745,7 @@ def table_of_columns(
     batches = (batch for batch in source.batches(limit, plain) if batch and len(batch[0]))
     head = list(_first_of(batches, DECIDING if within is None else min(DECIDING, within)))
     if not head:
-        why = ": only a header line" if source.header else ""
+        why = ": only a header line" if source.separator and source.names else ""
         raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
     first = [joined(parts, source.source) for parts in zip(*head, strict=True)]
     growing = _Growing(first, source, reading, within, expected)
@@ -1009,10 +988,9 @@ def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]
 
 def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping[str, int]]) -> str:
     """Explain why columns of text that are nearly numeric are not, and what to do."""
-    nested = (expanded(columns.names[at], columns.arrays[at].type) for at in text)
-    advice = " ".join([*itertools.islice(filter(None, nested), 1), ""])
     if columns.source.separator is None:
-        return advice
+        return ""
+    advice = ""
     for index in [place for place in text if is_text(columns.arrays[place]) and place not in marks]:
         if not advice and (value := numerals.undecided_comma(columns.arrays[index])) is not None:
             advice = (

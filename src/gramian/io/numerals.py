@@ -112,7 +112,7 @@ def meaning_of_commas(
 
 
 def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None = None) -> list[Any]:
-    """Turn columns of strings into float64 where all fields are numbers, or into booleans; others stay.
+    """Turn columns of strings into float64 where all fields are numbers, or into booleans.
 
     Examples
     --------
@@ -120,10 +120,6 @@ def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | No
     >>> [column.to_pylist() for column in as_numbers(fields, ())]
     [[1.0, None], ['1,5', '2']]
     """
-    strings = [column for column in columns if pa.types.is_string(column.type)]
-    if len(strings) < len(columns):
-        converted = iter(as_numbers(strings, na_values, comma))
-        return [next(converted) if pa.types.is_string(one.type) else one for one in columns]
     with suppress(pa.ArrowInvalid):  # one call for all columns: rows may have many thousand fields
         values, count = numbers(columns, na_values, comma), len(columns[0]) if columns else 0
         return [values.slice(place * count, count) for place in range(len(columns))]
@@ -161,10 +157,8 @@ def _as_float(fields: Any, na_values: Sequence[str]) -> Any:
 
 
 def one_column(fields: Any, na_values: Sequence[str], comma: str | None) -> Any:
-    """Return a whole column in its type, and strings as numbers if commas make numbers of them."""
+    """Return a whole column of strings in its type, and as numbers if commas make numbers of it."""
     column = typed(fields, na_values)
-    if not pa.types.is_string(fields.type):
-        return without_marks(column, na_values)
     if pa.types.is_string(column.type) or (comma == "points" and pa.types.is_floating(column.type)):
         with suppress(pa.ArrowInvalid):
             return numbers([fields], na_values, comma)
@@ -181,8 +175,6 @@ def without_blanks(column: Any) -> Any:
 
 def as_given(fields: Any, na_values: Sequence[str] | None = None) -> Any:
     """Return what names or labels rows as written, null where it is blank or one of such marks."""
-    if not pa.types.is_string(fields.type):
-        return fields
     text = pc.utf8_trim(fields, " \t")
     return (
         pc.if_else(pc.equal(text, ""), None, text) if na_values is None else _without_missing(text, na_values)
@@ -258,19 +250,16 @@ def _as_number(column: Any, na_values: Sequence[str], comma: str | None) -> Any:
 
 
 def all_typed(columns: Sequence[Any], na_values: Sequence[str]) -> list[Any]:
-    """Return columns in the types that Arrow finds for strings; of many strings all numbers are float64."""
-    strings = [place for place, column in enumerate(columns) if pa.types.is_string(column.type)]
-    text = strings
-    if len(strings) > _MANY:
-        text = [0, *(strings[at] for at in likely_text([columns[place] for place in strings], na_values))]
-    found = as_numbers([pa.nulls(0) if at in set(text) else one for at, one in enumerate(columns)], na_values)
-    return [typed(columns[at], na_values) if at in text else one for at, one in enumerate(found)]
+    """Return columns of strings in the types that Arrow finds; of many columns all numbers are float64."""
+    text = range(len(columns)) if len(columns) <= _MANY else {0, *likely_text(columns, na_values)}
+    rest = [place for place in range(len(columns)) if place not in text]
+    found = {place: typed(columns[place], na_values) for place in text}
+    found |= zip(rest, as_numbers([columns[place] for place in rest], na_values), strict=True)
+    return [found[place] for place in range(len(columns))]
 
 
 def typed(fields: Any, na_values: Sequence[str]) -> Any:
     """Return a column of strings in the type that Arrow finds for all of it: integers, dates, and so on."""
-    if not pa.types.is_string(fields.type):
-        return fields
     sink = pa.BufferOutputStream()
     quoted = csv.WriteOptions(include_header=False, quoting_style="all_valid")
     csv.write_csv(pa.table([pc.fill_null(fields, "")], ["column"]), sink, quoted)

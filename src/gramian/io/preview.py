@@ -33,8 +33,8 @@ class Column:
     ----------
     name : str
         Its name, or its position, counted from 0.
-    kind : {"number", "text", "constant", "date", "nested"}
-        Constant: a number, and the same in all rows that have one. Nested: arrays or structures.
+    kind : {"number", "text", "constant", "date"}
+        Constant: a number, and the same in all rows that have one.
     missing, distinct : int
         Number of missing entries, and of distinct values among the others: after the first 200 columns in the
         sample, unless all are integers.
@@ -53,12 +53,10 @@ class Column:
         or infinite.
     unit : str
         Its unit, where the file has one apart from its name: of a row of units, a percent sign or currency.
-    holds : str
-        Of arrays or structures, what they are and how they become columns, as a sentence.
     """
 
     name: str
-    kind: Literal["number", "text", "constant", "date", "nested"]
+    kind: Literal["number", "text", "constant", "date"]
     missing: int
     distinct: int
     low: float | None
@@ -70,7 +68,6 @@ class Column:
     holes: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
     sample: FloatArray | None = field(default=None, repr=False, compare=False)
     unit: str = ""
-    holds: str = ""
 
 
 @dataclass(frozen=True)
@@ -324,10 +321,9 @@ def _of_text(name: str, column: Any) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from gramian.io.columns import expanded, is_text
+    from gramian.io.columns import is_text
 
-    kind: Literal["text", "date", "nested"] = "nested" if pa.types.is_nested(column.type) else "text"
-    kind = "date" if pa.types.is_temporal(column.type) else kind
+    kind: Literal["text", "date"] = "date" if pa.types.is_temporal(column.type) else "text"
     if is_text(column):  # a blank is no value
         blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
         column = pc.if_else(blank, pa.scalar(None, column.type), column)
@@ -337,6 +333,4 @@ def _of_text(name: str, column: Any) -> Column:
         distinct = pc.count_distinct(column).as_py()
     except pa.ArrowNotImplementedError:  # of lists, structures and the like
         distinct = len({str(value) for value in column.to_pylist() if value is not None})
-    return Column(
-        name, kind, column.null_count, distinct, None, None, first, holds=expanded(name, column.type)
-    )
+    return Column(name, kind, column.null_count, distinct, None, None, first)

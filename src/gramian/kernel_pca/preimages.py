@@ -655,7 +655,7 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     >>> learned(np.array([[2.0]])).round(6)
     array([[7.]])
     """
-    from sklearn.linear_model import RidgeCV
+    from sklearn.linear_model import Ridge, RidgeCV
 
     n = len(rows)
     scores = scores[:, :COMPONENTS]
@@ -668,8 +668,11 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
     apart = squares[squares > 0]
     median = float(np.sqrt(np.median(apart))) if apart.size else 0.0
 
+    def features(width: float | None) -> FloatArray:
+        return Z if width is None else np.concatenate([Z, _bumps(squares, width)], axis=1)
+
     def fit(width: float | None) -> Any:
-        A = Z if width is None else np.concatenate([Z, _bumps(squares, width)], axis=1)
+        A = features(width)
         size = float(np.square(A - A.mean(axis=0)).sum()) or 1.0
         return RidgeCV(PENALTIES * size).fit(A, target)
 
@@ -683,7 +686,9 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
         return RidgeMap(mean, unit, blank, constant, Z[:0], blank, None, 0.0, float(rows.var(axis=0).mean()))
     # Ties go to the simpler map.
     best = max(range(len(fits)), key=lambda i: fits[i].best_score_ * (1.0 if i == 0 else 1.0 + 1e-6))
-    result, width = fits[best], widths[best]
+    chosen, width = fits[best], widths[best]
+    # Cross-validation computes coefficients as differences, in few digits where the penalty is small.
+    result = Ridge(chosen.alpha_, solver="svd").fit(features(width), target)
     linear, radial = np.split(np.atleast_2d(result.coef_).T * factor, [Z.shape[1]])
     return RidgeMap(
         mean=mean,
@@ -693,8 +698,8 @@ def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:
         landmarks=Z[:0] if width is None else Z[picked],
         radial=radial,
         width=width,
-        penalty=float(result.alpha_),
-        score=-float(result.best_score_) * factor**2,
+        penalty=float(chosen.alpha_),
+        score=-float(chosen.best_score_) * factor**2,
     )
 
 

@@ -11,8 +11,6 @@ from gramian.operations.select import estimator, is_discrete, refuse_several_lab
 from gramian.operations.shared import SEED, read_counts
 from gramian.options import option
 
-READ_LABELS = ("alignment", "score")
-
 
 @dataclass(frozen=True)
 class ChooseKernel:
@@ -20,9 +18,9 @@ class ChooseKernel:
 
     criterion: str | None = option(
         "NAME",
-        "preimage or parallel; with labels also alignment or score.",
+        "preimage, or with labels score.",
         usual="preimage; score with labels",
-        choices=("preimage", "parallel", *READ_LABELS),
+        choices=("preimage", "score"),
     )
     candidates: list[str] | None = option(
         "KERNEL",
@@ -33,15 +31,13 @@ class ChooseKernel:
     )
     n_components: str | None = option(
         "K,K,..",
-        "preimage and score: numbers of components to compare, such as 2,5,10; one for alignment.",
+        "Numbers of components to compare, such as 2,5,10.",
         None,
         "--components",
         usual="a default list",
         label="number of components",
     )
-    cv: int = option(
-        "FOLDS", "preimage and score: number of cross-validation folds.", 5, label="number of folds"
-    )
+    cv: int = option("FOLDS", "Number of cross-validation folds.", 5, label="number of folds")
     estimator: str | None = option(
         "NAME",
         "score: estimator, as in select: logistic, lda, knn or tree for classes; ridge, knn or tree for "
@@ -64,10 +60,10 @@ def choose_kernel(options: ChooseKernel, data: Any) -> Result:
     from gramian.selection.choose_kernel import choose_kernel
 
     refuse_several_labels(data)
-    if data.labels is None and (options.criterion in READ_LABELS or options.estimator is not None):
+    if data.labels is None and (options.criterion == "score" or options.estimator is not None):
         raise ParameterError(
             "criterion",
-            problem="--criterion alignment and score, and --estimator, need labels.",
+            problem="--criterion score and --estimator need labels.",
             hint="Name their column with --label, or their file with --labels-from.",
         )
     given: dict[str, Any] = vars(options) | {"candidates": options.candidates or None}

@@ -18,8 +18,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
 from gramian import progress, progress_bar
-from gramian.analysis.candidates import Candidate, Choice, Selection, standard_error
-from gramian.analysis.component_rules import BEYOND, REPEATS, leading, permuted_columns
+from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.base.inputs import generators
 from gramian.checks import check_choice, check_integer, counted, evenly, plain
@@ -29,7 +28,6 @@ from gramian.errors import (
     CertificateWarning,
     DataError,
     GramianError,
-    IndefiniteKernelError,
     IndefiniteKernelWarning,
     InputTypeError,
     ParameterError,
@@ -46,22 +44,19 @@ from gramian.kernel_pca.fits import asked_kernel
 from gramian.kernel_pca.rules import first_components, with_kernel
 from gramian.kernel_pca.scaling import as_scaled
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
-from gramian.kernels.evaluator import gram_matrix
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 from gramian.records import FloatArray, Seed
 from gramian.selection import validation
 from gramian.selection.targets import Labelled, as_labelled
-from gramian.solve import eigenpairs, eigenvalues, factors
+from gramian.solve import factors
 
-CRITERIA = ("preimage", "parallel", "alignment", "score")
-READ_LABELS = ("alignment", "score")
+CRITERIA = ("preimage", "score")
 FOLDS = 5
-ROWS = {"preimage": 300, "parallel": 400, "alignment": 2000, "score": 500}  # taken at most
+ROWS = {"preimage": 300, "score": 500}  # taken at most
 COUNTS = {"preimage": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64), "score": (1, 2, 4, 8, 16, 32, 64)}
-# Of many columns fewer rows, so that what is looked at has at most this many entries; alignment passes over
-# them once for each kernel, the others many times.
-ENTRIES, ENTRIES_ONCE = 1 << 20, 1 << 24
+# Of many columns fewer rows, so that what is looked at has at most this many entries.
+ENTRIES = 1 << 20
 FEWEST = 100
 # Of the best value, and of its standard error: what differs by less is a tie, and goes to the first kernel.
 TIE, TIE_ERROR = 1e-3, 0.1
@@ -136,10 +131,10 @@ class KernelSelection(Selection[TriedKernel]):
         The best of them, and the reason; also ``place`` and ``reason``.
     n_components : int or None
         The chosen number of components; None where the criterion does not choose one.
-    criterion : {"preimage", "parallel", "alignment", "score"}
+    criterion : {"preimage", "score"}
         How kernels were compared.
     measure : str
-        Name of the values: error, energy, alignment, or the name of a score.
+        Name of the values: error, or the name of a score.
     notes : tuple of str
         Automatic decisions, such as fewer rows.
     about : str
@@ -259,7 +254,7 @@ def choose_kernel(
 
     Explained variance in feature space is not comparable: each kernel has its own feature space, and a wide
     enough rbf keeps all variance in few components. The criteria compare in the space of the rows or of the
-    labels, or against chance.
+    labels.
 
     Parameters
     ----------
@@ -274,14 +269,10 @@ def choose_kernel(
         number. None compares linear, cosine, poly of degree 2 and 3, rbf of 6 widths around the median
         distance, laplacian of 2, and for few columns without negative entries chi2. Widths that depend on
         the data come from all rows, before folds are drawn.
-    criterion : {"preimage", "parallel", "alignment", "score"}, optional
+    criterion : {"preimage", "score"}, optional
         - "preimage", the default without y: noise is added to held-out rows, and the pre-images of their
           projections are compared with the rows without noise. The error is the mean squared error over
           that of the noise, the same for all kernels. At most 300 rows.
-        - "parallel": share of the variance in feature space by which the leading components exceed those of
-          data with permuted columns. Also chooses the number of components. At most 400 rows.
-        - "alignment": cosine between the centred Gram matrices of rows and labels. Does not choose the
-          number of components. At most 2000 rows.
         - "score", the default with y: cross-validated score of ``estimator`` on the kernel's components.
           At most 500 rows.
 
@@ -290,14 +281,14 @@ def choose_kernel(
     estimator : estimator of scikit-learn, optional
         For "score". None is logistic regression for classes and ridge for numbers, on standardised scores.
     cv : int, splitter or iterable of (train, test), default=5
-        For "preimage" and "score". A number splits the rows at random, stratified by classes. With explicit
+        A number splits the rows at random, stratified by classes. With explicit
         splits all rows are used.
     n_components : int, list of int or None
         Numbers to compare; None is 1, 2, 3, 4, 6, 8, ... 64 for "preimage", 1, 2, 4, ... 64 for "score".
     scoring : str or callable, optional
         For "score": of scikit-learn. None is the estimator's own, accuracy or r2.
     random_state : int, RandomState, Generator or None, default=0
-        For folds, noise and permutations, which are the same for all kernels; None draws a new seed at each
+        For folds and noise, which are the same for all kernels; None draws a new seed at each
         call.
     n_jobs : int or None
         Number of kernels compared in parallel, as in joblib.
@@ -319,10 +310,7 @@ def choose_kernel(
 
     References
     ----------
-    Mika et al. (1998), Kernel PCA and de-noising in feature spaces, for pre-images. Joergensen, Hansen
-    (2012), Model selection for Gaussian kernel PCA denoising, for "parallel". Cristianini et al. (2001), On
-    kernel-target alignment; Cortes, Mohri, Rostamizadeh (2012), Algorithms for learning kernels based on
-    centered alignment.
+    Mika et al. (1998), Kernel PCA and de-noising in feature spaces, for pre-images.
 
     Examples
     --------
@@ -357,13 +345,13 @@ def choose_kernel(
             )
     said = Counter(text for one in result for text in one.said)
     unread = (f"criterion={criterion!r} does not use the labels.",)
-    notes = unread * (has_labels and criterion not in READ_LABELS) + validation.notes_of(said)
+    notes = unread * (has_labels and criterion != "score") + validation.notes_of(said)
     return _selection(criterion, judge, rows, tuple(result), notes)
 
 
 def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any, cv: Any) -> Labelled | None:
     """Return rows with labels where the criterion reads them; elsewhere labels must only be as many."""
-    if criterion in READ_LABELS:
+    if criterion == "score":
         kind = validation.kind_of_label(estimator)
         return as_labelled(rows, y, estimator="choose_kernel", discrete=kind, cv=cv)
     count = rows.shape[0] if y is None else np.size(as_array(y))
@@ -430,29 +418,13 @@ def _error(one: TriedKernel) -> float:
 
 def _reason(criterion: str, judge: Judge, best: TriedKernel, count: int) -> str:
     error = "" if math.isnan(best.standard_error) else f" (standard error {best.standard_error:.2g})"
-    components = "" if best.size is None else counted(best.size, "component")
-    what = f"{best.expression} with {components}" if components else best.expression
+    what = f"{best.expression} with {counted(best.size or 0, 'component')}"
     kernels = counted(count, "kernel")
     if criterion == "preimage":
         return (
             f"Pre-images by {what} have {best.mean:.4g}{error} times the error of noisy held-out rows, the "
             f"smallest of {kernels}. Without denoising it is 1, with the best linear filter "
             f"{judge.linear_filter:.4g}."
-        )
-    if criterion == "parallel":
-        if not best.size:
-            return (
-                f"No component of {kernels} exceeds those of permuted columns. The first kernel is returned, "
-                "with one component."
-            )
-        return (
-            f"The first {components} of {best.expression} exceed those of permuted columns by "
-            f"{best.mean:.4g}{error} of the variance in feature space, the most of {kernels}."
-        )
-    if criterion == "alignment":
-        return (
-            f"{best.expression} has the alignment {best.mean:.4g}{error} with the labels, the largest of "
-            f"{kernels}."
         )
     mean = f"a mean {judge.measure} of {best.mean:.4g}{error}"
     return f"{what} has {mean} on held-out rows, the best of {kernels}."
@@ -546,24 +518,6 @@ def prepare(asked: Asked, random_state: Any) -> Judge:
     X = as_float64(asked.X[picked])
     if not np.ptp(X, axis=0).any():
         raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
-    if criterion == "parallel":
-        if X.shape[1] < 2:
-            raise DataError(
-                f"{option('criterion', criterion)} permutes columns against each other, but X has one.",
-                "Use another criterion.",
-            )
-        seeds = drawing.integers(2**62, size=REPEATS).tolist()
-        return Judge(lambda one: parallel_energy(one, X, seeds), "energy", len(X))
-    if labelled is not None and criterion == "alignment":
-        target, counts = label_gram(labelled.y[picked], discrete=classes), _counts_of(asked, len(X))
-        if asked.n_components is not None and len(counts(asked.tried[0])) > 1:
-            raise ParameterError(
-                "criterion",
-                criterion,
-                f"does not choose between {option('n_components', asked.n_components)}.",
-                f"Give one number, or {by_surface('None', 'leave it out')}.",
-            )
-        return Judge(lambda one: alignment(one, X, target, next(iter(counts(one)), None)), criterion, len(X))
     y = np.zeros(len(X)) if labelled is None else labelled.original[picked]
     folds = validation.draw_folds(asked.cv, X, y, classifier=classes, shuffle=folding)
     counts = _counts_of(asked, min(len(train) for train, _ in folds))
@@ -590,14 +544,6 @@ def _check(asked: Asked) -> None:
                 f"applies to {option('criterion', 'score')} only, but the criterion is {choice(criterion)}."
             )
             raise ParameterError(name, allowed=only, hint="Leave out one of them.")
-    default = asked.cv is None or (validation.is_number(asked.cv) and asked.cv == FOLDS)
-    if criterion in ("parallel", "alignment") and not default:
-        hint = f"Leave out {option('cv', asked.cv)}."
-        raise ParameterError("criterion", criterion, "does not use cross-validation", hint)
-    given = asked.n_components is not None or any(one.n_components is not None for one in asked.tried)
-    if criterion == "parallel" and given:
-        hint = f"Leave out {option('n_components')}."
-        raise ParameterError("criterion", criterion, "chooses the number of components", hint)
 
 
 # ----------------------------------------------------------------------- rows
@@ -608,8 +554,7 @@ def _picked(asked: Asked) -> npt.NDArray[np.intp]:
     (n, d), rows, labelled = asked.X.shape, ROWS[asked.criterion], asked.labelled
     if not (asked.cv is None or validation.is_number(asked.cv) or hasattr(asked.cv, "split")):
         return np.arange(n)
-    entries = ENTRIES_ONCE if asked.criterion == "alignment" else ENTRIES
-    limit, least = max(min(FEWEST, rows), min(rows, entries // d)), 2
+    limit, least = max(min(FEWEST, rows), min(rows, ENTRIES // d)), 2
     if asked.criterion == "score" and labelled is not None:
         # Every class is in every fold.
         least = int(asked.cv) if validation.is_number(asked.cv) else FOLDS
@@ -658,7 +603,7 @@ def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...
     wanted, advice = asked.n_components, by_surface("Or a list to choose from, or None for a default list.")
     given = () if wanted is None else wanted if np.ndim(wanted) else [wanted]
     numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
-    default = COUNTS.get(asked.criterion, ())
+    default = COUNTS[asked.criterion]
     common = numbers or tuple(k for k in default if k < limit) or default[:1]
     for k in (*numbers, *(int(one.n_components) for one in asked.tried if one.n_components is not None)):
         if k > limit:
@@ -798,14 +743,12 @@ def _factor(sizes: FloatArray, *units: float) -> float:
     return _rounded(float(value))
 
 
-# ---- Criteria comparable between kernels: pre-images, parallel analysis, alignment, cross-validated score
+# ---- Criteria comparable between kernels: pre-images, cross-validated score
 
 # Least and most noise, over the spread of the data.
 LEAST, MOST = 0.25, 1.0
 # Relatively: values that agree like this are equal, and the fewer components are taken.
 SAME_ERROR = 1e-3
-# Of the largest eigenvalue: what a negative one may be by rounding.
-ROUNDING = 1e-6
 
 
 def over_folds(
@@ -1037,199 +980,6 @@ def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
     factor = np.where(total > 0, cross.sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
     errors = np.sum(factor**2 * own - 2.0 * factor * cross + true, axis=2)
     return np.asarray(errors / added[:, None])
-
-
-# --------------------------------------------------- centred Gram matrices
-
-
-def centered(K: FloatArray) -> FloatArray:
-    """Return H K H with H = I - 1/n.
-
-    Examples
-    --------
-    >>> centered(np.array([[4.0, 0.0], [0.0, 0.0]]))
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    """
-    means = K.mean(axis=0)
-    return np.asarray(K - means[:, None] - means[None, :] + means.mean())
-
-
-def centered_gram(model: KernelPCA, X: FloatArray) -> tuple[FloatArray, float]:
-    """Return the centred Gram matrix of the rows over its unit, and the unit.
-
-    Parameters
-    ----------
-    model : KernelPCA
-        Not fitted; its kernel has every parameter a number. With ``repair="clip"`` negative eigenvalues are
-        set to 0.
-    X : ndarray of shape (n, d), float64
-
-    Returns
-    -------
-    Kc : ndarray of shape (n, n)
-        Over the unit, so that squares of its entries are numbers.
-    unit : float
-        The largest magnitude before centring.
-
-    Raises
-    ------
-    IndefiniteKernelError
-        For an eigenvalue that is negative beyond rounding, of a kernel that is not proven valid.
-    DataError
-        For a kernel that is the same number for all pairs of rows.
-    """
-    kernel, X = kernel_of(model), as_scaled(model.scale, as_rows(X))
-    K = as_float64(gram_matrix(kernel.bind(X, centered=True), X))
-    unit = float(np.abs(K).max())
-    Kc = centered(K / unit) if unit > 0 else K
-    if np.abs(Kc).max() <= 8 * np.finfo(np.float64).eps:
-        raise DataError(f"{kernel!r} has the same value for all pairs of rows.")
-    if kernel.psd:
-        return Kc, unit
-    values, vectors = eigenpairs(Kc)
-    if model.repair == "clip":
-        return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T), unit
-    if values[-1] < -ROUNDING * np.abs(values).max():
-        raise IndefiniteKernelError(
-            f"The centred kernel matrix has the eigenvalue {values[-1] * unit:.3g}; the largest is "
-            f"{values[0] * unit:.3g}. {kernel!r} is not a valid kernel on these rows.",
-            by_surface("KernelPCA(kernel=..., repair='clip') sets negative eigenvalues to 0."),
-        )
-    return Kc, unit
-
-
-# ----------------------------------------------------------- parallel analysis
-
-
-def parallel_energy(model: KernelPCA, X: FloatArray, seeds: Sequence[int]) -> TriedKernel:
-    """Return the share of the variance in feature space that leading components have beyond chance.
-
-    Chance is the data with every column permuted by itself. With the eigenvalues l_1 >= l_2 >= ... of the
-    centred kernel matrix and t_i the largest i-th eigenvalue of the permuted data sets, the components are
-    the q leading ones with l_i > t_i, and the energy is ``sum_{i <= q} (l_i - t_i) / sum_i l_i``.
-
-    Parameters
-    ----------
-    model : KernelPCA
-        Not fitted; its kernel has every parameter a number.
-    X : ndarray of shape (n, d), float64
-    seeds : sequence of int
-        One for each permuted data set. The largest of 19 is the 95 % level.
-
-    Returns
-    -------
-    TriedKernel
-        The number of components is q, possibly 0. The standard error is that of the data's eigenvalues, over
-        rows and to first order (their influence function), with the thresholds' share held.
-
-    Raises
-    ------
-    ParameterError
-        For a model that does not centre.
-
-    References
-    ----------
-    Joergensen, Hansen (2012), Model selection for Gaussian kernel PCA denoising, IEEE Transactions on Neural
-    Networks and Learning Systems 23 (1). Critchley (1985), Influence in principal components analysis.
-    """
-    if not model.center:
-        raise ParameterError("criterion", "parallel", f"needs {option('center', True)}")
-    Kc, unit = centered_gram(model, X)
-    values, vectors = eigenpairs(Kc)
-    observed = _without_rounding(values)
-    draw = permuted_columns(X)
-    threshold = np.zeros(len(X))
-    for seed in seeds:
-        permuted, its_unit = centered_gram(model, np.ascontiguousarray(draw(seed)))
-        threshold = np.maximum(threshold, _without_rounding(eigenvalues(permuted)) * (its_unit / unit))
-    number = leading(observed > threshold * (1 + BEYOND))
-    total = float(np.trace(Kc))
-    energy = float(np.sum(observed[:number] - threshold[:number])) / total
-    along = (vectors[:, :number] ** 2) @ observed[:number]
-    influence = (along - observed[:number].sum() / total * np.diag(Kc)) * (len(X) / total)
-    return TriedKernel(model, number, energy, standard_error(influence))
-
-
-def _without_rounding(values: FloatArray) -> FloatArray:
-    """Eigenvalues that are rounding become 0."""
-    return np.asarray(np.where(values > len(values) * np.finfo(np.float64).eps * values[0], values, 0.0))
-
-
-# ------------------------------------------------------------------ alignment
-
-
-def label_gram(y: np.ndarray[Any, Any], *, discrete: bool) -> FloatArray:
-    """Return the centred Gram matrix of labels: of indicators of the classes, or of the numbers.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Codes of classes, or numbers.
-    discrete : bool
-        Whether they are classes: then two rows have the product 1 in one class and 0 in two.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-
-    Examples
-    --------
-    >>> label_gram(np.array([0, 0, 1, 1]), discrete=True)[0]
-    array([ 0.5,  0.5, -0.5, -0.5])
-    """
-    if discrete:
-        return centered((y[:, None] == y[None, :]).astype(np.float64))
-    y = y / np.abs(y).max()
-    y = y - y.mean()
-    y = y / np.abs(y).max()
-    return np.outer(y, y)
-
-
-def alignment(model: KernelPCA, X: FloatArray, target: FloatArray, size: int | None = None) -> TriedKernel:
-    """Return ``<Kc, L> / (||Kc|| ||L||)``, the cosine of the centred Gram matrices of rows and labels.
-
-    Parameters
-    ----------
-    model : KernelPCA
-        Not fitted; its kernel has every parameter a number.
-    X : ndarray of shape (n, d), float64
-    target : ndarray of shape (n, n)
-        L, from :func:`label_gram`.
-    size : int, optional
-        Number of components of the candidate, which the criterion does not judge.
-
-    Returns
-    -------
-    TriedKernel
-        Between 0 and 1 for a valid kernel, with the jackknife's standard error over rows:
-        ``sqrt((n - 1) / n sum (A_i - mean A_i)^2)``, where A_i is the alignment without row i, centred anew.
-
-    References
-    ----------
-    Cristianini, Shawe-Taylor, Elisseeff, Kandola (2001), On kernel-target alignment. Cortes, Mohri,
-    Rostamizadeh (2012), Algorithms for learning kernels based on centered alignment, definition 4.
-    Efron, Stein (1981), The jackknife estimate of variance.
-    """
-    Kc, _ = centered_gram(model, X)
-    n = len(X)
-    cross, own, other = (_products(A, B) for A, B in ((Kc, target), (Kc, Kc), (target, target)))
-    value = float(cross[0] / np.sqrt(own[0] * other[0]))
-    # Without its only row of a class a label can be constant, and there is nothing to align with.
-    lengths = np.sqrt(np.maximum(own[1], 0.0) * np.maximum(other[1], 0.0))
-    least = 1e-12 * np.sqrt(own[0] * other[0])
-    without = np.where(lengths > least, cross[1] / np.where(lengths > least, lengths, 1.0), 0.0)
-    apart = float(np.sum((without - without.mean()) ** 2))
-    return TriedKernel(model, size, value, float(np.sqrt((n - 1) / n * apart)))
-
-
-def _products(A: FloatArray, B: FloatArray) -> tuple[float, FloatArray]:
-    """Return <A, B> of centred matrices, and what it is without each row, both centred anew."""
-    products = A * B
-    sums, own = products.sum(axis=1), np.diag(products)
-    total, m = float(sums.sum()), len(A) - 1
-    # Row sums of a centred matrix without row i are minus its column i, and all of it sums to entry (i, i).
-    return total, total - 2.0 * sums + own - 2.0 / m * (sums - own) + own / m**2
 
 
 # ---------------------------------------------------------------------- score

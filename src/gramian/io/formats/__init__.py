@@ -109,7 +109,7 @@ _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*"
 TEXT = Format("text", (".csv", ".tsv", ".txt", ".dat", ".data"), marks=True, in_blocks=True, packed=True)
 PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _is_picture, "pictures", listed="pictures")
 FOLDER = Format("folder", (), module="pictures", in_blocks=True, listed="a folder of them")
-PARQUET = Format("parquet", (".parquet",), (b"PAR1",), marks=True, in_blocks=True)
+PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)
 ZARR = Format(
     "zarr",
     (".zarr",),
@@ -124,7 +124,7 @@ FORMATS = (
     TEXT,
     Format("excel", (".xlsx", ".xlsm"), _ZIP, None, "sheets", r"^xl/workbook\.xml$", keyed=True, marks=True),
     PARQUET,
-    Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", marks=True, in_blocks=True),
+    Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
     Format("npy", (".npy",), (b"\x93NUMPY",), module="arrays", in_blocks=True),
     Format("npz", (".npz",), _ZIP, None, "arrays", r"\.npy$", keyed=True, in_blocks=True),
     Format("mat", (".mat",), (b"MATLAB ",), is_mat4, "hdf5", keyed=True),

@@ -16,7 +16,7 @@ from pyarrow import ipc, parquet
 from gramian.checks import listed, slices
 from gramian.data.levels import declared_levels
 from gramian.data.table import Expected
-from gramian.errors import DataError, ParameterError
+from gramian.errors import DataError
 from gramian.io.columns import ColumnSource, decoded, first_free
 from gramian.io.names import parquet_files
 from gramian.io.parts import pick_columns, unique_names
@@ -53,7 +53,6 @@ class ArrowSource(ColumnSource):
             require_same(every[0], names, Path(str(file)), Path(str(files[0])))
         self.names = every[0]
         self._used = set(range(len(self.names)))
-        self.separator = "\t"
         self.levels: dict[str, tuple[str, ...]] = {}
 
     def prepared(
@@ -66,13 +65,8 @@ class ArrowSource(ColumnSource):
         needed = set((expected and expected.names) or unique)
         wanted = [place for place in roles.values if unique[place] in needed]
         free = first_free(unique, reading, expected)
-        for option in ("header", "skip_footer"):
-            if getattr(reading, option) is not None:
-                allowed = f"does not apply to {self.source}, which has no lines"
-                raise ParameterError(option, allowed=allowed, hint="Leave it out.")
         source = copy(self)  # the first column may name rows, and the last one may be empty
         source._used = {0, free or 0, len(names) - 1, *wanted, *roles.aside}
-        source.na_values = reading.na_values or ()
         return source, reading
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
@@ -85,7 +79,7 @@ class ArrowSource(ColumnSource):
                 used, nothing = set(table.column_names), pa.nulls(table.num_rows)
                 stated = {name: declared_levels(table[name]) for name in used - self.levels.keys()}
                 self.levels.update((name, levels) for name, levels in stated.items() if levels)
-                yield [_plain(decoded(table[name])) if name in used else nothing for name in names]
+                yield [decoded(table[name]) if name in used else nothing for name in names]
 
     def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
         with opened_columns(file, self._parquet, self.source) as opened:
@@ -115,10 +109,6 @@ class ArrowSource(ColumnSource):
                         few = []
             if few:
                 yield pa.Table.from_batches(few)
-
-
-def _plain(column: Any) -> Any:
-    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
 
 
 def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
