@@ -98,6 +98,8 @@ def test_labels_are_numbers_where_each_number_is_written_in_one_way(tmp_path):
         (tmp_path / "x.csv").write_text("\n".join(["a,kind", *lines]) + "\n")
         labels = scan(tmp_path / "x.csv", label="kind").read().labels
         np.testing.assert_array_equal(labels, np.array(expected))
+    table = scan(tmp_path / "x.csv", label="kind").read()  # the last one
+    assert table.notes == ("blanks around labels were left out in 'kind'",)
     measured = np.append(np.arange(100) / 8, [1.5, 1.5])
     text = [f"{one:.3f}" for one in measured[:-1]] + ["1.5"]
     (tmp_path / "x.csv").write_text("\n".join(["a,kind", *(f"{i}.25,{one}" for i, one in enumerate(text))]))

@@ -659,8 +659,11 @@ class _Growing:
         source, reading = self.source, self.reading
         rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
+        padded: list[str] = []
         if source.separator is not None:
-            wholes = {place: numerals.as_given(column) for place, column in wholes.items()}
+            raw, wholes = wholes, {place: numerals.as_given(column) for place, column in wholes.items()}
+            places = self.roles.labels.items()
+            padded = [name for name, place in places if _has_fewer_kinds(wholes[place], raw[place])]
         named = self.id is not None
         if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
             if self.expected is None:
@@ -691,6 +694,7 @@ class _Growing:
             notes=(
                 *source.notes,
                 *self.written.notes(self.names, {*self.values, *self.aside} - {self.id}),
+                *((f"blanks around labels were left out in {listed(padded)}",) if padded else ()),
                 *self.notes,
                 *(self.id_notes if self.id is None or named else ()),
                 *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
@@ -702,6 +706,13 @@ class _Growing:
             units=self.written.units(self.names, set(self.values)),
             levels=source.levels,
         )
+
+
+def _has_fewer_kinds(column: Any, raw: Any) -> bool:
+    """Say whether texts differ in blanks around them only."""
+    if not pc.any(pc.not_equal(column, raw)).as_py():
+        return False
+    return bool(pc.count_distinct(column).as_py() < pc.count_distinct(numerals.without_blanks(raw)).as_py())
 
 
 def table_of_columns(
