@@ -7,11 +7,15 @@ const [height, width] = main.dataset.shape.split(",").map(Number);
 const data = new URLSearchParams(location.search).get("data");
 let picture = null, busy = false, again = false;
 
+// Draws numbers from black, the least, to white: after a correction of the light they are no grey values.
 function paint(canvas, values) {
   canvas.width = width;
   canvas.height = height;
-  const image = new ImageData(width, height);
-  values.forEach((value, place) => image.data.set([value, value, value, 255], 4 * place));
+  const image = new ImageData(width, height), low = Math.min(...values), high = Math.max(...values);
+  values.forEach((value, place) => {
+    const grey = 255 * (value - low) / (high - low || 1);
+    image.data.set([grey, grey, grey, 255], 4 * place);
+  });
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
@@ -41,7 +45,11 @@ async function take(file) {
   const canvas = byId("original");
   canvas.width = width;
   canvas.height = height;
-  canvas.getContext("2d").drawImage(bitmap, 0, 0, width, height);
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.drawImage(bitmap, 0, 0, width, height);
+  const { data: colours } = context.getImageData(0, 0, width, height);
+  paint(canvas, Array.from({ length: width * height }, (_, place) =>
+    0.299 * colours[4 * place] + 0.587 * colours[4 * place + 1] + 0.114 * colours[4 * place + 2]));
   picture = file;
   byId("identify").disabled = false;
   byId("answer").textContent = "";
@@ -78,8 +86,7 @@ byId("identify").addEventListener("click", (event) => tried(async () => {
 }, event.target));
 
 asked(`models/${id}/components?count=1`).then((table) => {
-  const shown = table.values[0], low = Math.min(...shown), high = Math.max(...shown);
-  paint(byId("mean"), shown.map((value) => 255 * (value - low) / (high - low || 1)));
+  paint(byId("mean"), table.values[0]);
 });
 if (data) asked(`data/${data}`).then((item) => { byId("door").hidden = item.name !== "drawn-faces.zip"; });
 if (data && byId("door")) tried(async () => take(await (await ask("examples/door/known")).blob()).catch(() => {}));
