@@ -268,7 +268,7 @@ def test_what_is_chosen_is_kept():
     two = found(columns=["bill_length_mm", "year"])
     assert two == "label=species missing=mean scale=unit"
     assert found(rows="4:200") == f"label=species {usual.replace('missing=drop-rows ', '')}"
-    assert found(transpose=True) == "drop=species drop=island drop=sex drop=year missing=mean"
+    assert found(transpose=True) == "drop=species drop=island drop=sex drop=year missing=drop-columns"
     holes = PENGUINS.replace("39.1", "").encode()
     assert "missing=em n_components=" in brief(seen(holes))
     assert "n_components" not in brief(seen(holes, parameters={"n_components": 2}))

@@ -393,7 +393,8 @@ def test_the_advice_of_a_refusal_is_one_call_and_one_command_that_work(name, tmp
     call = advice if "scan(" in advice else f"gramian.scan({str(path)!r}, {advice})"
     table = eval(call, {"gramian": gramian}).read()
     options = iter(shlex.split(shell.partition(" Give ")[2]))
-    given = {option.removeprefix("--").replace("-", "_"): next(options) for option in options}
+    names = (option.removeprefix("--").replace("-", "_") for option in options)
+    given = {name: True if name == "transpose" else next(options) for name in names}
     again = scan(path, **given).read()
     assert np.isfinite(table.values).all()
     np.testing.assert_array_equal(again.values, table.values)

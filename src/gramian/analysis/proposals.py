@@ -20,6 +20,7 @@ from gramian.data.as_rows import to_rows
 from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError, Surface, option, worded
 from gramian.io.lazy import LazyArray
+from gramian.io.names import are_variables
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
 from gramian.light_import import special
@@ -62,8 +63,6 @@ CLASS_WORDS = _words(
 GENE_WORDS = _words(
     "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
 )
-GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
-GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
 SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
 NUMBERS = r"[-+(<>]?\s*[$€£]?[\d.,'\s\u202f\xa0]+\s*[%$€£]?\)?"
 DATES = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( \d{1,2}:.*)?"
@@ -337,7 +336,7 @@ class _Table:
         swap = not self.reading.transpose and self._is_swapped(names_rows)
         swapped = swap or self.reading.transpose
         if swap and names_rows is not None:
-            why = f'"{names_rows.value}" names genes or the like, and samples are usually rows'
+            why = f'"{names_rows.value}" names genes, elements or the like, and samples are usually rows'
             yield Proposal("transpose", True, why, {"rows": self.rows, "columns": self.seen.width})
         if names_rows is not None:
             yield names_rows
@@ -450,7 +449,7 @@ class _Table:
         numbers = [one for one in self.free if one.sample is not None]
         if column is None or column.sample is not None or len(numbers) < 3:
             return False
-        genes = all(re.fullmatch(GENES, text, re.IGNORECASE) for text in column.first if text)
+        genes = are_variables(column.first)
         # "symbol" names shares too, and "Probe" is German for sample: samples have one unit.
         genes |= bool(words_of(column.name) & GENE_WORDS) and self._units(numbers)[0] is None
         samples = sum(bool(re.fullmatch(SAMPLES, one.name, re.IGNORECASE)) for one in numbers)
@@ -495,8 +494,10 @@ class _Table:
             return
         where = first_few([self._called(column) for column in used if column.missing], most=4)
         why = f"{counted(total, 'value is', 'values are')} missing in {where}"
-        if swapped or self.method == "kernel-pca" or not self._can_impute(used):
-            yield Proposal("missing", "mean", why, evidence)
+        few = swapped and bool((len(used) - np.sum(holes, axis=0) < 2).any()) if holes else False
+        if few or swapped or self.method == "kernel-pca" or not self._can_impute(used):
+            # Filled with the mean of one value, a row that becomes a column would be constant.
+            yield Proposal("missing", "drop-columns" if few else "mean", why, evidence)
             return
         yield Proposal("missing", "em", why, evidence)
         if "n_components" not in self.parameters:

@@ -29,6 +29,7 @@ from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.io import numerals, parts, spool, written
 from gramian.io.long import find_long
+from gramian.io.names import are_variables
 from gramian.io.source import whole_within
 from gramian.options import as_arguments, given_options
 from gramian.reading import ReadingOptions, one_name
@@ -39,6 +40,7 @@ EMPTY_LAST_ONE = "an empty last column without a name was left out"
 EMPTY_LAST = "empty last columns without a name were left out"
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
 _MIDNIGHT = " 00:00:00"
+_LOOK = 8  # names of rows that tell what they are
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
 
@@ -935,7 +937,15 @@ def _advised(
         # Rows of other labels, or of few values, may have holes.
         return {"pivot": long, "missing": reading.missing or "mean"}
     numbers = [place for place in value_columns if place not in text or place in marks]
-    rest = [place for place in text if place not in marks]
+    values = {place: _has_value(arrays[place], marks.get(place, ())) for place in numbers}
+    # Filled with the mean of one value a column would be constant.
+    poor = [
+        at
+        for at in numbers
+        if not np.all(values[at]) and len(pc.unique(arrays[at].filter(pa.array(values[at])))) < 2
+    ]
+    numbers = [place for place in numbers if place not in poor]
+    rest = [place for place in text if place not in marks] + poor
     changed: dict[str, Any] = {}
     if not columns.first_row:  # later rows of a file do not show groups
         words = [place for place in rest if is_text(arrays[place]) and not _is_mostly_numbers(arrays[place])]
@@ -956,11 +966,26 @@ def _advised(
         more = dict.fromkeys(mark for some in marks.values() for mark in some)
         changed["na_values"] = (*(reading.na_values or ()), *more)
     holes = [pc.is_null(arrays[place]) for place in numbers if arrays[place].null_count or place in marks]
+    if id_column is not None and not columns.first_row and are_variables(as_names(arrays[id_column])[:_LOOK]):
+        changed["transpose"] = True  # else elements would be samples
     if reading.missing is None and holes:
         rows = len(arrays[0])
         incomplete = rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
         changed["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= rows else "mean"
+        if "transpose" in changed:  # the mean of one value would make a column constant
+            few = np.sum([values[place] for place in numbers], axis=0).min() < 2
+            changed["missing"] = "drop-columns" if few else "mean"
     return changed
+
+
+def _has_value(column: Any, marks: Iterable[str]) -> Any:
+    """Return for each entry whether it is neither missing nor one of some marks."""
+    there = pc.is_valid(column)
+    if is_text(column):
+        there = pc.and_(
+            there, pc.invert(pc.is_in(pc.utf8_trim_whitespace(column), pa.array([*marks], pa.string())))
+        )
+    return there.to_numpy(zero_copy_only=False)
 
 
 def _may_group(column: Any) -> bool:

@@ -3,6 +3,7 @@
 import os
 import re
 import unicodedata
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -41,6 +42,13 @@ CONVERTED = {
         f"It is not a table: {COPY}",
     ),
 }
+GENES = r"ENS[A-Z]*[GTP]\d+(\.\d+)?|AT[1-5CM]G\d{5}.*|\w+_[asx]?_?at|ILMN_\d+|[NX][MR]_\d+.*|cg\d{7,8}"
+GENES += r"|(gene|otu|asv|probe|feature)[-_ ]?\d+"
+_ELEMENT = (
+    "A[cglmrstu]|B[aehikr]?|C[adeflmorsu]?|D[bsy]|E[rsu]|F[emr]?|G[ade]|H[efgos]?|I[nr]?|Kr?|L[aru]|M[dgnot]"
+)
+_ELEMENT += "|N[abdeiop]?|Os?|P[abdmortu]?|R[abehnu]|S[bcegimnr]?|T[abcehilm]|U|V|W|Xe|Yb?|Z[nr]"
+ELEMENTS = rf"(?:(?:{_ELEMENT})\d*)+(?i:[ _-](?:err|error|sd|rsd|lod|ppm|%|\+/-|±).*)?"
 PICTURE_SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp",
 )  # fmt: skip
@@ -108,3 +116,17 @@ def base_name(path: str) -> str:
     'flowers.npz'
     """
     return os.path.basename(path.partition("::")[0].rstrip("/\\")) or path
+
+
+def are_variables(texts: Sequence[str]) -> bool:
+    """Say whether texts that name rows are genes, probes, or chemical elements, which samples have.
+
+    Examples
+    --------
+    >>> [are_variables(names) for names in (["Mg", "Mg Err", "SiO2"], ["B", "C", "F"], ["gene_1"])]
+    [True, False, True]
+    """
+    there = [text.strip() for text in texts if text.strip()]
+    elements = bool(there) and all(re.fullmatch(ELEMENTS, text) for text in there)
+    several = any(re.match("[A-Z][a-z]", text) for text in there)  # single letters name other things too
+    return (elements and several) or all(re.fullmatch(GENES, text, re.IGNORECASE) for text in there)
