@@ -1,6 +1,7 @@
 """What a table suggests before a fit: by hand, and in many tables exactly, so that a change is seen."""
 
 import io
+import re
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -16,7 +17,7 @@ import gramian
 from gramian import PCA, scan
 from gramian.analysis.proposals import KNOWN, proposals
 from gramian.analysis.units import same_range, unit_difference, units_of
-from gramian.errors import DataError
+from gramian.errors import DataError, ParameterError
 from gramian.io.preview import preview
 from gramian.pca.missing import filled
 
@@ -213,6 +214,34 @@ def test_text_among_numbers_is_no_group_and_is_shown():
     }
     late = table(a=np.sin(n), b=["Bad Input" if i == 19 else i * i % 11 for i in n])
     assert chosen(seen(late)) == {'"b" holds text among numbers': ("drop", "b")}
+
+
+def test_infinite_values_are_missing_whatever_the_table(tmp_path):
+    X = factors(60, 5).round(6)
+    X[3, 1], X[9, 1], X[4, 3] = np.inf, -np.inf, np.inf
+    holes = np.where(np.isinf(X), np.nan, X)
+    named = frame(X)
+    paths = [tmp_path / f"table.{suffix}" for suffix in ("csv", "parquet", "feather", "xlsx", "npy")]
+    named.to_csv(paths[0], index=False)
+    named.to_parquet(paths[1])
+    named.to_feather(paths[2])
+    named.to_excel(paths[3], index=False)
+    np.save(paths[4], X)
+    other = tmp_path / "words.csv"
+    other.write_text(paths[0].read_text().replace("-inf", "-Infinity"))
+    for data in (*paths, other, named, pl.from_pandas(named), X):
+        found = gramian.propose(data)
+        assert found.reading == {"na_values": ["inf", "-inf"], "missing": "em"}
+        assert re.fullmatch(r'"[b1]", "[d3]" have 3 infinite values', found[0].why)
+        assert found[1].why.startswith("3 values are missing in ")
+        assert found.parameters == gramian.propose(frame(holes)).parameters
+    for path in (*paths, other):
+        assert np.array_equal(scan(path, propose=True).read().values, holes, equal_nan=True)
+        with pytest.raises(DataError, match=r"contains inf .infinity.: row 3"):
+            scan(path).read()
+    assert "na_values" not in gramian.propose(scan(paths[0], columns=["a", "c", "e"])).reading
+    with pytest.raises(ParameterError, match="holds no text"):
+        scan(paths[4], na_values=["err"]).read()
 
 
 @pytest.mark.walk

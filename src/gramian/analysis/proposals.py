@@ -35,6 +35,7 @@ NAMING = 20  # rows from which consecutive integers without a telling name may n
 LEVEL = 0.01  # of a test
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 HOLES = 0.3  # share of missing entries from which a column is left out
+INFINITE = ["inf", "-inf"]  # what the option na_values calls them
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
 COPY, COPIED = 1e-10, 3  # deviation from a column that another one determines; its fewest distinct values
 NEAR = 1e-8  # difference of products of such columns with a vector
@@ -280,13 +281,14 @@ def proposals(
     reading, parameters = reading or ReadingOptions(), parameters or {}
     if seen is None or seen.genotypes or reading.label_row is not None:
         return Proposals(tuple(_kernel(None, method, parameters)))
-    marks = None if again is None else _marks(seen, reading)
-    if marks is not None and again is not None:
-        more = (*(reading.na_values or ()), *marks.value)
-        again = partial(again, na_values=more)
-        if (numbers := again()) is not None:
-            rest = proposals(numbers, method, replace(reading, na_values=more), parameters, again)
-            return Proposals((marks, *rest))
+    marks = _marks(replace(seen, marks={}) if again is None else seen, reading)
+    if marks is not None:
+        reading = replace(reading, na_values=(*(reading.na_values or ()), *marks.value))
+        again = None if again is None else partial(again, na_values=reading.na_values)
+        rest = proposals((again and again()) or seen, method, reading, parameters, again)
+        return Proposals((marks, *rest))
+    if set(INFINITE) & set(reading.na_values or ()):
+        seen = replace(seen, columns=tuple(map(_with_infinite_missing, seen.columns)))
     long = _long(seen, reading)
     if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
         reading = replace(reading, pivot=long.value, id=long.value[0])
@@ -693,7 +695,7 @@ def _skewness(X: FloatArray) -> Any:
 
 
 def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
-    """Return the texts that stand for missing values in few entries of columns that are used as numbers."""
+    """Return what stands for missing values in columns that are used as numbers: few texts, and infinity."""
     used = {*reading.label_columns, reading.id, reading.weights, *(reading.drop or ())}
     most, wanted = max(1, MARKED * seen.rows), seen.marks if reading.columns is None else reading.columns
     found = {
@@ -701,14 +703,35 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
         for name, some in seen.marks.items()
         if name in wanted and name not in used and sum(some.values()) <= most
     }
-    if not found:
+    beyond = {
+        one.name: int(np.bitwise_count(one.infinite).sum())
+        for one in ([] if set(INFINITE) & set(reading.na_values or ()) else seen.columns)
+        if one.infinite is not None and one.name not in used
+        if reading.columns is None or one.name in reading.columns
+    }
+    if not found and not beyond:
         return None
     texts = list(dict.fromkeys(text for some in found.values() for text in some))
     times = [sum(some.get(text, 0) for some in found.values()) for text in texts]
     but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in zip(texts, times, strict=True))
-    names = first_few(list(found), lambda name: f'"{name}"')
     are = "is" if len(found) == 1 else "are"
-    return Proposal("na_values", texts, f"{names} {are} numbers but for {but}", {"columns": list(found)})
+    why = [f"{_quoted(found)} {are} numbers but for {but}"] if found else []
+    if beyond:
+        have, many = "has" if len(beyond) == 1 else "have", sum(beyond.values())
+        why.append(f"{_quoted(beyond)} {have} {counted(many, 'infinite value')}")
+        texts += INFINITE
+    return Proposal("na_values", texts, "; ".join(why), {"columns": [*found, *beyond]})
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return first_few(list(names), lambda name: f'"{name}"')
+
+
+def _with_infinite_missing(column: Column) -> Column:
+    if column.infinite is None or column.holes is None:
+        return column
+    missing = column.missing + int(np.bitwise_count(column.infinite).sum())
+    return replace(column, holes=column.holes | column.infinite, missing=missing, infinite=None)
 
 
 def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:

@@ -23,7 +23,7 @@ from gramian.io.expected import as_expected, leaves_out
 from gramian.io.files import Place, opened_source
 from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
-from gramian.io.missing import handle_missing, rows_of_table
+from gramian.io.missing import handle_missing, rows_of_table, without_marks
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
 from gramian.io.transform import with_transform
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
@@ -58,7 +58,8 @@ def choose(
         if expected is not None and expected.transform is not None and reading.transform is None:
             reading = replace(reading, transform=expected.transform)
         if not format.marks:
-            refuse(reading, TEXT_OPTIONS, source.source, "no text")
+            others = [name for name in TEXT_OPTIONS if name != "na_values"]
+            refuse(reading, others, source.source, "no text")
         if not isinstance(source, PictureSource):
             refuse(reading, ["size"], source.source, "a table")
         if isinstance(source, ArraySource | PictureSource):
@@ -72,6 +73,8 @@ def choose(
                 "Leave it out.",
             )
         table = table_of(source, reading, limit, None if reading.transpose else expected)
+        if reading.na_values and not format.marks:
+            table = without_marks(table, reading.na_values)
         read = not (table.origin.sha256 or isinstance(table.values, LazyArray))
         if sha256 := opened.hash() if read else opened.sha256:
             table = replace(table, origin=Origin(sha256, "the bytes of the file"))

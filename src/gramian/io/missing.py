@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -89,6 +89,25 @@ def handle_missing(
         return _filled(table, holes, expected.means, "the means of the fitted data")
     means = table.missing.means
     return table if means is None else _filled(table, holes, means, "column means")
+
+
+def without_marks(table: Table, na_values: Sequence[str]) -> Table:
+    """Return a table that holds no text, with NaN for the numbers that stand for missing values."""
+    values, hint = table.values, "Leave it out."
+    try:
+        marks = [float(mark) for mark in na_values]
+    except ValueError:
+        raise ParameterError(
+            "na_values", allowed=f"does not apply to {table.source}, which holds no text", hint=hint
+        ) from None
+    if isinstance(values, LazyArray) or not isinstance(values, np.ndarray):
+        raise ParameterError(
+            "na_values",
+            allowed=f"needs the numbers in memory, but {table.source} is too large or sparse",
+            hint=hint,
+        )
+    hits = np.isin(values, marks)
+    return replace(table, values=np.where(hits, np.nan, values)) if hits.any() else table
 
 
 def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:

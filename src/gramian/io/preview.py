@@ -36,8 +36,8 @@ class Column:
     kind : {"number", "text", "constant", "date"}
         Constant: a number, and the same in all rows that have one.
     missing, distinct : int
-        Number of missing entries, and of distinct values among the others: after the first 200 columns in the
-        sample, unless all are integers.
+        Number of missing entries, and of distinct values among the others, of numbers those that are finite:
+        after the first 200 columns in the sample, unless all are integers.
     low, high, deviation : float or None
         Of numbers, those that are finite; ``deviation`` is their standard deviation (ddof 1).
     first : tuple of str
@@ -53,6 +53,8 @@ class Column:
         or infinite.
     unit : str
         Its unit, where the file has one apart from its name: of a row of units, a percent sign or currency.
+    infinite : ndarray of uint8 or None
+        Of numbers, some of which are infinite: a bit for each row, 1 where one is.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Column:
     holes: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
     sample: FloatArray | None = field(default=None, repr=False, compare=False)
     unit: str = ""
+    infinite: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,9 @@ class Preview:
         needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
         others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
         shown = [one for one in self.columns if one.name in needed.union(others)]
-        facts = asdict(replace(self, columns=tuple(replace(one, holes=None, sample=None) for one in shown)))
+        facts = asdict(replace(self, columns=tuple(replace(one, holes=None, sample=None, infinite=None) for one in shown)))
         for column in facts["columns"]:
-            del column["holes"], column["sample"]
+            del column["holes"], column["infinite"], column["sample"]
         return facts
 
 
@@ -281,10 +284,11 @@ def of_numbers(
     counts[counts] = (X[counts] == low[counts, None] + np.arange(n)).all(axis=1)
     exact = whole | (np.arange(start, start + len(X)) < MOST)
     distinct = _distinct(sample)
-    distinct[exact] = _distinct(X[exact])
+    distinct[exact] = _distinct(X[exact] if Z is X else np.where(finite, X, np.nan)[exact])
     distinct = np.maximum(distinct, there.astype(np.intp) + (low < high))
     deviations = _deviations(Z, finite)
     many, holes = missing.sum(axis=1).tolist(), np.packbits(missing, axis=1)
+    beyond = np.packbits(~(missing | finite), axis=1)
 
     def column(at: int) -> Column:
         least, most = (float(low[at]), float(high[at])) if there[at] else (None, None)
@@ -292,7 +296,8 @@ def of_numbers(
         deviation = float(deviations[at]) if np.isfinite(deviations[at]) else None
         about = (first, deviation, bool(whole[at]), bool(counts[at]), holes[at], sample[at])
         kind: Literal["number", "constant"] = "number" if distinct[at] > 1 else "constant"
-        return Column(names[at], kind, many[at], int(distinct[at]), least, most, *about)
+        infinite = beyond[at] if beyond[at].any() else None
+        return Column(names[at], kind, many[at], int(distinct[at]), least, most, *about, infinite=infinite)
 
     return [column(at) for at in range(len(X))]
 

@@ -82,7 +82,8 @@ class Scan(ReadingOptions):
         Resize pictures.
     na_values : list of str or numbers, or comma-separated str, optional
         Texts that stand for a missing value in delimited text, in addition to an empty field, NA,
-        NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0.
+        NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0,
+        "inf" also as Infinity. Tables without text take numbers only.
     header : int, optional
         The line of the header in delimited text, or the row of a sheet, counted from 1 as an editor shows it;
         0 if there is none. By default it is found: what stands above it is left out, and a row of units
