@@ -470,6 +470,24 @@ def test_weights_and_scales_apply_to_the_imputation():
         assert np.allclose(weighted.components_, repeated.components_, atol=1e-10)
 
 
+def test_infinity_is_named_in_any_kind_of_data_and_an_empty_column_too(tmp_path):
+    whole = WHOLE.copy()
+    whole[6, 3] = np.inf
+    chunks = pytest.importorskip("dask.array").from_array(whole, (30, D))
+    for method, data in product(METHODS, (whole, sp.csr_matrix(whole), chunks)):
+        with pytest.raises(DataError, match=r"contains inf .infinity.: row 6, column 3"):
+            PCA(2, missing=method).fit(data)
+    empty = pd.DataFrame(np.where(np.arange(D) == 4, np.nan, HOLED), columns=list("abcdefghi"))
+    empty.to_csv(tmp_path / "empty.csv", index=False)
+    for method in ("em", "iterative"):
+        with pytest.raises(DataError, match=r"column 4 \('e'\)\. .*Leave out such columns"):
+            PCA(2, missing=method).fit(empty)
+        with pytest.raises(DataError, match=r"column 4 \('e'\)\. .*drop=.\"e\" does so"):
+            PCA(2).fit(scan(tmp_path / "empty.csv", missing=method))
+    with pytest.raises(DataError, match=r'No row has a value in .e.: .*drop=."e".?\.'):
+        scan(tmp_path / "empty.csv", missing="drop-rows").read()
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinity_in_new_rows_is_named_with_and_without_missing_values_beside_it(value):
     model, new = PCA(2, missing="em").fit(HOLED), HOLED.copy()

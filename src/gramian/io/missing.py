@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import counted, first_few
+from gramian.checks import counted, first_few, listed
 from gramian.data.as_rows import to_rows
 from gramian.data.rows import Holes, Rows, row_text
 from gramian.data.table import Expected, Missing, RowsRequest, Table
@@ -71,6 +71,8 @@ def handle_missing(
     if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
         return _handle_sparse(table, policy, expected)
     holes = _holes(table)
+    if table.alleles is not None and expected is None and holes is not None:
+        table, holes = _with_calls(table, holes)
     fitted = expected is None and table.picture_shape is None and policy != "mean"
     if fitted and holes is not None and len(holes.empty) == len(table.values):
         advice = "Check that this is the right file, and how its numbers are written."
@@ -89,6 +91,18 @@ def handle_missing(
         return _filled(table, holes, expected.means, "the means of the fitted data")
     means = table.missing.means
     return table if means is None else _filled(table, holes, means, "column means")
+
+
+def _with_calls(table: Table, holes: Holes) -> tuple[Table, Holes | None]:
+    """Leave out variants that were called for nobody."""
+    called, names = holes.by_column < len(table.values), table.feature_names
+    if names is None or called.all() or not called.any():
+        return table, holes
+    empty = np.flatnonzero(~called).tolist()
+    were = counted(len(empty), "variant without any call was", "variants without any call were")
+    note = f"{were} left out: {first_few(empty, lambda place: repr(names[place]))}"
+    table = _with_columns(table, np.flatnonzero(called), note)
+    return table, _holes(table)
 
 
 def without_marks(table: Table, na_values: Sequence[str]) -> Table:
@@ -218,6 +232,12 @@ def _drop_rows(table: Table, holes: Holes, expected: Expected | None) -> Table:
     if len(keep) == 0:
         others = ["mean", "drop-columns"] if (holes.by_column == 0).any() else ["mean"]
         hint = f"Use {option('missing', *others)}, or fill it first."
+        if (
+            names := [table.feature_names[j] for j in np.flatnonzero(holes.by_column == n)]
+            if table.feature_names
+            else []
+        ):
+            hint = f"No row has a value in {listed(names)}: leave that out with {option('drop', names)}."
         if expected is not None:
             advice = f"Fill the values first, or fit a PCA with {option('missing', 'em')}."
             hint = "Leave it out." if expected.holes else advice
@@ -274,8 +294,13 @@ def _drop_columns(table: Table, holes: Holes) -> Table:
             "every column has a missing value.",
             f"Use {option('missing', *others)}, or fill it first.",
         )
-    names, numbers = table.feature_names, table.column_numbers or range(n_columns)
     note = f"columns with missing values were dropped: {n_columns - len(keep)} of {n_columns}"
+    return _with_columns(table, keep, note)
+
+
+def _with_columns(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
+    """Return some columns of a table, with a note on missing values."""
+    names, numbers = table.feature_names, table.column_numbers or range(int(np.prod(table.values.shape[1:])))
     return replace(
         table,
         values=columns_taken(table.values, keep.tolist()),

@@ -236,6 +236,8 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     holes = rows.holes()
     if holes is None:
         return Filled(rows, rows, method)
+    if holes.infinite:
+        rows.require_finite(holes=True)  # raises
     if not isinstance(rows, array.ArrayRows) or not is_numpy(rows.like):
         raise DataError(
             f"{counted(holes.missing, 'value')} {'is' if holes.missing == 1 else 'are'} missing, and "
@@ -246,7 +248,6 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
                 f"Use {option('missing', 'mean')}, or fill the data first.",
             ),
         )
-    rows.require_finite(holes=True)
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
     require_magnitudes(replace(rows, values=np.nan_to_num(X)))
@@ -298,6 +299,8 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
     empty_rows = [row_text(rows, row) for row, count in holes.by_row.items() if count == d]
     empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
     grid = by_surface(" gramian.xarray.pca takes such cells of a grid as a mask.", "")
+    if names and rows.table is not None:
+        grid = f" {option('drop', [names[j] for j in columns])} does so."
     for what, empty, advice in (("row", empty_rows, ""), ("column", empty_columns, grid)):
         if empty:
             raise DataError(
