@@ -127,7 +127,11 @@ class Preview:
         needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
         others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
         shown = [one for one in self.columns if one.name in needed.union(others)]
-        facts = asdict(replace(self, columns=tuple(replace(one, holes=None, sample=None, infinite=None) for one in shown)))
+        facts = asdict(
+            replace(
+                self, columns=tuple(replace(one, holes=None, sample=None, infinite=None) for one in shown)
+            )
+        )
         for column in facts["columns"]:
             del column["holes"], column["infinite"], column["sample"]
         return facts
