@@ -106,7 +106,8 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     walk.run()
     expect(page.get_by_role("heading", name="Lines of equal score")).to_be_visible()
     assert page.locator("[data-figure=contours] svg path").count() > 100
-    expect(page.get_by_text("PC3 tells the groups of")).to_be_visible()
+    expect(page.get_by_label("X axis")).to_have_value("1")
+    page.get_by_text("PC3 tells the groups of").click()
     expect(page.get_by_label("X axis")).to_have_value("3")
     expect(page.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
     fills = page.locator(SYMBOLS).evaluate_all("all => all.map(one => one.getAttribute('fill'))")
@@ -279,3 +280,11 @@ def test_a_bad_file_is_refused_in_words_and_the_page_goes_on(arrive, sight, trun
     walk.upload("good.npy", npy(X))
     page.wait_for_url("**/data/*")
     walk.run()
+
+
+def test_a_document_is_said_to_be_no_table(arrive):
+    walk = arrive(refused=(400,))
+    walk.upload("report.pdf", b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n")
+    expect(walk.page.locator("#file-error")).to_contain_text(
+        "report.pdf is not a table: it is a PDF document"
+    )

@@ -1,5 +1,7 @@
 """The page of a model: parts by keyboard, figures in their cards, choosers, hostile names, no data."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
@@ -306,3 +308,74 @@ def test_a_figure_is_downloaded_with_its_data(arrive, tmp_path):
         assert b"var(" not in content
         page.keyboard.press("Escape")
     walk.shot("menu")
+
+
+def reactor(rows=80, wild=56, holes=(3, 10, 11)):
+    """Return a CSV file without names of rows, with a wild row below some that are left out."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, 1)) * [3, 2, 2, 1] + rng.standard_normal((rows, 4))
+    X[wild] = [90, -80, 70, 60]
+    lines = [
+        ",".join(["ab"[i % 2], *("" if i in holes else f"{value:.11f}" for value in row)])
+        for i, row in enumerate(X)
+    ]
+    return "\n".join(["phase,temp,pressure,flow,level", *lines]).encode()
+
+
+def test_a_wild_row_is_named_as_in_the_file_and_left_out_under_that_name(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    walk.upload("reactor_log.csv", reactor())
+    walk.run()
+    expect(page.locator(".finding")).to_contain_text("Row 56 alone has")
+    expect(page.locator("#rows-table tbody tr").first).to_contain_text("56")
+    expect(page.locator("#clean")).to_have_count(0)
+    page.get_by_role("button", name="Refit without row 56").click()
+    page.wait_for_url("**exclude=56**")
+    page.wait_for_selector("main[data-ready]")
+    expect(page.locator("h1")).to_have_text("PCA of reactor_log.csv without row 56")
+    expect(page.locator("#clean")).to_have_text("No check found anything that misleads.")
+    walk.shot("refit")
+
+
+def test_numbers_of_tooltips_and_tables_have_four_digits(arrive):
+    walk = arrive()
+    page = walk.page
+    walk.upload("reactor_log.csv", reactor())
+    expect(page.locator("#columns-table")).to_contain_text("minimum")
+    assert not re.search(r"\.\d{5}", page.locator("#columns-table").inner_text())
+    walk.run()
+    assert not re.search(r"\.\d{5}", page.locator("#rows-table").inner_text())
+    for name in ("scores", "control-chart", "scree", "loadings"):
+        marks = page.locator(f"[data-figure={name}] :is(.mark-symbol, .mark-rect) path")
+        marks.nth(1).hover(force=True)
+        tip = page.locator("#vg-tooltip-element.visible")
+        expect(tip).to_be_visible()
+        numbers = re.findall(r"\d+\.\d+", tip.inner_text())
+        assert numbers, name
+        assert all(len(one.replace(".", "").strip("0")) <= 4 for one in numbers), (name, numbers)
+        page.mouse.move(0, 0)
+
+
+def test_the_way_back_from_a_model_leads_to_its_data_and_settings(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    walk.upload("reactor_log.csv", reactor())
+    page.check("input[name=method][value=KernelPCA]")
+    page.select_option("#kernel", "cosine")
+    page.select_option("#scale", "unit")
+    page.fill("#components", "2")
+    page.fill("#exclude", "5, 7")
+    page.uncheck("input[name=use][value=level]")
+    expect(page.locator("#used")).to_contain_text("3 columns, 75 rows")
+    walk.run()
+    page.get_by_role("link", name="Data and settings").click()
+    expect(page.locator("#used")).to_contain_text("3 columns, 75 rows")
+    settings = {"components": "2", "kernel": "cosine", "scale": "unit", "exclude": "5, 7", "label": "phase"}
+    for field, value in settings.items():
+        expect(page.locator(f"#{field}")).to_have_value(value)
+    expect(page.locator("input[name=method][value=KernelPCA]")).to_be_checked()
+    expect(page.locator("input[name=use][value=level]")).not_to_be_checked()
+    walk.shot("back")
+    walk.run()
+    expect(page.locator("#numbers")).to_contain_text("2 components")

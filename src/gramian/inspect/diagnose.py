@@ -12,6 +12,7 @@ from gramian.errors import InputTypeError, Surface
 from gramian.notebook import Grid, Tabulated
 from gramian.records import Members, ModelKind
 
+NOTHING_FOUND = "No check found anything that misleads."
 ONLY_MODEL = "Only the model was examined: rows were not given."
 DIAGNOSED = ModelKind.PCA, ModelKind.KERNEL_PCA
 
@@ -70,7 +71,7 @@ class Diagnosis(Tabulated, Members[Finding]):
             The lines; one that says so where nothing was found.
         """
         result = [one.line(surface) for one in self]
-        result = result or ["No check found anything that misleads."]
+        result = result or [NOTHING_FOUND]
         return result if self.looked_at_rows else [*result, ONLY_MODEL]
 
     def facts(self, surface: Surface = "python") -> list[dict[str, Any]]:

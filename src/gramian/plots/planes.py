@@ -694,7 +694,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
         place = style.xy(fields, titles, edges if when == "before" else _square(edges))
         place["y"] = place["y"].axis(minExtent=0, tickCount=5, **above)
         points = style.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
-        points = points.encode(**place, tooltip=["row:Q", *(f"{field}:Q" for field in fields)])
+        points = points.encode(**place, tooltip=["row:N", *(f"{field}:Q" for field in fields)])
         marks = [*style.zero_lines(), points, style.outline(line, color=style.VERMILION, strokeWidth=1.5)]
         panels.append(style.Panel(layer=marks, width=side, height=side))
     head = style.headed(

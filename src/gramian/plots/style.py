@@ -59,6 +59,7 @@ CAPTION_LETTER = 5.4  # pixels, the width of a character of a caption
 THEME: dict[str, Any] = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "background": "white",
+    "tooltipFormat": {"numberFormat": ".4~g"},
     "aria": False,  # descriptions of every point would make files ten times larger
     "view": {"stroke": LINE, "strokeWidth": 0.6},
     "axis": {

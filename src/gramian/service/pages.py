@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -13,6 +15,7 @@ from jinja2 import ChainableUndefined, Environment, PackageLoader
 from prometheus_client import generate_latest
 
 from gramian.checks import amount, counted, most_of, percent
+from gramian.inspect.diagnose import NOTHING_FOUND, ONLY_MODEL
 from gramian.service import api, media, schemas, storage
 from gramian.service.sessions import AppState, CurrentCaller
 from gramian.version import __version__
@@ -234,6 +237,7 @@ def data_page(
         | {
             "use": column["kind"] in NUMBERS and column["name"] not in drops | roles,
             "show": column["name"] in shown - roles,
+            "first": [_short(one) if column["kind"] in NUMBERS else one for one in column["first"]],
             "marked": column["kind"] == "constant" or column["missing"] > 0,
             "numbers": [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
             + ["" if column[end] is None else f"{column[end]:.4g}" for end in ("low", "high")],
@@ -269,6 +273,11 @@ def data_page(
         notes=list(dict.fromkeys([*seen.get("notes", ()), *(facts.get("notes") or ())])),
         **more,
     )
+
+
+def _short(text: str) -> str:
+    """Return a number with decimals in four significant digits; what is none stays as it is."""
+    return f"{float(text):.4g}" if re.fullmatch(r"-?\d*\.\d+", text) else text
 
 
 def _groups(column: dict[str, Any], rows: int) -> bool:
@@ -326,7 +335,11 @@ def model(
         chosen=chosen,
         # Without its data it cannot be fitted again.
         fit=fit if fit and any(one.id == fit["data"] for one in sources) else None,
+        back=_back(item, fit) if fit else "",
         serious=serious,
+        clean=" ".join([NOTHING_FOUND, *([] if facts.get("diagnosed_rows") else [ONLY_MODEL])])
+        if known.get("kind") in ("PCA", "KernelPCA") and not serious
+        else "",
         notes=[
             *(f"{one['sentence']} {one['remedy']}" for one in notes if one["code"] != "not-separated"),
             *([sample] if sample else []),
@@ -337,6 +350,15 @@ def model(
         numbers=numbers(facts),
         galleries=caller.items("gallery") if known.get("kind") == "FaceSpace" else [],
     )
+
+
+def _back(item: storage.Item, fit: dict[str, Any]) -> str:
+    """Return the address of the data of a fit, read and with the settings as it was."""
+    reading = {"na_values": "", "pivot": ""} | fit["reading"]
+    of_file = ("sheet", "header", "skip_footer", "below_limit", "na_values", "pivot")
+    asked = {name: reading[name] for name in of_file if name in reading}
+    asked |= {"method": fit["estimator"], "model": item.id}
+    return f"/data/{fit['data']}?{urlencode(asked, doseq=True)}"
 
 
 def numbers(facts: dict[str, Any]) -> list[str]:

@@ -93,9 +93,10 @@ class WidthQuery(Reading):
 
 
 class PageQuery(Reading):
-    """How the page of data reads a file, and the method that it begins with."""
+    """How the page of data reads a file, and the method, or the model, whose settings it begins with."""
 
     method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
+    model: str | None = Field(default=None, pattern=ID, description="Id of a model that was fitted to it.")
 
     def reading(self) -> Reading:
         """Return the reading options but a pivot; an empty one says that there is none, as empty marks do."""

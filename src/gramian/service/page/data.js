@@ -252,8 +252,24 @@ const sheet = document.querySelector("#sheet img");
 const unseen = () => { byId("sheet").textContent = "The pictures are too large for a sample sheet."; };
 if (sheet?.complete && !sheet.naturalWidth) unseen();
 sheet?.addEventListener("error", unseen);
-roles();
-plan();
+
+// Shows the settings of a model that was fitted to these data.
+async function restore(model) {
+  const { parameters: { n_components, scale, kernel }, reading: read } = (await asked(`models/${model}`)).facts.fit;
+  const [label = "", ...shown] = [read.label ?? []].flat(), degree = /^poly\(degree=(\d+)\)$/.exec(kernel);
+  const own = kernel && !degree && !["rbf", "cosine"].includes(kernel);
+  const exclude = [read.exclude ?? []].flat().map((one) => /[,"]/.test(one) ? `"${one}"` : one).join(", ");
+  const fields = { components: n_components, scale, kernel: own ? "own" : degree ? "poly" : kernel ?? "rbf", degree: degree?.[1] ?? 2,
+    "row-names": read.id, label, "labels-from": read.labels_from, exclude, missing: read.missing, weights: read.weights, transform: read.transform };
+  if (own) fields.expression = kernel;
+  for (const [name, one] of Object.entries(fields)) if (byId(name)) byId(name).value = one ?? "";
+  if (byId("transpose")) byId("transpose").checked = Boolean(read.transpose);
+  for (const box of uses) wanted.set(box, read.columns ? read.columns.includes(box.value) : !read.drop?.includes(box.value));
+  for (const box of shows) wanted.set(box, shown.includes(box.value));
+}
+
+const model = new URLSearchParams(location.search).get("model");
+tried(() => model ? restore(model) : null).then(() => { roles(); plan(); });
 
 const OWN = ["whiten"];  // what answers with rows to download
 byId("further")?.addEventListener("click", () => tried(async () => {
