@@ -41,7 +41,7 @@ DRAWS = {
         gramian.mutual_information(X, y, discrete=False, **options).values
     ),
     "stability": lambda **options: stability(PCA(3).fit(X), X, n_resamples=20, **options).variance_intervals,
-    "audit": lambda **options: audit("exp(-norm(x - y)**2.2)", n_features=2, **options).witness.points,
+    "audit": lambda **options: audit("exp(-norm(x - y)**2.02)", n_features=2, **options).witness.points,
 }
 PUBLIC = {
     name: value
