@@ -131,7 +131,6 @@ def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
     model = SequentialFeatureSelector(estimator("lda", True), direction=method, cv=3).fit(*wine)
     assert names() == model.get_feature_names_out().tolist()
     assert "StandardScaler + LinearDiscriminantAnalysis" in ran.out
-    assert "nested=True" not in ran.out
     facts = gramian(*arguments, "--json").json
     assert facts["kept"] == names()
     assert facts["score"] == pytest.approx(model.score_)
@@ -140,18 +139,17 @@ def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
 
 
 def test_options_of_wrappers(numbers, gramian):
-    options = "--method forward --features one-se --floating --patience 2 --nested --cv 3 --estimator ridge"
+    options = "--method forward --features one-se --floating --patience 2 --cv 3 --estimator ridge"
     facts = gramian("select", "numbers.csv", "--label", "progress", *options.split(), "--json").json
     model = SequentialFeatureSelector(
         estimator("ridge", False),
         n_features_to_select="one-se",
         floating=True,
         patience=2,
-        nested=True,
         cv=3,
     ).fit(*numbers)
     assert facts["kept"] == model.get_feature_names_out().tolist()
-    assert facts["history"]["nested"]["score"] == pytest.approx(model.nested_score_)
+    assert facts["score"] == pytest.approx(model.score_)
 
 
 def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
@@ -232,7 +230,6 @@ def test_refusals_leave_nothing_behind(wine, gramian):
             2,
             "--patience applies only to --method forward, backward and exhaustive",
         ),
-        ("--nested", 2, "--nested applies only to --method forward, backward and exhaustive"),
         ("--method forward --redundancy mrmr", 2, "--redundancy applies only to filters"),
         (
             "--features 3 --estimator knn",
@@ -299,9 +296,9 @@ def test_every_option_arrives(gramian, monkeypatch):
         raise ParameterError("enough")
 
     monkeypatch.setattr(Call, "run", stopped)
-    given = Select(*("backward", "knn", "0.5", 3, "mrmr", True, 4, True, "roc_auc", 5))
+    given = Select(*("backward", "knn", "0.5", 3, "mrmr", True, 4, "roc_auc", 5))
     arguments = "--method backward --estimator knn --features 0.5 --cv 3 --redundancy mrmr --floating"
-    more = "--patience 4 --nested --scoring roc_auc --seed 5"
+    more = "--patience 4 --scoring roc_auc --seed 5"
     assert gramian("select", "a.csv", *arguments.split(), *more.split()).code == 2
     assert gramian("select", "a.csv").code == 2
     assert seen == [given, Select()]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.analysis.candidates import Choice
-from gramian.selection.wrappers import History, Nested, SearchStep
+from gramian.selection.wrappers import History, SearchStep
 
 NAMES = ("red", "green", "blue", "grey")
 
@@ -65,7 +65,7 @@ def test_table():
         "",
         "* 3 features (red, green, grey): it won.",
         "18 models in 1.75 s.",
-        "The best of many scores is optimistic; nested cross-validation measures the optimism.",
+        "The best of many scores is optimistic: cross_validate the selector and estimator.",
     ]
     assert record()._repr_html_().startswith("<div>A search")
 
@@ -75,22 +75,8 @@ def test_training_rows_are_no_validation():
     text = str(record(tried=single, choice=Choice(0, "it won")))
     assert "Scores are on training rows, not validated." in text
     assert "s.e." not in text
-    assert "nested=True" not in text
+    assert "cross_validate" not in text
     assert "  red, green" in text
-
-
-def test_nested_prints_the_difference():
-    for validated in [True, False]:
-        nested = Nested.in_folds(
-            "", None, np.array([0.7, 0.8]), supports=np.ones((2, 4), dtype=bool), optimism=0.1
-        )
-        steps = tuple(dataclasses.replace(s, validated=validated) for s in record().steps)
-        text = " ".join(str(record(tried=steps, nested=nested)).split())
-        inner = "selection score" if validated else "training score"
-        assert (
-            f"Nested cross-validation of the whole selection: 0.75 ± 0.05. The {inner}, 0.85, is "
-            "optimistic by 0.1."
-        ) in text
 
 
 def test_scores_of_any_size():
@@ -134,13 +120,8 @@ def test_stopped_without_a_choice_prints_the_steps():
 
 
 def test_to_dict_holds_everything_and_is_json():
-    nested = Nested.in_folds(
-        "", None, np.array([0.7]), supports=np.array([[True, False, False, True]]), optimism=0.1
-    )
-    plain = json.loads(json.dumps(record(nested=nested).to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(record().to_dict(), allow_nan=False))
     assert plain["chosen"] == {"step": 2, "why": "it won", "features": ["red", "green", "grey"]}
-    assert plain["nested"]["features"] == [["red", "grey"]]
-    assert plain["nested"]["standard_error"] is None
     second = plain["steps"][1]
     assert second["moved"] == ["red", "grey"]
     assert second["fold_scores"] == [0.8, 0.9]

@@ -65,12 +65,11 @@ def test_feature_filter_of_sparse_columns():
 
 def test_an_estimator_is_fitted_on_the_chosen_columns_made_dense():
     for estimator, y in [(KNeighborsClassifier(3), CLASSES), (Ridge(), NUMBERS)]:
-        settings = {"n_features_to_select": 2, "cv": 2, "nested": True}
+        settings = {"n_features_to_select": 2, "cv": 2}
         result = SequentialFeatureSelector(estimator, **settings).fit(X, y)
         dense = SequentialFeatureSelector(estimator, **settings).fit(DENSE, y)
         np.testing.assert_array_equal(result.support_, dense.support_)
         np.testing.assert_allclose(result.score_, dense.score_, atol=1e-9)
-        np.testing.assert_allclose(result.nested_score_, dense.nested_score_, atol=1e-9)
         np.testing.assert_array_equal(result.transform(X).toarray(), dense.transform(DENSE))
 
 

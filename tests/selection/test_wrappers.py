@@ -2,7 +2,6 @@
 
 import io
 import json
-import logging
 import re
 from itertools import combinations
 
@@ -28,7 +27,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PCA, scan
@@ -233,7 +231,7 @@ LEAST_SQUARES = (
         LEAST_SQUARES[1] | {"floating": True},
         LEAST_SQUARES[2] | {"direction": "backward", "floating": True, "n_features_to_select": 3},
         LEAST_SQUARES[0] | {"groups": [[0, 4], [2, 3, 7]], "fixed": [1, 9], "floating": True},
-        LEAST_SQUARES[1] | {"n_features_to_select": "one-se", "nested": True},
+        LEAST_SQUARES[1] | {"n_features_to_select": "one-se"},
         LEAST_SQUARES[2] | {"validate": False},
     ],
     ids=lambda asked: ",".join(asked),
@@ -247,9 +245,6 @@ def test_fast_and_general_histories_are_the_same(asked, monkeypatch):
     monkeypatch.setattr(subset_scores, "least_squares_scorer", lambda *_: None)
     general = clone(selector).fit(X, y)
     same_history(fast.history_, general.history_, tol=1e-9 * max(1, abs(general.score_)))
-    if selector.nested:
-        np.testing.assert_allclose(fast.nested_scores_, general.nested_scores_, rtol=1e-9)
-        assert (fast.nested_supports_ == general.nested_supports_).all()
 
 
 def test_collinear_columns_are_fitted_one_by_one(monkeypatch):
@@ -261,42 +256,13 @@ def test_collinear_columns_are_fitted_one_by_one(monkeypatch):
     same_history(fast.history_, general.history_, tol=1e-9)
 
 
-# ---------------------------------------------------------------------- nested
-
-
-def test_nested_shows_the_optimism_of_the_best_on_noise():
+def test_the_whole_selection_is_cross_validated_in_a_pipeline():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 40)), rng.standard_normal(50)
-    result = SequentialFeatureSelector(LinearRegression(), nested=True, cv=3, patience=3).fit(X, y)
-    assert result.score_ > 0.2
-    assert result.nested_score_ < 0
-    assert result.optimism_ == pytest.approx(result.score_ - result.nested_score_)
-    assert result.nested_scores_.shape == (3,)
-    assert result.nested_supports_.shape == (3, 40)
-    assert result.nested_standard_error_ == pytest.approx(result.nested_scores_.std(ddof=1) / np.sqrt(3))
-    text = " ".join(str(result.summary()).split())
-    assert f"is optimistic by {result.optimism_:.2g}." in text
-    again = SequentialFeatureSelector(LinearRegression(), cv=3, patience=3).fit(X, y)
-    same_history(result.history_, again.history_)
-    assert not hasattr(again, "optimism_")
-
-
-def test_nested_is_the_selection_in_a_cross_validation():
-    X, y = WINE[0][:, :5], WINE[1]
-    cv = StratifiedKFold(3, shuffle=True, random_state=1)
-    result = SequentialFeatureSelector(GaussianNB(), nested=True, cv=cv, n_features_to_select=3).fit(X, y)
-    inner = SequentialFeatureSelector(GaussianNB(), cv=cv, n_features_to_select=3)
-    expected = cross_val_score(make_pipeline(inner, GaussianNB()), X, y, cv=cv)
-    np.testing.assert_allclose(result.nested_scores_, expected)
-
-
-def test_nested_of_training_scores():
-    X, y = IRIS
-    result = SequentialFeatureSelector(DecisionTreeClassifier(random_state=0), validate=False, nested=True)
-    result.fit(X, y)
-    assert result.score_ > 0.99
-    assert result.optimism_ > 0.02
-    assert "The training score" in str(result.summary()).replace("\n", " ")
+    selector = SequentialFeatureSelector(LinearRegression(), cv=3, patience=3)
+    held_out = cross_val_score(make_pipeline(selector, LinearRegression()), X, y, cv=3)
+    assert selector.fit(X, y).score_ > 0.2
+    assert held_out.mean() < 0
 
 
 # ----------------------------------------------------------- interrupt and resume
@@ -364,15 +330,6 @@ def test_interrupted_before_the_first_step(stoppable):
     assert not hasattr(selector, "score_")
 
 
-def test_interrupted_while_nesting(stoppable):
-    X, y = WINE[0][:, :4], WINE[1]
-    stoppable(35)
-    selector = interrupted(SequentialFeatureSelector(Stoppable(), cv=3, nested=True), X, y)
-    assert not selector.interrupted_
-    assert len(selector.history_) == 4
-    assert not hasattr(selector, "optimism_")
-
-
 def test_an_error_keeps_the_steps_before_it(stoppable):
     X, y = WINE
     stoppable(70, ValueError)
@@ -391,10 +348,9 @@ def test_an_error_keeps_the_steps_before_it(stoppable):
 def test_verbose_and_the_log(caplog, capsys):
     X, y = IRIS
     with caplog.at_level("INFO", logger="gramian"):
-        SequentialFeatureSelector(GaussianNB(), nested=True).fit(X, y)
+        SequentialFeatureSelector(GaussianNB()).fit(X, y)
     messages = [record.getMessage() for record in caplog.records]
     assert messages[3] == "4 of 4 features, 0.9533"
-    assert "outer fold 5 of 5" in messages
     assert capsys.readouterr().err == ""
     SequentialFeatureSelector(GaussianNB(), verbose=True).fit(X, y)
     assert capsys.readouterr().err.splitlines()[-1] == "4 of 4 features, 0.9533"
@@ -434,11 +390,6 @@ def test_parameters_refused():
         ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
         ({"cv": 51}, DataError, "The class 0 has 50 rows, fewer than the 51 folds"),
         ({"cv": GroupKFold(3)}, DataError, "For grouped rows give the splits"),
-        (
-            {"cv": [(range(100), range(100, 150))], "nested": True},
-            ParameterError,
-            "nested=True splits the training",
-        ),
         ({"cv": ShuffleSplit(1), "n_features_to_select": "one-se"}, ParameterError, "there is a single fold"),
         (
             {"validate": False, "n_features_to_select": "one-se"},
@@ -471,13 +422,6 @@ def test_parameters_refused():
     ]:
         with pytest.raises(error, match=re.escape(said)):
             SequentialFeatureSelector(**{"estimator": GaussianNB()} | asked).fit(*IRIS)
-
-
-def test_nested_refuses_early_what_parts_cannot_be_split_into(stoppable):
-    X, y = IRIS[0][:56], IRIS[1][:56]
-    with refused(DataError):
-        SequentialFeatureSelector(Stoppable(), cv=5, nested=True).fit(X, y)
-    assert Stoppable.fits == 0
 
 
 def test_data_refused():
@@ -637,7 +581,7 @@ def test_leukaemia_has_fewer_rows_than_genes(data_dir):
     [
         SequentialFeatureSelector(GaussianNB(), cv=3),
         SequentialFeatureSelector(
-            Ridge(), n_features_to_select="one-se", direction="backward", floating=True, nested=True, cv=3
+            Ridge(), n_features_to_select="one-se", direction="backward", floating=True, cv=3
         ),
     ]
 )
@@ -646,7 +590,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# ------------------------------------------- nested, against a loop written out
+# ------------------------------------------- against a loop written out
 
 
 RNG = np.random.default_rng(1)
@@ -672,39 +616,18 @@ def by_hand(train):
     return next(subset for score, subset in visited if score >= best - 1e-12)
 
 
-def test_nested_scores_are_those_of_the_loop_written_out(caplog):
-    X, y = NOISE, ANSWER
-    caplog.set_level(logging.INFO, logger="gramian")
-    result = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True).fit(X, y)
-    for k, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
-        chosen = by_hand(train)
-        assert np.flatnonzero(result.nested_supports_[k]).tolist() == chosen
-        model = GaussianNB().fit(X[train][:, chosen], y[train])
-        assert result.nested_scores_[k] == model.score(X[test][:, chosen], y[test])
-    assert result.optimism_ == pytest.approx(result.score_ - result.nested_scores_.mean())
-    assert result.nested_score_ == result.nested_scores_.mean()
-    said = [r.getMessage() for r in caplog.records if "outer" in r.getMessage()]
-    assert said == [f"outer fold {k} of 3" for k in (1, 2, 3)]
+def test_the_selection_is_that_of_the_loop_written_out():
+    for train, _ in StratifiedKFold(3).split(NOISE, ANSWER):
+        result = SequentialFeatureSelector(GaussianNB(), cv=3).fit(NOISE[train], ANSWER[train])
+        assert np.flatnonzero(result.support_).tolist() == by_hand(train)
 
 
-def test_a_failing_fit_says_in_which_part():
-    class Particular(GaussianNB):
-        def fit(self, X, y):
-            # Training rows of the folds without a part.
-            if len(X) < 30:
-                raise ValueError("few rows")
-            return super().fit(X, y)
-
-    with refused(DataError):
-        SequentialFeatureSelector(Particular(), cv=3, nested=True).fit(NOISE, ANSWER)
-
-
-def test_groups_and_fixed_features_by_name_move_together_without_a_part_too():
+def test_groups_and_fixed_features_by_name_move_together():
     X, y = load_iris(return_X_y=True, as_frame=True)
     groups, fixed = [["sepal length (cm)", "petal width (cm)"]], ["sepal width (cm)"]
-    result = SequentialFeatureSelector(GaussianNB(), cv=3, nested=True, groups=groups, fixed=fixed).fit(X, y)
-    assert result.nested_supports_[:, 1].all()
-    assert (result.nested_supports_[:, 0] == result.nested_supports_[:, 3]).all()
+    support = SequentialFeatureSelector(GaussianNB(), cv=3, groups=groups, fixed=fixed).fit(X, y).support_
+    assert support[1]
+    assert support[0] == support[3]
 
 
 def test_an_exhaustive_search_scores_every_subset():

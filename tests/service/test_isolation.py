@@ -50,7 +50,6 @@ QUERIES = {
     "method": (None, "nothing"),
     "missing": (None, "drop-rows"),
     "n_components": (None, "0"),
-    "nested": (None, "true"),
     "normal": (None, "0" * 32),
     "n_resamples": ("20", "0"),
     "na_values": (None, ["7"]),

@@ -14,7 +14,7 @@ from gramian.options import flag, given_options, only_for, option
 
 FILTERS = ("mutual-information", "f", "chi2", "correlation")
 WRAPPERS = ("forward", "backward", "exhaustive")
-WRAPPER_ONLY = ("floating", "patience", "nested")
+WRAPPER_ONLY = ("floating", "patience")
 FILTER_ONLY = ("redundancy",)
 VALIDATING = ("estimator", "cv", "scoring")
 CLASSES = ("logistic", "lda", "knn", "tree")
@@ -54,9 +54,6 @@ class Select:
         "Wrappers: undo earlier steps where that improves the score.", label="floating search"
     )
     patience: int | None = option("STEPS", "Wrappers: stop after this many steps without gain.", usual="all")
-    nested: bool = flag(
-        "Wrappers: also run nested cross-validation of the whole selection.", label="nested validation"
-    )
     scoring: str | None = option("NAME", "Name of a scikit-learn score.", usual="accuracy; r2", label="score")
     seed: int = SEED
 

@@ -8,14 +8,13 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import combinations
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import progress, progress_bar
@@ -29,8 +28,7 @@ from gramian.analysis.candidates import (
 )
 from gramian.base.sklearn import MetaEstimatorMixin, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, listed, plain
-from gramian.errors import DataError, ParameterError, by_surface, choice, option
-from gramian.progress import track
+from gramian.errors import ParameterError, by_surface, choice, option
 from gramian.records import FloatArray, IntArray
 from gramian.selection.subset_scores import SubsetScores
 from gramian.selection.targets import ColumnSelector, as_labelled
@@ -39,7 +37,6 @@ from gramian.selection.validation import (
     Validation,
     draw_folds,
     estimator_name,
-    is_number,
     score_name,
     scorer_of,
 )
@@ -83,9 +80,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         For "best" and "one-se": stop after this many steps without a better subset. None never stops early.
     validate : bool, default=True
         False fits and scores on all rows, for teaching: scores then rise with the number of features.
-    nested : bool, default=False
-        Nested cross-validation: repeat the whole selection without each fold of ``cv`` and score it on that
-        fold. The selection score is optimistic, as the best of many; ``optimism_`` is the difference.
     n_jobs : int or None, default=None
         Number of candidates fitted in parallel, as in joblib. Results do not depend on it.
     verbose : bool, default=False
@@ -103,12 +97,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         Every step with every candidate and score; prints as a table. ``to_frame()`` and ``to_dict()``.
     interrupted_ : bool
         Whether Ctrl-C stopped the search. The selection is then the best subset so far.
-    nested_score_, nested_standard_error_, optimism_ : float
-        With ``nested``: score of the whole selection on held-out rows, and ``score_`` minus that score.
-    nested_scores_ : ndarray of shape (n_folds,)
-        Score of the whole search on each outer fold.
-    nested_supports_ : ndarray of bool, shape (n_folds, n_features)
-        The features selected without each outer fold.
     n_features_in_ : int
         Number of columns of the fitted data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -124,6 +112,9 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
 
     Notes
     -----
+    The score is optimistic, as the best of many. ``sklearn.model_selection.cross_validate`` of a pipeline of
+    the selector and the estimator repeats the whole selection without each fold, and scores it on that fold.
+
     Scores that differ by less than 1e-12 (relative to scores above 1) tie. Ties go to the first column: of
     two equal columns, forward adds and backward removes the first.
 
@@ -134,7 +125,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     ----------
     Whitney (1971), A direct method of nonparametric measurement selection. Pudil, Novovicova, Kittler (1994),
     Floating search methods in feature selection. Ambroise and McLachlan (2002), Selection bias in gene
-    extraction, for ``nested``. Breiman et al. (1984), section 3.4.3, for "one-se".
+    extraction. Breiman et al. (1984), section 3.4.3, for "one-se".
 
     Examples
     --------
@@ -166,7 +157,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     fixed: Any = None
     patience: int | None = None
     validate: bool = True
-    nested: bool = False
     n_jobs: int | None = None
     verbose: bool = False
 
@@ -201,7 +191,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         adding, exhaustive = self.direction != "backward", self.direction == "exhaustive"
         wanted, floating = self.n_features_to_select, bool(self.floating)
         search = search_of(space, wanted, adding, floating, self.patience, exhaustive)
-        folds = self._inner(data.X, data.original)
+        folds = self._folds(data.X, data.original)
         if search.rule == "one-se" and len(folds) < 2:
             raise ParameterError(
                 "n_features_to_select",
@@ -210,13 +200,10 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
                 f"Use {choice('best')}, a number, or two or more folds{by_surface(' and validate=True')}.",
             )
         validation = Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
-        outer = self._outer(validation) if self.nested else []
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
         with progress_bar.shows_progress("SequentialFeatureSelector"):
             self._search(search, validation)
-            if self.nested:
-                self._nest(space, validation, outer)
         return self
 
     def summary(self) -> History:
@@ -225,13 +212,12 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         result: History = self.history_
         return result
 
-    def _split(self, X: Any, y: Any) -> list[Fold]:
-        return draw_folds(self.cv, X, y, classifier=is_classifier(self.estimator))
-
-    def _inner(self, X: Any, y: Any) -> list[Fold]:
+    def _folds(self, X: Any, y: Any) -> list[Fold]:
         """Return the folds that a selection is made with."""
+        if self.validate:
+            return draw_folds(self.cv, X, y, classifier=is_classifier(self.estimator))
         every = np.arange(len(y))
-        return self._split(X, y) if self.validate else [(every, every)]
+        return [(every, every)]
 
     def _search(self, search: SubsetSearch, validation: Validation) -> None:
         """Search, and record the steps however the search ends."""
@@ -283,62 +269,12 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         self.n_features_to_select_ = len(chosen.subset)
         self.score_, self.standard_error_ = chosen.mean, chosen.standard_error
 
-    def _outer(self, validation: Validation) -> list[Fold]:
-        """Return the outer folds; raise at once where the rest of a fold cannot be split again."""
-        if not (self.cv is None or is_number(self.cv) or hasattr(self.cv, "split")):
-            lists = f"splits the training rows again, but {option('cv')} is a list of splits of all rows"
-            raise ParameterError("nested", True, lists, "Give a number of folds or a splitter.")
-        X, y = validation.X, validation.y
-        outer = list(validation.folds) if self.validate else self._split(X, y)
-        for part, (train, _) in enumerate(outer, 1):
-            with _without(part, len(outer)):
-                self._inner(X[train], y[train])
-        return outer
-
-    def _nest(self, space: Space, validation: Validation, outer: list[Fold]) -> None:
-        """Run nested cross-validation: select without each outer fold, and score on it.
-
-        References
-        ----------
-        Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray
-        gene-expression data. Varma and Simon (2006), Bias in error estimation when using cross-validation
-        for model selection.
-        """
-        plain = {"nested": False, "verbose": False}
-        places = {"groups": [group.tolist() for group in space.free], "fixed": space.fixed.tolist()}
-        supports, scores = [], []
-        for part, (train, test) in enumerate(track(outer, "outer fold"), 1):
-            log.info("outer fold %d of %d", part, len(outer))
-            with _without(part, len(outer)):
-                inner = clone(self).set_params(**plain, **places)
-                supports.append(inner.fit(validation.X[train], validation.y[train]).support_)
-                held_out = replace(validation, folds=[(train, test)])
-                scores.append(held_out.score(np.flatnonzero(supports[-1]), 0))
-        optimism = self.score_ - float(np.mean(scores))
-        result = Nested.in_folds(
-            "all of it", None, np.array(scores), supports=np.array(supports), optimism=optimism
-        )
-        self.history_ = replace(self.history_, nested=result)
-        self.nested_score_, self.nested_standard_error_ = result.mean, result.standard_error
-        self.nested_scores_, self.nested_supports_ = result.fold_scores, result.supports
-        self.optimism_ = result.optimism
-
     def _about(self, search: SubsetSearch, validation: Validation) -> str:
         n, d = validation.X.shape
         score = score_name(self.scoring, "its own score")
         where = f"{len(validation.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
         name = estimator_name(self.estimator)
         return f"{search.name.capitalize()} selection among {d:,} features with {name}: {score}, {where}"
-
-
-@contextmanager
-def _without(part: int, parts: int) -> Iterator[None]:
-    """Name the outer fold in which a selection failed."""
-    try:
-        yield
-    except DataError as error:
-        nested = option("nested", True)
-        raise DataError(f"{nested}, outer fold {part} of {parts}: {error._text}") from error
 
 
 # ---- Greedy and floating searches through subsets of features, by scores alone
@@ -804,24 +740,6 @@ class SearchStep(Candidate):
         return f"<Step {self.number}: {self.action}{moved}, {size}: {self.mean:.4g}{error}{note}>"
 
 
-@dataclass(frozen=True, eq=False)
-class Nested(Candidate):
-    """Scores of the whole selection in an outer cross-validation.
-
-    Attributes
-    ----------
-    fold_scores : ndarray of shape (n_folds,)
-        Score of each outer fold, held out of the selection.
-    supports : ndarray of bool, shape (n_folds, n_features)
-        The features selected without each outer fold.
-    optimism : float
-        The selection score minus the mean of ``fold_scores``.
-    """
-
-    supports: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
-    optimism: float = math.nan
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class History(Selection[SearchStep]):
     """Every step of a search, in order; prints as a table with the choice and why.
@@ -836,8 +754,6 @@ class History(Selection[SearchStep]):
         None where a search was interrupted before its first score.
     names : tuple of str
         Of all features.
-    nested : Nested or None
-        The nested validation; None where it was not asked for.
 
     Examples
     --------
@@ -853,7 +769,6 @@ class History(Selection[SearchStep]):
     """
 
     names: tuple[str, ...] = ()
-    nested: Nested | None = None
 
     columns: ClassVar[tuple[str, ...]] = (
         *("step", "action", "moved", "size", "score", "standard_error", "features", "models", "seconds"),
@@ -907,14 +822,6 @@ class History(Selection[SearchStep]):
         if self.choice is not None:
             features = self.named(self.chosen.subset)
             facts["chosen"] = {"step": self.chosen.number, "why": self.choice.why, "features": features}
-        if self.nested is not None:
-            facts["nested"] = {
-                "scores": self.nested.fold_scores,
-                "score": self.nested.mean,
-                "standard_error": self.nested.standard_error,
-                "optimism": self.nested.optimism,
-                "features": [self.named(np.flatnonzero(s).tolist()) for s in self.nested.supports],
-            }
         return dict(plain(facts))
 
     # ------------------------------------------------------------------ text
@@ -950,17 +857,8 @@ class History(Selection[SearchStep]):
         validated = self.tried[0].validated
         if not validated:
             notes.append(f"Scores are on {NOT_VALIDATED}.")
-        if self.nested is not None:
-            inner = "selection score" if validated else "training score"
-            notes.append(
-                f"Nested cross-validation of the whole selection: {self.nested.mean:.4g} ± "
-                f"{self.nested.standard_error:.2g}. The {inner}, {self.chosen.mean:.4g}, is optimistic by "
-                f"{self.nested.optimism:.2g}."
-            )
-        elif validated:
-            notes.append(
-                "The best of many scores is optimistic; nested cross-validation measures the optimism."
-            )
+        else:
+            notes.append("The best of many scores is optimistic: cross_validate the selector and estimator.")
         return notes
 
     def _joined(self, features: Sequence[int]) -> str:
