@@ -106,3 +106,21 @@ def test_labels_are_numbers_where_each_number_is_written_in_one_way(tmp_path):
     np.testing.assert_array_equal(scan(tmp_path / "x.csv", label="kind").read().labels, measured)
     marked = scan(tmp_path / "x.csv", label="kind", na_values=["1.5"]).read().labels
     assert np.isnan(marked).sum() == 3
+
+
+def test_labels_that_differ_in_blanks_are_one_group_on_every_path(tmp_path):
+    table = pd.DataFrame({"g": ["u", "u ", " v", "v", "u"], "a": [1.5, 2, 4, 5, 3], "b": [2.5, 3, 1, 2, 3]})
+    table.to_csv(tmp_path / "x.csv", index=False)
+    table.to_parquet(tmp_path / "x.parquet")
+    table.to_feather(tmp_path / "x.feather")
+    table.to_excel(tmp_path / "x.xlsx", index=False)
+    table[["a", "b"]].to_csv(tmp_path / "numbers.csv", index=False)
+    paths = [scan(tmp_path / f"x.{kind}", label="g") for kind in ("csv", "parquet", "feather", "xlsx")]
+    paths += [
+        scan(tmp_path / "numbers.csv", labels_from=f"{tmp_path / f'x.{kind}'}:g")
+        for kind in ("csv", "parquet")
+    ]
+    for one in paths:
+        read = one.read()
+        assert read.labels.tolist() == ["u", "u", "v", "v", "u"], one
+        assert "blanks around labels were left out in 'g'" in read.notes, one

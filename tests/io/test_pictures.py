@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+import gramian
 from gramian.errors import DataError, FileError, GramianError, MissingExtraError
 from gramian.io.choose import table_of
 from gramian.io.formats import pictures as module
@@ -101,11 +102,32 @@ def test_colour_becomes_grey_by_luma():
         assert np.abs(values - (0.299 * 200 + 0.587 * 40 + 0.114 * 90)).max() <= 4
 
 
-def test_palettes_with_transparency_are_read_without_a_warning():
-    image = Image.fromarray(grey()).convert("P")
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", transparency=bytes(range(256)))
-    np.testing.assert_array_equal(read(buffer.getvalue()).values[0], grey())
+def test_transparency_is_laid_on_white_which_a_note_says(tmp_path):
+    opaque, alpha = grey(9, 8), np.arange(72, dtype=np.uint8).reshape(9, 8) * 3
+    expected = 255 - (255 - opaque.astype(float)) * alpha / 255
+    layers = [Image.fromarray(one) for one in (opaque, opaque, opaque, alpha)]
+    images = {
+        "LA": Image.merge("LA", [layers[0], layers[3]]),
+        "RGBA": Image.merge("RGBA", layers),
+    }
+    for mode, image in images.items():
+        table = read(encoded(np.asarray(image), "PNG", mode=mode))
+        assert np.abs(table.values[0] - expected).max() <= 1, mode
+        assert "1 picture with transparency was laid on white" in table.notes
+        image.save(tmp_path / f"{mode}.png")
+    palette, buffer = Image.fromarray(opaque).convert("P"), io.BytesIO()
+    palette.save(buffer, "PNG", transparency=bytes(range(256)))
+    laid = 255 - (255 - opaque.astype(float)) * opaque / 255
+    assert np.abs(read(buffer.getvalue()).values[0] - laid).max() <= 1
+    Image.fromarray(opaque).save(tmp_path / "A-plain.png")  # the first decides nothing
+    table = gramian.scan(tmp_path).read()
+    np.testing.assert_array_equal(table.values[0], opaque)
+    assert np.abs(table.values[1:] - expected).max() <= 1
+    assert "2 pictures with transparency were laid on white" in table.notes
+    assert not any("transparency" in note for note in read(encoded(opaque, "PNG")).notes)
+    faces = gramian.faces.read_faces(tmp_path)
+    assert "2 pictures with transparency were laid on white" in faces.notes
+    assert np.abs(faces.pictures[1:] - expected).max() <= 1
 
 
 def test_deep_grey_keeps_its_values():

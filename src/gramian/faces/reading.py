@@ -219,6 +219,7 @@ class _Reader:
         self._require_some(faces.names, source)
         more = (
             images.frames_note(sum(frames)) if any(frames) else "",
+            *images.transparency_notes(sum(form.transparent for form in forms)),
             said,
             _resized_note(good, forms, size) if self.size else "",
         )

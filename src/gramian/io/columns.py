@@ -436,7 +436,7 @@ def as_labels(column: Any, fields: Any = None, source: ColumnSource | None = Non
         return np.asarray(column.to_numpy())
     if number:
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    return np.array(as_names(column), dtype=np.str_)
+    return np.char.strip(np.array(as_names(column), dtype=np.str_))
 
 
 def labels_of_columns(
@@ -481,7 +481,8 @@ def labels_of_columns(
         )
     found = {columns.names[place]: columns.labels(place) for place in (*labels, *others)}
     first = column or _grouping(found)
-    return {first: found[first]} | found, row_names, ()
+    padded = _padded({columns.names[place]: columns.fields[place] for place in labels})
+    return {first: found[first]} | found, row_names, padded
 
 
 def _grouping(columns: dict[str, npt.NDArray[Any]]) -> str:
@@ -661,11 +662,9 @@ class _Growing:
         source, reading = self.source, self.reading
         rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
-        padded: list[str] = []
+        padded = _padded({name: wholes[place] for name, place in self.roles.labels.items()})
         if source.separator is not None:
-            raw, wholes = wholes, {place: numerals.as_given(column) for place, column in wholes.items()}
-            places = self.roles.labels.items()
-            padded = [name for name, place in places if _has_fewer_kinds(wholes[place], raw[place])]
+            wholes = {place: numerals.as_given(column) for place, column in wholes.items()}
         named = self.id is not None
         if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
             if self.expected is None:
@@ -696,7 +695,7 @@ class _Growing:
             notes=(
                 *source.notes,
                 *self.written.notes(self.names, {*self.values, *self.aside} - {self.id}),
-                *((f"blanks around labels were left out in {listed(padded)}",) if padded else ()),
+                *padded,
                 *self.notes,
                 *(self.id_notes if self.id is None or named else ()),
                 *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
@@ -710,11 +709,15 @@ class _Growing:
         )
 
 
-def _has_fewer_kinds(column: Any, raw: Any) -> bool:
-    """Say whether texts differ in blanks around them only."""
-    if not pc.any(pc.not_equal(column, raw)).as_py():
-        return False
-    return bool(pc.count_distinct(column).as_py() < pc.count_distinct(numerals.without_blanks(raw)).as_py())
+def _padded(columns: dict[str, Any]) -> tuple[str, ...]:
+    """Say in which columns of labels texts differ in blanks around them only."""
+
+    def differ(column: Any) -> bool:
+        given, raw = numerals.as_given(column), numerals.without_blanks(column)
+        return bool(pc.count_distinct(given).as_py() < pc.count_distinct(raw).as_py())
+
+    names = [name for name, column in columns.items() if is_text(column) and differ(column)]
+    return (f"blanks around labels were left out in {listed(names)}",) if names else ()
 
 
 def table_of_columns(

@@ -43,13 +43,14 @@ class PictureFile:
 class PictureForm:
     """What is known of a picture from its header: upright size in pixels and kind of grey values.
 
-    Equality ignores colour, which reading removes.
+    Equality ignores colour and transparency, which reading removes.
     """
 
     height: int
     width: int
     dtype: np.dtype[Any]
     coloured: bool = field(default=False, compare=False)
+    transparent: bool = field(default=False, compare=False)
 
 
 def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
@@ -69,7 +70,7 @@ def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
     """Return the grey values of a picture's bytes, turned upright and resized to a form.
 
     Colour becomes grey as in Pillow's mode "L" (ITU-R 601-2 luma); 16-bit grey keeps its values.
-    The orientation that a camera recorded is applied.
+    The orientation that a camera recorded is applied, and transparent parts are laid on white.
 
     Raises
     ------
@@ -132,7 +133,7 @@ def _form(image: Any) -> PictureForm:
     orientation = image.getexif().get(_ORIENTATION_TAG)
     if orientation in (5, 6, 7, 8):
         width, height = height, width
-    return PictureForm(height, width, _grey_dtype(image), _coloured(image))
+    return PictureForm(height, width, _grey_dtype(image), _coloured(image), image.has_transparency_data)
 
 
 def _coloured(image: Any) -> bool:
@@ -158,9 +159,9 @@ def _grey(image: Any, form: PictureForm) -> npt.NDArray[Any]:
 
     image = ImageOps.exif_transpose(image)
     if form.dtype == np.uint8:
-        if image.mode in ("P", "PA"):
-            # Palettes may hold transparency, which Pillow converts only through RGBA.
-            image = image.convert("RGBA")
+        if image.has_transparency_data:
+            above = image.convert("RGBA")
+            image = _pillow().alpha_composite(_pillow().new("RGBA", image.size, "white"), above)
         image = image.convert("L")
     # 16-bit grey of some formats is decoded to wider integers.
     return resized(np.asarray(image).astype(form.dtype, copy=False), (form.width, form.height))
@@ -362,6 +363,12 @@ def frames_note(count: int) -> str:
     return f"{counted(count, 'picture has', 'pictures have')} several frames, and only the first was used"
 
 
+def transparency_notes(count: int) -> tuple[str, ...]:
+    """Return the note about pictures with transparency, if there are any."""
+    some = counted(count, "picture with transparency was", "pictures with transparency were")
+    return (f"{some} laid on white",) if count else ()
+
+
 # ------------------- Pictures as a table: grey values, one picture a row
 
 
@@ -413,7 +420,7 @@ def array_of_pictures(
         If Pillow is not installed.
     """
     pictures = [pictures[row] for row in pick_rows(len(pictures), rows, name)]
-    form, frames, coloured = _forms(pictures, size)
+    form, frames, coloured, transparent = _forms(pictures, size)
     shape, digest = (len(pictures), form.height, form.width), hashlib.sha256()
 
     def grey() -> Iterator[npt.NDArray[Any]]:
@@ -437,6 +444,7 @@ def array_of_pictures(
 
     if frames:
         notes = (*notes, frames_note(frames))
+    notes = (*notes, *transparency_notes(transparent))
     if coloured:
         notes = (
             *notes,
@@ -455,22 +463,25 @@ def array_of_pictures(
     )
 
 
-def _forms(pictures: Sequence[PictureFile], size: tuple[int, int] | None) -> tuple[PictureForm, int, int]:
+def _forms(
+    pictures: Sequence[PictureFile], size: tuple[int, int] | None
+) -> tuple[PictureForm, int, int, int]:
     """Check by their headers alone that all pictures fit together, before any is decoded.
 
-    Returns their form, and how many have several frames, have colours, and are to be turned.
+    Returns their form, and how many have several frames, colours and transparency.
     """
     first = None
-    frames = coloured = 0
+    frames = coloured = transparent = 0
     for picture in track(pictures, "header"):
         form, animated = picture_form(picture)
         frames, coloured = frames + animated, coloured + form.coloured
+        transparent += form.transparent
         form = form if size is None else replace(form, width=size[0], height=size[1])
         first = first or form
         if form != first:
             raise _different(pictures[0].name, first, picture.name, form)
     assert first is not None
-    return first, frames, coloured
+    return first, frames, coloured, transparent
 
 
 def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:
