@@ -178,3 +178,39 @@ def test_shell_server_and_report_have_one_number_of_components_and_one_most_unus
             )
             assert first[1] == worst[0], name
             assert f"{count} components" in report, name
+
+
+@pytest.mark.walk
+def test_a_row_has_the_number_of_the_file_below_rows_that_were_left_out(
+    client, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((80, 1)) + rng.standard_normal((80, 4)), columns=[*"abcd"])
+    table.iloc[56], table.iloc[[3, 10, 11]] = [90, -80, 70, 60], np.nan
+    text = table.to_csv(index=False)
+    (tmp_path / "t.csv").write_text(text)
+    assert main(["fit", "t.csv", "-o", "out", "--report", "--json"]) == 0
+    finding = json.loads(capsys.readouterr().out)["diagnosis"][0]
+    assert (finding["code"], finding["evidence"]["row"]) == ("one-row", 56)
+    assert finding["sentence"].startswith("Row 56 alone has")
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Row 56 alone has" in report
+    assert (
+        re.search(r"Largest T2 or SPE.*?<tbody>\s*<tr><td[^>]*><bdi>(.*?)</bdi>", report, re.DOTALL)[1]
+        == "56"
+    )
+    assert (tmp_path / "out" / "scores.csv").read_text().splitlines()[4].startswith("4,")
+    assert main(["monitor", "out", "t.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["worst"][0]["row"] == 56
+
+    item = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()
+    job = client.post(f"{API}/jobs", json={"data": item["id"], "propose": True}).json()
+    with client.stream("GET", f"{API}/jobs/{job['id']}/events") as events:
+        assert "event: done" in list(events.iter_lines())
+    model = client.get(f"{API}/jobs/{job['id']}/result").json()
+    evidence = model["facts"]["diagnosis"][0]["evidence"]
+    reading = {"data": item["id"], **model["facts"]["fit"]["reading"]}
+    rows = client.post(f"{API}/models/{model['id']}/monitor", params=reading).json()
+    assert (evidence["row"], rows["numbers"][evidence["place"]]) == (56, 56)
+    assert "Row 56 alone has" in client.get(f"/models/{model['id']}").text

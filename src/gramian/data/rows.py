@@ -565,11 +565,17 @@ def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) 
     return unseen
 
 
-def row_text(rows: Rows, row: int) -> str:
-    """Return the number of a row and its name, for messages."""
+def row_number(rows: Rows, row: int) -> int:
+    """Return the number of a row in its file, which counts rows that were left out."""
     numbers = None if rows.table is None else rows.table.row_numbers
-    number = row if numbers is None else numbers[row]
-    return f"row {number}{rows.part}" + (f" (named {rows.row_names[row]!r})" if rows.row_names else "")
+    return row if numbers is None else numbers[row]
+
+
+def row_text(rows: Rows, row: int) -> str:
+    """Return the number of a row in its file and its name, for messages."""
+    return f"row {row_number(rows, row)}{rows.part}" + (
+        f" (named {rows.row_names[row]!r})" if rows.row_names else ""
+    )
 
 
 def _joined(earlier: Holes | None, later: Holes | None) -> Holes | None:

@@ -43,7 +43,7 @@ from gramian.arrays import are_whole, as_float64, dense
 from gramian.checks import counted, evenly, first_few, listed, percent
 from gramian.data import Rows
 from gramian.data.labels import has_label
-from gramian.data.rows import row_text
+from gramian.data.rows import row_number, row_text
 from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
 from gramian.light_import import special
 from gramian.records import FloatArray, IntArray, ModelKind
@@ -472,7 +472,7 @@ def one_row(e: Evidence) -> Iterator[Finding]:
                 *("one-row", "serious"),
                 f"{text[0].upper()}{text[1:]} alone has {percent(share)} of the variance of {e.name(i)}.",
                 "Look at this row, and fit again without it.",
-                {"row": row, "component": i + 1, "share": share},
+                {"row": row_number(e.rows, row), "place": row, "component": i + 1, "share": share},
             )
 
 
@@ -646,7 +646,7 @@ def _said_otherwise(e: Evidence, finding: Finding, found: list[Finding]) -> bool
 
 def _without(e: Evidence, found: list[Finding]) -> bool:
     """Return whether columns dominate also without wild rows and identifiers, whose variance is no unit."""
-    rows = [one.evidence["row"] for one in found if one.code == "one-row"]
+    rows = [one.evidence["place"] for one in found if one.code == "one-row"]
     columns = [one.evidence["column"] for one in found if one.code == "identifier"]
     if not rows and not columns:
         return True

@@ -223,7 +223,7 @@ byId("clear").addEventListener("click", () => select(null));
 const REMEDIES = {
   "scale-dominates": () => ["with columns of unit variance", { parameters: { scale: "unit" } }],
   "kernel-narrow": () => ["with the median width", { parameters: { kernel: "rbf", gamma: "median" } }],
-  "one-row": ({ row }) => order[row] && [`without row ${order[row]}`, without([order[row]])],
+  "one-row": ({ place }) => order[place] && [`without row ${order[place]}`, without([order[place]])],
   identifier: ({ column }) => [`without ${column}`, { reading: { drop: [...[fit.reading.drop ?? []].flat(), column], columns: undefined } }],
 };
 REMEDIES["kernel-wide"] = REMEDIES["kernel-narrow"];
