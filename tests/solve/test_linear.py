@@ -14,7 +14,8 @@ from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.io.stored import StoredRows
 from gramian.operators import moments
 from gramian.operators.costs import Form
-from gramian.operators.scatter import ScatterOperator
+from gramian.operators.moments import center_rows
+from gramian.operators.scatter import Observed, ScatterOperator, product_error
 from gramian.records import SolveRequest, Target
 from gramian.solve import LinearProblem, linear, solve, solving
 from gramian.solve.direct import ProductRoute
@@ -326,6 +327,47 @@ def test_a_probe_bounds_the_rounding_of_a_flat_table(center, offset):
         assert (np.abs(found.values - exact[:3]) <= found.radii).all()
     with refused(ParameterError, "certificate", value="sure"):
         PCA(3, certificate="sure").fit(X[:9])
+
+
+@pytest.mark.parametrize("solver", ["covariance", "krylov"])
+@pytest.mark.parametrize("every", [64, 240, 1310])
+def test_sums_of_float32_that_stagnate_are_covered_by_what_is_stated(array_kind, solver, every, monkeypatch):
+    """Squares that are lost one by one beside a large one, so that errors all have one sign."""
+    monkeypatch.setattr(linear, "FEW_ENTRIES", 0)
+    n, d = 60_000, 20
+    v = np.full(n, np.sqrt(0.98 * 2.0**-24))
+    v[::every] = 1.0
+    v *= np.where(np.arange(n) // every % 2 == 0, 1, -1)
+    X = np.repeat(v.astype("f4")[:, None], d, axis=1)
+    exact = d * float(np.sum((X[:, 0] - X[:, 0].mean(dtype="f8")) ** 2, dtype="f8")) / (n - 1)
+    certificate = PCA(1, solver=solver).fit(array_kind.make(X)).certificate_
+    assert certificate.ok
+    assert abs(certificate.values[0] - exact) <= certificate.radii[0] + 1e-14 * exact
+
+
+def test_columns_of_float32_far_apart_are_scaled_as_exactly_as_others(array_kind):
+    f, g = np.random.default_rng(0).standard_normal((2, 12_000, 1))
+    for factor in (1e-24, 1e-37, 1e22, 1e34):
+        X = np.c_[np.repeat(f, 240, 1), np.repeat(g, 60, 1) * factor].astype("f4")
+        C = X.astype("f8") - X.astype("f8").mean(axis=0)
+        for tol in (None, 1e-4):
+            model = PCA(2, scale="unit", tol=tol).fit(array_kind.make(X))
+            r = np.corrcoef(C[:, [0, 240]].T)[0, 1]
+            block = np.array([[240.0, r * np.sqrt(240 * 60)], [r * np.sqrt(240 * 60), 60.0]])
+            exact = np.linalg.eigvalsh(block)[::-1]
+            assert model.certificate_.ok
+            np.testing.assert_allclose(as_float64(model.explained_variance_), exact, rtol=1e-5)
+            assert (np.abs(model.certificate_.values - exact) <= model.certificate_.radii + 1e-9).all()
+
+
+def test_what_is_observed_to_exceed_the_worst_case_takes_its_place():
+    X = np.random.default_rng(0).standard_normal((3000, 5)).astype("f4")
+    view = center_rows(as_rows(X), center=True, scale=None, ddof=1)
+    worst, kind = product_error(view, 3000, 50, worst_case=True)
+    assert kind == "deterministic"
+    wrong = Observed(probed=3 * worst, least=2 * worst)
+    for asked in (True, False):
+        assert product_error(view, 3000, 50, observed=wrong, worst_case=asked) == (3 * worst, "probabilistic")
 
 
 def test_a_probe_sees_what_a_product_has_wrong(monkeypatch):

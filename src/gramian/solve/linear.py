@@ -208,6 +208,8 @@ class LinearProblem(Problem):
         self.view = from_moments(self.rows, result, unseen=unseen, **self._options)
         require_range(self.view, self.degrees)
         view = replace(self.view, rows=rows).multiplied_in(double=double)
+        if isinstance(result, SingleMoments) and view.arithmetic == np.float64:  # it is beyond float32
+            result, _ = scatter(rows, center=self.center, double=True)
         unit = common_unit(view) if isinstance(result, SingleMoments) else None
         # Moments are of float64, and stay; products of float32 left the range.
         result = result if unit is None else scatter(rows, **asked, unit=unit)[0]
