@@ -271,7 +271,7 @@ def test_multidrug_with_missing_values(data_dir):
     with refused(DataError, "missing"):
         scan(f"{file}::compound").read()
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
-    with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::ABC"):  # names the folder of data
+    with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::compound"):  # names the folder of data
         scan(file).read()
 
 
