@@ -297,6 +297,9 @@ def test_two_rows(score):
         with refused(DataError):
             FeatureFilter(k=1).fit(X + 0.5, y)
         assert FeatureFilter(k=1).fit(X, y).k_ == 1
+    elif score == "f":
+        with pytest.raises(DataError, match=r"as many classes as rows.*Add rows"):
+            FeatureFilter(score, k=1).fit(X[:, ::-1], y)  # of which the first is constant
     else:
         model = FeatureFilter(score, k=1).fit(X, y)
         assert np.isfinite(model.scores_).all()
@@ -310,7 +313,9 @@ def test_few_rows_with_numbers():
     with refused(DataError):
         FeatureFilter(cv=2).fit(X, y)
     assert FeatureFilter(cv=2, n_neighbors=2, random_state=0).fit(X, y).k_ >= 1
-    model = FeatureFilter("f", k=1).fit(X[:2], [0.5, 1.5])
+    with pytest.raises(DataError, match="no degree of freedom is left for an F score"):
+        FeatureFilter("f", k=1).fit(X[:2], [0.5, 1.5])
+    model = FeatureFilter("correlation", k=1).fit(X[:2], [0.5, 1.5])
     assert model.pvalues_.tolist() == [1.0] * 10
     assert "no degree of freedom" in model.notes_[0]
 

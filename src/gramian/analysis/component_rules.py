@@ -376,6 +376,7 @@ def _first(reached: npt.NDArray[np.bool_]) -> tuple[int, bool]:
 
 # Relative gap below which two eigenvalues count as this far apart: the logarithm of 0 would decide alone.
 LEAST = 1e-15
+SAME = 1e-10  # difference of two variances, relative to the largest, that is rounding
 
 
 def log_evidence(values: FloatArray, n: int, most: int | None = None) -> FloatArray:
@@ -473,6 +474,13 @@ def minka(scree: Scree) -> ComponentChoice:
     rest = np.full(d - known.size, float(scree.left[-1]) / max(d - known.size, 1))
     evidence = log_evidence(np.concatenate([known, np.minimum(rest, known[-1])]), scree.n_samples, most)
     number = int(np.argmax(evidence)) + 1
+    same = -np.diff(known[:number]) <= max(SAME, scree.tolerance) * known[0]
+    if same.any():
+        said = (
+            f"Minka's evidence diverges where variances are equal: {int(same.sum())} of the first {number} "
+            "equal the next one, so the number means nothing. Use 'gavish-donoho', 'parallel' or 'sign-flip'."
+        )
+        return ComponentChoice("mle", None, {}, said)
     others = np.delete(evidence, number - 1)
     said = f"The log evidence is largest at {number}: {evidence[number - 1]:.6g}"
     said += f", {evidence[number - 1] - others.max():.3g} above the next best." if others.size else "."

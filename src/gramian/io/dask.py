@@ -180,7 +180,7 @@ class DaskRows(StoredRows):
         dtype = dtype or own
 
         def of_chunk(chunk: Any, block_info: Any = None) -> Any:
-            if not len(chunk):
+            if not chunk.shape[0]:  # sparse chunks have no length
                 return np.empty((0, columns), dtype)
             number = block_info[0]["chunk-location"][0] if block_info else 0
             part = _rows_of(chunk, own, f" of chunk {number}")

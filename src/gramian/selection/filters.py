@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis import candidates, components
-from gramian.analysis.associations import Explained, by_columns, explained, unit_columns
+from gramian.analysis.associations import by_columns, explained, unit_columns
 from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.arrays import dense
 from gramian.base.inputs import generators
@@ -445,7 +445,7 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
 
 Values = Any  # an array, a CSC matrix, of which a block of columns at a time is made dense, or spread Rows
 
-NO_FREEDOM = "There are as many {groups} as rows, so no degree of freedom is left and every p-value is 1."
+NO_FREEDOM = "There are as many {groups} as rows, so no degree of freedom is left"
 
 
 @dataclass(frozen=True, eq=False)
@@ -467,8 +467,8 @@ class Scores:
     notes: tuple[str, ...] = ()
 
 
-def _notes(result: Explained, discrete: bool) -> tuple[str, ...]:
-    return (NO_FREEDOM.format(groups="classes" if discrete else "coefficients"),) * (result.within < 1)
+def _no_freedom(discrete: bool) -> str:
+    return NO_FREEDOM.format(groups="classes" if discrete else "coefficients")
 
 
 def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
@@ -491,7 +491,12 @@ def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     -------
     Scores
         Infinite, with p-value 0, where nothing is left within the classes or beside the line. A constant
-        feature has 0 and p-value 1; all have where no degree of freedom is left.
+        feature has 0 and p-value 1.
+
+    Raises
+    ------
+    DataError
+        Where no degree of freedom is left.
 
     References
     ----------
@@ -506,11 +511,10 @@ def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     """
     result = explained(X, y, discrete)
     if result.within < 1:
-        values = np.zeros(result.share.size)
-    else:
-        with np.errstate(divide="ignore"):
-            values = result.share / result.rest * (result.within / result.between)
-    return Scores(values, result.p_values, _notes(result, discrete))
+        raise DataError(f"{_no_freedom(discrete)} for an F score.", "Add rows, or use another score.")
+    with np.errstate(divide="ignore"):
+        values = result.share / result.rest * (result.within / result.between)
+    return Scores(values, result.p_values)
 
 
 def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
@@ -542,7 +546,8 @@ def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     [0.9487, 0.0]
     """
     result = explained(X, y, discrete)
-    return Scores(np.sqrt(result.share), result.p_values, _notes(result, discrete))
+    notes = (f"{_no_freedom(discrete)} and every p-value is 1.",) * (result.within < 1)
+    return Scores(np.sqrt(result.share), result.p_values, notes)
 
 
 def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:

@@ -1,10 +1,14 @@
 """Minka's evidence against the formula, pair by pair, and against scikit-learn's choice."""
 
 import numpy as np
+import pytest
+from scipy.linalg import hadamard
 from scipy.special import gammaln
 from sklearn.decomposition import PCA as PeerPCA
 
+from gramian import PCA, choose_components
 from gramian.analysis.component_rules import Scree, log_evidence, minka
+from gramian.errors import ParameterError
 
 
 def definition(values, k, n):
@@ -93,3 +97,14 @@ def test_one_column_and_equal_eigenvalues():
     assert minka(Scree(np.array([2.0]), 2.0, 30, 1, 1, degrees=29)).number == 1
     assert minka(Scree(np.array([0.0, 0.0]), 0.0, 30, 2, 2, degrees=29)).number == 0
     assert np.isfinite(log_evidence(np.ones(6), 30)).all()
+
+
+def test_equal_variances_have_no_evidence():
+    X = hadamard(16)[:, 1:].astype(float)
+    X[:, :4] *= 5
+    for dtype in (np.float64, np.float32):
+        with pytest.raises(ParameterError, match=r"evidence diverges where variances are equal.*Use .gavish"):
+            PCA("mle").fit(X.astype(dtype))
+    assert choose_components(X)["mle"].number is None
+    near = X * np.linspace(1, 1.01, 15)  # not equal
+    assert PCA("mle").fit(near).n_components_ >= 4
