@@ -19,7 +19,6 @@ from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.plots.registry import FIGURES, available
 from gramian.plots.style import MARGIN, VARIABLES
-from gramian.report.page import typeset
 from gramian.report.sections import survey
 from gramian.report.sentences import findings
 from gramian.service import views
@@ -328,19 +327,14 @@ def test_a_width_and_a_kernel(visitor, beside):
     assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(result))
     drawn = json.loads(json.dumps(plots.counter_example(result).to_dict()))
     assert numbers_in(got["figure"]) == numbers_in(drawn)
-    assert got["sum"].count("<mtable>") == 3
     steps = [(step["expression"], step["status"]) for step in got["steps"]]
     assert steps == [  # each after its parts
         *(("rbf()", "proven"), ("laplacian()", "proven"), ("-0.5 * laplacian()", "unknown")),
         ("rbf() - 0.5 * laplacian()", "unknown"),
     ]
-    assert (
-        [step["formula"] for step in got["steps"]][-1]
-        == got["formula"]
-        == typeset(str(kernel_from_name("rbf - 0.5*laplacian")))
-    )
+    assert got["formula"] == str(kernel_from_name("rbf - 0.5*laplacian"))
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "features": 1}).json()
-    assert (got["valid"], got["figure"], got["sum"]) == (True, None, "")
+    assert (got["valid"], got["figure"]) == (True, None)
     for wrong, word in (
         ("exp(exp(exp(linear)))", "overflows"),
         ("(" * 400 + "rbf" + ")" * 400, "cannot be read"),

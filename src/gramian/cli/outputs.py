@@ -4,7 +4,6 @@ import codecs
 import json
 import os
 import re
-import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -201,26 +200,25 @@ def check_not_input(out: str, *inputs: str, replaced: Sequence[Path] = ()) -> No
     ParameterError
         If an input is the output, one of these files, or a folder of them in the output.
     """
-    read = {identity for name in inputs if (identity := _identity(name)) is not None}
-    if not read:
-        return
-    if _identity(out) in read:
-        raise ParameterError("-o", out, "is an input of this command", "Choose another name for the output.")
     inside = {folder for path in replaced for folder in path.parents if folder.is_relative_to(out)}
-    for path in (*replaced, *(inside - {Path(out)})):
-        if _identity(str(path)) in read:
-            raise ParameterError("-o", out, f"would replace the input {path}", "Choose another folder.")
+    for name in inputs:
+        if _is_same(name, Path(out)):
+            raise ParameterError(
+                "-o", out, "is an input of this command", "Choose another name for the output."
+            )
+        for path in (*replaced, *inside):
+            if _is_same(name, path):
+                raise ParameterError("-o", out, f"would replace the input {path}", "Choose another folder.")
 
 
-def _identity(name: str) -> tuple[int, int] | None:
-    """Return what is the same for all names of a file or folder; None for pipes, devices and nothing."""
-    place = name.rpartition("::")[0] if "::" in name and not os.path.exists(name) else name
+def _is_same(name: str, path: Path) -> bool:
+    """Return whether an input is a file or folder; pipes and devices may be read and written at once."""
+    file = name.rpartition("::")[0] if "::" in name and not os.path.exists(name) else name
     try:
-        about = os.fstat(sys.stdin.fileno()) if name == "-" else os.stat(place)
-    except (AttributeError, OSError, ValueError):  # of standard input too, which may be closed or no file
-        return None
-    mode = about.st_mode
-    return (about.st_dev, about.st_ino) if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
+        same = os.path.samefile(sys.stdin.fileno() if name == "-" else file, path)
+        return same and (path.is_file() or path.is_dir())
+    except (AttributeError, OSError, ValueError):  # not there; standard input may be closed, or no file
+        return False
 
 
 def answer(as_json: bool, facts: Any, text: object, file: TextIO | None = None) -> None:

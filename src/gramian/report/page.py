@@ -32,16 +32,6 @@ COMPUTATION = {
 }
 ROOM = 400  # pixels: text of a figure is readable on a phone and in a column of a wide page
 SHARED = re.compile(r'(\bid="|url\(#|href="#)')
-# Of formulas of kernels: norms, powers, names, numbers, signs.
-TOKEN = re.compile(
-    r"(\|\|(?:_1)?|\*\*|>=|[A-Za-z]\w*\(?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[-+*/^.,=()\[\]]|\s+)"
-)
-INDEXED = re.compile(r"([A-Za-z]|sum)_([a-z])|([A-Za-z]|coef)(\d)")  # x_j, k1
-POWER = re.compile(r"\^(−?(?:<var>\w+</var>|[\w.]+|\([^()]*\)))")
-SIGNS = {"alpha": "α", "gamma": "γ", "nu": "ν", "sigma": "σ", "sum": "∑", "sqrt(": "√(", "||": "‖"} | {
-    **{"||_1": "‖<sub>1</sub>", "**": "^", ">=": "≥", "-": "−", "*": "\u2009", ".": "⋅"}
-}
-WORDS = {"or", "and", "on", "of", "some", "columns", "degree", "length_scale", "value"}
 
 
 def write_report(
@@ -282,34 +272,3 @@ def _section(title: str, inside: str) -> str:
 
 def _folded(summary: str, inside: str) -> str:
     return f"<details><summary>{text(summary)}</summary>\n{inside}\n</details>"
-
-
-def typeset(formula: str) -> str:
-    """Return a formula with signs, indices and powers, in the notation of kernels; "" for other texts.
-
-    Examples
-    --------
-    >>> typeset("exp(-gamma ||x - y||^2)")
-    'exp(−γ ‖<var>x</var> − <var>y</var>‖<sup>2</sup>)'
-    >>> typeset("<script>")
-    ''
-    """
-    tokens = TOKEN.findall(formula)
-    shown = list(map(_sign, tokens))
-    written = POWER.sub(r"<sup>\1</sup>", "".join(shown))
-    return written if "".join(tokens) == formula and all(shown) and "^" not in written else ""
-
-
-def _sign(token: str) -> str:
-    """Return a part of a formula as HTML; "" for a word of prose."""
-    from gramian.kernels.expression import FORMULAS  # which a PCA does without
-
-    bare = token.removesuffix("(")
-    if match := INDEXED.fullmatch(bare):
-        name, index = filter(None, match.groups())
-        sign = SIGNS.get(name, name if name[1:] else f"<var>{name}</var>")
-        return f"{sign}<sub>{index}</sub>{token[len(bare) :]}"
-    if len(bare) == 1 and bare.isalpha():
-        return f"<var>{bare}</var>{token[1:]}"
-    known = token in SIGNS or token in WORDS or token != bare or not token[0].isalpha()
-    return SIGNS.get(token, token) if known or token in FORMULAS else ""

@@ -32,7 +32,7 @@ from gramian.plots.images import Picture, contact_sheet, grey, grey_range
 from gramian.plots.names import component_titles, usual_color
 from gramian.plots.registry import available
 from gramian.report.fitted import Fitted
-from gramian.report.page import report_page, typeset
+from gramian.report.page import report_page
 from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import first_look, methods_lines, python_calls
@@ -45,7 +45,6 @@ MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one tha
 PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
 
 NARROW = 340  # pixels of a figure that fits a phone
-MOST_POINTS = 5  # of a counterexample whose matrix is written out
 # The playground: points, the components, cells of a side of the grid, and lines of each.
 POINTS, COMPONENTS, CELLS = 120, 3, 48
 
@@ -265,47 +264,22 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     verb = operations()["kernels audit"]
     result = verb(verb.options(**chosen, time_limit=seconds), kernel=expression)
-    facts: Message = plain(result.facts) | {"text": worded(result.text, "page"), "figure": None}
-    facts["formula"], facts["sum"] = _typeset(facts["kernel"]), _negative_sum(facts["witness"] or {})
-    facts["steps"] = [step | {"formula": _typeset(step["expression"])} for step in facts["steps"]]
+    facts: Message = plain(result.facts) | {
+        "text": worded(result.text, "page"),
+        "figure": None,
+        "formula": "",
+    }
+    with suppress(GramianError):  # a Python function has no formula
+        facts["formula"] = str(kernel_from_name(facts["kernel"]))
     with suppress(MissingExtraError):
         for draw in result.figures.values():
             facts["figure"] = drawing(draw, NARROW)["spec"]
     return facts
 
 
-def _typeset(expression: str) -> str:
-    """Return an expression as a formula, or "" for a Python function, which has none."""
-    try:
-        return typeset(str(kernel_from_name(expression)))
-    except GramianError:
-        return ""
-
-
-def _negative_sum(witness: Message) -> str:
-    """Return the weights, the Gram matrix and their negative sum as MathML; "" for many points."""
-    if "gram" not in witness or len(witness["points"]) > MOST_POINTS:
-        return ""
-    names = "<msup><mi>v</mi><mo>T</mo></msup><mi>K</mi><mi>v</mi>"
-    vector = witness["vector"]
-    parts = "".join(map(_matrix, ([vector], witness["gram"], [[one] for one in vector])))
-    value = _number(witness["quadratic_form"])
-    return f"<math><mrow>{names}<mo>=</mo>{parts}<mo>=</mo>{value}<mo>&lt;</mo><mn>0</mn></mrow></math>"
-
-
-def _matrix(rows: Any) -> str:
-    lines = ("".join(f"<mtd>{_number(value)}</mtd>" for value in row) for row in rows)
-    return f"<mtable>{''.join(f'<mtr>{line}</mtr>' for line in lines)}</mtable>"
-
-
-def _number(value: float) -> str:
-    return f"<mn>{value:.3g}</mn>".replace("-", "−")
-
-
 def kernel_table() -> Message:
-    """Return all kernels, with their typeset formulas."""
-    entries = [asdict(entry) | {"typeset": typeset(entry.formula)} for entry in table()]
-    return {"kernels": plain(entries)}
+    """Return all kernels."""
+    return {"kernels": plain([asdict(entry) for entry in table()])}
 
 
 def contours(expression: str, points: str) -> Message:
@@ -324,7 +298,7 @@ def contours(expression: str, points: str) -> Message:
         lines = [(level, ends.round(3)) for level, ends in level_lines(grid, scores[..., place])]
         panels.append({"title": title, "lines": lines})
     places = np.column_stack([(X + 1) / 2, classes]).round(3)
-    return dict(plain({"formula": typeset(str(kernel)), "panels": panels, "points": places}))
+    return dict(plain({"formula": str(kernel), "panels": panels, "points": places}))
 
 
 def _in_plane(points: str) -> tuple[Any, Any]:

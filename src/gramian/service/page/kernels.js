@@ -3,15 +3,10 @@
 import { asked, byId, complain, element, say } from "./api.js";
 import { NO_FIGURES, draw } from "./charts.js";
 
-// A formula that the server typeset of known signs only; without one, the text itself.
-function typeset(place, formula, text) {
-  place.textContent = text;
-  if (formula) place.innerHTML = formula;
-}
-
 // ------------------------------------------------------------------ check
 
 const VERDICTS = { proven: ["a kernel", "good"], refuted: ["not a kernel", "bad"] };
+const MOST_POINTS = 5;  // of a counterexample whose matrix is written out
 let turn = 0;
 
 async function check() {
@@ -34,20 +29,20 @@ async function check() {
   byId("badge").className = `badge ${kind}`;
   byId("verdict").textContent = result.kernel;
   byId("undecided").textContent = kind ? "" : `Verdict: ${result.verdict}.`;
-  typeset(byId("formula"), result.formula, "");
+  byId("formula").textContent = result.formula;
   byId("steps").replaceChildren(...result.steps.map((step) => {
-    const formula = element("span", { className: "shown" });
-    typeset(formula, step.formula, step.expression);
     const [mark, kind] = { proven: ["kernel", "good"], refuted: ["no kernel", "bad"], unknown: ["no proof", ""] }[step.status];
-    return element("li", {}, formula, " ", element("span", { className: `badge ${kind}` }, mark), element("br"), step.reason);
+    return element("li", {}, element("code", {}, step.expression), " ", element("span", { className: `badge ${kind}` }, mark), element("br"), step.reason);
   }));
   byId("proof-title").textContent = result.valid ? "Proof" : "What is known of its parts";
   byId("counterexample").hidden = !result.witness;
   byId("proof").classList.toggle("whole", !result.witness);
   byId("text").textContent = result.text;
   byId("figure").replaceChildren();
-  typeset(byId("sum"), result.sum, "");
-  const { eigenvalue, bound, values } = result.witness ?? {};
+  const { eigenvalue, bound, values, vector, gram, quadratic_form: sum } = result.witness ?? {};
+  const few = (numbers) => `[${numbers.map((one) => Array.isArray(one) ? few(one) : Number(one.toPrecision(3))).join(", ")}]`;
+  byId("sum").textContent = gram && gram.length <= MOST_POINTS
+    ? `v.T K v = ${sum.toPrecision(3)} < 0 with v = ${few(vector)} and K = ${few(gram)}` : "";
   byId("eigenvalue").textContent = eigenvalue !== undefined
     ? `The smallest eigenvalue of K is ${eigenvalue.toPrecision(4)}. Rounding explains at most ${bound.toPrecision(2)}.`
     : values ? `k(x1, x2) is ${values[0]}, but k(x2, x1) is ${values[1]}.` : "";
@@ -107,7 +102,7 @@ async function play() {
   busy = true;
   try {
     const result = await asked("kernels/contours", { json: { expression: expression(), points: byId("points").value } });
-    typeset(byId("typeset"), result.formula, "");
+    byId("play-formula").textContent = result.formula;
     byId("panels").replaceChildren(...result.panels.map((one) => panel(one, result.points)));
     complain(slider, "");
   } catch (error) {
