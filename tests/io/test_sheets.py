@@ -38,7 +38,7 @@ def test_sheets_of_excel(tmp_path):
     assert table.values.tolist() == [[1, 2.5], [2, (2.5 + 1065) / 2], [3, 1065]]
     assert table.row_names == ("a", "b", "c")
     assert table.labels.tolist() == ["u", "v", "u"]
-    note = "sheet 'first' was read, the first of 'first', 'second', 'none'; another can be chosen"
+    note = "sheet 'first' was read, the largest table of 'first', 'second', 'none'; another can be chosen"
     assert table.notes[0] == note
     assert scan(f"{path}::second").read().values.tolist() == [[1, 2], [3, 4]]
     assert scan(

@@ -163,7 +163,7 @@ def test_a_header_of_several_lines():
     assert table.feature_names == ("RECORD", "PTemp_C_Avg", "PAR_Den_Avg", "RH")
     assert (table.values.shape, table.row_names[0]) == ((60, 4), "2020-05-30 10:00:00")
     assert table.units["RH"] == "%"
-    assert "1 line below it was left out: 'Avg, Avg, Smp'" in table.notes
+    assert "1 line below the header was left out: 'Avg, Avg, Smp'" in table.notes
     spectra = read("two_axes.csv", label="Sample ID/Wavenumber")
     assert spectra.values.shape == (30, 60)
     assert (spectra.feature_names[0], spectra.feature_names[-1]) == ("14730.00", "1300.00")
@@ -201,12 +201,29 @@ def test_sheets_with_merged_cells():
     assert table.values[[0, -1]].tolist() == [[6.8, 12.3, 78, 79.8], [14.6, 22.1, 79.1, 81.7]]
     assert table.units == dict(zip(table.feature_names, ("kg", "kg", "%", "%"), strict=True))
     assert table.notes[0] == (
-        "sheet 'Honey' was read, the first with a table of 'Read me', 'Honey', 'Old hives'; "
-        "another can be chosen"
+        "sheet 'Honey' was read, the largest table of 'Read me', 'Honey', 'Old hives'; another can be chosen"
     )
     assert scan(f"{STRANGE / 'sheets.xlsx'}::Old hives").read().values.shape == (5, 2)
     shown = seen("sheets.xlsx")
     assert (shown.sheets, shown.header) == (("Honey", "Read me", "Old hives"), 4)
+
+
+def test_the_sheet_with_the_largest_table_is_read_and_named(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["Ser.No.:", "900G1"], ["High voltage/kV", 40], ["Time/s", 60]):
+        book.active.append(row)
+    points = book.create_sheet("Points")
+    for i in range(300):
+        points.append([f"p{i}", i % 7, i % 5] if i else ["id", "x", "y"])
+    wide = book.create_sheet("Wide")
+    for i in range(20):
+        wide.append([i * j % 3 for j in range(25)] if i else [f"w{j}" for j in range(25)])
+    book.save(tmp_path / "x.xlsx")
+    assert scan(tmp_path / "x.xlsx").read().values.shape == (299, 2)
+    points.append(["p300", "a", "b"])
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(DataError, match=r"x.xlsx::Points has 2 columns that hold no numbers"):
+        scan(tmp_path / "x.xlsx").read()
 
 
 def test_lines_of_a_sheet_are_its_rows(tmp_path):

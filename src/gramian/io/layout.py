@@ -534,7 +534,8 @@ class _Table:
         if units is not None:
             said.append(f"units were read from {self.word} {self.lines[units].number}")
         if below:
-            many = counted(len(below), f"{self.word} below it was", f"{self.word}s below it were")
+            below_it = "below the header"
+            many = counted(len(below), f"{self.word} {below_it} was", f"{self.word}s {below_it} were")
             said.append(f"{many} left out: {self._quoted(below[0])}")
         if at is not None and len(self.typed) > 2 and self._steps(self._fields(at)):
             said.append(f"the numbers in {self.word} {self.lines[at].number} were read as names of columns")

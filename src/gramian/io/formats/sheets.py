@@ -7,10 +7,9 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime, time
 from functools import reduce
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from zipfile import ZipFile
 
@@ -30,7 +29,7 @@ TIMES = 5  # as much memory as the unpacked file: cells, and their text
 
 
 def open_excel(opened: Opened, key: str | None) -> ColumnSource:
-    """Return the columns of a sheet, by default of the first with a table; of a formula its last value.
+    """Return the columns of a sheet, by default of that with the largest table; of a formula its last value.
 
     Raises
     ------
@@ -61,8 +60,7 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
                 problem=f"{source} has no sheet {key!r}.",
                 hint=f"Its sheets are {listed(names)}.",
             )
-        chosen = key or next((name for name in names if _has_numbers(_rows(book, name, LOOK))), None)
-        chosen = chosen or next((name for name in names if any(_rows(book, name, LOOK))), names[0])
+        chosen = key or max(names, key=lambda name: _size(book, name))
         rows = _rows(book, chosen, ROWS)
         sheet = ZipFile(opened.file).read(book[chosen]._worksheet_path)
         _fill_merged(rows, sheet)
@@ -74,14 +72,13 @@ def open_excel(opened: Opened, key: str | None) -> ColumnSource:
     for row in rows:
         lines.writerow(map(_as_text, [*row, *[None] * (width - len(row))] if row else []))
     first = key is None and len(names) > 1
-    which = "the first" if chosen == names[0] else "the first with a table"
-    notes: tuple[str, ...] = (
-        (f"sheet {chosen!r} was read, {which} of {listed(names)}; another can be chosen",) if first else ()
-    )
+    note = f"sheet {chosen!r} was read, the largest table of {listed(names)}; another can be chosen"
+    notes: tuple[str, ...] = (note,) if first else ()
     if without := len(WITHOUT_VALUE.findall(sheet)):
         have = counted(without, "formula has", "formulas have")
         notes += (f"{have} no stored value and count as missing: open and save the file in a spreadsheet",)
     names = (chosen, *(name for name in names if name != chosen))
+    source = f"{source}::{chosen}" if first else source
     return TextSource(Opened(source, data=text.getvalue().encode()), notes=notes, sheets=names)
 
 
@@ -102,10 +99,13 @@ def _rows(book: Any, name: str, most: int) -> list[list[Any]]:
     return rows
 
 
-def _has_numbers(rows: Sequence[Sequence[Any]]) -> bool:
-    """Say whether rows are a table: two of them have numbers in one column."""
+def _size(book: Any, name: str) -> tuple[float, bool]:
+    """Return about how many cells a sheet with numbers fills, and whether it holds anything."""
+    claimed = book[name].max_row or 0
+    rows = _rows(book, name, LOOK)
     places = Counter(place for row in rows for place, cell in enumerate(row) if isinstance(cell, int | float))
-    return max(places.values(), default=0) > 1
+    filled = sum(map(_filled, chain(*rows))) if max(places.values(), default=0) > 1 else 0
+    return filled * (max(1.0, claimed / LOOK) if len(rows) == LOOK else 1.0), any(rows)
 
 
 def _fill_merged(rows: list[list[Any]], sheet: bytes) -> None:
