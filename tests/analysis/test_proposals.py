@@ -486,6 +486,23 @@ def test_text_is_left_out_where_no_number_would_stay():
     assert set(read.feature_names) == set(holes)
 
 
+def test_text_below_the_first_rows_of_a_large_file_is_proposed_to_be_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("gramian.analysis.proposals.LOOK", 1 << 20)
+    rng, n = np.random.default_rng(0), 12_000
+    columns = {f"x{j}": rng.random(n).round(6) for j in range(21)}
+    for j in range(26):  # empty or numbers at first
+        words = np.array([f"word {i}" for i in rng.integers(0, 99, n)], dtype=object)
+        words[: n // 2] = "" if j % 2 else "7"
+        columns[f"t{j}"] = words
+    frame = pd.DataFrame(columns).assign(count=range(n))
+    frame.to_csv(tmp_path / "large.csv", index=False)
+    with pytest.raises(DataError, match="26 columns that hold no numbers"):
+        scan(tmp_path / "large.csv").read()
+    found = gramian.propose(tmp_path / "large.csv")
+    assert set(found.reading["drop"]) == {f"t{j}" for j in range(26)} | {"count"}
+    assert scan(tmp_path / "large.csv", propose=True).read().values.shape == (n, 21)
+
+
 def test_a_proposed_name_is_one_name_whatever_is_in_it():
     path, name = STRANGE / "comma_in_label.csv", "How much, if at all, do you like it?"
     (found,) = gramian.propose(path)

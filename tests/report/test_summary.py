@@ -166,7 +166,7 @@ def note_makers(folder):
     for row in (["x", "y"], [1, 2], [3, 5]):
         book.active.append(row)
     book.save(folder / "two.xlsx")
-    yield folder / "two.xlsx", {}, "sheet 'Sheet' was read, the first of 'Sheet', 'other'"
+    yield folder / "two.xlsx", {}, "sheet 'Sheet' was read, the largest table of 'Sheet', 'other'"
     with h5py.File(folder / "cells.h5ad", "w") as file:
         for part, names in (("obs", ["a", "b"]), ("var", ["g", "g"])):
             file.create_group(part).attrs.update({"_index": "_index", "column-order": []})

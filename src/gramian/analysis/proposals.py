@@ -204,7 +204,7 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
     ----------
     data : path, Scan, data frame, Table or array of shape (n_samples, n_features)
         Options of a :func:`gramian.scan` are kept, and what they leave open is proposed. Of a file of more
-        than 32 MB the first rows are looked at.
+        than 32 MB the first rows are looked at, and in plain text some below them.
     method : {"pca", "kernel-pca"}
         What will be fitted.
 

@@ -111,6 +111,10 @@ class ColumnSource:
         """Return the source as options want it read, and the options in the terms of that source."""
         return self, reading
 
+    def further(self) -> Iterator[list[Any]]:
+        """Yield some rows of a large text from places below the first ones."""
+        return iter(())
+
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield the columns of all rows once, from the first to the last; those of a text as strings.
 

@@ -187,6 +187,8 @@ def preview(
         fields = whole_fields(table, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
         columns = Columns.of(fields, table, below_limit=reading.below_limit)
+        if not whole and (fields := _with_late_text(fields, columns, table)):
+            columns = Columns.of(fields, table, below_limit=reading.below_limit)
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
@@ -195,6 +197,20 @@ def preview(
     about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes)}
     seen = of_columns(columns, columns.source.names is not None, whole)
     return replace(seen, **about)
+
+
+def _with_late_text(fields: list[Any], columns: Any, table: Any) -> list[Any]:
+    """Return fields with later rows where these are text but the first ones not; none if no column is so."""
+    from gramian.io import numerals
+    from gramian.io.columns import is_number, joined
+
+    more = [joined(parts, table.source) for parts in zip(*table.further(), strict=True)]
+    odd = numerals.likely_text(more, table.na_values) if more else []
+    late = [place for place in odd if place < len(columns.arrays) and is_number(columns.arrays[place])]
+    for place in late:
+        some = more[place].take(evenly(len(more[place]), len(fields[place])))
+        fields[place] = joined([fields[place].slice(len(some)), some], table.source)
+    return fields if late else []
 
 
 def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:

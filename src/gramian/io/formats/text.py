@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian import arrays, progress
-from gramian.checks import amount, counted
+from gramian.checks import amount, counted, evenly
 from gramian.data.labels import MISSING_TOKENS
 from gramian.data.table import Expected
 from gramian.errors import DataError, FileError, option, shortened
@@ -47,6 +48,7 @@ _LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
 _LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
 _TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
 _PIECE = 1 << 18  # bytes of the beginning that are read together
+_PLACES = 16  # where a large text is looked at
 _TAIL, _TAIL_LINES = 1 << 14, 20  # the end of a text, where notes may stand
 _BLANK, _BEGIN = re.compile(rb"\n(?:\r?\n)+"), 6  # lines; those below them that show another table
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -115,6 +117,14 @@ class TextFile:
             raise FileError(
                 f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
             ) from error
+
+    def apart(self, count: int, size: int) -> Iterator[bytes]:
+        """Yield whole lines from so many places of a file, evenly apart; none of packed text or UTF-16."""
+        start = self._file.seek(0) or self._file.read(2)
+        for place in () if self._packed or start in _WIDE else evenly(self.nbytes - size, count):
+            self._file.seek(place)
+            piece = self._file.read(size)
+            yield piece[piece.find(b"\n") + 1 : piece.rfind(b"\n") + 1]
 
     def _reported(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Report how much of the file is read in this pass."""
@@ -242,6 +252,12 @@ class TextSource(ColumnSource):
             yield self._parsed(*first, plain)
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from arrays.parallel_map(lambda block: self._parsed(*block, plain), group)
+
+    def further(self) -> Iterator[list[Any]]:
+        """Yield rows from several places of the text, each if it is rows alone."""
+        for piece in self._file.apart(_PLACES, _PIECE):
+            with suppress(DataError):
+                yield self._parsed(piece, 0, frozenset())
 
     def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
         """Yield the text after its header, piece by piece."""
