@@ -18,6 +18,7 @@ from sklearn.model_selection import (
     KFold,
     RepeatedKFold,
     StratifiedKFold,
+    check_cv,
     cross_val_score,
 )
 from sklearn.neighbors import KNeighborsClassifier
@@ -38,8 +39,6 @@ from gramian.selection.filters import (
     why_so_many,
 )
 from gramian.selection.mutual_information import mutual_information
-from gramian.selection.targets import as_labelled
-from gramian.selection.validation import choose_folds
 from refusals import refused
 
 IRIS = load_iris(return_X_y=True)
@@ -324,9 +323,10 @@ def test_a_class_of_one_row(score):
     X, y = IRIS[0][:101], IRIS[1][:101]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = FeatureFilter(score, random_state=0).fit(X, y)
-    assert "Classes with a single row cannot be predicted when it is held out: 2." in model.notes_
-    assert np.isfinite(model.cv_results_["mean_score"]).all()
+        model = FeatureFilter(score, 2, random_state=0).fit(X, y)
+    assert np.isfinite(model.scores_).all()
+    with pytest.raises(DataError, match=r"The class 2 has 1 row, fewer than the 5 folds\. Leave out"):
+        FeatureFilter(score, random_state=0).fit(X, y)
 
 
 # ------------------------------------------------------------------------- refusals
@@ -547,9 +547,9 @@ def test_scores_of_any_size_are_aligned():
 
 
 def test_notes_come_last():
-    X, y = load_iris(return_X_y=True)
-    text = FeatureFilter("f").fit(X[:101], y[:101]).summary()
-    assert text.endswith("Classes with a single row cannot be predicted when it is held out: 2.")
+    X = np.arange(12.0).reshape(6, 2)
+    text = FeatureFilter(lambda X, y: [np.nan, 1.0], k=1).fit(X, [0, 1] * 3).summary()
+    assert text.endswith("gave NaN for 1 features, which rank last.")
 
 
 def in_folds(sizes, scores):
@@ -691,37 +691,19 @@ def test_tried_sizes():
 # ---------------------------------------------------------------------- the folds
 
 
-def labelled(y, d=3):
-    return as_labelled(np.random.default_rng(0).standard_normal((len(y), d)), y, estimator="test")
-
-
 def test_folds_are_those_of_scikit_learn():
-    data = labelled(np.repeat(["a", "b"], 10))
-    folds, notes = choose_folds(None, data)
-    assert notes == ()
-    for (train, test), (expected, held) in zip(folds, StratifiedKFold(5).split(data.X, data.y), strict=True):
-        np.testing.assert_array_equal(train, expected)
-        np.testing.assert_array_equal(test, held)
-    folds, _ = choose_folds(4, labelled(np.arange(30) + 0.5))
-    assert [test.tolist() for _, test in folds] == [t.tolist() for _, t in KFold(4).split(np.zeros(30))]
-    assert len(choose_folds(RepeatedKFold(n_splits=2, n_repeats=3), labelled(np.arange(30) + 0.5))[0]) == 6
-    own = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
-    assert len(choose_folds(own, labelled(np.tile([0, 1], 10)))[0]) == 2
-
-
-def test_fewer_folds_than_asked_for():
-    folds, notes = choose_folds(5, labelled(["a"] * 10 + ["b"] * 3))
-    assert len(folds) == 3
-    assert notes == ("3 folds instead of 5: class 'b' has 3 rows.",)
-    folds, notes = choose_folds(5, labelled(np.array([0] * 10 + [1] * 9 + [2])))
-    assert len(folds) == 5
-    assert notes == ("Classes with a single row cannot be predicted when it is held out: 2.",)
-    folds, notes = choose_folds(5, labelled(np.array([0] * 4 + [1] * 4 + [2, 3])))
-    assert notes[0] == "4 folds instead of 5: class 0 has 4 rows."
-    assert notes[1].endswith("when it is held out: 2, 3.")
-    folds, notes = choose_folds(5, labelled(np.array([0.1, 0.2, 0.3, 0.7])))
-    assert [len(test) for _, test in folds] == [2, 2]
-    assert notes == ("2 folds instead of 5: there are 4 rows.",)
+    rng = np.random.default_rng(0)
+    X, classes, numbers = rng.standard_normal((30, 3)), np.repeat(["a", "b"], 15), np.arange(30) + 0.5
+    own = [(np.arange(15, 30), np.arange(15)), (np.arange(15), np.arange(15, 30))]
+    for cv, y, expected in (
+        (None, classes, StratifiedKFold(5)),
+        (4, numbers, KFold(4)),
+        (RepeatedKFold(n_splits=2, n_repeats=3, random_state=0), numbers, None),
+        (own, np.tile([0, 1], 15), None),
+    ):
+        model = FeatureFilter("f", cv=cv).fit(X, y)
+        again = FeatureFilter("f", cv=list((expected or check_cv(cv)).split(X, y))).fit(X, y)
+        np.testing.assert_array_equal(model.cv_results_["fold_scores"], again.cv_results_["fold_scores"])
 
 
 def test_folds_that_cannot_be():
@@ -732,22 +714,14 @@ def test_folds_that_cannot_be():
         (GroupKFold(2), [0, 1] * 5, DataError, "cannot split 10 rows: The 'groups' parameter"),
         ([], [0, 1] * 5, DataError, "has no splits"),
         ([([0, 1, 2], [99])], [0, 1] * 5, DataError, "index 99 is out of bounds"),
-        (
-            3,
-            [0.1, 0.2, 0.3],
-            DataError,
-            "a minimum of 4 samples is needed, and there are 3. Give k as a number",
-        ),
-        (
-            3,
-            ["a", "b", "c"],
-            DataError,
-            "Cross-validation is not possible: each of the 3 classes has one row",
-        ),
-        (5, [0] * 6 + [1], DataError, r"training rows of fold \d all have the same label"),
+        (5, ["a"] * 10 + ["b"] * 3, DataError, "The class 'b' has 3 rows, fewer than the 5 folds. Give cv=3"),
+        (3, ["a"] * 5 + ["c"], DataError, "The class 'c' has 1 row, fewer than the 3 folds. Leave out"),
+        (5, [0.1, 0.2, 0.3], DataError, "cv=5 cannot split 3 rows"),
+        (KFold(2), [0] * 6 + [1] * 6, DataError, "training rows of fold 1 all have the same label"),
     ]:
+        X = np.random.default_rng(0).standard_normal((len(y), 3))
         with pytest.raises(error, match=message):
-            choose_folds(cv, labelled(np.array(y)))
+            FeatureFilter("f", cv=cv).fit(X, y)
 
 
 def test_of_a_given_number_there_is_no_selection_to_draw():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
-from gramian.arrays import as_float64, dense, memory_limit_bytes, parallel_map
+from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import counted, percent
 from gramian.data import as_rows
 from gramian.data.labels import as_variable
@@ -82,10 +82,20 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
         return f"only {counted(n, 'row')} with a value"
     if not number and c == n:
         return "every row has a value of its own"
-    result = explained(Z, x if number else codes, discrete=not number)
-    p = np.where(np.ptp(Z, axis=0) > 0, result.p_values, np.nan)
-    r = np.copysign(np.sqrt(result.share), (x - x.mean()) @ Z) if number else np.full(len(p), np.nan)
-    return Association(NUMBER if number else CATEGORY, n, 0 if number else c, result.share, p, r)
+    # Centred twice and of length 1: nothing cancels, and the squared correlation is a sum of squares.
+    U = unit_columns(np.ascontiguousarray(Z.T))
+    if number:
+        degrees, line = (1, n - 2), unit_columns(x[None, :])
+        r = (U * line).sum(axis=1)
+        share, rest = r**2, ((U - r[:, None] * line) ** 2).sum(axis=1)
+    else:
+        degrees = (c - 1, n - c)
+        means = np.stack([U[:, codes == code].mean(axis=1) for code in range(c)], axis=1)
+        share, rest = means**2 @ np.bincount(codes), ((U - means[:, codes]) ** 2).sum(axis=1)
+        r = np.full(len(U), np.nan)
+    p = special.betainc(degrees[1] / 2, degrees[0] / 2, np.minimum(rest, 1.0))
+    p, levels = np.where(U.any(axis=1), p, np.nan), 0 if number else c
+    return Association(NUMBER if number else CATEGORY, n, levels, np.minimum(share, 1.0), p, r)
 
 
 def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
@@ -431,37 +441,6 @@ def mean_ellipse(points: npt.ArrayLike, level: float = 0.95, corners: int = 60) 
     return np.asarray(centre + np.sqrt(squared / special.chdtri(2, 1 - level)) * around)
 
 
-# ---- Shares of the variance of columns that a label explains, without cancellation
-
-BLOCK_ENTRIES = 1 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class Explained:
-    """What a label explains of columns.
-
-    Attributes
-    ----------
-    share, rest : ndarray of shape (d,)
-        Of the variance of each column: what the label explains, and what it does not.
-    between, within : int
-        Degrees of freedom of the F test.
-    """
-
-    share: FloatArray
-    rest: FloatArray
-    between: int
-    within: int
-
-    @property
-    def p_values(self) -> FloatArray:
-        """Of the F test; 1 without degrees of freedom."""
-        if self.within < 1:
-            return np.ones(self.share.size)
-        # The upper tail of F, whose argument 1 - R^2 stays finite where F does not.
-        return np.asarray(special.betainc(self.within / 2, self.between / 2, self.rest))
-
-
 def unit_columns(columns: FloatArray) -> FloatArray:
     """Return columns, one in each row, centred and of length 1; a constant one becomes zero.
 
@@ -487,57 +466,3 @@ def unit_columns(columns: FloatArray) -> FloatArray:
     B /= np.where(varies, length, 1.0)[:, None]
     B[~varies] = 0.0
     return np.asarray(B)
-
-
-def explained(X: Any, y: Any, discrete: bool) -> Explained:
-    """Return what classes, or numbers on a line, explain of the columns of an array or a CSC matrix.
-
-    Parameters
-    ----------
-    X : array or CSC matrix of shape (n, d)
-        A block of columns at a time is made dense.
-    y : ndarray of shape (n,)
-    discrete : bool
-        Whether y has classes.
-    """
-    n = len(y)
-    # Of this size is what rounding leaves of a feature that the label explains completely.
-    rounding = n * (4 * np.finfo(np.float64).eps) ** 2
-    if discrete:
-        codes = np.unique(y, return_inverse=True)[1]
-        members = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
-        between, within = len(members) - 1, n - len(members)
-    else:
-        line = unit_columns(np.asarray(y, dtype=np.float64)[None, :])
-        between, within = 1, n - 2
-
-    def work(block: FloatArray) -> FloatArray:
-        U = unit_columns(block)
-        if discrete:
-            share, rest = np.zeros(len(U)), np.zeros(len(U))
-            for rows in members:
-                part = np.take(U, rows, axis=1)
-                mean = part.mean(axis=1)
-                share += len(rows) * mean**2
-                rest += ((part - mean[:, None]) ** 2).sum(axis=1)
-        else:
-            r = (U * line).sum(axis=1)
-            share, rest = r**2, ((U - r[:, None] * line) ** 2).sum(axis=1)
-        varies = U.any(axis=1)
-        rest = np.where(varies, np.where(rest <= rounding, 0.0, rest), 1.0)
-        return np.vstack([np.where(share <= rounding, 0.0, share), rest])
-
-    share, rest = by_columns(X, work)
-    # Both are rounded on their own.
-    return Explained(np.minimum(share, 1.0), np.minimum(rest, 1.0), between, within)
-
-
-def by_columns(X: Any, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Apply work to blocks of columns, each as a contiguous row, so that equal columns give equal results."""
-    n, d = X.shape
-    width = max(1, BLOCK_ENTRIES // n)
-
-    def piece(start: int) -> FloatArray:
-        return work(np.ascontiguousarray(dense(X[:, start : start + width]).T, dtype=np.float64))
-
-    return np.concatenate(parallel_map(piece, range(0, d, width)), axis=1)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -552,12 +553,12 @@ def _check(asked: Asked) -> None:
 def _picked(asked: Asked) -> npt.NDArray[np.intp]:
     """Evenly spaced rows; all of them where the folds were given as numbers of rows."""
     (n, d), rows, labelled = asked.X.shape, ROWS[asked.criterion], asked.labelled
-    if not (asked.cv is None or validation.is_number(asked.cv) or hasattr(asked.cv, "split")):
+    if not (asked.cv is None or isinstance(asked.cv, Integral) or hasattr(asked.cv, "split")):
         return np.arange(n)
     limit, least = max(min(FEWEST, rows), min(rows, ENTRIES // d)), 2
     if asked.criterion == "score" and labelled is not None:
         # Every class is in every fold.
-        least = int(asked.cv) if validation.is_number(asked.cv) else FOLDS
+        least = int(asked.cv) if isinstance(asked.cv, Integral) else FOLDS
         limit = limit if labelled.classes is None else max(limit, least * len(labelled.classes))
     return spread_rows(n, limit, None if labelled is None else labelled.y, least)
 

@@ -15,13 +15,14 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import chdtrc, ndtri
 from scipy.stats import rankdata
+from sklearn.feature_selection import chi2, f_classif, f_regression
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis import candidates, components
-from gramian.analysis.associations import by_columns, explained, unit_columns
+from gramian.analysis.associations import unit_columns
 from gramian.analysis.candidates import Candidate, Choice, Selection
-from gramian.arrays import dense
+from gramian.arrays import dense, parallel_map
 from gramian.base.inputs import generators
 from gramian.base.sklearn import knows_names
 from gramian.checks import check_choice, check_integer, check_number, counted
@@ -32,8 +33,8 @@ from gramian.selection.mutual_information import mutual_information
 from gramian.selection.targets import ColumnSelector, Labelled, as_labelled
 from gramian.selection.validation import (
     Validation,
-    choose_folds,
     default_estimator,
+    draw_folds,
     estimator_name,
     kind_of_label,
     notes_of,
@@ -89,7 +90,7 @@ class FeatureFilter(ColumnSelector):
         The estimator of ``k="cv"``. It also decides whether the label names classes. By default, on
         standardised features, logistic regression for classes and ridge regression for numbers.
     cv : int, splitter or iterable, default=5
-        Folds, as in scikit-learn. A class with fewer rows than folds reduces their number.
+        Folds, as in scikit-learn; each class needs as many rows.
     redundancy : {None, "mrmr"}, default=None
         ``"mrmr"`` ranks greedily by relevance minus the mean redundancy with the features ranked before.
         Redundancy is the mutual information of the Gaussian copula in nats for mutual information, otherwise
@@ -211,7 +212,7 @@ class FeatureFilter(ColumnSelector):
         asked = number_of_features(self.k, d)
         self.task_ = "numbers" if data.classes is None else "classes"
         # Before the ranking, so that what cannot be validated is refused at once.
-        validation, notes = self._validation(data) if self.k == "cv" else (None, ())
+        validation = self._validation(data) if self.k == "cv" else None
         drawing, folding = generators(self.random_state, 2)
         ranker = Ranker(self.score_func, data.names, data.classes, self.redundancy, self.n_neighbors)
         ranked = ranker.rank(data.X, data.y, max(asked or 0, MOST_ORDERED), drawing)
@@ -233,7 +234,7 @@ class FeatureFilter(ColumnSelector):
                 "best_k": result[candidates.best(result)].size,
                 "one_standard_error_k": result.chosen.size,
             }
-            self.notes_ += (*notes, *result.notes)
+            self.notes_ += result.notes
             asked, self.reason_ = result.chosen.size, result.choice.why if result.choice else ""
         elif isinstance(self.k, Integral):
             self.reason_ = f"Requested: {counted(int(self.k), 'feature')}."
@@ -244,18 +245,24 @@ class FeatureFilter(ColumnSelector):
         self.k_ = int(self.support_.sum())
         return self
 
-    def _validation(self, data: Labelled) -> tuple[Validation, tuple[str, ...]]:
+    def _validation(self, data: Labelled) -> Validation:
         discrete = data.classes is not None
         estimator = default_estimator(discrete) if self.estimator is None else self.estimator
-        folds, notes = choose_folds(self.cv, data)
         X, y = data.X, data.original
+        folds = draw_folds(self.cv, X, y, classifier=discrete)
+        for place, (train, _) in enumerate(folds):
+            if np.unique(y[train]).size < 2:
+                raise DataError(
+                    f"The training rows of fold {place + 1} all have the same label.",
+                    f"Give fewer folds, or {option('k')} as a number.",
+                )
         if self.estimator is None:
             # The default standardises, so that a power of two changes nothing but what overflows.
             X = X if sparse.issparse(X) else near_one(X)
             if self.scoring is None and not discrete:
                 y = near_one(y[:, None])[:, 0]
         scorer = scorer_of(estimator, self.scoring)
-        return Validation(estimator, X, y, folds, scorer, data.names), notes
+        return Validation(estimator, X, y, folds, scorer, data.names)
 
     # ------------------------------------------------ what the selector says
 
@@ -472,11 +479,10 @@ def _no_freedom(discrete: bool) -> str:
 
 
 def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
-    """Return the F statistic of every feature against a label.
+    """Return the F statistic of every feature against a label, by scikit-learn.
 
-    For classes that of the one-way analysis of variance, ``(B / (c - 1)) / (W / (n - c))`` with B and W the
-    sums of squares between and within the c classes; for numbers that of the simple regression, ``r^2 / (1
-    - r^2) * (n - 2)``. Features are centred before they are squared.
+    That of ``f_classif`` for classes and of ``f_regression`` for numbers. Features are centred and scaled
+    before they are squared.
 
     Parameters
     ----------
@@ -490,8 +496,8 @@ def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     Returns
     -------
     Scores
-        Infinite, with p-value 0, where nothing is left within the classes or beside the line. A constant
-        feature has 0 and p-value 1.
+        Infinite, with p-value 0, where nothing is left within the classes or beside the line but rounding. A
+        constant feature has 0 and p-value 1.
 
     Raises
     ------
@@ -509,12 +515,33 @@ def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     >>> found.values.round(4).tolist(), found.p_values.round(4).tolist()
     ([18.0, 0.0], [0.0513, 1.0])
     """
-    result = explained(X, y, discrete)
-    if result.within < 1:
+    F, p, (_, within) = _f_test(X, y, discrete)
+    if within < 1:
         raise DataError(f"{_no_freedom(discrete)} for an F score.", "Add rows, or use another score.")
-    with np.errstate(divide="ignore"):
-        values = result.share / result.rest * (result.within / result.between)
-    return Scores(values, result.p_values)
+    return Scores(F, p)
+
+
+def _f_test(X: Values, y: Values, discrete: bool) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
+    """Return F and p of every feature, and the degrees of freedom between and within."""
+    between = len(np.unique(y)) - 1 if discrete else 1
+    within = len(y) - between - 1
+    label = y if discrete else unit_columns(y[None, :])[0]
+    # Of this size is what rounding leaves, of either sign, of a feature that the label explains completely.
+    rounding = 4 * np.finfo(np.float64).eps * np.sqrt(len(y)) * between
+
+    def work(columns: FloatArray) -> FloatArray:
+        columns = unit_columns(columns)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            F, p = (f_classif if discrete else f_regression)(columns.T, label)
+        constant, whole = ~columns.any(axis=1), (np.abs(F) * rounding > within) | (within < 1)
+        F = np.select([constant, whole], [0.0, np.inf], np.abs(F))
+        return np.vstack(
+            [F, np.select([constant | (within < 1), whole], [1.0, 0.0], np.nan_to_num(p, nan=1.0))]
+        )
+
+    with warnings_counted():  # that features are constant, also of those that are explained completely
+        F, p = by_columns(X, work)
+    return F, p, (between, within)
 
 
 def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
@@ -545,13 +572,14 @@ def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
     >>> correlation_score(X, np.array([0, 0, 1, 1]), discrete=True).values.round(4).tolist()
     [0.9487, 0.0]
     """
-    result = explained(X, y, discrete)
-    notes = (f"{_no_freedom(discrete)} and every p-value is 1.",) * (result.within < 1)
-    return Scores(np.sqrt(result.share), result.p_values, notes)
+    F, p, (between, within) = _f_test(X, y, discrete)
+    notes = (f"{_no_freedom(discrete)} and every p-value is 1.",) * (within < 1)
+    with np.errstate(divide="ignore"):
+        return Scores(1 / np.sqrt(1 + max(within, 1) / (between * F)), p, notes)
 
 
 def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:
-    """Return the chi-squared statistic of every feature, read as counts, against classes.
+    """Return scikit-learn's chi-squared statistic of every feature, read as counts, against classes.
 
     ``sum over classes of (O - E)^2 / E`` with O the sum of the feature over the rows of a class and E the
     share of the rows that are in the class, times the sum over all rows; c - 1 degrees of freedom. It
@@ -599,23 +627,30 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
             "Negative values in data passed to chi2 are not allowed: use another score, or leave such "
             "columns out.",
         )
-    _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
-    shares = sizes / sizes.sum()
 
-    def work(block: FloatArray) -> FloatArray:
-        exponent = np.frexp(block.max(axis=1))[1]
-        varies = block.max(axis=1) > block.min(axis=1)
-        block = np.ldexp(block, -exponent[:, None])
-        total = block.sum(axis=1)
-        result = np.zeros(len(block))
-        for code, share in enumerate(shares):
-            expected = share * np.where(varies, total, 1.0)
-            result += (np.compress(codes == code, block, axis=1).sum(axis=1) - expected) ** 2 / expected
+    def work(columns: FloatArray) -> FloatArray:
+        largest = columns.max(axis=1)
+        exponent, varies = np.frexp(largest)[1], largest > columns.min(axis=1)
+        values = chi2(np.ldexp(columns, -exponent[:, None]).T, y)[0]
         with np.errstate(over="ignore"):
-            return np.where(varies, np.ldexp(result, exponent), 0.0)[None, :]
+            return np.where(varies, np.ldexp(values, exponent), 0.0)[None, :]
 
     (values,) = by_columns(X, work)
-    return Scores(values, np.asarray(chdtrc(len(sizes) - 1, values)))
+    return Scores(values, np.asarray(chdtrc(len(np.unique(y)) - 1, values)))
+
+
+BLOCK_ENTRIES = 1 << 20
+
+
+def by_columns(X: Values, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Apply work to blocks of columns, dense, each column a contiguous row."""
+    n, d = X.shape
+    width = max(1, BLOCK_ENTRIES // n)
+
+    def block(start: int) -> FloatArray:
+        return work(np.ascontiguousarray(dense(X[:, start : start + width]).T, dtype=np.float64))
+
+    return np.concatenate(parallel_map(block, range(0, d, width)), axis=1)
 
 
 # ---- Ranks features by a score, optionally minus redundancy; repeated in every fold
@@ -626,7 +661,7 @@ SCORES = ("mutual-information", "f", "chi2", "correlation")
 # An infinite score as a share of the largest finite one, where scores are compared with correlations.
 BEYOND = 2.0
 # Scores that are nearer than this are equal: they are sums that may be rounded differently.
-TIE = 1e-12
+TIE, DIGITS = 1e-12, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -684,7 +719,8 @@ class Ranker:
         """
         scores = self.measure(X, y, random_state)
         if self.redundancy is None:
-            return Ranked(scores, np.argsort(-scores.values, kind="stable"))
+            digits, exponent = np.frexp(scores.values)
+            return Ranked(scores, np.argsort(-np.ldexp(digits.round(DIGITS), exponent), kind="stable"))
         shared = shared_information if self.score == "mutual-information" else shared_correlation
         return Ranked(scores, greedy_order(self._relevance(X, y, scores), shared(X), limit))
 

@@ -23,7 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from gramian.checks import check_integer, counted, listed
 from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
 from gramian.records import FloatArray, IntArray
-from gramian.selection.targets import Labelled
 
 Fold = tuple[IntArray, IntArray]
 Scorer = Callable[..., float]
@@ -114,11 +113,6 @@ def score_name(score: Any, default: str = "score") -> str:
 # ---------------------------------------------------------------------- folds
 
 
-def is_number(cv: Any) -> bool:
-    """Whether folds are asked for by their number."""
-    return isinstance(cv, Integral) and not isinstance(cv, bool)
-
-
 def draw_folds(
     cv: Any,
     X: FloatArray,
@@ -186,53 +180,6 @@ def draw_folds(
             "A generator can be read only once: give a list, or a number of folds.",
         )
     return parts
-
-
-def choose_folds(cv: Any, data: Labelled) -> tuple[list[Fold], tuple[str, ...]]:
-    """Return the parts that are trained on and held out, and what was decided about them.
-
-    A number of folds is that of scikit-learn's check_cv: stratified for classes, not shuffled. There are
-    fewer where a class has fewer rows, and for numbers where a fold would have a single row.
-
-    Raises
-    ------
-    ParameterError
-        For folds that cannot be made.
-    DataError
-        For too few rows, and training rows of a single class.
-    """
-    cv, notes = 5 if cv is None else cv, []
-    X, y, discrete = data.X, data.y, data.classes is not None
-    if is_number(cv):
-        sizes = np.bincount(y) if discrete else np.array([len(y) // 2])
-        if not (sizes > 1).any():
-            few = f"a minimum of 4 samples is needed, and there are {len(y)}"
-            what = f"each of the {len(sizes)} classes has one row" if discrete else few
-            hint = f"Give {option('k')} as a number, or more rows."
-            raise DataError(f"Cross-validation is not possible: {what}.", hint)
-        most = int(sizes[sizes > 1].min())
-        if most < cv:
-            why = f"there are {len(y)} rows"
-            if data.classes is not None:
-                name = data.classes[[int(np.argmax(sizes == most))]].tolist()[0]
-                why = f"class {name!r} has {most} rows"
-            notes.append(f"{most} folds instead of {cv}: {why}.")
-            cv = most
-        single = np.flatnonzero(sizes == 1)
-        if single.size and data.classes is not None:
-            named = listed(data.classes[single].tolist())
-            notes.append(f"Classes with a single row cannot be predicted when it is held out: {named}.")
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-                cv = list(StratifiedKFold(check_integer("cv", cv, 2)).split(X, y))
-    splits = draw_folds(cv, X, y, classifier=discrete)
-    for place, (train, _) in enumerate(splits):
-        if np.unique(data.y[train]).size < 2:
-            raise DataError(
-                f"The training rows of fold {place} all have the same label.",
-                f"Give fewer folds, more rows of each class, or {option('k')} as a number.",
-            )
-    return splits, tuple(notes)
 
 
 # --------------------------------------------------------------------- scores
