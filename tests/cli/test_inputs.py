@@ -112,7 +112,7 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
     said = "2 formulas have no stored value and count as missing: open and save the file in a spreadsheet"
     assert (ran.code, said in ran.err) == (0, True), ran.err
     for arguments, code, message in (
-        (["x.h5"], 1, "Choose one, as in x.h5::test/data"),
+        (["x.h5"], 1, "Choose one, as in x.h5::train/data"),
         (["x.xlsx::Tab"], 2, "has no sheet 'Tab'. Its sheets are 'Sheet'"),
         (["flowers.csv::X"], 2, "Leave out ::X"),
     ):
