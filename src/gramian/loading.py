@@ -69,6 +69,8 @@ def load(path: str | PathLike[str], kind: type[Any] | None = None) -> Any:
     known = [kind for kind, module in MODULES.items() if is_installed(module)]
     if stored.kind in known:
         import_module(MODULES[stored.kind])  # which registers the class
+    if stored.kind == "Gallery":
+        raise ModelFileError(f"{path} is a gallery of people, not a model. Name the model it was made with.")
     if stored.kind not in KNOWN:
         raise ModelFileError(
             f"{path} holds a model of kind {stored.kind!r}, which this gramian does not know. "

@@ -183,7 +183,7 @@ def test_mistakes(folder, gramian, flower_model):
         ),
         (("transform", "m.gramian", "new.csv", "--drop", "species,width"), 1, "lack 'width'"),
         (("transform", "nothing.gramian", "new.csv"), 1, "nothing.gramian does not exist"),
-        (("transform", "new.csv", "new.csv"), 1, "not a model saved by gramian"),
+        (("transform", "new.csv", "new.csv"), 1, "not a model or gallery saved by gramian"),
         (
             ("reconstruct", "m.gramian", "new.csv", "--drop", "species", "-o", "b.csv", "--components", "4"),
             2,

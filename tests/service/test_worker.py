@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-import sqlite3
 import sys
 from asyncio.subprocess import PIPE
 
@@ -45,12 +44,6 @@ def full_disk(code=errno.ENOSPC):
     return OSError(code, os.strerror(code))
 
 
-def of_sqlite(code):
-    error = sqlite3.OperationalError("of a test")
-    error.sqlite_errorcode = code
-    return error
-
-
 @pytest.mark.parametrize(("error", "cause", "status"), [
     (MemoryError(), None, 413),
     (MemoryLimitError("too much"), None, 413),
@@ -64,8 +57,6 @@ def of_sqlite(code):
     (not_written("x", full_disk()), full_disk(), 507),
     (ParameterError("size", 1, "of a table"), not_written("x", full_disk()), 422),
     (ParameterError("size", 1, "of a table"), full_disk(errno.EDQUOT), 507),
-    (FileError("of a gallery"), of_sqlite(sqlite3.SQLITE_FULL), 507),
-    (FileError("of a gallery"), of_sqlite(sqlite3.SQLITE_BUSY), 400),
     (FileError("damaged"), None, 400),
     (DataError("no table"), ValueError(), 422),
     (UnavailableError("not for this model"), None, 422),

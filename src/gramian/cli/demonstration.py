@@ -263,9 +263,7 @@ def _clear(folder: Path) -> None:
     """Remove what an earlier run has written, and nothing else."""
     for part in PARTS:
         shutil.rmtree(folder / part, ignore_errors=True)
-    # A journal that was left would be undone in the next gallery of that name.
-    for name in ("people.gallery", "people.gallery-journal"):
-        (folder / name).unlink(missing_ok=True)
+    (folder / "people.gallery").unlink(missing_ok=True)
 
 
 def _draw(folder: Path) -> None:

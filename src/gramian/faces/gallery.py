@@ -1,23 +1,19 @@
-"""A gallery: vectors of the pictures of enrolled people, in one SQLite file."""
+"""A gallery: vectors of the pictures of enrolled people, in one file."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import os
 import re
-import sqlite3
 import threading
 import unicodedata
-import weakref
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,22 +21,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
 from gramian.checks import counted, is_hidden, shown
-from gramian.errors import DataError, FileError, InputTypeError, shortened
+from gramian.errors import DataError, FileError, GramianError, InputTypeError, shortened
 from gramian.faces.recognition import Recogniser
 from gramian.faces.similarity import as_vectors
 from gramian.io.names import natural_key
 from gramian.records import FloatArray
-from gramian.store.atomic import as_path, atomic_write, check_writable, locked
-from gramian.version import __version__
+from gramian.store.atomic import as_path, check_writable, locked
+from gramian.store.model_file import read_model, write_model
 
+T = TypeVar("T")
+KIND = "Gallery"
 SHORT = 12
 
 
 class Gallery:
-    """People, and the vectors of their pictures under one model, in one SQLite file.
+    """People, and the vectors of their pictures under one model, in one file.
 
     Make one with :meth:`create` or :meth:`open`, and close it, or use it in a ``with`` statement. Several
-    processes and threads may use the same file at once. Every change is one transaction.
+    processes and threads may use the same file at once. A change replaces the file as a whole.
 
     Parameters
     ----------
@@ -48,8 +46,6 @@ class Gallery:
         A file that :meth:`create` has made.
     read_only : bool
         Refuse changes; then the file and its folder may be write-protected.
-    timeout : float
-        Seconds to wait while another process changes the file.
 
     Attributes
     ----------
@@ -71,7 +67,7 @@ class Gallery:
     Raises
     ------
     FileError
-        When the file is missing, empty, damaged, foreign, of a newer gramian, in use or protected.
+        When the file is missing, empty, damaged, foreign, of a newer gramian or protected.
 
     Examples
     --------
@@ -95,48 +91,21 @@ class Gallery:
     >>> folder.cleanup()
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, read_only: bool = False, timeout: float = 5.0
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.path: Path = as_path(path)
         self.read_only: bool = read_only
-        self._guard: AbstractContextManager[Any] = threading.RLock()  # held by whoever uses the connection
+        self._guard: AbstractContextManager[Any] = threading.RLock()  # held by whoever reads or changes
         self._fitted: tuple[Any, Recogniser] | None = None
+        self._closed = False
         _check_place(self.path, read_only)
-        with _as_file_errors(self.path):
-            uri = f"{Path(os.path.abspath(self.path)).as_uri()}?mode=rw"
-            self._connection: sqlite3.Connection = sqlite3.connect(
-                uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
-            )
-        # A gallery that nobody closes is closed when it is no longer used.
-        weakref.finalize(self, self._connection.close)
-        try:
-            self._prepare()
-        except BaseException:
-            self.close()
-            raise
-
-    def _prepare(self) -> None:
-        with self._reading() as connection:
-            for setting in ("trusted_schema = OFF", "foreign_keys = ON", "temp_store = MEMORY"):
-                connection.execute(f"PRAGMA {setting}")
-            _check_gallery(self.path, connection)
-            rows = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-            self.fingerprint, self.variances, self.shift_covariance, self.created = read_meta(rows)
-            self.n_components: int = len(self.variances)
-            if self.read_only:
-                connection.execute("PRAGMA query_only = ON")
-                return
-            connection.execute("PRAGMA secure_delete = ON")
-            # Where another program chose a write-ahead log, old vectors would stay in it.
-            connection.execute("PRAGMA journal_mode = DELETE")
-        if REBUILD in rows:
-            self._rebuild()
+        self._version = _version(self.path)
+        self._content = content = read_content(self.path)
+        self.fingerprint, self.created = content.fingerprint, content.created
+        self.variances, self.shift_covariance = content.variances, content.shift_covariance
+        self.n_components: int = len(self.variances)
 
     @classmethod
-    def create(
-        cls, path: str | os.PathLike[str], model: Any, *, timeout: float = 5.0, **settings: Any
-    ) -> Gallery:
+    def create(cls, path: str | os.PathLike[str], model: Any, **settings: Any) -> Gallery:
         """Make an empty gallery for the vectors of a model, and open it.
 
         Parameters
@@ -145,8 +114,6 @@ class Gallery:
             A new file; nothing is ever written over. Its owner alone may read it.
         model : FaceSpace
             Fitted.
-        timeout : float
-            Seconds to wait while another process changes the file.
         **settings
             As for :meth:`configure`.
 
@@ -164,18 +131,11 @@ class Gallery:
         ParameterError, TypeError
             As for :meth:`configure`.
         """
-        create_file(path, meta_of(model, settings), lambda connection: None)
-        return cls(path, timeout=timeout)
+        create_file(path, content_of(model, settings))
+        return cls(path)
 
     @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        model: Any = None,
-        *,
-        read_only: bool = False,
-        timeout: float = 5.0,
-    ) -> Gallery:
+    def open(cls, path: str | os.PathLike[str], model: Any = None, *, read_only: bool = False) -> Gallery:
         """Open a gallery, and check that it belongs to a model.
 
         Parameters
@@ -186,8 +146,6 @@ class Gallery:
             The fitted model that the gallery must belong to; None does not check.
         read_only : bool, default=False
             Refuse changes.
-        timeout : float, default=5.0
-            Seconds to wait while another process changes the file.
 
         Returns
         -------
@@ -205,9 +163,8 @@ class Gallery:
         """
         if model is not None:
             check_model(model)
-        gallery = cls(path, read_only=read_only, timeout=timeout)
+        gallery = cls(path, read_only=read_only)
         if model is not None and model.fingerprint_ != gallery.fingerprint:
-            gallery.close()
             raise DataError(
                 f"{path} was made with the model {gallery.fingerprint[:SHORT]}, but this model is "
                 f"{model.fingerprint_[:SHORT]}. Their vectors cannot be compared.",
@@ -216,9 +173,9 @@ class Gallery:
         return gallery
 
     def close(self) -> None:
-        """Close the file; may be called again."""
+        """Give up what was read; may be called again."""
         with self._guard:
-            self._connection.close()
+            self._closed, self._content, self._fitted = True, replace(self._content, pictures=()), None
 
     def __enter__(self) -> Gallery:
         return self
@@ -228,39 +185,30 @@ class Gallery:
 
     def __len__(self) -> int:
         """Number of pictures."""
-        with self._reading() as connection:
-            return int(connection.execute("SELECT count(*) FROM pictures").fetchone()[0])
+        return len(self._read().pictures)
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection for questions."""
-        with self._guard, _as_file_errors(self.path):
-            yield self._connection
+    def _read(self) -> Content:
+        """Return what is in the file now."""
+        with self._guard:
+            if self._closed:
+                raise FileError(f"{shortened(self.path)} has been closed. Open the gallery again.")
+            version = _version(self.path)
+            if version != self._version:
+                content = read_content(self.path)
+                if content.fingerprint != self.fingerprint:
+                    raise FileError(f"{self.path} was replaced by a gallery of another model. Open it again.")
+                self._content, self._version = content, version
+            return self._content
 
-    @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection for a change as a whole or not at all; others may read meanwhile."""
+    def _change(self, change: Callable[[Content], tuple[Content, T]]) -> T:
+        """Replace the file by a changed one; other processes wait with their changes meanwhile."""
         if self.read_only:
             raise FileError(f"{self.path} was opened read-only.", "Open it again without read_only.")
-        with self._reading() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # Where SQLite itself has rolled back, as for a full disk, there is nothing left to undo.
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-
-    def _rebuild(self) -> None:
-        """Write the file anew without its unused parts.
-
-        Where another program moved rows without overwriting them, copies of them are left there.
-        """
-        with self._reading() as connection:
-            connection.execute("VACUUM")
-            connection.execute("DELETE FROM meta WHERE key = ?", (REBUILD,))
+        with self._guard, locked(Path(os.path.realpath(self.path)).parent):
+            content, result = change(self._read())
+            write_content(self.path, content)
+            self._content, self._version, self._fitted = content, _version(self.path), None
+        return result
 
     # ------------------------------------------------------------ changes
 
@@ -304,15 +252,14 @@ class Gallery:
         """
         people = [person] * len(vectors) if isinstance(person, str) else person
         rows = as_batch(people, vectors, hashes, sources, pictures, self.n_components)
-        with self._changing() as connection:
-            return add_pictures(connection, rows)
+        return self._change(lambda content: add_pictures(content, rows))
 
     enroll_many = enroll
 
     def forget(self, person: str) -> int:
         """Remove a person with everything that is stored about them.
 
-        The bytes are overwritten, and the file is rebuilt without them.
+        The file is replaced by one without them.
 
         Parameters
         ----------
@@ -331,22 +278,13 @@ class Gallery:
         FileError
             When the file cannot be changed.
         """
-        with self._guard:
-            with self._changing() as connection:
-                number = (person_number(connection, person),)
-                removed = connection.execute("DELETE FROM pictures WHERE person = ?", number).rowcount
-                connection.execute("DELETE FROM people WHERE id = ?", number)
-                # Now, or by the next who opens it.
-                connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 1)", (REBUILD,))
-            self._fitted = None
-            try:
-                self._rebuild()
-            except FileError as error:
-                raise FileError(
-                    f"{person_name(person)} was removed from {self.path}, but the file was not rebuilt: "
-                    f"{error} Unused parts of the file may hold copies until it is next opened for a change."
-                ) from error
-        return removed
+
+        def without(content: Content) -> tuple[Content, int]:
+            name = stored_name(content, person)
+            left = tuple(picture for picture in content.pictures if picture.person != name)
+            return replace(content, pictures=left), len(content.pictures) - len(left)
+
+        return self._change(without)
 
     def configure(self, **settings: Any) -> None:
         """Store settings of the recogniser with this gallery.
@@ -364,28 +302,31 @@ class Gallery:
         TypeError
             For another name.
         """
-        with self._changing() as connection:
-            text = settings_text(self.settings | settings, self.n_components)
-            connection.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
+        self._change(
+            lambda content: (
+                replace(content, settings=checked(content.settings | settings, self.n_components)),
+                None,
+            )
+        )
 
     # ------------------------------------------------------------ what is in it
 
     @property
     def settings(self) -> dict[str, Any]:
         """What was chosen with :meth:`configure`."""
-        with self._reading() as connection:
-            (text,) = connection.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
-            return read_settings(text)
+        return dict(self._read().settings)
 
     def people(self) -> tuple[Person, ...]:
         """Return who is enrolled, by name."""
-        with self._reading() as connection:
-            rows = connection.execute(
-                "SELECT name, count(*), min(enrolled), max(enrolled), count(originals.picture) FROM people "
-                "JOIN pictures ON pictures.person = people.id "
-                "LEFT JOIN originals ON originals.picture = pictures.id GROUP BY people.id"
-            )
-            return tuple(sorted((Person(*row) for row in rows), key=lambda one: natural_key(one.name)))
+        pictures: dict[str, list[Picture]] = {}
+        for picture in self._read().pictures:
+            pictures.setdefault(picture.person, []).append(picture)
+        people = []
+        for name in sorted(pictures, key=natural_key):
+            times = [picture.enrolled for picture in pictures[name]]
+            kept = sum(picture.original is not None for picture in pictures[name])
+            people.append(Person(name, len(times), min(times), max(times), kept))
+        return tuple(people)
 
     def person(self, name: str) -> str:
         """Return the name of somebody as it is stored.
@@ -405,9 +346,7 @@ class Gallery:
         DataError
             When nobody of that name is enrolled; says who has a name like it.
         """
-        with self._reading() as connection:
-            person_number(connection, name)
-        return person_name(name)
+        return stored_name(self._read(), name)
 
     def vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.str_]]:
         """Return all vectors, and whom each belongs to, in the order of enrolment.
@@ -418,25 +357,9 @@ class Gallery:
             Of every picture.
         people : ndarray of shape (n,), str
             Names.
-
-        Raises
-        ------
-        FileError
-            When a vector is not as it was stored.
         """
-        with self._reading() as connection:
-            # In the order of the pictures, so that the file is read from front to back.
-            rows = connection.execute(
-                "SELECT name, vector, crc FROM pictures JOIN people ON people.id = person "
-                "ORDER BY pictures.id"
-            ).fetchall()
-            for name, vector, crc in rows:
-                whole = isinstance(vector, bytes) and len(vector) == 4 * self.n_components
-                if not whole or zlib.crc32(vector) != crc:
-                    raise sqlite3.DatabaseError(f"a vector of {name} is not as it was stored")
-        joined = np.frombuffer(bytearray().join(row[1] for row in rows), dtype="<f4")
-        vectors = joined.reshape(len(rows), self.n_components).astype(np.float32, copy=False)
-        return vectors, np.array([row[0] for row in rows], dtype=np.str_)
+        pictures = self._read().pictures
+        return matrix(pictures, self.n_components), np.array([one.person for one in pictures], dtype=np.str_)
 
     def originals(self, person: str) -> tuple[tuple[str, bytes], ...]:
         """Return the pictures of a person that were stored: where each came from, and its file's bytes.
@@ -456,15 +379,10 @@ class Gallery:
         DataError
             When nobody of that name is enrolled.
         """
-        with self._reading() as connection:
-            rows = connection.execute(
-                "SELECT source, bytes, hash FROM pictures JOIN originals ON originals.picture = pictures.id "
-                "WHERE person = ? ORDER BY pictures.id",
-                (person_number(connection, person),),
-            ).fetchall()
-            if any(hashlib.sha256(data).digest() != digest for _, data, digest in rows):
-                raise sqlite3.DatabaseError(f"a picture of {person} is not as it was stored")
-        return tuple((source, data) for source, data, _ in rows)
+        content = self._read()
+        name = stored_name(content, person)
+        own = (one for one in content.pictures if one.person == name)
+        return tuple((one.source, one.original) for one in own if one.original is not None)
 
     def recogniser(self, **settings: Any) -> Recogniser:
         """Return a recogniser of the people enrolled.
@@ -491,9 +409,8 @@ class Gallery:
         """
         with self._guard:
             given = {name: value for name, value in settings.items() if value is not None}
-            with self._reading() as connection:  # the first changes with every change by another process
-                changes = connection.execute("PRAGMA data_version").fetchone(), connection.total_changes
-            version = (*changes, sorted(given.items()))
+            content = self._read()
+            version = content, sorted(given.items())
             if self._fitted is None or self._fitted[0] != version:
                 vectors, people = self.vectors()
                 if not len(vectors):
@@ -501,7 +418,7 @@ class Gallery:
                         f"Nobody is enrolled in {self.path}.",
                         "Start with: gramian faces enroll MODEL GALLERY PICTURES",
                     )
-                recogniser = Recogniser(**(self.settings | given))
+                recogniser = Recogniser(**(content.settings | given))
                 recogniser.fit(vectors, people, self.variances, self.shift_covariance)
                 self._fitted = version, recogniser
             return self._fitted[1]
@@ -516,7 +433,6 @@ def enroll_into(
     pictures: Iterable[bytes] | None = None,
     *,
     sources: Iterable[str] | None = None,
-    timeout: float = 5.0,
 ) -> Enrolled:
     """Add pictures of people to a gallery, and make the gallery if there is none: all of them, or none.
 
@@ -527,8 +443,6 @@ def enroll_into(
         Fitted; its ``transform`` made the vectors.
     people, vectors, hashes, pictures, sources
         As for :meth:`Gallery.enroll_many`.
-    timeout : float
-        Seconds to wait while another process changes the gallery.
 
     Raises
     ------
@@ -539,61 +453,81 @@ def enroll_into(
     # Iterators are read once, and may be needed twice.
     rows = as_batch(people, vectors, hashes, sources, pictures, model.n_components_)
     if not os.path.exists(as_path(path)):
+        content, enrolled = add_pictures(content_of(model, {}), rows)
         try:
-            return create_file(path, meta_of(model, {}), lambda connection: add_pictures(connection, rows))
+            create_file(path, content)
+            return enrolled
         except FileError:
             # Another process may have made it meanwhile.
             if not os.path.exists(path):
                 raise
-    with Gallery.open(path, model, timeout=timeout) as gallery, gallery._changing() as connection:
-        return add_pictures(connection, rows)
+    with Gallery.open(path, model) as gallery:
+        return gallery._change(lambda content: add_pictures(content, rows))
 
 
-# ---- Queries of a gallery's file, in SQL; the caller handles transactions
+# ---- What a gallery contains, and its file
 
 
-def add_pictures(connection: sqlite3.Connection, rows: Sequence[Row]) -> Enrolled:
-    """Store the rows that are new, inside of the caller's transaction.
+class Picture(NamedTuple):
+    """An enrolled picture: whom it shows, and the picture file where it is stored too."""
+
+    person: str
+    vector: npt.NDArray[np.float32]
+    digest: bytes
+    source: str
+    enrolled: str
+    original: bytes | None
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The model of the vectors, settings of the recogniser, and pictures in the order of enrolment."""
+
+    fingerprint: str
+    variances: FloatArray
+    shift_covariance: FloatArray | None
+    created: str
+    settings: dict[str, Any]
+    pictures: tuple[Picture, ...] = ()
+
+
+def matrix(pictures: Sequence[Picture], n_components: int) -> npt.NDArray[np.float32]:
+    """Return the vectors of pictures, one a row."""
+    return np.array([one.vector for one in pictures], np.float32).reshape(len(pictures), n_components)
+
+
+def add_pictures(content: Content, rows: Sequence[Picture]) -> tuple[Content, Enrolled]:
+    """Return a content with the pictures that are new, and what was added.
 
     Raises
     ------
     DataError
         When a picture is enrolled for somebody else.
     """
-    counts = dict.fromkeys((row[0] for row in rows), 0)
-    connection.executemany("INSERT OR IGNORE INTO people (name) VALUES (?)", [(name,) for name in counts])
-    numbers = {name: person_number(connection, name) for name in counts}
-    repeated, time = [], now()
-    for name, vector, digest, source, original in rows:
-        result = connection.execute(
-            "SELECT pictures.id, name, source FROM pictures JOIN people ON people.id = person WHERE hash = ?",
-            (digest,),
-        ).fetchall()
-        if not result:
-            added = connection.execute(
-                "INSERT INTO pictures (person, hash, source, enrolled, vector, crc) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (numbers[name], digest, source, time, vector, zlib.crc32(vector)),
+    counts = dict.fromkeys((row.person for row in rows), 0)
+    pictures = {picture.digest: picture for picture in content.pictures}
+    repeated = []
+    for row in rows:
+        known = pictures.get(row.digest)
+        if known is None:
+            pictures[row.digest] = row
+            counts[row.person] += 1
+            continue
+        if known.person != row.person:
+            known_as = f" ({known.source})" if known.source and known.source != row.source else ""
+            raise DataError(
+                f"{row.source or 'A picture'} is already enrolled for {known.person}{known_as}, so it cannot "
+                f"be {row.person}. Nothing was stored.",
+                f"Leave it out, or forget {known.person} first.",
             )
-            picture = added.lastrowid
-            counts[name] += 1
-        else:
-            picture, owner, known_as = result[0]
-            if owner != name:
-                known_as = f" ({known_as})" if known_as and known_as != source else ""
-                raise DataError(
-                    f"{source or 'A picture'} is already enrolled for {owner}{known_as}, so it cannot be "
-                    f"{name}. Nothing was stored.",
-                    f"Leave it out, or forget {owner} first.",
-                )
-            repeated.append((name, source))
-        if original is not None:
-            connection.execute("INSERT OR IGNORE INTO originals VALUES (?, ?)", (picture, original))
-    return Enrolled(counts, tuple(repeated))
+        repeated.append((row.person, row.source))
+        if known.original is None:
+            pictures[row.digest] = known._replace(original=row.original)
+    return replace(content, pictures=tuple(pictures.values())), Enrolled(counts, tuple(repeated))
 
 
-def person_number(connection: sqlite3.Connection, name: str) -> int:
-    """Return the number that stands for somebody in the tables.
+def stored_name(content: Content, name: str) -> str:
+    """Return a person's name as it is stored.
 
     Raises
     ------
@@ -601,50 +535,22 @@ def person_number(connection: sqlite3.Connection, name: str) -> int:
         When nobody of that name is enrolled; says who has a name like it.
     """
     name = person_name(name)
-    result = connection.execute("SELECT id FROM people WHERE name = ?", (name,)).fetchall()
-    if result:
-        return int(result[0][0])
-    people = {other.casefold(): other for (other,) in connection.execute("SELECT name FROM people")}
+    people = {picture.person.casefold(): picture.person for picture in content.pictures}
+    if any(picture.person == name for picture in content.pictures):
+        return name
     near = [people[key] for key in difflib.get_close_matches(name.casefold(), people, n=3)]
     hint = f"Did you mean {' or '.join(near)}?" if near else "See who is: gramian faces list GALLERY"
-    many = counted(len(people), "person", "people")
+    many = counted(len({picture.person for picture in content.pictures}), "person", "people")
     raise DataError(f"{name} is not among the {many} of the gallery.", hint)
 
 
-# ---- The SQLite file of a gallery: tables, creating, opening, changing, and errors as messages
-
-T = TypeVar("T")
-# "GrFa", as the four bytes at offset 68 of the file.
-APPLICATION = 0x47724661
-SCHEMA_VERSION = 1
-
-# A picture's bytes are in a table of their own, so that reading the vectors does not pass over them.
-TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE pictures (
-    id INTEGER PRIMARY KEY,
-    person INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
-    hash BLOB NOT NULL UNIQUE,
-    source TEXT NOT NULL,
-    enrolled TEXT NOT NULL,
-    vector BLOB NOT NULL,
-    crc INTEGER NOT NULL
-);
-CREATE INDEX pictures_person ON pictures (person);
-CREATE TABLE originals (
-    picture INTEGER PRIMARY KEY REFERENCES pictures (id) ON DELETE CASCADE,
-    bytes BLOB NOT NULL
-);
-"""
-REBUILD = "rebuild"  # in the table meta: the file is to be written anew, without its unused parts
-NOT_A_GALLERY = "is not a gallery. Name a file written by gramian faces enroll."
-IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-# Codes of errors that are not the file's own fault.
-OUTSIDE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-
-
-# ------------------------------------------------------------------ opening
+def _version(path: Path) -> tuple[int, int, int]:
+    """Return what differs after a change of the file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _check_place(path: Path, read_only: bool) -> None:
@@ -655,7 +561,7 @@ def _check_place(path: Path, read_only: bool) -> None:
         )
     if not path.is_file():
         raise FileError(f"{path} is a folder or a device.", "Name the file of the gallery.")
-    # Every change keeps a journal beside the file.
+    # Every change writes a new file beside it.
     for place in () if read_only else (path, Path(os.path.realpath(path)).parent):
         if not os.access(place, os.W_OK):
             raise FileError(
@@ -664,62 +570,7 @@ def _check_place(path: Path, read_only: bool) -> None:
             )
 
 
-def _check_gallery(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse what is no gallery, of a newer gramian, or damaged."""
-
-    def request(question: str) -> list[Any]:
-        return [row[0] for row in connection.execute(question).fetchall()]
-
-    if request("PRAGMA application_id") != [APPLICATION]:
-        raise FileError(f"{path} {NOT_A_GALLERY}")
-    (version,) = request("PRAGMA user_version")
-    if version > SCHEMA_VERSION:
-        raise FileError(
-            f"{path} was made by a newer gramian (schema {version}). gramian {__version__} reads schemas up "
-            f"to {SCHEMA_VERSION}.",
-            "Upgrade with: pip install -U gramian",
-        )
-    # SQLite would fill a page that is cut with zeros.
-    if path.stat().st_size % 512:
-        raise sqlite3.DatabaseError("its end is missing")
-    # Pictures that are kept may be large. They are checked when they are asked for.
-    for table in ("meta", "people", "pictures"):
-        for result in request(f"PRAGMA integrity_check({table})"):
-            if result != "ok":
-                raise sqlite3.DatabaseError(result)
-
-
-@contextmanager
-def _as_file_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into FileError."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise FileError(f"{shortened(path)} {_refusal(error)}") from error
-
-
-def _refusal(error: Exception) -> str:
-    if isinstance(error, sqlite3.ProgrammingError):
-        return "has been closed. Open the gallery again."
-    code = getattr(error, "sqlite_errorcode", None) or 0
-    cause = " ".join(shown(str(error)).split())
-    if code == sqlite3.SQLITE_READONLY_ROLLBACK:
-        return "has an unfinished change, which must be undone first. Open it once with write permission."
-    if code & 0xFF in IN_USE:
-        return "is in use by another program. Try again later."
-    if code & 0xFF in OUTSIDE:
-        return f"was not changed: {cause}. Check permissions of the file and its folder, and the disk."
-    if code & 0xFF == sqlite3.SQLITE_NOTADB:
-        return NOT_A_GALLERY
-    return f"is damaged: {cause}. Restore it from a copy, or enroll everybody again."
-
-
-# ------------------------------------------------------------------ making
-
-
-def create_file(
-    path: str | os.PathLike[str], description: Mapping[str, Any], fill: Callable[[sqlite3.Connection], T]
-) -> T:
+def create_file(path: str | os.PathLike[str], content: Content) -> None:
     """Write a new gallery: complete under its name, or not at all, and never over another file.
 
     Its owner alone may read and write it.
@@ -727,10 +578,7 @@ def create_file(
     Parameters
     ----------
     path : str or path-like
-    description : mapping of str to str, int or bytes
-        What goes into the table ``meta``.
-    fill : callable
-        Puts in what the gallery begins with; what it returns is returned.
+    content : Content
 
     Raises
     ------
@@ -742,30 +590,103 @@ def create_file(
     if os.path.lexists(target):
         raise FileError(taken)
     check_writable(target)
-    with _as_file_errors(target), closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.executescript(TABLES)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", description.items())
-        result, content = fill(connection), connection.serialize()
     with locked(target.parent):  # against another process that makes it meanwhile
         if os.path.lexists(target):
             raise FileError(taken)
-        with atomic_write(target, mode=0o600) as file:
-            file.write(content)
-    return result
+        write_content(target, content)
 
 
-# ---- Contents of a gallery: pictures of people as vectors, the model of the vectors, and settings
+def write_content(path: Path, content: Content) -> None:
+    """Write a gallery over what is there."""
+    pictures = content.pictures
+    header = {
+        "created": content.created,
+        "enrolled": [picture.enrolled for picture in pictures],
+        "fingerprint": content.fingerprint,
+        "people": [picture.person for picture in pictures],
+        "settings": content.settings,
+        "sources": [picture.source for picture in pictures],
+    }
+    originals = [picture.original for picture in pictures]
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "hashes": as_bytes(picture.digest for picture in pictures).reshape(-1, 32),
+        "originals": as_bytes(one for one in originals if one is not None),
+        "sizes": np.array([-1 if one is None else len(one) for one in originals], np.int64),
+        "variances": content.variances,
+        "vectors": matrix(pictures, len(content.variances)),
+    }
+    if content.shift_covariance is not None:
+        arrays["shifts"] = content.shift_covariance.astype(np.float32)
+    write_model(path, KIND, header, arrays, private=True)
+
+
+def as_bytes(parts: Iterable[bytes]) -> npt.NDArray[np.uint8]:
+    """Return bytes as an array."""
+    return np.frombuffer(b"".join(parts), np.uint8)
+
+
+def read_content(path: Path) -> Content:
+    """Read a gallery that :func:`write_content` has written.
+
+    Raises
+    ------
+    FileError
+        When it is no gallery, or not as it was written.
+    """
+    stored = read_model(path)
+    if stored.kind != KIND:
+        raise FileError(
+            f"{path} holds a {shown(stored.kind)}, not a gallery. Name one written by gramian faces enroll."
+        )
+    try:
+        return _content(stored.header, stored.arrays)
+    except (GramianError, LookupError, TypeError, ValueError) as error:
+        raise FileError(
+            f"{path} is damaged: its contents are not those of a gallery. Restore it from a copy, or enroll "
+            "everybody again."
+        ) from error
+
+
+def _content(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Content:
+    people, sources, times = (header[name] for name in ("people", "sources", "enrolled"))
+    texts = [header["fingerprint"], header["created"], *people, *sources, *times]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a text is none")
+    count, components = len(people), len(arrays["variances"])
+
+    def array(name: str, dtype: Any, *shape: int) -> npt.NDArray[Any]:
+        values = arrays[name]
+        if values.dtype != dtype or values.shape != shape or not np.isfinite(values).all():
+            raise ValueError(f"{name} is of another type or shape, or not finite")
+        return values
+
+    variances = array("variances", np.float64, components)
+    shifts = array("shifts", np.float32, components, components) if "shifts" in arrays else None
+    data, begin, originals = arrays["originals"].tobytes(), 0, []
+    for size in array("sizes", np.int64, count).tolist():
+        originals.append(data[begin : begin + size] if size >= 0 else None)
+        begin += max(size, 0)
+    if begin != len(data):
+        raise ValueError("the pictures are cut short")
+    vectors = array("vectors", np.float32, count, components)
+    hashes = map(bytes, array("hashes", np.uint8, count, 32))
+    rows = zip(people, vectors, hashes, sources, times, originals, strict=True)
+    return Content(
+        header["fingerprint"],
+        variances,
+        None if shifts is None else as_float64(shifts),
+        header["created"],
+        checked(header["settings"], components),
+        tuple(Picture(*row) for row in rows),
+    )
+
+
+# ---- What is enrolled: pictures of people as vectors, the model of the vectors, and settings
 
 HASH = re.compile("[0-9a-f]{64}")
 
 
 # ------------------------------------------------------------------ pictures of people
-
-
-# Person, vector, hash, source and, where it is stored too, the picture file.
-Row = tuple[str, bytes, bytes, str, bytes | None]
 
 
 @dataclass(frozen=True)
@@ -819,7 +740,7 @@ def as_batch(
     sources: Iterable[str] | None,
     pictures: Iterable[bytes] | None,
     n_components: int,
-) -> list[Row]:
+) -> list[Picture]:
     """Check pictures and return one row for each, ready to be stored.
 
     Parameters
@@ -846,7 +767,7 @@ def as_batch(
             raise DataError(
                 f"{len(values):,} vectors but {len(given):,} {name}.", "Give one for each vector."
             )
-    rows = []
+    rows, time = [], now()
     for place, (name, digest, source, picture) in enumerate(zip(*lists.values(), strict=True)):
         if not isinstance(digest, str) or not HASH.fullmatch(digest):
             raise DataError(
@@ -857,10 +778,10 @@ def as_batch(
             raise DataError(
                 f"Picture {place} has another SHA-256.", "Give pictures in the order of the hashes."
             )
-        vector = values[place].astype("<f4").tobytes()
+        vector = values[place].astype(np.float32)
         # A name from a disk may hold bytes that are no text.
         source = str(source).encode("utf-8", "replace").decode()
-        rows.append((person_name(name), vector, bytes.fromhex(digest), source, picture))
+        rows.append(Picture(person_name(name), vector, bytes.fromhex(digest), source, time, picture))
     return rows
 
 
@@ -881,48 +802,21 @@ def check_model(model: Any) -> None:
         check_is_fitted(model, "fingerprint_")
 
 
-def meta_of(model: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is written into the table ``meta`` for a fitted model.
+def content_of(model: Any, settings: Mapping[str, Any]) -> Content:
+    """Return an empty gallery of a fitted model.
 
     Raises
     ------
     TypeError, NotFittedError
         As :func:`check_model`.
     ParameterError, TypeError
-        As :func:`settings_text`.
+        As :func:`checked`.
     """
     check_model(model)
     # Where there is no variance, rounding may leave a little less.
     variances, shifts = np.maximum(as_float64(model.eigenvalues_), 0.0), model.shift_covariance_
-    return {
-        "fingerprint": model.fingerprint_,
-        "components": len(variances),
-        "variances": variances.astype("<f8").tobytes(),
-        "shifts": b"" if shifts is None else np.asarray(shifts, dtype="<f4").tobytes(),
-        "created": now(),
-        "gramian": __version__,
-        "settings": settings_text(settings, len(variances)),
-    }
-
-
-def read_meta(rows: Mapping[str, Any]) -> tuple[str, FloatArray, FloatArray | None, str]:
-    """Return fingerprint, variances, shifts and creation time, as :func:`meta_of` has written them.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        When it is not as it was written.
-    """
-    try:
-        variances = np.frombuffer(rows["variances"], dtype="<f8").astype(np.float64)
-        if len(variances) != (count := int(rows["components"])):
-            raise ValueError(f"{len(variances)} variances of {count} components")
-        shifts = np.frombuffer(rows["shifts"], dtype="<f4").astype(np.float64)
-        read_settings(rows["settings"])
-        square = shifts.reshape(count, count) if len(shifts) else None
-        return str(rows["fingerprint"]), variances, square, str(rows["created"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise sqlite3.DatabaseError("what it says of its model is missing or malformed") from error
+    shifts = None if shifts is None else as_float64(shifts)
+    return Content(model.fingerprint_, variances, shifts, now(), checked(settings, len(variances)))
 
 
 def now() -> str:
@@ -933,8 +827,8 @@ def now() -> str:
 # ------------------------------------------------------------------ settings
 
 
-def settings_text(settings: Mapping[str, Any], n_components: int) -> str:
-    """Return what was chosen for the recogniser as text to be stored, without what is None.
+def checked(settings: Mapping[str, Any], n_components: int) -> dict[str, Any]:
+    """Return what was chosen for the recogniser, without what is None.
 
     Raises
     ------
@@ -945,32 +839,13 @@ def settings_text(settings: Mapping[str, Any], n_components: int) -> str:
 
     Examples
     --------
-    >>> settings_text({"match": "mean", "far": None}, 5)
-    '{"match": "mean"}'
-    """
-    chosen = {name: value for name, value in settings.items() if value is not None}
-    Recogniser(**chosen).check_parameters(n_components)
-    # Numbers of NumPy become Python's own.
-    return json.dumps(chosen, sort_keys=True, default=lambda number: number.item())
-
-
-def read_settings(text: Any) -> dict[str, Any]:
-    """Return what :func:`settings_text` wrote.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        For a text that it cannot have written.
-
-    Examples
-    --------
-    >>> read_settings('{"match": "mean"}')
+    >>> checked({"match": "mean", "far": None}, 5)
     {'match': 'mean'}
     """
-    try:
-        return dict(json.loads(text))
-    except (RecursionError, TypeError, ValueError) as error:
-        raise sqlite3.DatabaseError("its settings are missing or malformed") from error
+    chosen = {name: value for name, value in sorted(dict(settings).items()) if value is not None}
+    Recogniser(**chosen).check_parameters(n_components)
+    # Numbers of NumPy become Python's own.
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in chosen.items()}
 
 
 # -------- Names of people: normalised and checked before they are stored

@@ -29,6 +29,7 @@ from gramian.service.schemas import Kind, Problem, Refusal
 from gramian.service.sessions import State
 from gramian.service.settings import LOOPBACK, Limits, Settings
 from gramian.service.storage import Item, locked, prepare_store
+from gramian.store.model_file import BEGINNING
 from gramian.version import __version__
 
 SWEEP = 30.0  # seconds between two removals of idle visitors
@@ -132,7 +133,7 @@ def item_of(source: str) -> Item:
         kind = "model"
     elif path.is_file():
         with open(path, "rb") as file:
-            kind = "gallery" if file.read(16) == b"SQLite format 3\0" else "data"
+            kind = "gallery" if file.read(64).startswith(BEGINNING, 8) else "data"
     if not path.exists() and "::" in source:
         path = Path(source.rpartition("::")[0])
     if not path.exists():

@@ -71,12 +71,10 @@ def cached(part: Message, read: Callable[[str], Any], of: str = "") -> Any:
         gone = key[1] is not None and not os.path.exists(key[0])
         if isinstance(one, Table):
             room -= bytes_of(one.values)
-        elif not isinstance(one, Gallery) and os.path.isfile(key[0]):
+        elif os.path.isfile(key[0]):
             room -= os.path.getsize(key[0])
-        if gone or place >= MOST_CACHED or (room < 0 and not isinstance(one, Gallery)):
+        if gone or place >= MOST_CACHED or room < 0:
             del _cache[key]
-            if isinstance(one, Gallery):
-                one.close()
     return result
 
 

@@ -7,7 +7,6 @@ import math
 import os
 import queue
 import re
-import sqlite3
 import sys
 import tempfile
 import threading
@@ -150,9 +149,7 @@ def status_of(error: Exception, what: str = "This request") -> tuple[int, str]:
 
 
 def is_full(error: Exception) -> bool:
-    """Return whether an error of the system or of SQLite means a full disk."""
-    if isinstance(error, sqlite3.Error):
-        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    """Return whether an error of the system means a full disk."""
     return isinstance(error, OSError) and error.errno in errors.FULL and error.errno != EFBIG
 
 

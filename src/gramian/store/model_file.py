@@ -28,6 +28,7 @@ FORMAT_VERSION = 1
 
 _FORMAT = "gramian-model"
 _KEY = "gramian"
+BEGINNING = b'{"__metadata__":{"gramian":'  # after eight bytes of length
 _DTYPES = {"BOOL": np.dtype("?")} | {
     f"{kind}{8 * size}": np.dtype(f"<{kind.lower()}{size}")
     for kind, sizes in {"F": (2, 4, 8), "I": (1, 2, 4, 8), "U": (1, 2, 4, 8)}.items()
@@ -228,23 +229,24 @@ def _decode(value: Any) -> Any:
 def _damaged(target: Path, how: str) -> ModelFileError:
     return ModelFileError(
         f"{target} is damaged: {how}. Only an unaltered file is read. "
-        "Copy it again from where it was written, or save the model again."
+        "Copy it again from where it was written, or write it again."
     )
 
 
 def _foreign(target: Path, what: str) -> ModelFileError:
     return ModelFileError(
-        f"{target} is {what}, not a model saved by gramian. "
-        "Name a .gramian file, or fit the model again and save it."
+        f"{target} is {what}, not a model or gallery saved by gramian. Name another file, or write it again."
     )
 
 
 def _check_head(target: Path, head: bytes) -> None:
     """Refuse what begins like no model, before all of it is read."""
     if not head:
-        raise ModelFileError(f"{target} is empty. A model file has at least a header: save the model again.")
+        raise ModelFileError(f"{target} is empty. A model or gallery has at least a header: write it again.")
     if head[8:] == b"{" and int.from_bytes(head[:8], "little") <= _LARGEST_HEADER:
         return
+    if head == b"SQLite fo":
+        raise _foreign(target, "a SQLite file, as galleries of earlier versions were")
     if _PICKLE.match(head):
         raise _foreign(target, "a pickle or joblib file, which could run code when opened")
     if len(head) < 9:
