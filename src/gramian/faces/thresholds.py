@@ -23,18 +23,15 @@ MANY = 200  # people above which there are fewer folds
 MOST = 500  # people whose pictures are compared in a large gallery, one of four times as many
 PAIRS = 1 << 23
 POSITIONS = 5
-# By simulation: docs/decisions/0011-thresholds-of-few-people.md.
-SHARE, EACH, LEAST = 0.05, 5, 10
-# The rate where none is asked for lies between these; the trade is told at OTHERS too.
-LEAST_FAR, MOST_FAR = 0.001, 0.05
+# The least rate where none is asked for, and the one where none is stated; the trade is told at OTHERS too.
+LEAST_FAR, UNSTATED_FAR = 0.001, 0.05
 OTHERS = 0.01, 0.001
 # As many times more new strangers get a name where the model was fitted on the pictures of those who serve as
-# strangers; and people below which no rate is stated. Measured on faces: the decision named above.
+# strangers; and people below which no rate is stated. docs/decisions/0011-thresholds-of-few-people.md.
 KNOWN, STATED = 3.0, 10
 # Share of pictures of enrolled people that are rejected, from which the default rate is said to cost much,
 # and the larger rate that is named then, relative to it.
 COSTLY, LARGER = 0.25, 3.0
-NEAR = 1e-6  # distances below this share of the tail's are taken for it: one person under two names
 
 
 def counted_threshold(
@@ -87,64 +84,6 @@ def counted_threshold(
     return float(falling[place]), float(shares[place] + 1) / (strangers + 1)
 
 
-def tail_size(n: int, people: int) -> int:
-    """Return how many of n comparisons of strangers :func:`tail_threshold` is given: the largest.
-
-    A twentieth of them, and no more than five for each stranger, but at least ten.
-
-    Examples
-    --------
-    >>> tail_size(4050, 30), tail_size(810, 30), tail_size(100, 5)
-    (150, 40, 10)
-    """
-    return min(n, max(LEAST, round(min(SHARE * n, EACH * people))))
-
-
-def tail_threshold(closest: FloatArray, n: int, far: float, perfect: float, independent: float) -> float:
-    """Return the threshold that a new comparison with a stranger reaches with probability ``far``.
-
-    Near the greatest score the share of comparisons within a distance d is taken to be a power of d, from the
-    largest of the given ones on. The power is fitted to them. As it is known from few strangers only, it is
-    not put in as if it were known, but the chance is averaged over what it may be: its reciprocal follows a
-    gamma distribution of the shape ``independent``, which gives ``(1 + x / k) ** -k`` where a known power
-    gives ``exp(-x)``. The fewer strangers, the higher the threshold.
-
-    Parameters
-    ----------
-    closest : ndarray of shape (m,)
-        The most alike of n comparisons, descending; of :func:`tail_size`.
-    n : int
-    far : float
-        Below ``(m + 1) / (n + 1)``: more can be counted.
-    perfect : float
-        The similarity score of a vector with itself.
-    independent : float
-        k: how many of the comparisons say something new. N people make N / 2 couples that share nobody.
-
-    References
-    ----------
-    Hill (1975), A simple general approach to inference about the tail of a distribution, for the power.
-    Geisser (1993), Predictive inference, for averaging over it.
-
-    Examples
-    --------
-    Distances whose share within d is d ** 3:
-
-    >>> distances = (np.arange(1, 1001) / 1000) ** (1 / 3)
-    >>> value = tail_threshold(1 - distances[:50], 1000, 0.001, 1.0, 1e9)
-    >>> round(float((1 - value) ** 3), 4)
-    0.0011
-    """
-    distances = perfect - closest
-    widest = float(distances[-1]) if len(distances) else 0.0
-    if len(distances) < 2 or not widest > 0:
-        return float(np.nextafter(closest[0] if len(closest) else perfect, np.inf))
-    reached = np.maximum(distances[:-1], NEAR * widest)
-    power = float(np.mean(np.log(widest / reached)))  # 1 / a, where the share within d is d ** a
-    fewer = (len(closest) + 1) / (n + 1) / max(far, np.finfo(float).tiny)
-    return perfect - widest * math.exp(-power * independent * math.expm1(math.log(fewer) / independent))
-
-
 # ------------------------------------------------------------------ held-out comparisons
 
 Bools = npt.NDArray[np.bool_]
@@ -165,8 +104,6 @@ class Comparisons:
         How many people they were compared with, as a share of all.
     pairs : ndarray of shape (p,), float64
         Of the same pictures to each of the people; of very many every so many.
-    closest : ndarray of shape (m,), float64
-        The largest of all of these, descending.
     n_pairs : int
         Of how many.
     own : ndarray of shape (g,), float64
@@ -177,7 +114,6 @@ class Comparisons:
     who: Codes
     share: float
     pairs: FloatArray
-    closest: FloatArray
     n_pairs: int
     own: FloatArray
 
@@ -217,7 +153,6 @@ def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
         Makes a gallery of the pictures of a mask, fitting what is fitted on these alone.
     """
     n_people = int(people.max()) + 1
-    most = tail_size(len(vectors) * n_people, n_people)  # all of the tail may be in one part
     parts: list[tuple[npt.NDArray[Any], ...]] = []
     shares, n_pairs = [], 0
     for left_out in _left_out(n_people):
@@ -232,31 +167,23 @@ def held_out(vectors: Any, people: Codes, build: Build) -> Comparisons:
         for block in np.array_split(strange, -(-count // PAIRS)):
             scores = gallery.similarity(vectors[block])
             pairs = scores.ravel()
-            parts.append((scores.max(axis=1), people[block], pairs[::every].copy(), _largest(pairs, most)))
+            parts.append((scores.max(axis=1), people[block], pairs[::every].copy()))
     own = [np.empty(0)]
     for held in _positions(people):
         gallery = build(~held)
         scores = gallery.similarity(vectors[held])
         columns = np.searchsorted(gallery.people, people[held])
         own.append(scores[np.arange(len(scores)), columns].astype(np.float64))
-    nothing = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
-    best, who, pairs, closest = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
+    nothing = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0)
+    best, who, pairs = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
     return Comparisons(
         best.astype(np.float64),
         np.unique(who, return_inverse=True)[1],
         float(np.mean(shares)) if shares else 1.0,
         pairs.astype(np.float64),
-        _largest(closest, min(len(closest), tail_size(n_pairs, len(np.unique(who))))).astype(np.float64),
         n_pairs,
         np.concatenate(own),
     )
-
-
-def _largest(values: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    """Return the largest values, descending."""
-    if count < len(values):
-        values = np.partition(values, len(values) - count)[len(values) - count :]
-    return -np.sort(-values)
 
 
 def _left_out(n_people: int) -> Iterator[npt.NDArray[np.intp]]:
@@ -316,11 +243,12 @@ class Threshold:
     far : float
         The rate of false accepts asked for, or chosen by :func:`supported`.
     false_accept : float or None
-        The rate that holds: at most ``far``; None where fewer than ten people are enrolled.
+        The rate that is counted: at most ``far``, or the least that the people enrolled can show; None where
+        fewer than ten are.
     false_reject : float or None
         Share of new pictures of enrolled people predicted to be below; None where nobody has two pictures.
     observed : bool
-        Whether there were strangers enough to count so small a rate; otherwise the tail was extrapolated.
+        Whether there were strangers enough to count so small a rate; otherwise none of them is accepted.
     notes : tuple of str
         What cannot be promised.
     """
@@ -344,7 +272,7 @@ class Calibration:
     verify : Threshold
         For one person: ``far`` is the share of other people's pictures taken for a given person.
     trade : tuple of Threshold
-        For the most alike of all people, at this rate and at others, falling.
+        For the most alike of all people, at this rate and at others that can be counted, falling.
     n_impostor, n_genuine : int
         Number of pictures of left-out people, and of pictures compared with others of the same person.
     """
@@ -360,11 +288,12 @@ class Calibration:
             return ALL_ALIKE
         rates = []
         for one in self.trade:
-            note = "" if one.observed else ", extrapolated"
             missed = "an unknown share" if one.false_reject is None else f"{100 * one.false_reject:.0f} %"
-            rates.append((f"{one.far:g} (1 in {round(1 / one.far):,}{note})", missed))
+            rates.append((f"{one.far:g} (1 in {round(1 / one.far):,})", missed))
         (first, missed), *others = rates
-        rate = "a false accept rate" if self.identify.false_accept else "a threshold extrapolated for a rate"
+        rate = (
+            "a false accept rate" if self.identify.observed else "a threshold above all strangers, for a rate"
+        )
         parts = [f"At {rate} of {first}, {missed} of new pictures of enrolled people are rejected"]
         return "; ".join([*parts, *(f"at {rate}, {missed}" for rate, missed in others)]) + "."
 
@@ -372,16 +301,14 @@ class Calibration:
 def supported(least: float) -> float:
     """Return the rate of false accepts that is taken where none is asked for.
 
-    The least that the people enrolled can show, rounded up to a thousandth: a smaller one rests on a tail
-    that nobody has seen, and costs many of one's own. Not below 0.001; and not above 0.05, as hardly anybody
-    wants every tenth stranger taken for a friend: where few people cannot show that, it is extrapolated.
+    The least that the people enrolled can show, rounded up to a thousandth, and not below 0.001.
 
     Examples
     --------
-    >>> [supported(1 / (people + 1)) for people in (5, 30, 200, 5000)]
-    [0.05, 0.033, 0.005, 0.001]
+    >>> [supported(1 / (people + 1)) for people in (10, 30, 200, 5000)]
+    [0.091, 0.033, 0.005, 0.001]
     """
-    return min(MOST_FAR, max(LEAST_FAR, math.ceil(least * 1000 - 1e-9) / 1000))
+    return max(LEAST_FAR, math.ceil(least * 1000 - 1e-9) / 1000)
 
 
 def margin_of(vectors: Any, n_people: int, variances: FloatArray, moved: bool = False) -> float:
@@ -435,18 +362,19 @@ def calibrate(
     verified: Callable[[float], Threshold]
     if n_people < FEW:
         simulated = _simulated(build(np.ones(len(people), dtype=bool)), variances)
-        identified = partial(_by_simulation, simulated.max(axis=1), result.strangers, result.own, perfect)
-        verified = partial(_by_simulation, simulated.ravel(), result.pairs, result.own, perfect)
+        identified = partial(_by_simulation, simulated.max(axis=1), result.strangers, result.own)
+        verified = partial(_by_simulation, simulated.ravel(), result.pairs, result.own)
         notes += (_few(n_people),)
     elif _all_alike(result.pairs):
         identified = verified = partial(_nobody, result.own, perfect)
         notes += (ALL_ALIKE,)
     else:
-        identified = partial(_identification, result, n_people, perfect, margin)
-        verified = partial(_verification, result, perfect)
+        identified, verified = partial(_identification, result, margin), partial(_verification, result)
     notes += () if len(result.own) else (NOBODY_TWICE,)
-    rate = supported(margin * result.identification_far) if far is None else far
-    verify = verified(supported(result.verification_far) if far is None else far)
+    default = (margin * result.identification_far, result.verification_far)
+    usual = map(supported, default) if n_people >= STATED else (UNSTATED_FAR, UNSTATED_FAR)
+    rate, verified_rate = usual if far is None else (far, far)
+    verify = verified(verified_rate)
     at = {one: identified(one) for one in sorted({rate, *OTHERS}, reverse=True)}
     if FEW <= n_people < STATED:
         notes += (_unstated(n_people),)
@@ -457,57 +385,57 @@ def calibrate(
         identify, verify = (
             replace(one, false_accept=None if one.false_accept else 0.0) for one in (identify, verify)
         )
-    return Calibration(identify, verify, tuple(at.values()), len(result.strangers), len(result.own))
+    trade = tuple(one for one in at.values() if one.observed or one.far == rate)
+    return Calibration(identify, verify, trade, len(result.strangers), len(result.own))
 
 
-def _identification(
-    result: Comparisons, n_people: int, perfect: float, margin: float, far: float
-) -> Threshold:
+def _identification(result: Comparisons, margin: float, far: float) -> Threshold:
     """Return the threshold for the most alike of all people."""
-    aim = math.log1p(-far / margin)
-    # As many chances as people, none more likely than that of one comparison.
-    value, _ = _one_to_one(result, -math.expm1(aim / n_people), perfect)
     # Those who were left out were compared with fewer people.
-    rate = -math.expm1(aim * result.share)
+    rate = -math.expm1(math.log1p(-far / margin) * result.share)
     counted = counted_threshold(result.strangers, rate, result.who)
-    predicted = far
-    if counted is not None and counted[0] <= value:
-        value, predicted = counted[0], min(far, counted[1] * far / rate)
     whom = f"{result.n_strangers:,} people who serve as strangers"
-    notes = () if counted is not None else (_unobserved(far, whom, result.n_strangers / margin),)
-    return Threshold(value, far, predicted, _below(result.own, value), counted is not None, notes)
+    least = margin * result.identification_far
+    return _threshold(counted, result.strangers, result.own, far, far / rate, whom, least)
 
 
-def _verification(result: Comparisons, perfect: float, far: float) -> Threshold:
+def _verification(result: Comparisons, far: float) -> Threshold:
     """Return the threshold for one person."""
-    value, predicted = _one_to_one(result, far, perfect)
-    observed = far * (result.n_couples + 1) >= 1
+    counted = counted_threshold(result.pairs, far) if far * (result.n_couples + 1) >= 1 - 1e-9 else None
     whom = f"{result.n_couples:,} pairs of a stranger and a person"
-    notes = () if observed else (_unobserved(far, whom, result.n_couples),)
-    return Threshold(value, far, predicted, _below(result.own, value), observed, notes)
+    return _threshold(counted, result.pairs, result.own, far, 1.0, whom, result.verification_far)
 
 
-def _one_to_one(result: Comparisons, rate: float, perfect: float) -> tuple[float, float]:
-    """Return the threshold of single comparisons, and the rate that is predicted."""
-    if rate * (result.n_pairs + 1) >= len(result.closest) + 1:
-        counted = counted_threshold(result.pairs, rate)
-        if counted is not None:
-            return counted
-    return tail_threshold(result.closest, result.n_pairs, rate, perfect, result.n_strangers / 2), rate
-
-
-def _by_simulation(
-    simulated: FloatArray, scores: FloatArray, own: FloatArray, perfect: float, far: float
+def _threshold(
+    counted: tuple[float, float] | None,
+    strangers: FloatArray,
+    own: FloatArray,
+    far: float,
+    scale: float,
+    whom: str,
+    least: float,
 ) -> Threshold:
+    """Return the threshold that was counted; or one above all strangers, where they cannot show the rate."""
+    if counted is not None:
+        return Threshold(counted[0], far, min(far, counted[1] * scale), _below(own, counted[0]), True)
+    note = (
+        f"{whom} are too few to count a false accept rate of {far:g}. The threshold is above all of them. "
+        f"Rates from {least:.2g} can be counted."
+    )
+    value = _above(strangers)
+    return Threshold(value, far, min(1.0, least), _below(own, value), False, (note,))
+
+
+def _by_simulation(simulated: FloatArray, scores: FloatArray, own: FloatArray, far: float) -> Threshold:
     """Return the threshold for simulated strangers, and not below the few real ones."""
-    counted = counted_threshold(simulated, far)
-    if counted is None:
-        closest = -np.sort(-simulated)[: tail_size(len(simulated), len(simulated))]
-        counted = tail_threshold(closest, len(simulated), far, perfect, len(simulated)), far
-    value, predicted = counted
+    value, predicted = counted_threshold(simulated, far) or (_above(simulated), far)
     if len(scores) and scores.max() >= value:
-        value = float(np.nextafter(scores.max(), np.inf))
+        value = _above(scores)
     return Threshold(value, far, predicted, _below(own, value), False)
+
+
+def _above(scores: FloatArray) -> float:
+    return float(np.nextafter(scores.max(), np.inf))
 
 
 def _nobody(own: FloatArray, perfect: float, far: float) -> Threshold:
@@ -531,18 +459,10 @@ def _simulated(gallery: Matcher, variances: FloatArray) -> FloatArray:
     return np.asarray(gallery.similarity(strangers.astype(np.float32)), dtype=np.float64)
 
 
-def _unobserved(far: float, whom: str, count: float) -> str:
-    return (
-        f"{whom} are too few to observe a false accept rate of {far:g}. The threshold is extrapolated from "
-        f"the most similar ones with a safety margin, and rejects more enrolled people than necessary. "
-        f"Rates from {1 / (count + 1):.2g} can be observed."
-    )
-
-
 def _unstated(n_people: int) -> str:
     return (
         f"{n_people} enrolled people are too few to state a false accept rate: at least {STATED} are needed. "
-        "The threshold is extrapolated for the rate asked for."
+        "The rate asked for only sets the threshold."
     )
 
 

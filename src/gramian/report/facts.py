@@ -295,7 +295,7 @@ def rates(threshold: Any) -> dict[str, Any]:
         "far": threshold.far,
         "predicted_false_accept": threshold.false_accept,
         "predicted_false_reject": threshold.false_reject,
-        "extrapolated": not threshold.observed,
+        "counted": threshold.observed,
     }
 
 
