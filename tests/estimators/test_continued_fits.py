@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_fit_score_takes_y
 import gramian
 from gramian import PCA
 from gramian.arrays import as_float64
-from gramian.errors import CertificateWarning, DataError, MemoryLimitError, RankWarning
+from gramian.errors import CertificateWarning, MemoryLimitError, RankWarning
 from gramian.pca import stream
 from helpers import spectrum_matrix
 from refusals import refused
@@ -148,14 +148,8 @@ def test_the_model_continues_from_a_file_as_it_does_in_memory(tmp_path):
         np.testing.assert_array_equal(again.certificate_.radii, model.certificate_.radii)
 
 
-def test_columns_whose_means_have_lost_digits_do_not_continue():
-    model = PCA(scale="unit").fit(X * 1e-310)
-    with refused(DataError):
-        model.partial_fit(X * 1e-310)
-
-
 def test_a_covariance_that_does_not_fit_is_refused_before_it_is_made():
-    wide = np.random.default_rng(0).standard_normal((30, 3000)) * 0.9 ** np.arange(3000)
+    wide = np.random.default_rng(0).standard_normal((30, 3000)) * 0.99 ** np.arange(3000)
     model = PCA(2, memory_limit="60MB").fit(wide)
     before = dict(vars(model))
     with refused(MemoryLimitError):
