@@ -122,7 +122,15 @@ class Preview:
     def facts(self, wanted: Collection[str] = ()) -> dict[str, Any]:
         """Return all of it but the values and the places of missing entries.
 
-        Of many columns only text, those that are wanted, and the first ones.
+        Parameters
+        ----------
+        wanted : collection of str
+            Names of columns that are among the facts in any case. Of many columns the others are text, and the
+            first ones.
+
+        Returns
+        -------
+        dict
         """
         needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
         others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
