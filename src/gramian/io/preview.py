@@ -125,8 +125,7 @@ class Preview:
         Parameters
         ----------
         wanted : collection of str
-            Names of columns that are among the facts in any case. Of many columns the others are text, and the
-            first ones.
+            Columns that are among the facts in any case; of many columns the others are text, and the first.
 
         Returns
         -------
