@@ -12,10 +12,13 @@ FILES = Path(__file__).parents[2] / "tests" / "strange"
 # The columns that a fit uses, the rows, and what is said in the file or done about it.
 EXPECTED = {
     "blanks.csv": (["population", "budget", "forêt"], 14, {"scale": "unit", "missing": "em"}),
+    "comma_in_label.csv": (list("abc"), 60, {"label": "How much, if at all, do you like it?"}),
     "dates.csv": (["ozone", "nitrate", "wind"], 30, {"scale": "unit"}),
+    "elements.csv": (12 * ["sample"], 12, {"missing": "mean"}),
     "genes.tsv": (8 * ["sample"], 8, {"transform": "log1p"}),
     "german.csv": (["Fläche", "Einnahmen", "Dichte", "Einwohner"], 18, {"scale": "unit", "label": "Land"}),
     "limits.csv": (["lead", "copper", "zinc", "coliforms"], 22, {"missing": "em", "label": "zone"}),
+    "logger.dat": (["PTemp_C_Avg", "PAR_Den_Avg", "RH"], 60, {"scale": "unit"}),
     "long.csv": (["memory", "speed", "naming", "balance"], 15, {"missing": "em", "row-names": "subject"}),
     "money.csv": (["revenue", "profit", "margin", "staff"], 16, {"scale": "unit", "label": "sector"}),
     "notes_below.csv": (["depth", "area", "oxygen", "ph"], 18, {"scale": "unit", "row-names": "lake"}),
@@ -26,6 +29,8 @@ EXPECTED = {
         {"label": "meadow", "sheet": "Honey"},
     ),
     "title_rows.csv": (["height_cm", "leaves", "soil_ph"], 24, {"scale": "unit", "label": "garden"}),
+    "two_axes.csv": (None, 30, {"label": "Sample ID/Wavenumber"}),
+    "two_tables.csv": (list("abc"), 40, {}),
     "units_row.csv": (["mass", "length", "pressure", "temperature"], 20, {"scale": "unit"}),
 }
 
@@ -37,7 +42,9 @@ def test_a_file_becomes_a_figure_in_three_clicks(arrive, name):
     walk.upload(name, (FILES / name).read_bytes())  # two clicks: the file, and Upload
     expect(page.locator("#run")).to_be_enabled()
     used = page.locator("[name=use]:checked").evaluate_all("all => all.map(one => one.value)")
-    if name == "genes.tsv":  # columns of the file become rows
+    if columns is None:
+        assert len(used) == 60
+    elif name in ("elements.csv", "genes.tsv"):  # columns of the file become rows
         expect(page.get_by_label("Swap rows and columns")).to_be_checked()
         assert len(used) == rows
     else:

@@ -84,7 +84,7 @@ def test_the_page_reads_texts_among_numbers_as_missing_values(client):
 def test_the_same_is_proposed_everywhere(method, some, client, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     every = list(tables())
-    assert len(every) == 21
+    assert len(every) == 22
     for name, text in every[some]:
         (tmp_path / "table.csv").write_text(text, encoding="utf-8")
         found = gramian.propose(tmp_path / "table.csv", method)

@@ -130,6 +130,7 @@ class Preview:
         Returns
         -------
         dict
+            By the names of the attributes.
         """
         needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
         others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
