@@ -987,6 +987,7 @@ def attack_results(attack: Attack) -> None:
     shutil.copytree(home / "r", folder)
     (folder / "mine.txt").write_text("mine")
     (folder / "components").symlink_to(home)
+    (home / "PC1.png").write_text("mine")  # as a picture of an earlier fit is called
     before = snapshot(home)
     attack.shell("info", "copy", cwd=home)
     attack.shell("transform", "copy", "t.csv", cwd=home)

@@ -41,7 +41,7 @@ def bounds(n: int, d: int) -> None:
     operator = problem._covariance(double=False)
     view = problem.measured()
     estimate = CovarianceOperator(view, whole=True, matrix=operator.dense()).dense_error
-    C = (X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)) / 2.0**view.exponent
+    C = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
     exact = C.T @ C
     error = np.linalg.norm(operator.dense() - exact, 2)
     largest = np.linalg.eigvalsh(exact)[-1]

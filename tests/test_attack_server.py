@@ -11,9 +11,9 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import GramianError
+from gramian.report import results
 from gramian.service import guard, sessions, storage
 from gramian.service.schemas import Refusal
-from gramian.store import atomic
 from served import create_app, httpx, listening
 
 
@@ -119,9 +119,9 @@ def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
 
 
 @pytest.mark.walk
-def test_names_of_lists_that_lead_elsewhere_are_noticed(findings, monkeypatch):
-    monkeypatch.setattr(atomic, "place_inside", lambda folder, name: folder / name)
-    assert any("changed a file outside" in one for one in findings("results"))
+def test_links_that_lead_elsewhere_are_noticed(findings, monkeypatch):
+    monkeypatch.setattr(results, "place_inside", lambda folder, name: folder / name)
+    assert any("wrote through a link" in one for one in findings("results"))
 
 
 @pytest.mark.walk

@@ -97,7 +97,7 @@ def _ratio(draw: Kind, seed: int) -> float:
     problem.request = SolveRequest(Target(), 0.0, 0, seeds=[seed])
     operator = problem.build(ROUTE)
     view = problem.measured()
-    C = X.astype(np.longdouble) / np.longdouble(2.0) ** view.exponent
+    C = X.astype(np.longdouble)
     C = (C - C.mean(axis=0) if center else C).astype(np.float64)
     C = C if view.divisor is None else C / view.divisor
     error = float(np.linalg.norm(np.asarray(operator.dense()) - C.T @ C, 2))
