@@ -180,14 +180,14 @@ def test_kernel_pca_is_scaled_too_and_follows_what_is_proposed_for_it(arrive):
     walk.example("penguins")
     expect(page.get_by_label("Column scaling")).to_have_value("unit")
     page.get_by_label("Kernel PCA").check()
-    expect(page.get_by_label("Components")).to_have_value("3")
+    expect(page.get_by_label("Components")).to_have_attribute("placeholder", "10, or all")
     expect(page.get_by_label("Column scaling")).to_have_value("unit")
     expect(page.locator("li", has_text="the slider begins there")).to_be_visible()
     expect(page.locator("#sigma-is")).to_contain_text(re.compile(r"^[12]\.\d+, 1\.0 times"))
     with page.expect_request("**/api/v1/jobs") as asked:
         page.click("#run:enabled")
     fit = asked.value.post_data_json
-    assert fit["parameters"] == {"n_components": 3, "scale": "unit", "kernel": "rbf", "gamma": "median"}
+    assert fit["parameters"] == {"scale": "unit", "kernel": "rbf", "gamma": "median"}
     page.wait_for_url("**/models/*")
 
 
