@@ -111,6 +111,8 @@ class CenteredRows:
     @property
     def square_unit(self) -> float:
         """What sums of squares of C are multiplied by to be in the units asked for."""
+        if not self.unit_exponent:
+            return 1.0
         with np.errstate(over="ignore", under="ignore"):
             return float(np.ldexp(1.0, 2 * self.unit_exponent))
 
@@ -130,7 +132,8 @@ class CenteredRows:
     @cached_property
     def arithmetic(self) -> np.dtype[Any]:
         """Type that blocks of C have."""
-        double = self.double or self.weighted or self._beyond_float32
+        single = self.rows.block_dtype == np.float32
+        double = single and (self.double or self.weighted or self._beyond_float32)
         return np.dtype(np.float64) if double else self.rows.block_dtype
 
     @property
