@@ -29,13 +29,11 @@ FEW_HOLES = 0.05  # share of holes up to which products over these alone are fas
 WORTH_A_PRODUCT = 50  # holes of a pattern for which one of their own is faster
 FEW_COLUMNS = 100  # up to which the rows of a pattern are worth their triangular factor
 CACHED = 1 << 19  # numbers that are multiplied while they are in the cache
+EPS = float(np.finfo(np.float64).eps)
 # Least noise variance relative to the variance of all columns: data of exactly low rank has a likelihood
 # without a maximum.
-EPS = float(np.finfo(np.float64).eps)
 LEAST_NOISE = 1e-11
-WELL_CONDITIONED = (
-    1e8  # size of a matrix times that of its inverse up to which plain inversion is exact enough
-)
+WELL_CONDITIONED = 1e8  # size of a matrix times that of its inverse, up to which inversion is exact enough
 STRENGTHS = (0.0, 0.5, 1.0, 2.0, 4.0)  # of regularisation, among which cross-validation chooses
 FOLDS = 5
 # A noise variance is 0 below this share of that of the columns; observed entries that could show it are few
