@@ -22,11 +22,11 @@ from typing import Any, TypeVar
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-import scipy  # whose parts are imported when they are first used
+import scipy
+from scipy import sparse
 
 from gramian.checks import amount, slices
 from gramian.errors import DataError, MemoryLimitError, ParameterError, choice
-from gramian.light_import import sparse
 from gramian.progress import track
 from gramian.records import FloatArray
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
@@ -16,7 +17,6 @@ from gramian.checks import counted, percent
 from gramian.data import as_rows
 from gramian.data.labels import as_variable
 from gramian.errors import DataError
-from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.operators.moments import center_rows
 from gramian.records import FloatArray, IntArray

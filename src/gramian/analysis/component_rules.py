@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from gramian.checks import counted
-from gramian.light_import import special
 from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray
 

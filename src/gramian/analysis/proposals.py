@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
+from scipy import special
 
 from gramian.analysis import imputation
 from gramian.analysis.units import FEW, neighbours, same_range, unit_difference, units_of
@@ -23,7 +24,6 @@ from gramian.io.lazy import LazyArray
 from gramian.io.names import are_variables
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
-from gramian.light_import import special
 from gramian.reading import ReadingOptions, one_name
 from gramian.records import FloatArray, Members
 

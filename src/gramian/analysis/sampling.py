@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from gramian.analysis.components import component_names, effective_rows, kind_of, known_variances
 from gramian.analysis.units import column_variances
 from gramian.arrays import as_float64
 from gramian.checks import counted
-from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, IntArray, ModelKind
 

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 from typing import Any, TypeVar, get_args
 
 import numpy as np
+from scipy import sparse
 
 from gramian import reading, records, store
 from gramian.arrays import to_numpy
 from gramian.base import declarations
 from gramian.errors import ModelFileError
-from gramian.light_import import sparse
 from gramian.records import Certificate, DirectionBounds, ModelKind, Moments, Remainder, Spectrum
 from gramian.store import Array, Optional, Options, Sizes, conform, is_single
 from gramian.store.model_file import StoredModel, write_model

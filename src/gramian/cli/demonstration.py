@@ -18,12 +18,10 @@ from typing import Any
 import typer
 
 from gramian.applications import is_installed
-from gramian.cli.inputs import spare_pandas
 from gramian.cli.outputs import check_place
 from gramian.cli.progress import progress, say
 from gramian.cli.run import run
 from gramian.errors import FileError, GramianError, MissingExtraError
-from gramian.light_import import lightly
 from gramian.options import option
 
 RATIO = "0.95"
@@ -50,7 +48,6 @@ def demo(
     from gramian.report.results import check_folder
 
     folder, start = Path(out), time.perf_counter()
-    spare_pandas("digits.csv")
     step = partial(_run, context.find_root().command)
     check_place(folder)
     for part in ("pca", "kernel-pca"):
@@ -126,8 +123,6 @@ def write_examples(folder: Path) -> list[str]:
         Remarks for the person who asked.
     """
     import numpy as np
-
-    lightly("sklearn.datasets")
     from sklearn.datasets import load_digits
 
     from gramian.report.tables import write_table

@@ -13,43 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from gramian.checks import amount
-from gramian.cli import run as state
 from gramian.cli.options import Reading
 from gramian.cli.progress import progress, say
 from gramian.errors import GramianError, MemoryLimitError, MissingValuesError, ParameterError
 from gramian.options import as_arguments, declared_of, given_options
 from gramian.reading import IMPUTED, Remembered
 
-SPARING = {".csv", ".tsv", ".txt", ".tab", ".bed", ".npy"}  # files that are read without pandas
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
-
-
-class _Hiding:
-    """An importer by which pandas is not installed."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name=name)
-
-
-def spare_pandas(data: str) -> None:
-    """Let pyarrow do without pandas, which it imports with its first array, where a process reads one table.
-
-    Parameters
-    ----------
-    data : str
-        Name of the file; files of other kinds may need pandas.
-    """
-    sparing = Path(data).suffix.lower() in SPARING
-    if state.is_program and sparing and not {"pandas", "pyarrow"} & sys.modules.keys():
-        import pyarrow
-
-        sys.meta_path.insert(0, _Hiding)
-        try:
-            pyarrow.array([""])
-        finally:
-            sys.meta_path.remove(_Hiding)
 
 
 def proposed(
@@ -81,7 +51,6 @@ def proposed(
     found : gramian.analysis.proposals.Proposals
         Those that were applied.
     """
-    spare_pandas(data)
     from gramian.analysis.proposals import KNOWN, Method, Proposals, of_scan
     from gramian.io.scan import scan
     from gramian.operations.fit import kind_and_rules
@@ -153,7 +122,6 @@ def read_table(
     MemoryLimitError
         If all of it is needed, and memory is too small.
     """
-    spare_pandas(data)
     from gramian.arrays import memory_limit_bytes
     from gramian.io.scan import scan
 
@@ -348,11 +316,12 @@ def read_model(model: str, *, whole: bool = False) -> Any:
     GramianError
         For a stream of too few rows, which is not a fitted model yet.
     """
+    from sklearn.utils.validation import check_is_fitted
+
     from gramian.analysis.components import mapping_of
-    from gramian.light_import import lightly
     from gramian.loading import load
 
     with progress(f"reading {model}"):
         fitted = load(model_path(model))
-        lightly("sklearn.utils.validation").check_is_fitted(fitted)
+        check_is_fitted(fitted)
         return fitted if whole else mapping_of(fitted)

@@ -35,7 +35,6 @@ from gramian.errors import (
 )
 from gramian.wording import TERMS
 
-is_program = False  # whether this process does nothing but one command
 DONE, DATA_ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 WARNINGS = (
     RankWarning,
@@ -60,8 +59,6 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         By default those of the process.
     """
-    global is_program
-    is_program = is_program or arguments is None
     prepare_streams()
     with warnings.catch_warnings():
         for category in WARNINGS:

@@ -1,6 +1,5 @@
 """The only entry for user data: every input becomes checked :class:`Rows`."""
 
-from gramian import sklearn_import  # noqa: F401  # before anything imports scikit-learn
 from gramian.data.array import ArrayRows
 from gramian.data.as_rows import as_rows
 from gramian.data.rows import Block, Rows

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 from gramian.analysis.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.analysis.findings import (
@@ -45,7 +45,6 @@ from gramian.data import Rows
 from gramian.data.labels import has_label
 from gramian.data.rows import row_number, row_text
 from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
-from gramian.light_import import special
 from gramian.records import FloatArray, IntArray, ModelKind
 
 # Rows, columns and entries that are looked at; of more rows half as many, evenly spaced pairs of neighbours.

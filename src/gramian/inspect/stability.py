@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +23,6 @@ from gramian.base.inputs import generators
 from gramian.checks import check_integer, check_number, counted, percent, slices
 from gramian.data import Rows, as_rows
 from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
-from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from gramian.analysis.imputation import Patterns, grams
 from gramian.analysis.normal_model import DETERMINED
 from gramian.arrays import as_float64
 from gramian.checks import counted, percent
-from gramian.light_import import special
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from gramian.checks import counted
@@ -136,7 +137,5 @@ def available(model: Any, table: Any = None) -> list[Figure]:
 
 def function_of(module: str, name: str) -> Any:
     """Return a function of ``gramian.plots``."""
-    from gramian.light_import import lightly  # together with SciPy
-
     with needs("plots", "altair", "Drawing figures"):
-        return getattr(lightly(f"gramian.plots.{module}"), name)
+        return getattr(import_module(f"gramian.plots.{module}"), name)

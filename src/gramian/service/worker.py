@@ -16,10 +16,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from errno import EFBIG
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
-from gramian import errors, light_import
+from gramian import errors
 from gramian.errors import GramianError, MemoryLimitError, shortened
 from gramian.io.names import readable
 from gramian.io.spool import spool_folder
@@ -52,9 +51,6 @@ def main() -> None:
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     from gramian.service import tasks, views
 
-    for name in light_import.DEFERRED:  # what they take is no memory of the request that needs them first
-        with suppress(ImportError):
-            import_module(name)
     does = tasks.TASKS | views.VIEWS
     memory = int(sys.argv[1])
     confine(memory)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy  # whose parts are imported when they are first used
+import scipy
 
 from gramian import arrays, checks
 from gramian.operators.costs import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, TableCosts

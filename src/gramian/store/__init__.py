@@ -14,8 +14,7 @@ from numbers import Real
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
-
-from gramian.light_import import sparse
+from scipy import sparse
 
 Bound = dict[str, Any]
 
