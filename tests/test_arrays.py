@@ -12,7 +12,6 @@ import threadpoolctl
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from gramian.arrays import (
-    _BlasGuard,
     as_float64,
     blas_threads,
     column_norms,
@@ -200,15 +199,6 @@ def test_libraries_are_looked_for_when_there_may_be_new_ones(two_workers, monkey
     with blas_threads():
         assert set(blas_limits()) == {1}
     assert len(looked) == 2
-    guard = _BlasGuard()
-    with threadpool_limits(2):
-        for name in ("something_newest", "something_newer_still"):
-            monkeypatch.setitem(sys.modules, name, threadpoolctl)
-            guard.enter_for_good()
-            before = len(looked)
-            guard.enter_for_good()
-            assert len(looked) == before
-        guard.leave()
 
 
 def test_overlapping_guards_of_several_threads(two_workers):

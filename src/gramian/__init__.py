@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gramian.models.monitor import Monitor
     from gramian.models.whitener import Whitener
     from gramian.pca.estimator import PCA
-    from gramian.progress_bar import set_progress
+    from gramian.progress import set_progress
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
     from gramian.selection.mutual_information import mutual_information
@@ -92,7 +92,7 @@ _HOME = {
     "relations": "gramian.laws.relations",
     "rotate": "gramian.inspect.rotate",
     "scan": "gramian.io.scan",
-    "set_progress": "gramian.progress_bar",
+    "set_progress": "gramian.progress",
     "stability": "gramian.inspect.stability",
 }
 for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from numbers import Real
 from operator import matmul
 from typing import Any, TypeVar
@@ -407,82 +407,28 @@ def divided_by_power(values: Any, exponent: int) -> Any:
 # -------------------------------------------------------------------- threads
 
 
-class _BlasGuard:
-    """Reference-counted limit on BLAS threads: the first one in sets it, the last one out restores it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._depth = 0
-        self._limited: list[tuple[Any, int]] = []
-        self._controller: Any = None
-        self._modules = 0
-        self._modules_for_good = 0
-        self.workers = 1
-
-    def _libraries(self) -> Any:
-        # Looking for them takes milliseconds, longer than small products; new ones come with new modules.
-        if self._modules != len(sys.modules):
-            from threadpoolctl import ThreadpoolController
-
-            self._controller = ThreadpoolController().select(user_api="blas")
-            self._modules = len(sys.modules)
-        return self._controller
-
-    def enter(self) -> int:
-        with self._lock:
-            if self._depth == 0:
-                controller = self._libraries()
-                counts = [(library, library.num_threads) for library in controller.lib_controllers]
-                self.workers = max((count for _, count in counts), default=1)
-                self._limited = [(library, count) for library, count in counts if count != 1]
-                self._set([(library, 1) for library, _ in self._limited])
-            self._depth += 1
-            return self.workers
-
-    def enter_for_good(self) -> None:
-        """Limit BLAS and OpenMP to one thread, libraries that were loaded since the last call included."""
-        with self._lock:
-            if self._modules_for_good == len(sys.modules):
-                return
-            if not self._modules_for_good:
-                self.enter()
-            from threadpoolctl import ThreadpoolController
-
-            _take_control()
-            ThreadpoolController().limit(limits=1)
-            self._modules_for_good = len(sys.modules)
-
-    def leave(self) -> None:
-        with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
-                self._set(self._limited)
-                if self._limited:
-                    _take_control()
-                self._limited = []
-
-    def _set(self, counts: list[tuple[Any, int]]) -> None:
-        """Set the number of threads of libraries, whichever thread did so before."""
-        if counts:
-            _take_control()
-            for library, count in counts:
-                library.set_num_threads(count)
+_lock = threading.RLock()
+_inside, _workers = 0, 1  # how many hold BLAS at one thread, and what it had before
+_limited: list[tuple[Any, int]] = []
 
 
-def _take_control() -> None:
-    """Let any thread set OpenBLAS's limit: the last one to leave the guard need not be the first one in.
+@lru_cache(maxsize=1)
+def _libraries(_: int) -> list[Any]:
+    """Return the libraries with threads; to look takes milliseconds, and new ones come with new modules."""
+    from threadpoolctl import ThreadpoolController
 
-    Newer versions of threadpoolctl give control to the first thread that sets a limit, and ignore all others.
-    """
-    import threadpoolctl
-
-    openblas = getattr(threadpoolctl, "OpenBLASController", None)
-    clear = getattr(openblas, "clear_controlling_thread", None)
-    if clear is not None:
-        clear(force=True)
+    return list(ThreadpoolController().lib_controllers)
 
 
-_guard = _BlasGuard()
+def _set_threads(counts: list[tuple[Any, int]]) -> None:
+    """Set the number of threads of libraries, whichever thread did so before."""
+    openblas = sys.modules["threadpoolctl"].OpenBLASController
+    # Newer versions ignore all threads but the first that set a limit, which need not be the last to leave.
+    clear = getattr(openblas, "clear_controlling_thread", lambda force: None)
+    clear(force=True)
+    for library, count in counts:
+        library.set_num_threads(count)
+    clear(force=True)
 
 
 def deterministic() -> bool:
@@ -493,7 +439,8 @@ def deterministic() -> bool:
 def fix_threads() -> None:
     """Where GRAMIAN_DETERMINISTIC is set, hold BLAS and OpenMP at one thread until the process ends."""
     if deterministic():
-        _guard.enter_for_good()
+        with _lock:
+            _set_threads([(library, 1) for library in _libraries(len(sys.modules))])
 
 
 _alone = ContextVar("_alone", default=False)
@@ -512,16 +459,30 @@ def one_thread() -> Iterator[None]:
 class blas_threads(ContextDecorator):
     """Hold BLAS at one thread and yield how many workers may run in its place.
 
-    The number is what BLAS was allowed when the first guard was entered, so joblib's workers,
-    ``OMP_NUM_THREADS`` and threadpoolctl's own limits are respected.
+    threadpoolctl's limits are process-wide: the first one in sets them, and the last one out restores them.
+    The number is what BLAS was allowed before, so joblib's workers, ``OMP_NUM_THREADS`` and threadpoolctl's
+    own limits are respected.
     """
 
     def __enter__(self) -> int:
-        workers = _guard.enter()
-        return 1 if _alone.get() else workers
+        global _inside, _workers
+        with _lock:
+            if _inside == 0:
+                blas = [library for library in _libraries(len(sys.modules)) if library.user_api == "blas"]
+                counts = [(library, library.num_threads) for library in blas]
+                _workers = max((count for _, count in counts), default=1)
+                _limited[:] = counts if _workers > 1 else []
+                if _limited:
+                    _set_threads([(library, 1) for library in blas])
+            _inside += 1
+            return 1 if _alone.get() else _workers
 
     def __exit__(self, *raised: object) -> None:
-        _guard.leave()
+        global _inside
+        with _lock:
+            _inside -= 1
+            if _inside == 0 and _limited:
+                _set_threads(_limited)
 
 
 def parallel_map(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from inspect import signature
@@ -22,12 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 NAMES_SHOWN = 8
 ENOUGH, ALL = 0.95, 0.995  # of the variance: what is worth stating, and a share that says nothing
-# Drawn as nothing although they count as letters, marks or symbols, by which one name could pass for another.
-BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
-JOINERS = "\u200c\u200d"
-# Scripts that need joiners and variation selectors begin here: Arabic, those of India, Chinese, emoji.
-# Among Latin, Greek and Cyrillic letters nobody would see them.
-JOINED = "\u0600"
+JOINERS = "\u200c\u200d\u00a0\u202f"  # of Persian, Indian scripts and emoji; spaces without a break
 
 
 # ----------------------------------------------------------------- parameters
@@ -182,28 +176,14 @@ def shown(text: Any) -> str:
     Anna\x1b[2J
     """
     line = str(text)
-    if line.isascii() and line.isprintable():
+    if line.isprintable():
         return line
-    return "".join(
-        letter.encode("unicode_escape").decode() if is_hidden(line, place) else letter
-        for place, letter in enumerate(line)
-    )
+    return "".join(c if is_visible(c) else c.encode("unicode_escape").decode() for c in line)
 
 
-def is_hidden(text: str, place: int) -> bool:
-    """Say whether a character cannot be seen: it controls something, or is drawn as nothing."""
-    letter = text[place]
-    if " " <= letter <= "~":
-        return False
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
-    if letter in JOINERS:
-        return not all(one >= JOINED and unicodedata.category(one)[0] in "LMS" for one in (before, after))
-    if "VARIATION SELECTOR" in unicodedata.name(letter, ""):
-        return not before >= JOINED
-    if ord(letter) & 0xFFFE == 0xFFFE or "\ufdd0" <= letter <= "\ufdef":  # never characters, by Unicode
-        return True
-    # Controls, formats and marks of direction, halves of characters, ends of lines and of paragraphs.
-    return letter in BLANKS or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+def is_visible(letter: str) -> bool:
+    """Return whether a character can be drawn or joins others, unlike controls and marks of direction."""
+    return letter.isprintable() or letter in JOINERS
 
 
 def shown_lines(text: Any) -> str:

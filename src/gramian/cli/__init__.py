@@ -18,8 +18,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    It is 0, 1 for data errors, 2 for usage, 3 for alarms with ``monitor --fail``, 130 after Ctrl-C, and 143
-    after SIGTERM.
+    It is 0, 1 for data errors, 2 for usage, 3 for alarms with ``monitor --fail``, and 130 after Ctrl-C.
 
     Parameters
     ----------

@@ -19,10 +19,10 @@ import typer
 
 from gramian.applications import is_installed
 from gramian.cli.outputs import check_place
-from gramian.cli.progress import progress, say
 from gramian.cli.run import run
 from gramian.errors import FileError, GramianError, MissingExtraError
 from gramian.options import option
+from gramian.progress import say, shows_progress
 
 RATIO = "0.95"
 QUESTION = "identify"  # its answer may be no
@@ -53,7 +53,7 @@ def demo(
     for part in ("pca", "kernel-pca"):
         check_folder(folder / part)
     show_faces = _faces_demo(folder / "faces")
-    with progress("writing example files"):
+    with shows_progress("writing example files"):
         notes = write_examples(folder / "data")
     for note in notes:
         say(f"gramian: {note}")
@@ -232,7 +232,7 @@ def show_faces(step: Callable[..., None], folder: Path) -> None:
     folder : Path
         Where pictures and results go.
     """
-    with progress("drawing faces"):
+    with shows_progress("drawing faces"):
         _clear(folder)
         _draw(folder)
     print(f"{TRAINED} drawn people, {PICTURES} pictures of each, in {folder / 'pictures'}.")

@@ -11,15 +11,15 @@ from typing import Any
 
 from gramian.checks import counted, shown
 from gramian.cli.outputs import check_out
-from gramian.cli.progress import progress, say
 from gramian.errors import DataError, FileError
+from gramian.progress import say, shows_progress
 
 
 def open_gallery(name: str, model: Any, access: str) -> Any:
     """Open a gallery of a model; before long work, check the path of one that may have to be created."""
     from gramian.faces.gallery import Gallery
 
-    with progress("reading the gallery"):
+    with shows_progress("reading the gallery"):
         if access != "create":
             return Gallery.open(name, model, read_only=access == "read")
         if os.path.lexists(name):
@@ -45,7 +45,7 @@ def read_pictures(source: Any, model: Any = None, *, size: Any = None, **how: An
     """
     from gramian.faces.reading import read_faces
 
-    with progress(f"reading {shown(source) if isinstance(source, str) else 'pictures'}"):
+    with shows_progress(f"reading {shown(source) if isinstance(source, str) else 'pictures'}"):
         faces = read_faces(source, size=size if model is None else model.picture_shape_[::-1], **how)
     for name, why in faces.skipped:
         say(f"gramian: skipped: {name} {why}")

@@ -10,12 +10,12 @@ from gramian.checks import plain
 from gramian.cli.inputs import proposed, read_arguments, read_table
 from gramian.cli.options import AsIsFlag, Data, JsonFlag, Reading
 from gramian.cli.outputs import answer, check_not_input, check_out, check_place, is_model_file
-from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError
 from gramian.operations.fit import ROWS, Fit, estimator, estimator_of
 from gramian.operations.fit import fit as fit_rows
 from gramian.operations.operation import limit_of
 from gramian.options import as_arguments, given_options, option, spelled
+from gramian.progress import say, shows_progress
 
 EXAMPLES = """\b
 gramian fit table.csv
@@ -52,11 +52,11 @@ def fit(
     how = ROWS.how(options) if ROWS.how else {}
     table = read_table(data, reading, source=source, limit=limit_of(options, None), **how)
     given = None if data == "-" else read_arguments(data, reading)
-    with progress("computing"):
+    with shows_progress("computing"):
         result = fit_rows(options, data=table, reading=given, command=command, maps=to_folder)
     files: list[str] = []
     if out is not None:
-        with progress("writing"):
+        with shows_progress("writing"):
             files = _write(out, result, options, to_folder)
     others = f" and {len(files) - 1} other files" if len(files) > 1 else ""
     written = ["", f"Written: {files[-1]}{others}"] if files else []

@@ -14,9 +14,9 @@ from typing import Any
 
 from gramian.checks import amount
 from gramian.cli.options import Reading
-from gramian.cli.progress import progress, say
 from gramian.errors import GramianError, MemoryLimitError, MissingValuesError, ParameterError
 from gramian.options import as_arguments, declared_of, given_options
+from gramian.progress import say, shows_progress
 from gramian.reading import IMPUTED, Remembered
 
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
@@ -66,7 +66,7 @@ def proposed(
     method: Method = "pca" if kernel is None and imputes else "kernel-pca"
     takes = signature(kind_and_rules(kernel is None)[0]).parameters
     try:
-        with progress(f"looking at {'standard input' if data == '-' else data}"):
+        with shows_progress(f"looking at {'standard input' if data == '-' else data}"):
             found = of_scan(looked, method, chosen)
     except GramianError:  # reading says it better
         if data == "-":
@@ -133,7 +133,7 @@ def read_table(
             "Use --missing mean, drop-rows or drop-columns.",
         )
     source = source or (sys.stdin.buffer if data == "-" else data)
-    with progress(f"reading {'standard input' if data == '-' else data}"):
+    with shows_progress(f"reading {'standard input' if data == '-' else data}"):
         asked = scan(source, **asdict(reading))
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
@@ -321,7 +321,7 @@ def read_model(model: str, *, whole: bool = False) -> Any:
     from gramian.analysis.components import mapping_of
     from gramian.loading import load
 
-    with progress(f"reading {model}"):
+    with shows_progress(f"reading {model}"):
         fitted = load(model_path(model))
         check_is_fitted(fitted)
         return fitted if whole else mapping_of(fitted)

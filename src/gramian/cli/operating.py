@@ -41,11 +41,11 @@ from gramian.cli.outputs import (
     rows_target,
     write_content,
 )
-from gramian.cli.progress import progress, say
 from gramian.errors import ParameterError, worded
 from gramian.operations.operation import Asked, Input, Operation, Out, Result
 from gramian.options import OUTPUT, Declared, as_arguments, spelled
 from gramian.plots.registry import function_of
+from gramian.progress import say, shows_progress
 
 ALARM = 3  # exit code
 Write = Callable[[Result], Any]  # writes a file; returns the number or the names of several
@@ -180,7 +180,7 @@ class Call:
         self.options = options
         inputs, writers = self.operation.opened(options, self), self.writers
         try:
-            with progress(self.operation.doing):
+            with shows_progress(self.operation.doing):
                 result = self.operation(self.options, **inputs)
         except KeyboardInterrupt as stopped:
             for reached in stopped.args:
@@ -190,7 +190,7 @@ class Call:
             say(f"gramian: {note}")
         files = []
         for out, name, write in writers:
-            with progress(self.operation.doing if out.kind == "rows" else "writing"):
+            with shows_progress(self.operation.doing if out.kind == "rows" else "writing"):
                 done = write(result)
             if isinstance(done, list):
                 files += [(out, one, "") for one in done]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from gramian.checks import is_hidden, shown_lines
+from gramian.checks import is_visible, shown_lines
 from gramian.errors import FileError, ParameterError
 
 TABLES = (".csv", ".parquet", ".npy", ".zarr")
@@ -244,4 +244,4 @@ def print_json(facts: Any) -> None:
 
 def _in_json(match: re.Match[str]) -> str:
     letter = match[0]
-    return json.dumps(letter)[1:-1] if is_hidden(letter, 0) else letter
+    return letter if is_visible(letter) else json.dumps(letter)[1:-1]

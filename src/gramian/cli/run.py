@@ -2,18 +2,15 @@
 
 import os
 import re
-import signal
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 import typer
 
 from gramian.checks import shown, six_digits
-from gramian.cli.progress import say
 from gramian.errors import (
     FULL,
     CertificateWarning,
@@ -33,9 +30,10 @@ from gramian.errors import (
     shortened,
     worded,
 )
+from gramian.progress import say
 from gramian.wording import TERMS
 
-DONE, DATA_ERROR, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 WARNINGS = (
     RankWarning,
     CertificateWarning,
@@ -65,10 +63,7 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
-            with _unwound_by_sigterm() as terminated:
-                code = _invoke(command, list(sys.argv[1:] if arguments is None else arguments), terminated)
-            if terminated:
-                code = TERMINATED
+            code = _invoke(command, list(sys.argv[1:] if arguments is None else arguments))
             sys.stdout.flush()
         except BrokenPipeError:
             lead_nowhere("stdout")
@@ -88,7 +83,7 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
         return code
 
 
-def _invoke(command: Any, arguments: list[str], terminated: list[int]) -> int:
+def _invoke(command: Any, arguments: list[str]) -> int:
     try:
         code = command.main(args=arguments, prog_name="gramian", standalone_mode=False)
     except PARSER_ERROR as error:
@@ -109,34 +104,9 @@ def _invoke(command: Any, arguments: list[str], terminated: list[int]) -> int:
     except SystemExit as end:
         # Of the parser, when the reader of its output went away, or of a command that has said why.
         return end.code if isinstance(end.code, int) else DATA_ERROR
-    if terminated or code == INTERRUPTED:
-        word = "terminated" if terminated else "interrupted"
-        return _fail(f"{word}; no file was left half-written.", INTERRUPTED)
+    if code == INTERRUPTED:
+        return _fail("interrupted; no file was left half-written.", INTERRUPTED)
     return code if isinstance(code, int) else DONE
-
-
-@contextmanager
-def _unwound_by_sigterm() -> Iterator[list[int]]:
-    """Let SIGTERM end a command as Ctrl-C does, so that temporary files are removed.
-
-    Yields a list, into which the first such signal is put; later ones change nothing.
-    """
-    terminated: list[int] = []
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield terminated
-        return
-
-    def unwind(number: int, frame: object) -> None:
-        if not terminated:
-            terminated.append(number)
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, unwind)
-    try:
-        yield terminated
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fail(message: str, code: int) -> int:

@@ -7,8 +7,8 @@ from gramian.checks import counted, listed, six_digits
 from gramian.cli.inputs import model_path
 from gramian.cli.options import JsonFlag, ModelFile
 from gramian.cli.outputs import answer
-from gramian.cli.progress import progress
 from gramian.operations.fit import model_lines
+from gramian.progress import shows_progress
 
 
 def info(model: ModelFile, as_json: JsonFlag = False) -> None:
@@ -23,7 +23,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     from gramian.store.model_file import read_model
 
     path = model_path(model)
-    with progress(f"reading {model}"):
+    with shows_progress(f"reading {model}"):
         stored = read_model(path)
         fitted = described(stored) or _loaded(path)
     facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
-from gramian.checks import counted, is_hidden, shown
+from gramian.checks import counted, is_visible, shown
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, shortened
 from gramian.faces.recognition import Recogniser
 from gramian.faces.similarity import as_vectors
@@ -879,8 +879,8 @@ def person_name(name: Any) -> str:
             "allowed.",
             "Shorten it.",
         )
-    for place, letter in enumerate(normal):
-        if letter == "\ufffd" or is_hidden(normal, place):
+    for letter in normal:
+        if letter == "\ufffd" or not is_visible(letter):
             raise DataError(
                 f"The name {normal!a} contains the character {letter!a}, which cannot be displayed.",
                 "Leave it out.",

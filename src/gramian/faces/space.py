@@ -33,7 +33,7 @@ from gramian.faces.light import (
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernels import Kernel
 from gramian.pca.estimator import PCA
-from gramian.progress_bar import shows_progress
+from gramian.progress import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, Seed
 from gramian.store import Array, Nested, Optional, Sizes
 

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import progress, progress_bar
+from gramian import progress
 from gramian.analysis.candidates import data_frame
 from gramian.analysis.components import column_names, component_names
 from gramian.analysis.sampling import POWERS, grouped, named_group, reaches, separable
@@ -538,7 +538,7 @@ def _replicates(
     k = len(P)
     drawn, errors = np.empty((2, count, 2, k))
     loadings = np.empty((count, *P.shape))
-    with progress_bar.shows_progress("stability"):
+    with progress.shows_progress("stability"):
         for part in slices(count, max(1, STACK // resampled.bytes)):
             progress.report(f"replicate {part.start + 1} of {count}", "replicate", part.start, count)
             counts = np.array([resampled.draw(rng) for _ in range(part.start, part.stop)])

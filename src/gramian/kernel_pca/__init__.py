@@ -1,2 +1,1 @@
 """Kernel PCA: the estimator, exact and landmark fits, pre-images."""
-

@@ -26,7 +26,7 @@ from gramian.kernel_pca import feature_maps, fits, preimages, projection
 from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
-from gramian.progress_bar import shows_progress
+from gramian.progress import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Repair
 from gramian.store import Array, Optional
 

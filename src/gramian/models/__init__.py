@@ -1,2 +1,1 @@
 """Estimators on top of PCA and kernel PCA: whitening and monitoring."""
-

@@ -19,7 +19,7 @@ from gramian.data.device import sent_to
 from gramian.errors import DataError, ParameterError, option
 from gramian.models import whitening
 from gramian.pca.estimator import PCA
-from gramian.progress_bar import shows_progress
+from gramian.progress import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.store import Array, Optional
 

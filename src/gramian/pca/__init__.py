@@ -1,2 +1,1 @@
 """PCA: the estimator, its fits, missing values."""
-

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import arrays, checks, progress_bar
+from gramian import arrays, checks
 from gramian.analysis.components import Summary
 from gramian.analysis.findings import warn_of_findings
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
@@ -26,6 +26,7 @@ from gramian.data.rows import SeenRows
 from gramian.data.table import Expected
 from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
+from gramian.progress import shows_progress
 from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
 from gramian.solve import LinearProblem, direct, linear, warn_of_cost
 
@@ -325,7 +326,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         MemoryLimitError
             If no route fits into ``memory_limit``.
         """
-        with progress_bar.shows_progress("PCA"):
+        with shows_progress("PCA"):
             self._fit(X, sample_weight)
         warn_of_findings(self)
         return self
@@ -349,7 +350,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X.
         """
-        with progress_bar.shows_progress("PCA"):
+        with shows_progress("PCA"):
             result, given = self._fit(X, sample_weight)
         warn_of_findings(self)
         rows, scores = result.rows, result.directions.scores

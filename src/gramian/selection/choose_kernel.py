@@ -18,7 +18,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian import progress, progress_bar
+from gramian import progress
 from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.base.inputs import generators
@@ -338,7 +338,7 @@ def choose_kernel(
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
     asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
-    with progress_bar.shows_progress("choose_kernel"):
+    with progress.shows_progress("choose_kernel"):
         judge = prepare(asked, random_state)
         with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
             result = Parallel(n_jobs=n_jobs)(

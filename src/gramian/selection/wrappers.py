@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import progress, progress_bar
+from gramian import progress
 from gramian.analysis.candidates import (
     Candidate,
     Choice,
@@ -202,7 +202,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         validation = Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
-        with progress_bar.shows_progress("SequentialFeatureSelector"):
+        with progress.shows_progress("SequentialFeatureSelector"):
             self._search(search, validation)
         return self
 
