@@ -8,7 +8,7 @@ BIN = .venv/bin
 FITS = 10000
 
 help:
-	@echo "make demo           run PCA and kernel PCA on handwritten digits, then on drawn faces; writes ./gramian-demo/"
+	@echo "make demo           fit a table of penguins, then recognise drawn faces; writes ./gramian-demo/"
 	@echo "make faces-figure   draw eigenfaces of Extended Yale B, if you have the data; writes ./gramian-demo/faces-figure/"
 	@echo "make test           run the test suite"
 	@echo "make anndata        test AnnData, in an environment of its own with pandas below 3"

@@ -341,7 +341,7 @@ def evaluate_faces(
 
     Examples
     --------
-    >>> from gramian.faces import drawn_faces
+    >>> from example_data import drawn_faces
     >>> found = evaluate_faces(drawn_faces(6, 4, size=(20, 24)), n_components=[4, 10], splits=2)
     >>> [row.n_components for row in found.at], found.protocol["enrolled"]
     ([4, 10], 2)
@@ -672,7 +672,7 @@ def noise_pictures(faces: Faces, random_state: Any = 0) -> Faces:
 
     Examples
     --------
-    >>> from gramian.faces import drawn_faces
+    >>> from example_data import drawn_faces
     >>> noise_pictures(drawn_faces(2, 2, size=(20, 24))).pictures.shape
     (200, 24, 20)
     """

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from example_data import drawn_faces
 from harness.machine import machine
 
-from gramian.faces import FaceSpace, Gallery, drawn_faces
+from gramian.faces import FaceSpace, Gallery
 from gramian.faces.gallery import enroll_into
 from gramian.faces.recognition import identify
 

@@ -21,10 +21,11 @@ import os
 from pathlib import Path
 
 import numpy as np
+from example_data import drawn_faces
 from scipy.io import loadmat
 
 from gramian import PCA
-from gramian.faces import FaceSpace, Recogniser, drawn_faces, thresholds
+from gramian.faces import FaceSpace, Recogniser, thresholds
 
 FARS = (None, 0.2, 0.05, 0.01, 0.001)
 # Pictures of each person, dimensions, distance, spread of one person's pictures as a share of that of people.

@@ -153,8 +153,10 @@ def _served(folder: Path, *files: str) -> Iterator[tuple[int, int]]:
 
 
 def _files(folder: Path) -> list[str]:
+    from example_data import drawn_faces
+
     from gramian import PCA
-    from gramian.faces import FaceSpace, drawn_faces
+    from gramian.faces import FaceSpace
     from gramian.faces.gallery import enroll_into
 
     PCA(10).fit(np.random.default_rng(0).standard_normal((2000, 30))).save(folder / "pca.gramian")
@@ -206,7 +208,7 @@ def _children(pid: int) -> list[int]:
 async def _ask(load: Load, port: int, pid: int, row: LoadRow) -> None:
     ids = await _ids(port)
     rng = np.random.default_rng(1)
-    from gramian.faces import drawn_faces
+    from example_data import drawn_faces
 
     face = drawn_faces(30, 1, size=(24, 28), seed=2).pictures[:1]
     transform = f"/api/v1/models/{ids['pca']}/transform"

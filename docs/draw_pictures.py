@@ -37,8 +37,7 @@ from gramian import (
     stability,
 )
 from gramian.data.table import Table
-from gramian.faces import FaceSpace
-from gramian.faces.drawing import drawn_faces, drawn_others
+from gramian.faces import FaceSpace, example_faces
 from gramian.kernels import audit
 
 FOLDER = Path(__file__).with_name("pictures")
@@ -108,8 +107,8 @@ def whitened() -> Any:
 
 def face_distances() -> Any:
     """Return distances of faces and of other pictures from the space of faces."""
-    space = FaceSpace(20).fit(drawn_faces(30, 5, size=(24, 28)))
-    others = space.face_score(drawn_others(60, size=(24, 28)))
+    space = FaceSpace(20).fit(example_faces())
+    others = space.face_score(example_faces("things"))
     groups = {"faces, each held out": space.face_scores_, "other pictures": others}
     return plots.face_scores(groups, {"limit of a face": space.face_threshold_}, title="distance (relative)")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from gramian.faces import drawn_faces
+from drawn import drawn_faces
 
 app = pytest.importorskip("gramian.service.app", reason='no server: pip install "gramian[app]"')
 listening = pytest.importorskip("gramian.service.listening", reason='no uvicorn: pip install "gramian[app]"')

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from drawn import drawn_faces, drawn_others
 from gramian.errors import DataError
-from gramian.faces import drawn_faces
-from gramian.faces.drawing import drawn_others
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "face_classifier.py"
 spec = importlib.util.spec_from_file_location("face_classifier", SCRIPT)

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from drawn import drawn_faces, drawn_others
 from gramian.base.inputs import generators
 from gramian.errors import DataError, ParameterError
-from gramian.faces import Faces, FaceSpace, Recogniser, drawn_faces, read_faces
-from gramian.faces.drawing import drawn_others
+from gramian.faces import Faces, FaceSpace, Recogniser, read_faces
 from refusals import refused
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "faces_evaluation.py"

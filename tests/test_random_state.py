@@ -8,8 +8,9 @@ import pytest
 import gramian
 import gramian.faces
 import gramian.kernels
+from drawn import drawn_faces
 from gramian import PCA, KernelPCA, Whitener, choose_components, choose_kernel, stability
-from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces import FaceSpace
 from gramian.kernels import audit
 
 DRAWN = np.random.default_rng(0)

@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 import gramian
+from drawn import drawn_faces
 from gramian import errors
-from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces import FaceSpace
 
 X = np.random.default_rng(0).standard_normal((12, 3))
 FITTED = [

@@ -2,18 +2,19 @@
 Eigenfaces of drawn people
 ==========================
 
-gramian draws people under changing light and expression, so that you can try eigenfaces without
-pictures of anybody.
+gramian comes with drawings of people under changing light and expression, so that you can try
+eigenfaces without pictures of anybody.
 """
 
 from gramian import PCA, plots
-from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces import FaceSpace, example_faces
 
-faces = drawn_faces(30, 6, size=(46, 56))
+everybody = example_faces()
+faces, strangers = everybody.take(slice(0, 240)), everybody.take(slice(240, None, 20))
 print(faces.pictures.shape)
 
 # %%
-# With 2,576 pixels and 180 pictures, the dual Gram matrix of the pictures is the cheapest way to
+# With 1,584 pixels and 240 pictures, the dual Gram matrix of the pictures is the cheapest way to
 # the components.
 
 pca = PCA(60).fit(faces.pictures)
@@ -28,7 +29,6 @@ plots.components(pca, 11)
 # Faces of people who were not in the fit, rebuilt from r components. The relative errors stay large:
 # thirty people are too few to describe others.
 
-strangers = drawn_faces(4, 1, size=(46, 56), seed=99)
 plots.reconstructions(pca, strangers.pictures, [1, 5, 10, 25, 60])
 
 # %%

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 from gramian import PCA, Whitener, plots
-from gramian.faces import drawn_faces
+from gramian.faces import example_faces
 
 X = load_iris().data
 C = X - X.mean(axis=0)
@@ -114,9 +114,9 @@ for _ in range(100):
 # coordinates, not pixels. ZCA gives a value for each pixel. Light, which has large variances, becomes
 # weak, and edges stand out. All panels have one size.
 
-faces = drawn_faces(60, 10, size=(24, 28)).pictures
+faces = example_faces().pictures
 models = [Whitener(method, n_components=100).fit(faces) for method in ("pca", "zca")]
-plots.whitening(models, faces[[5, 205, 405]])
+plots.whitening(models, faces[[5, 125, 245]])
 
 # %%
 # Directions without variance

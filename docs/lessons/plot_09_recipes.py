@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from gramian import PCA, KernelPCA, Whitener, plots
-from gramian.faces import drawn_faces
+from gramian.faces import example_faces
 from gramian.kernels import RBF, Polynomial
 
 # %%
@@ -145,7 +145,7 @@ print("quotients:", quotients[:-3:-1].round(2))
 # :math:`n - c` components (here 60 - 20, and 30 are used). Discriminant analysis then finds what separates
 # people instead of what varies most (Belhumeur, Hespanha and Kriegman 1997).
 
-faces = drawn_faces(20, 6, size=(24, 28))
+faces = example_faces().take([i for i in range(160) if i % 8 < 6])  # six pictures of twenty people
 people = np.array(faces.people)
 fisher = make_pipeline(PCA(30, random_state=0), LinearDiscriminantAnalysis())
 enrolled = np.arange(len(people)) % 6 < 3

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 from gramian.cli import main
 from gramian.report import page, sections
@@ -66,14 +65,6 @@ def flower_model(folder, gramian):
     ran = gramian("fit", "flowers.csv", "--label", "species", "-o", "m.gramian")
     assert ran.code == 0, ran.err
     return folder / "m.gramian"
-
-
-@pytest.fixture
-def few_digits(monkeypatch):
-    """The demonstration fits 250 of the 1,797 digits."""
-    digits = load_digits()
-    few = SimpleNamespace(images=digits.images[:250], target=digits.target[:250])
-    monkeypatch.setattr("sklearn.datasets.load_digits", lambda: few)
 
 
 @pytest.fixture(autouse=True)

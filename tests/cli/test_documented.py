@@ -17,9 +17,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from gramian.cli import demonstration as faces_demo
 from gramian.cli.app import app
-from gramian.cli.demonstration import write_examples
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -98,13 +96,6 @@ def through_pipes(line, gramian, monkeypatch):
     return code, out, err
 
 
-@pytest.fixture(scope="module")
-def example_files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("examples")
-    write_examples(folder)
-    return folder
-
-
 LONG = ("docs/cli.md", "docs/first_hour.md", "docs/quickstart.md")  # seconds: make walk
 
 
@@ -112,14 +103,12 @@ def as_case(page):
     return pytest.param(page, marks=[pytest.mark.walk] if page in LONG else [])
 
 
-@pytest.mark.usefixtures("few_digits")
 @pytest.mark.parametrize("page", [as_case(page) for page in PAGES])
-def test_the_examples_run_and_show_what_the_page_shows(page, example_files, tmp_path, gramian, monkeypatch):
+def test_the_examples_run_and_show_what_the_page_shows(page, tmp_path, gramian, monkeypatch):
     pytest.importorskip("PIL")
     monkeypatch.chdir(tmp_path)
     if page != "README.md" and PAGES[page][0][0] != "gramian demo":  # which writes them
-        shutil.copytree(example_files, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setattr(faces_demo, "TRAINED", 30)
+        shutil.copytree(ROOT / "src" / "gramian" / "examples", tmp_path, dirs_exist_ok=True)
     checker = doctest.OutputChecker()
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for line, shown in PAGES[page]:

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from drawn import drawn_faces, drawn_others
 from gramian.cli.faces import read_arguments
 from gramian.errors import DataError, FileError, MissingExtraError
-from gramian.faces import FaceSpace, drawn_faces
-from gramian.faces.drawing import drawn_others
+from gramian.faces import FaceSpace
 from gramian.faces.gallery import Gallery
 from gramian.loading import load
 from gramian.store.model_file import read_model, write_model

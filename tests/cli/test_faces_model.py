@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 import gramian as package
-from gramian.faces import FaceSpace, drawn_faces
+from drawn import drawn_faces
+from gramian.faces import FaceSpace
 
 FACES = drawn_faces(8, 4, size=(20, 24), seed=0)
 

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 import gramian as package
-from gramian.faces import drawn_faces
+from drawn import drawn_faces
 
 FACES = drawn_faces(12, 4, size=(40, 48), seed=0)
 

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from gramian.faces import FaceSpace, drawn_faces
+from drawn import drawn_faces
+from gramian.faces import FaceSpace
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 from scipy.io import savemat
 
-from gramian.faces import drawn_faces
-from gramian.faces.drawing import drawn_others
+from drawn import drawn_faces, drawn_others
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "faces_figure.py"
 

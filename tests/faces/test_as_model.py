@@ -5,10 +5,11 @@ import pytest
 
 import gramian
 from damaged import refusals_of_damaged
+from drawn import drawn_faces
 from gramian import plots
 from gramian.analysis.components import decomposition_of, kind_of
 from gramian.errors import DataError
-from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces import FaceSpace
 from gramian.faces.light import relight
 from gramian.records import ModelKind
 from gramian.report.fitted import Fitted

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
+from drawn import drawn_faces, drawn_others
 from gramian import PCA
 from gramian.faces import space as detector
-from gramian.faces.drawing import drawn_faces, drawn_others
 from gramian.faces.space import (
     COMPONENTS,
     HEIGHT,

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
+from drawn import drawn_faces
 from gramian.errors import DataError, ParameterError
-from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces import FaceSpace
 from gramian.faces.light import LIGHTS, choose_light, grey_scale, relight, unlight
 from refusals import refused
 

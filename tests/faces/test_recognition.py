@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from drawn import drawn_faces
 from gramian.errors import DataError, ParameterError
-from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces import FaceSpace
 from gramian.faces.recognition import Recogniser, _answer, identify, verify
 from gramian.faces.similarity import DISTANCES
 from refusals import refused

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from drawn import drawn_faces
 from gramian.errors import ParameterError
-from gramian.faces import FaceSpace, drawn_faces
+from gramian.faces import FaceSpace
 from gramian.faces.light import COPIES, moved, shift_covariance, shift_pixels, with_moved
 from refusals import refused
 

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import gramian
+from drawn import drawn_faces, drawn_others
 from gramian import PCA, KernelPCA
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.faces import FaceSpace, drawn_faces, read_faces
-from gramian.faces.drawing import drawn_others
+from gramian.faces import FaceSpace, read_faces
 from gramian.faces.light import LIGHTS, relight
 from gramian.faces.space import relative_errors
 from refusals import refused

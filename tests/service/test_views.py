@@ -13,8 +13,9 @@ import pytest
 from sklearn.base import clone
 
 import gramian
+from drawn import drawn_faces
 from gramian import PCA, KernelPCA, Monitor, Whitener, plots
-from gramian.faces import Gallery, drawn_faces
+from gramian.faces import Gallery
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.plots.registry import FIGURES, available
@@ -357,7 +358,7 @@ def test_a_search_for_a_counter_example_ends_at_its_time_limit():
 
 @pytest.mark.walk
 def test_examples_and_who_is_at_the_door(visitor, server):
-    for name, rows in (("digits", 1797), ("circle", 300), ("faces", 120)):
+    for name, rows in (("digits", 1797), ("circle", 300), ("faces", 320)):
         got = visitor.post(f"{API}/examples/{name}")
         assert got.status_code == 201, got.text
         assert (got.json()["facts"]["rows"], got.json()["whose"]) == (rows, "yours")

@@ -37,8 +37,8 @@ ENTRIES = (
     ),
     Entry(
         "demo",
-        "demonstration",
-        "Try PCA and kernel PCA on handwritten digits, then recognition on drawn faces.",
+        "demo",
+        "Fit a table of penguins, then recognise people who were drawn.",
     ),
 )
 # The order of the list; others stand at its end.

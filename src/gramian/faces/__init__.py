@@ -5,21 +5,20 @@ liveness check and is no safety system.
 
 Examples
 --------
->>> from gramian.faces import FaceSpace, drawn_faces
->>> faces = drawn_faces(5, 4, size=(24, 28), seed=0)
+>>> from gramian.faces import FaceSpace, example_faces
+>>> faces = example_faces()
 >>> FaceSpace(6).fit(faces).transform(faces).shape
-(20, 6)
+(320, 6)
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gramian.faces.drawing import drawn_faces
     from gramian.faces.face_images import Faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
-    from gramian.faces.reading import read_faces
+    from gramian.faces.reading import example_faces, read_faces
     from gramian.faces.recognition import Answer, Recogniser, identify, verify
     from gramian.faces.space import FaceSpace
 
@@ -30,7 +29,7 @@ _HOME = {
     "Faces": "face_images",
     "Gallery": "gallery",
     "Recogniser": "recognition",
-    "drawn_faces": "drawing",
+    "example_faces": "reading",
     "identify": "recognition",
     "read_faces": "reading",
     "relight": "light",
@@ -44,7 +43,7 @@ __all__ = [
     "Faces",
     "Gallery",
     "Recogniser",
-    "drawn_faces",
+    "example_faces",
     "identify",
     "read_faces",
     "relight",

@@ -48,10 +48,10 @@ class Faces:
 
     Examples
     --------
-    >>> from gramian.faces import drawn_faces
-    >>> faces = drawn_faces(3, 2, size=(24, 28))
-    >>> faces.pictures.shape, faces.people
-    ((6, 28, 24), ('p01', 'p01', 'p02', 'p02', 'p03', 'p03'))
+    >>> from gramian.faces import example_faces
+    >>> faces = example_faces()
+    >>> faces.pictures.shape, faces.people[::80]
+    ((320, 44, 36), ('p01', 'p11', 'p21', 'p31'))
     >>> first = faces.take([0, 1])
     >>> len(first.names), first.people
     (2, ('p01', 'p01'))

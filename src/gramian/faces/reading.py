@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays import memory_limit_bytes
-from gramian.checks import amount, counted
+from gramian.checks import amount, check_choice, counted
 from gramian.errors import (
     DataError,
     FileError,
@@ -91,9 +92,9 @@ def read_faces(
     >>> import tempfile
     >>> from pathlib import Path
     >>> from PIL import Image
-    >>> from gramian.faces import drawn_faces, read_faces
+    >>> from gramian.faces import example_faces, read_faces
     >>> with tempfile.TemporaryDirectory() as name:
-    ...     for person, pixels in zip(["Anna", "Berta"], drawn_faces(2, 1).pictures):
+    ...     for person, pixels in zip(["Anna", "Berta"], example_faces().pictures):
     ...         Path(name, person).mkdir()
     ...         Image.fromarray(pixels).save(Path(name, person, "1.png"))
     ...     faces = read_faces(name, size="24x28")
@@ -127,6 +128,36 @@ def read_faces(
         f"{name} is not a folder, a .zip archive, a picture ({' '.join(PICTURE_SUFFIXES)}), or an .npz or "
         ".npy file of pictures."
     )
+
+
+def example_faces(kind: str = "faces") -> Faces:
+    """Return pictures that come with gramian: people who do not exist, under changing expressions and light.
+
+    Parameters
+    ----------
+    kind : {"faces", "things", "visitors"}
+        - ``"faces"``: eight pictures of each of forty people, "p01" to "p40", in order;
+        - ``"things"``: sixty pictures of houses, trees and stripes;
+        - ``"visitors"``: a new picture of p03, one of a person who is not among the faces, and a house.
+
+    Returns
+    -------
+    Faces
+        uint8 pictures of 36x44 pixels.
+
+    Raises
+    ------
+    ParameterError
+        For another kind.
+
+    Examples
+    --------
+    >>> example_faces(), example_faces("visitors").names
+    (Faces(320 pictures of 40 people, 36x44, source='faces.npz'), ('p03.png', 'stranger.png', 'house.png'))
+    """
+    check_choice("kind", kind, ("faces", "things", "visitors"))
+    faces = read_faces(str(files("gramian") / "examples" / f"{kind}.npz"))
+    return replace(faces, source=f"{kind}.npz")
 
 
 def _location(source: Any) -> Location:

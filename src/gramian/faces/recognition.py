@@ -441,8 +441,8 @@ def identify(model: FaceSpace, recogniser: Recogniser, faces: Any) -> list[Answe
 
     Examples
     --------
-    >>> from gramian.faces import FaceSpace, Recogniser, drawn_faces
-    >>> faces = drawn_faces(12, 4, size=(24, 28))
+    >>> from gramian.faces import FaceSpace, Recogniser, example_faces
+    >>> faces = example_faces().take(slice(0, 96))
     >>> space = FaceSpace(20).fit(faces)
     >>> recogniser = Recogniser(far=0.05).fit(space.transform(faces), faces.people, space.eigenvalues_)
     >>> [answer.person for answer in identify(space, recogniser, faces.take(slice(0, 2)))]
@@ -475,8 +475,8 @@ def verify(model: FaceSpace, recogniser: Recogniser, faces: Any, person: str) ->
 
     Examples
     --------
-    >>> from gramian.faces import FaceSpace, Recogniser, drawn_faces, verify
-    >>> faces = drawn_faces(12, 4, size=(24, 28))
+    >>> from gramian.faces import FaceSpace, Recogniser, example_faces, verify
+    >>> faces = example_faces().take(slice(0, 96))
     >>> space = FaceSpace(20).fit(faces)
     >>> recogniser = Recogniser(far=0.05).fit(space.transform(faces), faces.people, space.eigenvalues_)
     >>> [verify(space, recogniser, faces.take([0]), name)[0].kind for name in ("p01", "p03")]

@@ -129,11 +129,11 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
 
     Examples
     --------
-    >>> from gramian.faces import FaceSpace, drawn_faces
-    >>> faces = drawn_faces(8, 4, size=(24, 28), seed=0)
+    >>> from gramian.faces import FaceSpace, example_faces
+    >>> faces = example_faces().take(slice(0, 64))
     >>> space = FaceSpace(10).fit(faces)
     >>> space.transform(faces).shape, space.n_people_
-    ((32, 10), 8)
+    ((64, 10), 8)
     >>> errors = space.errors(faces, [1, 5, 10])
     >>> bool((errors[:, 0] >= errors[:, 1]).all() and (errors[:, 1] >= errors[:, 2]).all())
     True

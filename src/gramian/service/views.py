@@ -23,7 +23,7 @@ from gramian.data.labels import label_texts
 from gramian.data.levels import in_order
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
-from gramian.faces.drawing import drawn_faces, drawn_others
+from gramian.faces import example_faces
 from gramian.io.metadata import labels_of
 from gramian.kernel_pca.scaling import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
@@ -42,7 +42,6 @@ from gramian.service.tasks import applied, by_name, cached, drawing, written
 
 SHOWN = 24  # pictures of data
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
-PEOPLE, TRAINED, ENROLLED, SIZE, SEED = 30, 24, 5, (46, 56), 1  # of the drawn faces
 
 NARROW = 340  # pixels of a figure that fits a phone
 # The playground: points, the components, cells of a side of the grid, and lines of each.
@@ -58,14 +57,14 @@ def example(name: str, answer: Message) -> Message:
     if name == "penguins":
         written(answer, files("gramian").joinpath("examples", "penguins.csv").read_bytes())
     elif name == "circle":
-        places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=SEED)
+        places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=1)
         columns = dict(zip("xy", places.round(4).T, strict=True))
         write_table(answer["path"], {"ring": np.where(inner, "inner", "outer")} | columns, "csv")
     elif name == "digits":
         digits = load_digits()
         _write_pictures(answer["path"], digits.images * (255 / 16), digits.target)
     else:
-        faces = drawn_faces(TRAINED, ENROLLED, size=SIZE, seed=SEED)
+        faces = example_faces()
         _write_pictures(answer["path"], faces.pictures, faces.people or ())
     return {}
 
@@ -79,14 +78,9 @@ def _write_pictures(path: str, pictures: Any, folders: Any) -> None:
 
 
 def example_visitor(who: str, answer: Message) -> Message:
-    """Draw a test picture for the model of the drawn faces: a known person, a stranger, or a house."""
-    if who == "house":
-        picture = drawn_others(1, size=SIZE, seed=SEED).pictures[0]
-    else:
-        number = 2 if who == "known" else PEOPLE - 1
-        people = drawn_faces(PEOPLE, ENROLLED + 1, size=SIZE, seed=SEED).pictures
-        picture = people[number * (ENROLLED + 1) + ENROLLED]
-    return written(answer, Picture(picture).png())
+    """Write a test picture for the model of the drawn faces: a known person, a stranger, or a house."""
+    pictures = dict(zip(("known", "stranger", "house"), example_faces("visitors").pictures, strict=True))
+    return written(answer, Picture(pictures[who]).png())
 
 
 def width(data: Message, scale: str | None = None) -> Message:
@@ -306,11 +300,11 @@ def _in_plane(points: str) -> tuple[Any, Any]:
     from sklearn.datasets import make_blobs, make_circles, make_moons
 
     if points == "rings":
-        X, classes = make_circles(POINTS, noise=0.05, factor=0.4, random_state=SEED)
+        X, classes = make_circles(POINTS, noise=0.05, factor=0.4, random_state=1)
     elif points == "moons":
-        X, classes = make_moons(POINTS, noise=0.08, random_state=SEED)
+        X, classes = make_moons(POINTS, noise=0.08, random_state=1)
     else:
-        X, classes = make_blobs(POINTS, centers=3, cluster_std=1.0, random_state=SEED)
+        X, classes = make_blobs(POINTS, centers=3, cluster_std=1.0, random_state=1)
     X = X - (X.max(axis=0) + X.min(axis=0)) / 2
     return 0.8 * X / np.abs(X).max(), classes
 

@@ -1,20 +1,25 @@
-"""Draws people under changing expressions and light, and things that are no faces: trying without pictures.
+"""``python benchmarks/example_data.py``: write the example files of ``src/gramian/examples`` anew.
 
-Coordinates are x to the right and y down, 0 in the middle of the picture; its height is 2.
+People under changing expressions and light, and things that are no faces, are drawn. Coordinates are x to the
+right and y down, 0 in the middle of the picture; its height is 2. Tables are drawn at random, or taken from
+scikit-learn; ``penguins.csv`` is measured, and is left as it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.datasets import load_digits, load_iris, make_circles
 
-from gramian.checks import check_integer, check_seed
-from gramian.faces.face_images import SMALLEST, Faces
+from gramian.faces import Faces
 from gramian.records import FloatArray
+from gramian.report.tables import write_table
 
 NOISE = 2.0  # of a camera, in grey values
 # What stays the same of a person: lengths in units of half the picture's height, tones from 0 to 1.
@@ -69,7 +74,6 @@ def drawn_faces(
     >>> faces.pictures.shape, faces.people[:3], faces.names[2]
     ((6, 28, 24), ('p01', 'p01', 'p02'), 'p02/1.png')
     """
-    n_people, n_pictures = check_integer("n_people", n_people), check_integer("n_pictures", n_pictures)
     digits = max(2, len(str(n_people)))
     pictures, people, names = [], [], []
     for number, person_seed in enumerate(_seeds(seed, n_people), start=1):
@@ -93,7 +97,7 @@ def drawn_others(n: int = 5, *, size: tuple[int, int] = (46, 56), seed: int = 0)
     ('house1.png', 'tree2.png')
     """
     pictures, names = [], []
-    for number, child in enumerate(_seeds(seed, check_integer("n", n))):
+    for number, child in enumerate(_seeds(seed, n)):
         rng, canvas = np.random.default_rng(child), _Canvas(size)
         name, draw = OTHERS[number % len(OTHERS)]
         canvas.tone[:] = rng.uniform(0.2, 0.9)
@@ -108,7 +112,7 @@ def _looks(ranges: dict[str, tuple[float, float]], rng: np.random.Generator) -> 
 
 
 def _seeds(seed: int, count: int) -> list[np.random.SeedSequence]:
-    return np.random.SeedSequence(check_seed("seed", seed)).spawn(count)
+    return np.random.SeedSequence(seed).spawn(count)
 
 
 def _as_faces(pictures: list[Pixels], people: list[str] | None, names: list[str], source: str) -> Faces:
@@ -128,7 +132,7 @@ class _Canvas:
     """A picture of tones from 0 to 1, on which shapes are laid over each other."""
 
     def __init__(self, size: tuple[int, int]) -> None:
-        width, height = (check_integer("a side of size", side, SMALLEST) for side in size)
+        width, height = size
         self.pixel = 2.0 / height
         x = (np.arange(width) + 0.5) * self.pixel - width / height
         y = (np.arange(height) + 0.5) * self.pixel - 1.0
@@ -207,3 +211,84 @@ OTHERS: tuple[tuple[str, Callable[[_Canvas, np.random.Generator], None]], ...] =
     ("tree", _tree),
     ("stripes", _stripes),
 )
+
+
+# ------------------------------------------------------------------ the example files
+
+EXAMPLES = Path(__file__).parents[1] / "src" / "gramian" / "examples"
+PEOPLE, PICTURES, THINGS, SIZE = 40, 8, 60, (36, 44)
+STEP = 4  # between grey values: a file of all 256 would be twice as large
+GENES, SAMPLES, CHANGED = 300, 12, 40
+SEED = 0
+
+
+def write_pictures(name: str, faces: Faces) -> None:
+    """Write pictures, the people on them and their names to an .npz file."""
+    arrays = {"X": faces.pictures // STEP * STEP, "name": np.array(faces.names)}
+    if faces.people is not None:
+        arrays["y"] = np.array(faces.people)
+    np.savez_compressed(EXAMPLES / name, **arrays)
+
+
+def visitors() -> Faces:
+    """Draw a new picture of an enrolled person, and one of somebody else; and a house."""
+    everybody = drawn_faces(PEOPLE + 1, PICTURES + 1, size=SIZE, seed=SEED)
+    third, stranger = 2 * (PICTURES + 1) + PICTURES, PEOPLE * (PICTURES + 1)
+    pictures = [*everybody.pictures[[third, stranger]], drawn_others(1, size=SIZE, seed=1).pictures[0]]
+    return _as_faces(pictures, None, ["p03.png", "stranger.png", "house.png"], "visitors")
+
+
+def flowers() -> dict[str, dict[str, Any]]:
+    """Return Fisher's irises as two tables: one in ten is new."""
+    iris = load_iris()
+    species = iris.target_names[iris.target]
+    columns = {
+        "flower": np.array([f"{name} {i % 50 + 1}" for i, name in enumerate(species)]),
+        "species": species,
+        **dict(zip(("sepal_length", "sepal_width", "petal_length", "petal_width"), iris.data.T, strict=True)),
+    }
+    new = np.arange(len(species)) % 10 == 9
+    return {
+        name: {title: values[chosen] for title, values in columns.items()}
+        for name, chosen in (("flowers.csv", ~new), ("new.csv", new))
+    }
+
+
+def genes() -> dict[str, Any]:
+    """Return made-up expression levels, a row for each gene; some differ where samples were treated."""
+    rng = np.random.default_rng(SEED)
+    levels = rng.uniform(3, 12, (GENES, 1)) + rng.normal(0, 0.4, (GENES, SAMPLES))
+    half = SAMPLES // 2
+    levels[:CHANGED, half:] += rng.choice([-2.0, 2.0], (CHANGED, 1))
+    samples = [f"{kind}{i + 1}" for kind in ("control", "treated") for i in range(half)]
+    names = [f"gene{i + 1}" for i in range(GENES)]
+    return {"gene": names, **dict(zip(samples, levels.round(3).T, strict=True))}
+
+
+def rings() -> dict[str, Any]:
+    """Return points on two rings."""
+    points, inner = make_circles(200, noise=0.05, factor=0.4, random_state=SEED)
+    x, y = points.round(4).T
+    return {"ring": np.where(inner == 1, "inner", "outer"), "x": x, "y": y}
+
+
+def circle() -> dict[str, Any]:
+    """Return points on one circle, without noise."""
+    angle = np.arange(60.0)
+    return {"x": 3 + 1.5 * np.cos(angle), "y": 2 + 1.5 * np.sin(angle)}
+
+
+def main() -> None:
+    """Write all files."""
+    write_pictures("faces.npz", drawn_faces(PEOPLE, PICTURES, size=SIZE, seed=SEED))
+    write_pictures("things.npz", drawn_others(THINGS, size=SIZE, seed=SEED))
+    write_pictures("visitors.npz", visitors())
+    digits = load_digits()
+    np.savez_compressed(EXAMPLES / "digits.npz", X=digits.images.astype(np.uint8), y=digits.target)
+    tables = {**flowers(), "genes.csv": genes(), "rings.csv": rings(), "circle.csv": circle()}
+    for name, columns in tables.items():
+        write_table(EXAMPLES / name, columns, "csv")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""The command ``demo``: fit a table and faces, by the commands themselves, on files that need no download."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import shutil
+import textwrap
+from contextlib import redirect_stdout
+from importlib.resources import files
+from pathlib import Path
+
+import typer
+
+from gramian.applications import is_installed
+from gramian.cli.outputs import check_place
+from gramian.cli.run import run
+from gramian.errors import GramianError
+from gramian.options import option
+
+# Of what a command answers, so that the whole demo is one screen.
+SHOWN = re.compile(r"PCA of |Sample: |Certified: |\d+ (components|pictures).*[:.]|.*\.png: ")
+
+
+def demo(
+    context: typer.Context,
+    out: str = option("FOLDER", "Where the results go.", "gramian-demo"),
+) -> None:
+    """Fit a table of penguins, then recognise people who were drawn.
+
+    Each command is printed before it runs, with the main lines of its answer. FOLDER/data gets small files to
+    try commands on.
+    """
+    from gramian.report.results import check_folder
+    from gramian.store.atomic import as_file_error
+
+    folder = Path(out)
+    data, penguins, faces, door = (folder / name for name in ("data", "penguins", "faces", "door"))
+    model, gallery = faces / "faces.gramian", faces / "people.gallery"
+    check_place(folder)
+    check_folder(penguins)
+    steps: list[tuple[str | Path, ...]] = [("fit", data / "penguins.csv", "--report", "-o", penguins)]
+    with as_file_error(folder):
+        shutil.copytree(str(files("gramian") / "examples"), data, dirs_exist_ok=True)
+        if is_installed("gramian.faces"):
+            from gramian.faces import example_faces
+            from gramian.plots.images import Picture
+
+            for place in (faces, door):
+                place.mkdir(exist_ok=True)
+            visitors = example_faces("visitors")
+            for name, pixels in zip(visitors.names, visitors.pictures, strict=True):
+                Picture(pixels).save(door / name)
+            if model.exists():  # an earlier demo's, whose gallery holds vectors of it
+                gallery.unlink(missing_ok=True)
+            steps += [
+                ("faces", "fit", data / "faces.npz", "--components", "100", "-o", model),
+                ("plot", model, "--what", "components", "--format", "png", "-o", faces),
+                # A picture that the model has not seen.
+                (
+                    "faces",
+                    "reconstruct",
+                    model,
+                    door / "p03.png",
+                    "-r",
+                    "10,25,50,100",
+                    "-o",
+                    faces / "strip.png",
+                ),
+                ("faces", "enroll", model, gallery, data / "faces.npz"),
+                ("faces", "identify", model, gallery, door, "--far", "0.01"),
+            ]
+    print(f"Example files to try commands on: {data}")
+    for step in steps:
+        arguments = [str(argument) for argument in step]
+        print(f"$ gramian {shlex.join(arguments)}", flush=True)
+        with redirect_stdout(io.StringIO()) as answer:
+            code = run(context.find_root().command, arguments)
+        for line in filter(SHOWN.match, answer.getvalue().splitlines()):
+            print(textwrap.shorten(line, 140, placeholder=" ..."), flush=True)
+        if code and "identify" not in step:  # which says by its code that somebody is unknown
+            raise GramianError(f"gramian {shlex.join(arguments)} ended with {code}, so the demo ends here.")
+    print(
+        "Three things to try:\n"
+        f"  open {penguins / 'report.html'} in a browser\n"
+        f"  gramian fit {data / 'flowers.csv'} --report -o flowers    (or your own table)\n"
+        f"  gramian serve {data / 'flowers.csv'}    (the same in a browser)"
+    )
