@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from gramian.io.lazy import StoredArray
+from gramian.io.stored import FileRows
 from gramian.report import pieces, sections
 
 resource = pytest.importorskip("resource")  # POSIX
@@ -65,7 +65,7 @@ def test_of_very_many_rows_some_are_drawn(large, gramian, monkeypatch, drawn):
 
 
 def test_plan_does_not_read(large, gramian, monkeypatch):
-    monkeypatch.setattr(StoredArray, "_fill", None)
+    monkeypatch.setattr(FileRows, "_fill", None)
     ran = gramian("plan", "x.npy", "--components", "3", "--json", *LIMIT)
     assert ran.json["data"]["rows"] == 20_000
     assert ran.json["plan"]["bytes"] < 24e6

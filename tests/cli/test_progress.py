@@ -12,8 +12,8 @@ from gramian import PCA, KernelPCA
 from gramian import progress as module
 from gramian.arrays import parallel_map
 from gramian.checks import amount
-from gramian.io.lazy import StoredArray
 from gramian.io.scan import scan
+from gramian.io.stored import FileRows
 from gramian.operators import centered
 from gramian.progress import report, report_to, say, shows_progress, track
 
@@ -142,8 +142,8 @@ def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path
     monkeypatch.setattr("gramian.io.choose.whole_within", lambda limit: 0)
     monkeypatch.setattr(centered, "LAP_BYTES", 80_000)
     monkeypatch.setattr(centered, "CACHE_BYTES", 80_000)
-    fill = StoredArray._fill
-    monkeypatch.setattr(StoredArray, "_fill", lambda *given: time.sleep(0.05) or fill(*given))
+    fill = FileRows._fill
+    monkeypatch.setattr(FileRows, "_fill", lambda *given: time.sleep(0.05) or fill(*given))
     with shows_progress("computing"):
         PCA(2, solver="covariance").fit(tmp_path / "x.npy")
     shown = terminal.getvalue()

@@ -90,21 +90,21 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
 
 
 def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
-    from gramian.io.lazy import StoredDataset
+    from gramian.io.stored import ChunkedRows
     from gramian.operators.moments import center_rows
 
     X = table()
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", data=X, **LAYOUTS["tiles"])
-    read, made = [], StoredDataset.read_rows
+    read, made = [], ChunkedRows.read_rows
     monkeypatch.setattr(
-        StoredDataset, "read_rows", lambda self, *batch: read.append(batch) or made(self, *batch)
+        ChunkedRows, "read_rows", lambda self, *batch: read.append(batch) or made(self, *batch)
     )
     rows = as_rows(scan(tmp_path / "x.h5"), limit=LIMIT)
     read.clear()
     center_rows(rows, center=True, scale=None, ddof=1)
     assert sorted(read) == [(first, min(first + 1400, 12_000)) for first in range(0, 12_000, 1400)]
-    copy = pickle.loads(pickle.dumps(rows.values))
+    copy = pickle.loads(pickle.dumps(rows))
     with ThreadPoolExecutor(4) as pool:
         parts = [slice(i, i + 37) for i in range(0, 11_000, 371)]
         for part, result in zip(parts, pool.map(copy.__getitem__, parts), strict=True):
@@ -184,7 +184,7 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
 
 
 def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
-    from gramian.io.lazy import StoredSparse
+    from gramian.io.stored import FileSparseRows
     from gramian.operators.moments import center_rows
     from gramian.operators.scatter import CovarianceOperator
 
@@ -192,8 +192,10 @@ def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch
     X = counts()
     rows = as_rows(save_annotated(tmp_path / "x.h5ad", X), limit=12_000_000)
     C = center_rows(rows, center=True, scale="unit", ddof=1)
-    read, made = [], StoredSparse.__getitem__
-    monkeypatch.setattr(StoredSparse, "__getitem__", lambda self, part: read.append(part) or made(self, part))
+    read, made = [], FileSparseRows.__getitem__
+    monkeypatch.setattr(
+        FileSparseRows, "__getitem__", lambda self, part: read.append(part) or made(self, part)
+    )
     V = np.random.default_rng(0).standard_normal((700, 5))
     product = CovarianceOperator(C).matmat(V)
     assert sorted((part.start, part.stop) for part in read) == [(p.start, p.stop) for p in rows.batches]

@@ -7,7 +7,7 @@ from PIL import Image
 
 from gramian import PCA, scan
 from gramian.errors import ParameterError
-from gramian.io.lazy import LazyArray
+from gramian.io.stored import StoredRows
 from gramian.reading import ReadingOptions
 
 TEXT = """who,kind,a=b,a,x
@@ -141,7 +141,7 @@ def test_tables_on_disk(tmp_path):
         ("x.npy", {"exclude": np.arange(100, 850)}),
     ):
         whole, large = scan(tmp_path / name, **how).read(), scan(tmp_path / name, **how).open(4000)
-        assert isinstance(large.values, LazyArray), name
+        assert isinstance(large.values, StoredRows), name
         assert 100 < len(whole.values) < 700
         assert large.values[:].tobytes() == whole.values.tobytes()
         assert list(large.row_numbers) == list(whole.row_numbers)

@@ -19,7 +19,6 @@ from gramian import PCA, KernelPCA, PolynomialMap, scan
 from gramian.data import ArrayRows, as_rows
 from gramian.data.table import Expected
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, ParameterError
-from gramian.io.lazy import LazyArray
 from gramian.io.spool import Spool
 from gramian.io.stored import StoredRows
 from refusals import refused
@@ -42,7 +41,7 @@ def both(path, expected=None, **options):
     if isinstance(whole, GramianError) or isinstance(large, GramianError):
         assert type(whole) is type(large), (whole, large)
         return str(large)
-    assert isinstance(large.values, LazyArray) or large.values.nbytes <= LIMIT // 4
+    assert isinstance(large.values, StoredRows) or large.values.nbytes <= LIMIT // 4
     assert large.values[:].tobytes() == np.ascontiguousarray(whole.values).tobytes()
     assert large.values.dtype == whole.values.dtype
     for name in (
@@ -213,7 +212,7 @@ def test_rows_of_a_wide_table_take_no_call_for_each_column(kind, tmp_path):
         finally:
             for place in (sys, threading):
                 place.setprofile(None)
-        assert isinstance(values, LazyArray)
+        assert isinstance(values, StoredRows)
         assert np.array_equal(values[:], frame.to_numpy())
         calls.append(next(count))
     assert calls[1] - calls[0] < n * d
@@ -322,7 +321,7 @@ def test_a_generator_gives_what_its_blocks_give_together():
     assert KernelPCA(2).fit_transform(blocks(X[:200])).shape == (200, 2)
     # float32 until a block of float64 comes: nothing is rounded
     rows = as_rows(iter([X[:500].astype("f4"), X[500:900]]), limit=LIMIT)
-    assert np.array_equal(rows.values[:], np.concatenate([X[:500].astype("f4"), X[500:900]]))
+    assert np.array_equal(rows[:], np.concatenate([X[:500].astype("f4"), X[500:900]]))
     pictures = as_rows(blocks(X.reshape(-1, 8, 5)), limit=LIMIT)
     assert pictures.picture_shape == (8, 5)
     assert np.array_equal(pictures.block(slice(99, 104)).values, X[99:104])
@@ -378,7 +377,7 @@ def test_a_full_disk_is_named_and_nothing_is_left(tmp_path, monkeypatch):
     rows = as_rows(blocks(numbers()), limit=LIMIT)
     assert not list(tmp_path.iterdir())
     assert "temporary file in" in rows.table.notes[0]
-    assert np.array_equal(pickle.loads(pickle.dumps(rows.values))[3:5], numbers()[3:5])
+    assert np.array_equal(pickle.loads(pickle.dumps(rows))[3:5], numbers()[3:5])
 
 
 def test_who_needs_all_rows_gets_them_or_is_told_what_to_do(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gramian import PCA, KernelPCA, Monitor, load, scan
 from gramian.errors import DataError, ParameterError
-from gramian.io.lazy import LazyArray
+from gramian.io.stored import StoredRows
 
 COUNTS = np.random.default_rng(0).poisson(3, (400, 5))
 PARTS = np.random.default_rng(1).gamma(2.0, size=(400, 5))
@@ -39,7 +39,7 @@ def test_files_in_memory_and_on_disk(tmp_path, name):
     ):
         path = write(tmp_path / name, X)
         whole, large = scan(path, transform=kind).read(), scan(path, transform=kind).open(4000)
-        assert isinstance(large.values, LazyArray)
+        assert isinstance(large.values, StoredRows)
         np.testing.assert_allclose(whole.values, expected, atol=1e-12)
         assert large.values[:].tobytes() == whole.values.tobytes()
         assert large.values[30:70, 1:3].tobytes() == np.ascontiguousarray(whole.values[30:70, 1:3]).tobytes()

@@ -11,7 +11,7 @@ from gramian.arrays import as_float64
 from gramian.base.fitted import with_orthonormality
 from gramian.data import as_rows
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.io.stored import StoredRows
+from gramian.io.stored import opened_rows
 from gramian.operators import moments
 from gramian.operators.costs import Form
 from gramian.operators.moments import center_rows
@@ -393,7 +393,7 @@ def test_orthonormality_of_many_vectors_is_measured():
 
 def stored(tmp_path, X):
     np.save(tmp_path / "x.npy", X)
-    return StoredRows.of(scan(tmp_path / "x.npy").open(1 << 20).values, 1 << 20)
+    return opened_rows(scan(tmp_path / "x.npy").open(1 << 20).values, 1 << 20)
 
 
 @pytest.mark.parametrize("kind", ["normal", "signs", "one large row", "offset"])

@@ -20,10 +20,10 @@ from gramian.checks import check_choice, counted, first_few, percent
 from gramian.data.as_rows import to_rows
 from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError, Surface, option, worded
-from gramian.io.lazy import LazyArray
 from gramian.io.names import are_variables
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
+from gramian.io.stored import StoredRows
 from gramian.reading import ReadingOptions, one_name
 from gramian.records import FloatArray, Members
 
@@ -806,7 +806,7 @@ def _in_memory(data: Any) -> Preview | None:
         if data.picture_shape is not None:
             return None
         names, values = data.feature_names, data.values
-        stored = isinstance(values, LazyArray)
+        stored = isinstance(values, StoredRows)
         values = values[: max(1, LOOK // (8 * values.shape[1]))] if stored else values
         return replace(
             of_array(np.asarray(values) if stored else values, names, not stored),

@@ -71,7 +71,7 @@ def as_rows(
         If all rows are needed, and take more than the memory that may be used.
     """
     fix_threads()
-    if isinstance(X, Rows):
+    if isinstance(X, Rows) and not X.unchecked:
         return X
     rows = to_rows(X, RowsRequest(estimator, minimum, limit, expected, missing))
     if rows.table is not None and rows.table.weights is not None and expected is None:

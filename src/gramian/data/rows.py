@@ -157,6 +157,11 @@ class Rows(ABC):
             raise error(message)
 
     @property
+    def unchecked(self) -> bool:
+        """Whether they are the values of a table, which nobody has yet prepared for computing."""
+        return False
+
+    @property
     def room(self) -> int | None:
         """Bytes that may be kept where the rows are, if that is elsewhere."""
         return None

@@ -95,7 +95,7 @@ class Table:
 
     Attributes
     ----------
-    values : ndarray, CSR matrix or LazyArray
+    values : ndarray, CSR matrix or StoredRows
         Shape (n_samples, n_features), or (n_samples, height, width) for pictures. Contiguous, in C
         or Fortran order as it was stored; the numeric dtype is the stored one.
     feature_names : tuple of str or None

@@ -21,10 +21,10 @@ from gramian.io import parts, spool
 from gramian.io.exclude import without
 from gramian.io.expected import as_expected, leaves_out
 from gramian.io.files import Place, opened_source
-from gramian.io.lazy import LazyArray
 from gramian.io.metadata import LabelPlace, with_labels
 from gramian.io.missing import handle_missing, rows_of_table, without_marks
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
+from gramian.io.stored import StoredRows
 from gramian.io.transform import with_transform
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
 
@@ -75,7 +75,7 @@ def choose(
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         if reading.na_values and not format.marks:
             table = without_marks(table, reading.na_values)
-        read = not (table.origin.sha256 or isinstance(table.values, LazyArray))
+        read = not (table.origin.sha256 or isinstance(table.values, StoredRows))
         if sha256 := opened.hash() if read else opened.sha256:
             table = replace(table, origin=Origin(sha256, "the bytes of the file"))
         origin = replace(table.origin, reading=vars(reading))
@@ -106,7 +106,7 @@ def _completed(
         table = as_expected(table, expected, reading.unmatched)
     if reading.transform is not None:
         table = with_transform(table, reading.transform)
-    stored = isinstance(table.values, LazyArray)
+    stored = isinstance(table.values, StoredRows)
     holes = expected is not None and expected.holes and reading.missing is None
     fitted_means = expected is not None and expected.means is not None and not holes
     # Calls of genotypes become means without being asked to.
@@ -310,7 +310,7 @@ def _numbers(
     reading: ReadingOptions,
     rows: range,
     places: list[int] | None,
-    lazy: Callable[..., LazyArray] | None,
+    lazy: Callable[..., StoredRows] | None,
 ) -> tuple[Any, Callable[[int], npt.NDArray[Any]]]:
     """Return the numbers, in memory or as ``lazy`` leaves them on disk, and what reads another column."""
     some = range(source.shape[1]) if places is None else places
@@ -330,5 +330,5 @@ def _numbers(
 
 def _column(matrix: Any, place: int) -> npt.NDArray[Any]:
     """Return a column of a matrix, in memory or in its file."""
-    blocks = [matrix[part] for part in spool.parts(matrix)] if isinstance(matrix, LazyArray) else [matrix]
-    return np.concatenate([np.ravel(arrays.dense(block[:, [place]])) for block in blocks])
+    blocks = (matrix[rows][:, [place]] for rows in spool.parts(matrix))
+    return np.concatenate([np.ravel(arrays.dense(block)) for block in blocks])

@@ -586,7 +586,7 @@ class _Growing:
         expected: Expected | None,
     ) -> None:
         self.source, self.reading, self.expected = source, reading, expected
-        self.numbers, self.n_rows = spool.Spool(source.source, within=within, path=source.path), 0
+        self.numbers, self.n_rows = spool.Spool(source.source, within=within), 0
         width, columns = len(fields), list(fields)
         self.written = _Numbers(source, reading.below_limit)
         if source.separator is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import accumulate
 from pickle import PickleBuffer
@@ -19,8 +19,7 @@ from gramian.data.array import ArrayRows
 from gramian.data.rows import Block, PartState, Rows
 from gramian.data.table import RowsRequest
 from gramian.errors import DataError, InputTypeError
-from gramian.io.lazy import UNPACKED, LazyArray
-from gramian.io.stored import StoredRows, require_rows
+from gramian.io.stored import UNPACKED, StoredRows, require_rows
 from gramian.progress import Passes
 from gramian.records import Spread
 
@@ -34,31 +33,39 @@ NOT_NUMPY = (
 )
 
 
-class DaskTable(LazyArray):
-    """A Dask array whose chunks hold whole rows; slicing computes.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DaskRows(StoredRows):
+    """Rows of a Dask array: a pass is a tree of tasks, and results for each row stay lazy.
 
-    Parameters
+    Attributes
     ----------
-    values : dask.array.Array of shape (n, d)
-        n may be unknown: it is counted, in a pass over the data, when it is asked for.
+    lazy : dask.array.Array of shape (n, d)
+        Its chunks hold whole rows. n may be unknown: it is counted, in a pass over the data, when it is asked
+        for.
+    counted : list of dask.array.Array
+        The array with known lengths of its chunks, once they are counted.
     """
 
-    source = "the Dask array"
-    speed = UNPACKED
+    lazy: Any
+    counted: list[Any] = field(default_factory=list)
+    source: str = "the Dask array"
+    limit: int = 0
+    speed: float = UNPACKED  # type: ignore[misc]
+    cuts_columns: bool = True  # where the chunks are
+    in_one_place: ClassVar[bool] = False
+    keeps_scores: ClassVar[bool] = False
 
-    def __init__(self, values: Any) -> None:
-        self.lazy, self.dtype = values, values.dtype
-
-    @cached_property
+    @property
     def values(self) -> Any:
         """The array with known lengths of its chunks."""
         if not np.isnan(self.lazy.shape[0]):
             return self.lazy
-        counted = self.lazy.copy()
-        return counted.compute_chunk_sizes()
+        if not self.counted:
+            self.counted.append(self.lazy.copy().compute_chunk_sizes())
+        return self.counted[0]
 
-    @cached_property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    @property
+    def shape(self) -> tuple[int, int]:
         n, d = self.values.shape
         return int(n), int(d)
 
@@ -70,15 +77,6 @@ class DaskTable(LazyArray):
 
     def __getitem__(self, key: Any) -> npt.NDArray[Any]:
         return np.asarray(self.values[key].compute())
-
-
-@dataclass(frozen=True, eq=False)
-class DaskRows(StoredRows):
-    """Rows of a Dask array: a pass is a tree of tasks, and results for each row stay lazy."""
-
-    values: DaskTable
-    in_one_place: ClassVar[bool] = False
-    keeps_scores: ClassVar[bool] = False
 
     @classmethod
     def checked(cls, X: Any, request: RowsRequest) -> DaskRows:
@@ -113,29 +111,24 @@ class DaskRows(StoredRows):
         if X.numblocks[1] > 1:
             rows = max(1, CHUNK_BYTES // (X.shape[1] * dtype.itemsize))
             X = X.rechunk({1: -1} if np.isnan(n) else {0: rows, 1: -1})
-        table = DaskTable(X if X.dtype == dtype else X.astype(dtype))
+        lazy, limit = X if X.dtype == dtype else X.astype(dtype), request.working
+        rows = cls(lazy=lazy, limit=limit, dtype=dtype, picture_shape=picture_shape)
         if np.isnan(n) and minimum > 1:
-            require_rows(table.shape[0], "The Dask collection", request)
-        return cls(table, request.working, dtype=dtype, picture_shape=picture_shape)
-
-    @property
-    def cuts_columns(self) -> bool:
-        return True  # where the chunks are
+            require_rows(rows.shape[0], "The Dask collection", request)
+        return rows
 
     # ---------------------------------------------------------------- where the chunks are
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
-        places = self.values.places
-        return self._combined(
-            f, combine, self.values.values, places, aligned, [*map(self.weights_of, places)]
-        )
+        weights = [*map(self.weights_of, self.places)]
+        return self._combined(f, combine, self.values, self.places, aligned, weights)
 
     def over_columns(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
         (n, d), (width, most) = self.shape, self._widths(self.room)
 
         def of(some: slice) -> R:
             # Dask holds all columns that it is asked for, because each chunk has some of every one.
-            parts, own = self.values.values[:, some].rechunk((n, width)), self.weights
+            parts, own = self.values[:, some].rechunk((n, width)), self.weights
             of_columns = [None if array is None else array[some] for array in aligned]
             places = slices(parts.shape[1], width)
             return self._combined(f, combine, parts, places, of_columns, [own] * len(places))
@@ -176,7 +169,7 @@ class DaskRows(StoredRows):
     def mapped(
         self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
     ) -> Any:
-        lazy, own = self.values.lazy, self.dtype  # the only objects sent to workers
+        lazy, own = self.lazy, self.dtype  # the only objects sent to workers
         dtype = dtype or own
 
         def of_chunk(chunk: Any, block_info: Any = None) -> Any:
@@ -209,13 +202,13 @@ class DaskRows(StoredRows):
 
         return self.map_reduce(of_part, combine, range(self.shape[0]))
 
-    def some(self, places: Iterable[int]) -> Any:
-        wanted, where = np.unique(list(places), return_inverse=True)
-        return self.values[wanted.tolist()].astype(self.dtype, copy=False)[where]
+    def at(self, places: Any) -> Any:
+        wanted, where = np.unique(np.asarray(places), return_inverse=True)
+        return self[wanted.tolist()].astype(self.dtype, copy=False)[where]
 
     def converted(self, f: Callable[[Any], Any]) -> DaskRows:
-        values = DaskTable(self.mapped(lambda part: f(part.in_memory()), self.shape[1]))
-        return replace(self, values=values, passes=Passes())
+        lazy = self.mapped(lambda rows: f(rows.in_memory()), self.shape[1])
+        return replace(self, lazy=lazy, counted=[], passes=Passes())
 
     def map_parts(self, f: Callable[[Rows], Any]) -> PartState:
         return DaskPartState(self, f)
@@ -235,9 +228,9 @@ class DaskRows(StoredRows):
         # 0 where a worker has no limit of its own.
         return sum(limits) // 2 if all(limits) else self.limit
 
-    def picked(self, places: npt.NDArray[np.intp]) -> DaskRows:
-        some = DaskTable(self.values.values[places])
-        return replace(self, values=some, passes=Passes(), row_names=None, table=None)
+    def picked(self, places: Any = None, columns: Any = None) -> DaskRows:
+        more: Any = {"lazy": self.values[places], "row_names": None, "table": None}
+        return replace(self, counted=[], passes=Passes(), **more)
 
     def here(self) -> ArrayRows:
         """Return the rows as an array in memory, where that may hold them."""
@@ -253,7 +246,7 @@ class DaskRows(StoredRows):
 
         client = self._client
         parts = len(self.batches)
-        made = len(optimize(self.values.values)[0].__dask_graph__())
+        made = len(optimize(self.values)[0].__dask_graph__())
         tasks, left, levels = made + parts, parts, 0
         while left > 1:
             left = -(-left // (MERGED_HERE if client is None else MERGED))
@@ -273,12 +266,12 @@ class DaskRows(StoredRows):
         """The client of the workers on which Dask computes; None for this process."""
         from dask.base import get_scheduler
 
-        client = getattr(get_scheduler(collections=[self.values.lazy]), "__self__", None)
+        client = getattr(get_scheduler(collections=[self.lazy]), "__self__", None)
         return client if hasattr(client, "nthreads") else None
 
     @property
     def batches(self) -> list[slice]:
-        return [place for place in self.values.places if place.stop > place.start]
+        return [place for place in self.places if place.stop > place.start]
 
     def _parts(self, rows_per_block: int | None) -> list[slice]:
         return self.batches
@@ -290,8 +283,7 @@ class DaskPartState(PartState):
     def __init__(self, rows: DaskRows, f: Callable[[Rows], Any]) -> None:
         from dask import persist
 
-        table = rows.values
-        chunks = zip(table.values.to_delayed().ravel(), table.places, strict=True)
+        chunks = zip(rows.values.to_delayed().ravel(), rows.places, strict=True)
         self.parts, places = zip(*((p, q) for p, q in chunks if q.stop > q.start), strict=True)
         self.starts = np.array([place.start for place in places], dtype=np.intp)
         self.dtype = rows.dtype

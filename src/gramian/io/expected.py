@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy.typing as npt
 from gramian.checks import counted, first_few, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, MissingValuesWarning, option
-from gramian.io.lazy import Derived, LazyArray
 from gramian.io.spool import columns_taken
+from gramian.io.stored import DerivedRows, StoredRows
 
 
 def leaves_out(unmatched: str | None, expected: Expected) -> bool:
@@ -64,36 +65,14 @@ def as_expected(table: Table, expected: Expected, unmatched: str | None = None) 
 AMBIGUOUS = ({"A", "T"}, {"C", "G"})
 
 
-class Recoded(Derived):
-    """Genotypes in a file, some of whose columns count the other allele or have no values.
-
-    Attributes
-    ----------
-    places : ndarray of shape (d,)
-        Column of the base, negative where there are no values.
-    swapped : ndarray of bool, shape (d,)
-        Columns that become 2 - x.
-    """
-
-    def __init__(self, base: LazyArray, places: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_]) -> None:
-        super().__init__(base, (len(base), len(places)))
-        self.places, self.swapped, self.finite = places, swapped, None
-
-    def cut(self, rows: slice, columns: slice) -> npt.NDArray[Any]:
-        """Return a new array of rows and columns."""
-        return recoded(self.base[rows], self.places[columns], self.swapped[columns])
-
-
 def recoded(
-    values: npt.NDArray[Any],
-    places: npt.NDArray[np.intp],
-    swapped: npt.NDArray[np.bool_],
+    places: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_], values: npt.NDArray[Any], *_: slice
 ) -> npt.NDArray[Any]:
     """Return columns at places, 2 - x where swapped, NaN where missing.
 
     Examples
     --------
-    >>> recoded(np.array([[0.0, 2.0]]), np.array([1, 0, -1]), np.array([False, True, False]))
+    >>> recoded(np.array([1, 0, -1]), np.array([False, True, False]), np.array([[0.0, 2.0]]))
     array([[ 2.,  2., nan]])
     """
     result = np.full((len(values), len(places)), np.nan, dtype=values.dtype)
@@ -161,7 +140,11 @@ def in_fitted_alleles(
         return table
     places = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
     flips = np.isin(np.array(names, dtype=object), swapped)
-    recode: Any = Recoded if isinstance(table.values, LazyArray) else recoded
+    f, values, shape = partial(recoded, places, flips), table.values, (len(table.values), len(names))
+    if isinstance(values, StoredRows):
+        values = values.derived(DerivedRows, f=f, shape=shape, cuts_columns=False, finite=None)
+    else:
+        values = f(values)
     notes = []
     if swapped:
         many = counted(len(swapped), "variant counts", "variants count")
@@ -183,7 +166,7 @@ def in_fitted_alleles(
         notes += missing
     return replace(
         table,
-        values=recode(table.values, places, flips),
+        values=values,
         feature_names=tuple(names),
         alleles={name: (allele, "") for name, allele in alleles.items()},
         notes=(*table.notes, *notes),

@@ -17,9 +17,8 @@ from gramian.data.as_rows import to_rows
 from gramian.data.rows import Holes, Rows, row_text
 from gramian.data.table import Expected, Missing, RowsRequest, Table
 from gramian.errors import DataError, ParameterError, by_surface, option
-from gramian.io.lazy import LazyArray
 from gramian.io.spool import columns_taken, parts, rows_taken
-from gramian.io.stored import StoredRows
+from gramian.io.stored import StoredRows, opened_rows
 from gramian.reading import IMPUTED, MissingPolicy
 
 _NO_MEANS = (
@@ -114,7 +113,7 @@ def without_marks(table: Table, na_values: Sequence[str]) -> Table:
         raise ParameterError(
             "na_values", allowed=f"does not apply to {table.source}, which holds no text", hint=hint
         ) from None
-    if isinstance(values, LazyArray) or not isinstance(values, np.ndarray):
+    if not isinstance(values, np.ndarray):
         raise ParameterError(
             "na_values",
             allowed=f"needs the numbers in memory, but {table.source} is too large or sparse",
@@ -126,7 +125,7 @@ def without_marks(table: Table, na_values: Sequence[str]) -> Table:
 
 def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
     """Leave missing values in for PCA, and leave out rows that have nothing else."""
-    if isinstance(table.values, LazyArray):
+    if isinstance(table.values, StoredRows):
         raise ParameterError(
             "missing",
             policy,
@@ -141,7 +140,7 @@ def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
     values = table.values
-    if isinstance(values, LazyArray):
+    if isinstance(values, StoredRows):
         if policy is None:
             return table
         raise ParameterError(
@@ -158,8 +157,8 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
 
 def rows_of_table(table: Table) -> Rows:
     """Return the numbers of a table as rows with its names, not searched for NaN."""
-    stored = isinstance(table.values, LazyArray)
-    rows = StoredRows.of(table.values) if stored else to_rows(table.flat, RowsRequest())
+    values = table.values
+    rows = opened_rows(values) if isinstance(values, StoredRows) else to_rows(table.flat, RowsRequest())
     return replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
 
 
@@ -167,7 +166,7 @@ def _holes(table: Table) -> Holes | None:
     """Return where NaN is; None where there is none."""
     if table.values.dtype.kind != "f" or getattr(table.values, "finite", None):
         return None
-    holes: Holes | None = getattr(table.values, "holes", None) or rows_of_table(table).holes()
+    holes: Holes | None = getattr(table.values, "calls", None) or rows_of_table(table).holes()
     return holes if holes is not None and holes.by_row else None
 
 
@@ -209,7 +208,7 @@ def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: st
             f"Choose them with {by_surface('columns=[...]', '--columns', 'columns')}.",
         )
     values = table.values
-    if isinstance(values, LazyArray):
+    if isinstance(values, StoredRows):
         filled: Any = values.filled(means)
     else:
         filled = values.reshape(len(values), -1).copy(order="K")

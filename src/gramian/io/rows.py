@@ -22,10 +22,9 @@ from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError, GramianError, InputTypeError
 from gramian.io import expected, scan, spool
 from gramian.io.dask import DaskRows
-from gramian.io.lazy import LazyArray, stored_map
 from gramian.io.parts import contiguous, repeated_note, unique_names
 from gramian.io.source import whole_within
-from gramian.io.stored import StoredRows, StoredSparseRows, require_rows
+from gramian.io.stored import StoredRows, opened_rows, require_rows, stored_map
 
 
 @singledispatch
@@ -65,14 +64,13 @@ def _of_table(X: Table, request: RowsRequest) -> Rows:
 @read.register
 def _of_map(X: np.memmap, request: RowsRequest) -> Rows:
     stored: Any = X if request.limit is None else stored_map(X, whole_within(request.limit))
-    return ArrayRows.checked(X, request) if stored is X else _of_lazy(stored, request)
+    return ArrayRows.checked(X, request) if stored is X else _of_stored(stored, request)
 
 
 @read.register
-def _of_lazy(X: LazyArray, request: RowsRequest) -> Rows:
+def _of_stored(X: StoredRows, request: RowsRequest) -> Rows:
     require_rows(len(X), X.source, request)
-    kind = StoredSparseRows if hasattr(X, "indptr") else StoredRows
-    return _where_they_are(kind.of(X, request.working), request)
+    return _where_they_are(opened_rows(X, request.working), request)
 
 
 def _where_they_are(rows: StoredRows, request: RowsRequest) -> Rows:
@@ -129,7 +127,7 @@ def table_of_blocks(blocks: Iterator[Any], request: RowsRequest) -> Table:
             "read only once. Create a new one, or pass a file or an array."
         )
     values = numbers.rows()
-    notes = (values.note,) if isinstance(values, LazyArray) else ()
+    notes = (values.note,) if isinstance(values, StoredRows) else ()
     return Table(values, names, picture_shape=first.picture_shape, source=_SOURCE, notes=notes)
 
 
@@ -231,7 +229,7 @@ def _backed(adata: Any, columns: Any, limit: int) -> Any:
     if adata.is_view:
         chosen = chosen[0][adata._oidx], chosen[1][adata._vidx]
     rows, places = chosen[0], chosen[1][columns]
-    if not isinstance(values, LazyArray):
+    if not isinstance(values, StoredRows):
         return values[rows][:, places]
     if (np.diff(rows) <= 0).any():
         raise DataError(

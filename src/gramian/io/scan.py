@@ -200,7 +200,7 @@ class Scan(ReadingOptions):
         ----------
         limit : int
             Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
-            table's values are then a :class:`gramian.io.lazy.LazyArray`.
+            table's values are then a :class:`gramian.io.stored.StoredRows`.
         expected : Expected, optional
             As for :meth:`read`, which raises the same errors.
 

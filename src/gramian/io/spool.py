@@ -16,8 +16,8 @@ import numpy.typing as npt
 from gramian.checks import amount, slices
 from gramian.data.rows import BLOCK_BYTES
 from gramian.errors import FULL, FileError, option, reason
-from gramian.io.lazy import LazyArray, OpenFile, StoredArray
 from gramian.io.parts import take_columns
+from gramian.io.stored import FileRows, OpenFile, StoredRows
 from gramian.progress import track
 
 _DISK = "/var/tmp"
@@ -36,8 +36,6 @@ class Spool:
         Bytes that it will take, where that is known: a disk with less space raises at once.
     within : int or None
         Bytes up to which it stays in memory; None if all of it does.
-    path : Path, optional
-        The file that is copied.
 
     Examples
     --------
@@ -48,10 +46,8 @@ class Spool:
     [[1.0], [2.0]]
     """
 
-    def __init__(
-        self, source: str, needed: int = 0, *, within: int | None = 0, path: Path | None = None
-    ) -> None:
-        self.source, self.needed, self.within, self.path = source, needed, within, path
+    def __init__(self, source: str, needed: int = 0, *, within: int | None = 0) -> None:
+        self.source, self.needed, self.within = source, needed, within
         self.n_rows, self.finite = 0, True
         self.dtype: np.dtype[Any] | None = None
         self.folder = spool_folder()
@@ -86,11 +82,9 @@ class Spool:
         if self._file is None:
             return np.concatenate(self._waiting)
         shape = (self.n_rows, *self._width)
-        dtype, kept = self.dtype or np.dtype("f8"), OpenFile("", os.dup(self._file.number))
-        stored = StoredArray(self.path, 0, shape, dtype, source=self.source, file=kept)
-        stored.finite = self.finite
-        stored.note = f"{amount(self.nbytes)} of numbers were written to a temporary file in {self.folder}"
-        return stored
+        file, dtype = OpenFile("", os.dup(self._file.number)), self.dtype or np.dtype("f8")
+        note = f"{amount(self.nbytes)} of numbers were written to a temporary file in {self.folder}"
+        return FileRows.of(file, self.source, shape, dtype, finite=self.finite, note=note)
 
     def _nameless(self) -> OpenFile:
         try:
@@ -137,12 +131,12 @@ def columns_taken(values: Any, places: Sequence[int]) -> Any:
 
     Those of an array that is read directly are copied, so that no pass reads the others.
     """
-    if not isinstance(values, LazyArray):
+    if not isinstance(values, StoredRows):
         return take_columns(values, places)
     picked = values.picked(columns=places)
-    if picked is values or not isinstance(values, StoredArray):
+    if picked is values or not isinstance(values, FileRows):
         return picked
-    spool = Spool(values.source, picked.nbytes, path=values.path)
+    spool = Spool(values.source, picked.nbytes)
     for part in track(parts(values), f"part of {values.source}"):
         spool.append(picked[part])
     return spool.rows()
@@ -150,12 +144,12 @@ def columns_taken(values: Any, places: Sequence[int]) -> Any:
 
 def rows_taken(values: Any, rows: Sequence[int] | npt.NDArray[Any]) -> Any:
     """Return some rows of a table, in memory or stored; they rise."""
-    return values.picked(rows) if isinstance(values, LazyArray) else values[rows]
+    return values.picked(rows) if isinstance(values, StoredRows) else values[rows]
 
 
 def parts(values: Any) -> list[slice]:
     """Cut a table into slices of rows of a few MB, by its shape alone."""
-    n = len(values)
+    n = values.shape[0]
     return slices(n, max(1, BLOCK_BYTES // max(1, 8 * int(np.prod(values.shape[1:])))))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from gramian.checks import check_choice
 from gramian.data.rows import row_text
 from gramian.data.table import Table
 from gramian.errors import ParameterError, option
-from gramian.io.lazy import Derived, LazyArray
 from gramian.io.missing import column_text, rows_of_table
 from gramian.io.source import dtype_of_rows
+from gramian.io.stored import DerivedRows, DerivedSparse, StoredRows
 from gramian.reading import Transform
 
 TRANSFORMED = {
@@ -23,34 +24,6 @@ TRANSFORMED = {
     "sqrt": "numbers became their square roots",
     "clr": "numbers became centred log-ratios, log(x) minus the mean over the row",
 }
-
-
-class Transformed(Derived):
-    """Numbers of an array in a file that are transformed when they are read.
-
-    Attributes
-    ----------
-    table : Table
-        The table of these numbers before, which names rows and columns in messages.
-    """
-
-    def __init__(self, table: Table, kind: Transform) -> None:
-        base = table.values
-        super().__init__(base, base.shape)
-        self.table, self.kind, self.dtype = table, kind, dtype_of_rows(base.dtype)
-        self.picture_shape, self.speed = base.picture_shape, base.speed
-        self.reads_columns = base.reads_columns and kind != "clr"
-
-    def cut(self, rows: slice, columns: slice) -> Any:
-        """Return a new array of rows and columns."""
-        if self.kind == "clr":
-            return computed(self.base[rows], self.kind, self.table, rows.start)[:, columns]
-        return computed(self.base[rows, columns], self.kind, self.table, rows.start, columns.start)
-
-    @property
-    def indptr(self) -> Any:
-        """Where each row begins, of sparse rows."""
-        return self.base.indptr  # type: ignore[attr-defined]
 
 
 def with_transform(table: Table, kind: Transform) -> Table:
@@ -80,17 +53,21 @@ def with_transform(table: Table, kind: Transform) -> Table:
     """
     check_choice("transform", kind, tuple(TRANSFORMED))  # a model file may hold anything
     values = table.values
-    if kind == "clr" and (sparse.issparse(values) or hasattr(values, "indptr")):
+    if kind == "clr" and hasattr(values, "indptr"):
         problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"
         raise ParameterError("transform", kind, problem, f"Use {option('transform', 'log1p', 'sqrt')}.")
-    if isinstance(values, LazyArray):
-        return replace(table, values=Transformed(table, kind))
-    return replace(table, values=computed(table.flat, kind, table).reshape(values.shape))
+    f = partial(computed, table, kind)
+    if not isinstance(values, StoredRows):
+        return replace(table, values=f(table.flat, slice(0), slice(0)).reshape(values.shape))
+    sparse_too = {"indptr": values.indptr} if hasattr(values, "indptr") else {}
+    dtype, cuts = dtype_of_rows(values.dtype), values.cuts_columns and kind != "clr"
+    more = {"f": f, "dtype": dtype, "stored": dtype, "cuts_columns": cuts, **sparse_too}
+    return replace(table, values=values.derived(DerivedSparse if sparse_too else DerivedRows, **more))
 
 
-def computed(block: Any, kind: Transform, table: Table, row: int = 0, column: int = 0) -> Any:
-    """Return some numbers of a table transformed, from a row and a column on."""
-    dtype = dtype_of_rows(block.dtype)
+def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: slice) -> Any:
+    """Return some numbers of a table transformed."""
+    dtype, row, column = dtype_of_rows(block.dtype), rows.start or 0, columns.start or 0
     if sparse.issparse(block):
         result = block.astype(dtype, copy=True)
         result.sum_duplicates()

@@ -8,7 +8,6 @@ import sys
 import zipfile
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from scipy import sparse
 from gramian.checks import amount, slices
 from gramian.data.sparse import require_lengths
 from gramian.errors import DataError, FileError
-from gramian.io.lazy import ENTRY, StoredArray, StoredSparse, refuse_by_columns
 from gramian.io.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
 from gramian.io.spool import Spool
+from gramian.io.stored import ENTRY, FileRows, FileSparseRows, refuse_by_columns
 from gramian.progress import track
 
 _HEADER_READERS = {
@@ -64,9 +63,9 @@ def open_npy(opened: Opened, key: str | None) -> ArraySource:
         opened.hash(sys.maxsize)
         return array
 
-    def lazy(limit: int) -> StoredArray:
+    def lazy(limit: int) -> FileRows:
         kind = np.dtype(np.uint8) if header.dtype.kind == "b" else header.dtype
-        return StoredArray(path, start, header.shape, kind, fortran=fortran, source=opened.name)
+        return FileRows.of(path, opened.name, header.shape, kind, start, fortran=fortran)
 
     # No row of pictures in Fortran order lies in one piece, nor any column.
     whole = path is None or (fortran and len(header.shape) == 3)
@@ -146,12 +145,12 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
             raise DataError(f"{name} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
         return matrix
 
-    def lazy(limit: int) -> StoredSparse:
+    def lazy(limit: int) -> FileSparseRows:
         form = _header_in(archive, name, "format").read().item().decode()
         refuse_by_columns(form, count, limit, name, "scipy.sparse.save_npz(path, X.tocsr())")
-        data, indices = (_unpacked(archive, f"{part}.npy", opened.path, name) for part in ("data", "indices"))
+        data, indices = (_unpacked(archive, f"{part}.npy", name) for part in ("data", "indices"))
         indptr = _header_in(archive, name, "indptr").read().astype(np.int64)
-        return StoredSparse(shape, indptr, indices, data, name, note)
+        return FileSparseRows.of(shape, indptr, indices, data, name, note)
 
     parts = [part for part in ("data", "indices") if f"{part}.npy" in archive.namelist()]
     size = count * sum(_header_in(archive, name, part).dtype.itemsize for part in parts)
@@ -166,12 +165,12 @@ def _sparse_shape(archive: zipfile.ZipFile, source: str) -> tuple[int, int]:
     return n, d
 
 
-def _unpacked(archive: zipfile.ZipFile, name: str, path: Path | None, source: str) -> Any:
+def _unpacked(archive: zipfile.ZipFile, name: str, source: str) -> Any:
     """Copy an array of one axis to a temporary file."""
     with archive.open(name) as member:
         header, _, _ = read_header(member)
         require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
-        spool = Spool(source, header.n_bytes, path=path)
+        spool = Spool(source, header.n_bytes)
         for part in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
             size = (part.stop - part.start) * header.dtype.itemsize
             values = np.frombuffer(member.read(size), dtype=header.dtype)

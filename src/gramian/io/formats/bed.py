@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from gramian.checks import counted, slices
 from gramian.data.rows import Holes
 from gramian.data.table import Genome
 from gramian.errors import DataError, needs
-from gramian.io.lazy import Derived, StoredArray
 from gramian.io.parts import repeated_note, unique_names
 from gramian.io.source import ArraySource, Header, Opened, damage, require, require_room
 from gramian.io.spool import Spool
+from gramian.io.stored import FileRows, StoredRows
 from gramian.progress import track
 
 BAND_BYTES = 64 << 20
@@ -26,49 +26,46 @@ NOTHING = dict.fromkeys(("sid", "iid"))  # that bed-reader is to read of the fil
 UNKNOWN = "0"  # as PLINK writes an allele that it does not know
 
 
-class Genotypes(Derived):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Genotypes(StoredRows):
     """Allele counts that were copied to a temporary file, with NaN for missing calls.
 
     Attributes
     ----------
-    base : StoredArray of shape (n * d, 1)
+    counts : FileRows of shape (n * d, 1)
         As int8, negative where missing; bands of ``width`` variants, each with all individuals one by one, so
         that a few of either are near each other.
     shape : (n, d)
     width : int
-    holes : Holes
+    calls : Holes
         Where calls are missing.
     means : ndarray of shape (d,)
         Of the other calls.
+    fill : ndarray of shape (d,)
+        What stands for a missing call.
     """
 
-    reads_columns = True
+    counts: FileRows
+    width: int
+    calls: Holes
+    means: npt.NDArray[Any]
+    fill: npt.NDArray[np.float32]
+    shape: tuple[int, int] = (0, 0)
+    cuts_columns: bool = True
 
-    def __init__(
-        self, counts: StoredArray, shape: tuple[int, int], width: int, holes: Holes, means: npt.NDArray[Any]
-    ) -> None:
-        super().__init__(counts, shape)
-        self.dtype, self.width, self.holes, self.means = np.dtype(np.float32), width, holes, means
-        self.finite = None if holes.by_row else True
-        self._fill = np.full(shape[1], np.nan, dtype=np.float32)
-
-    def cut(self, rows: slice, columns: slice) -> npt.NDArray[np.float32]:
-        """Return a new array of rows and columns."""
+    def read(self, rows: slice, columns: slice) -> npt.NDArray[np.float32]:
         (n, d), left, right = self.shape, columns.start, columns.stop
         out = np.empty((rows.stop - rows.start, right - left), dtype=np.int8)
         for first in range(left - left % self.width, right, self.width):
             width = min(self.width, d - first)
-            batch = self.base[first * n + rows.start * width : first * n + rows.stop * width]
+            batch = self.counts[first * n + rows.start * width : first * n + rows.stop * width]
             some = slice(max(left, first), min(right, first + width))
             band = batch.reshape(-1, width)[:, some.start - first : some.stop - first]
             out[:, some.start - left : some.stop - left] = band
-        return np.where(out < 0, self._fill[columns], out.astype(np.float32))
+        return np.where(out < 0, self.fill[columns], out.astype(np.float32))
 
     def filled(self, means: npt.NDArray[Any]) -> Genotypes:
-        """Return the same counts, with the column's one in place of a missing call."""
-        other = copy(self)
-        other._fill, other.finite = means.astype(np.float32), True
-        return other
+        return replace(self, fill=means.astype(np.float32), finite=True)
 
 
 def open_bed(opened: Opened, key: str | None) -> ArraySource:
@@ -133,7 +130,7 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
     """
     n, d = len(rows), len(columns)
     width = max(1, min(d, min(BAND_BYTES, limit // 16) // n))
-    spool = Spool(opened.name, n * d, path=opened.path)
+    spool = Spool(opened.name, n * d)
     of_row, of_column, sums = (np.zeros(length, dtype=np.int64) for length in (n, d, d))
     for part in track(slices(d, width), "part of the variants"):
         index = slice(rows.start, rows.stop, rows.step), list(columns[part])
@@ -144,7 +141,10 @@ def _copy(bed: Any, opened: Opened, limit: int, rows: range, columns: Sequence[i
         of_column[part] = missing.sum(axis=0)
         sums[part] = np.sum(values, axis=0, where=~missing, dtype=np.int64)
     means = sums / np.maximum(n - of_column, 1)
-    return Genotypes(spool.rows(), (n, d), width, Holes.of_counts(of_row, of_column), means)
+    counts, calls = spool.rows(), Holes.of_counts(of_row, of_column)
+    finite, fill = None if calls.by_row else True, np.full(d, np.nan, dtype=np.float32)
+    more = {"dtype": fill.dtype, "source": counts.source, "note": counts.note, "finite": finite}
+    return Genotypes(counts=counts, shape=(n, d), width=width, calls=calls, means=means, fill=fill, **more)
 
 
 def _opened_bed(opened: Opened) -> tuple[Any, list[list[str]], list[list[str]]]:

@@ -18,7 +18,7 @@ from scipy import sparse
 from gramian.checks import listed, slices
 from gramian.data.labels import label_texts
 from gramian.errors import DataError, ParameterError, needs
-from gramian.io import lazy, source
+from gramian.io import source, stored
 from gramian.io.parts import repeated_note, unique_names
 
 READ_WHOLE = 64 << 20  # bytes up to which a dataset is read as a whole
@@ -85,9 +85,9 @@ def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
 
 def _every(dataset: Any, rows: range) -> npt.NDArray[Any]:
     """Read rows with equal steps between them: HDF5 takes longer for steps than for the rows in between."""
-    if rows.step > lazy.FAR_APART:
+    if rows.step > stored.FAR_APART:
         return np.asarray(dataset[rows.start : rows.stop : rows.step])
-    most = max(1, lazy.BAND_BYTES // (rows.step * max(1, dataset.nbytes // len(dataset))))
+    most = max(1, stored.BAND_BYTES // (rows.step * max(1, dataset.nbytes // len(dataset))))
     bands = (rows[part] for part in slices(len(rows), most))
     return np.concatenate([dataset[band[0] : band[-1] + 1][:: rows.step] for band in bands])
 
@@ -156,13 +156,13 @@ def header_of(dataset: Any, reverse: bool = False) -> source.Header:
     return source.Header(shape[::-1] if reverse else shape, np.dtype(np.str_) if text else plain, read)
 
 
-def stored_dataset(path: Path, dataset: Any, limit: int, *, source: str) -> lazy.LazyArray:
+def stored_dataset(path: Path, dataset: Any, limit: int, *, source: str) -> stored.StoredRows:
     """Return the numbers of a dataset to be read block by block: by place where they lie in one piece."""
     refuse_elsewhere(dataset)
     offset = None if dataset.chunks or dataset.file.userblock_size else dataset.id.get_offset()
     if offset is None or dataset.dtype.kind == "b":
-        return lazy.StoredDataset(path, dataset, limit, source)
-    return lazy.StoredArray(path, offset, dataset.shape, dataset.dtype, source=source)
+        return stored.ChunkedRows.of(path, dataset, limit, source)
+    return stored.FileRows.of(path, source, dataset.shape, dataset.dtype, offset)
 
 
 # ---- Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out
@@ -233,16 +233,16 @@ def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
     if hasattr(X, "dtype"):
         return stored_dataset(path, X, limit, source=f"{name}::X")
     entries = member(X, "data").shape[0]
-    if lazy.ENTRY * entries <= source.whole_within(limit):
+    if stored.ENTRY * entries <= source.whole_within(limit):
         return _sparse(X).tocsr()
     form = X.attrs["encoding-type"].removesuffix("_matrix")
-    lazy.refuse_by_columns(form, entries, limit, f"{name}::X", "adata.X = adata.X.tocsr()")
+    stored.refuse_by_columns(form, entries, limit, f"{name}::X", "adata.X = adata.X.tocsr()")
     data, indices = (
         stored_dataset(path, member(X, part), limit, source=f"{name}::X") for part in ("data", "indices")
     )
     n, d = _shape(X)
     indptr = _read(member(X, "indptr")).astype(np.int64, copy=False)
-    return lazy.StoredSparse((n, d), indptr, indices, data, f"{name}::X")
+    return stored.FileSparseRows.of((n, d), indptr, indices, data, f"{name}::X")
 
 
 def _shape(X: Any) -> tuple[int, ...]:

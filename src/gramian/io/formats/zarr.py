@@ -19,31 +19,23 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, FileError, needs
-from gramian.io.lazy import UNPACKED, StoredDataset
 from gramian.io.names import METADATA
 from gramian.io.source import ArraySource, Header, Opened, damage, pick_array, require_room
+from gramian.io.stored import UNPACKED, Cache, ChunkedRows
 from gramian.store.atomic import as_file_error, temporary_beside
 
 WRITTEN = 8 << 20  # bytes of a chunk that is written
 
 
-class StoredZarr(StoredDataset):
-    """An array of a Zarr store, read in bands as those of HDF5 files are.
+class ZarrRows(ChunkedRows):
+    """Rows of an array of a Zarr store, read in bands as those of HDF5 files are.
 
     A missing chunk raises a FileError: an incomplete copy would be read as zeros.
     """
 
-    speed = UNPACKED
-
-    def __init__(self, path: Path, array: Any, limit: int, source: str) -> None:
-        self._store, self._inside = path, array.path
-        folder = path / array.path
-        known = path if path.is_file() else next(filter(Path.is_file, map(folder.joinpath, METADATA)))
-        super().__init__(known, array, limit, source)
-        self._opened = array, _folder(path) / array.path
-
     def read_rows(self, first: int, last: int) -> npt.NDArray[Any]:
-        array, folder = self._dataset(), self._opened[1]
+        array, store = self.dataset(), self.path
+        folder: Any = (zipfile.Path(store) if store.is_file() else store) / self.key
         grid = array.shards or array.chunks
         rows = range(first // grid[0], -(-last // grid[0]))
         others = (range(-(-size // each)) for size, each in zip(array.shape[1:], grid[1:], strict=True))
@@ -60,14 +52,14 @@ class StoredZarr(StoredDataset):
                 )
         return super().read_rows(first, last)
 
-    def _dataset(self) -> Any:
-        if not hasattr(self, "_opened"):
-            store = opened_zarr(self._store, self.source)
-            array = store[self._inside] if self._inside else store
-            self._opened = array, _folder(self._store) / self._inside
-        return self._opened[0]
+    def dataset(self) -> Any:
+        if self.cache.dataset is None:
+            store = opened_zarr(self.path, self.source)
+            self.cache.dataset = store[self.key] if self.key else store
+        return self.cache.dataset
 
-    def _rechunked(self, chunks: tuple[int, ...]) -> str:
+    @staticmethod
+    def rechunked(key: str, chunks: tuple[int, ...]) -> str:
         return f"zarr.create_array(..., data=array, chunks={chunks})"
 
 
@@ -84,10 +76,6 @@ def opened_zarr(path: Path, source: str) -> Any:
     zarr = require_zarr("reading Zarr stores")
     with damage(source):
         return zarr.open(zarr.storage.ZipStore(path, mode="r") if path.is_file() else path, mode="r")
-
-
-def _folder(store: Path) -> Any:
-    return zipfile.Path(store) if store.is_file() else store
 
 
 def require_zarr(purpose: str) -> Any:
@@ -167,10 +155,13 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
 
     def read() -> npt.NDArray[Any]:
         require_room(header, name)
-        return np.asarray(StoredZarr(path, array, sys.maxsize, name)[:].reshape(header.shape))
+        return np.asarray(lazy(sys.maxsize)[:].reshape(header.shape))
 
-    def lazy(limit: int) -> StoredZarr:
-        return StoredZarr(path, array, limit, name)
+    def lazy(limit: int) -> ChunkedRows:
+        places = map((path / array.path).joinpath, METADATA)
+        watched = path if path.is_file() else next(filter(Path.is_file, places))
+        more = {"key": array.path, "cache": Cache(array), "speed": UNPACKED}
+        return ZarrRows.of(path, array, limit, name, watched, **more)
 
     # The file of a stream is gone after it was read.
     return ArraySource.of(replace(header, read=read), name, notes, lazy=lazy if opened.path else None)
