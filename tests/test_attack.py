@@ -9,7 +9,7 @@ from gramian.operators import moments, scatter
 from gramian.operators.centered import CenteredRows
 from gramian.operators.tiles import TileMatrix
 from gramian.records import Target
-from gramian.solve import certificates, direct, kernel, linear
+from gramian.solve import certificates, kernel, linear, routes
 
 
 def findings(attack, fits, kinds, seed=0):
@@ -80,13 +80,13 @@ def test_the_attack_notices_texts_that_say_too_much(attack, monkeypatch):
 
 
 def test_the_attack_notices_a_direct_solver_that_misses_the_first_of_a_cluster(attack, monkeypatch):
-    original = direct.leading
+    original = routes.leading
 
     def without_the_first(A, target, total=None):
         values, V, rest = original(A, Target(count=target.count + 1), total)
         return values[1:], V[:, 1:], rest
 
-    monkeypatch.setattr(direct, "leading", without_the_first)
+    monkeypatch.setattr(routes, "leading", without_the_first)
     assert any("missed" in statement for statement in findings(attack, 30, ["identity"]))
 
 

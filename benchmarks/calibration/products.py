@@ -15,8 +15,8 @@ from calibration.rate import Rate
 from gramian.data import as_rows
 from gramian.operators.costs import Form
 from gramian.records import SolveRequest, Target
-from gramian.solve.direct import ProductRoute
 from gramian.solve.linear import LinearProblem
+from gramian.solve.routes import ProductRoute
 
 FloatArray = npt.NDArray[np.float64]
 Kind = Callable[[np.random.Generator, int, int], FloatArray]

@@ -174,7 +174,7 @@ def test_a_step_that_cannot_be_smaller_says_what_would_fit(monkeypatch):
     def full(A, *args, **options):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr("gramian.solve.direct._svd", full)
+    monkeypatch.setattr("gramian.solve.routes._svd", full)
     with pytest.raises(MemoryLimitError, match=r"100 rows x 12 columns do not fit .* it is out of memory"):
         PCA(2, solver="full", device="cpu").fit(TABLE[:100])
 

@@ -18,8 +18,8 @@ from gramian.operators.moments import center_rows
 from gramian.operators.scatter import Observed, ScatterOperator, product_error
 from gramian.records import SolveRequest, Target
 from gramian.solve import LinearProblem, linear, solve, solving
-from gramian.solve.direct import ProductRoute
 from gramian.solve.krylov import KrylovRoute
+from gramian.solve.routes import ProductRoute
 from helpers import spectrum_matrix
 from refusals import refused
 
@@ -161,7 +161,7 @@ def test_the_matrix_is_formed_once(monkeypatch):
         monkeypatch.setattr(solving, "ROUTES", (lambda costs, target, r=routes: iter(r),))
         monkeypatch.setattr(solving, "_order", lambda *_: lambda item: item.route.direct)
         monkeypatch.setattr(solving, "_patient", lambda items, *_: items)
-        monkeypatch.setattr(solving, "plain_first", lambda *_, **__: None)
+        monkeypatch.setattr(solving, "small_first", lambda *_, **__: None)
         solution = solve(problem, SolveRequest(Target(count=3), 1e-7, 1 << 40))
         assert [attempt.plan.solver for attempt in solution.attempts] == ["gram", "gram"]
         assert formed == [np.dtype(dtype)]

@@ -11,8 +11,7 @@ from gramian.data import as_rows
 from gramian.operators.moments import center_rows
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.records import Target
-from gramian.solve.direct import solve_dense, solve_svd
-from gramian.solve.route import count_for_fraction, relative_tolerance
+from gramian.solve.routes import count_for_fraction, relative_tolerance, solve_dense, solve_svd
 from helpers import spectrum_matrix
 
 VALUES = np.r_[5.0, 4, 3, 3, 3, 1, 0.5, 0.1]

@@ -20,10 +20,9 @@ from gramian.operators.tiles import KernelSource, MatrixSource
 from gramian.records import Cost, SolveRequest, Step, Target
 from gramian.solve import LinearProblem, SymmetricProblem, linear, solve, solving
 from gramian.solve.certificates import may_have_missed
-from gramian.solve.direct import ProductRoute, solve_dense
 from gramian.solve.kernel import KernelProblem
-from gramian.solve.krylov import KrylovRoute, krylov
-from gramian.solve.route import Route, SolverResult, Status
+from gramian.solve.krylov import KrylovRoute, improved, krylov
+from gramian.solve.routes import ProductRoute, Route, SolverResult, Status, solve_dense
 from helpers import spectrum_matrix
 from refusals import refused
 
@@ -220,14 +219,14 @@ def test_every_attempt_fits_into_the_limit(kind, monkeypatch):
 
     items = solving.ranked(problem().costs, wanted)
     before = 0
-    for limit in sorted({item.cost.bytes for item in items}):
+    for limit in sorted({item.bytes for item in items}):
         solution = solve(problem(), replace(wanted, memory_limit=limit))
         assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
         assert solution.plan in [attempt.plan for attempt in solution.attempts]
         before = max(before, len(solution.attempts))
     assert before > 1
     with refused(MemoryLimitError):
-        solve(problem(), replace(wanted, memory_limit=min(item.cost.bytes for item in items) - 1))
+        solve(problem(), replace(wanted, memory_limit=min(item.bytes for item in items) - 1))
 
 
 def test_a_retry_takes_no_more_memory_than_its_own_route(monkeypatch):
@@ -238,8 +237,9 @@ def test_a_retry_takes_no_more_memory_than_its_own_route(monkeypatch):
     def attempts_and_peak(*forms):
         problem = LinearProblem(as_rows(X))
         routes = [KrylovRoute(form, 16, 192, 5) for form in forms]
-        items = [solving.Ranked(route, route.cost(problem.costs, wanted.target)) for route in routes]
-        monkeypatch.setattr(solving, "plain_first", lambda *_: None)
+        costs = [route.cost(problem.costs, wanted.target) for route in routes]
+        items = [solving.Ranked(r, cost.seconds, cost.bytes) for r, cost in zip(routes, costs, strict=True)]
+        monkeypatch.setattr(solving, "small_first", lambda *_: None)
         monkeypatch.setattr(solving, "ranked", lambda *_, **__: items)
         tracemalloc.start()
         solution = solve(problem, wanted)
@@ -260,8 +260,8 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
     X = spectrum_matrix(2500, 300, np.geomspace(1, 1e-5, 30), seed=4).astype("f4")
     problem, wanted = LinearProblem(as_rows(X)), request(Target(count=30), solver="krylov", tol=1e-5)
     items = solving.ranked(problem.costs, wanted)
-    single = min(i.cost.bytes for i in items if not i.route.form.double)
-    fitting = [i for i in items if i.cost.bytes <= single]
+    single = min(i.bytes for i in items if not i.route.form.double)
+    fitting = [i for i in items if i.bytes <= single]
     assert not any(i.route.direct for i in fitting)
     take(monkeypatch, *(i.route for i in sorted(fitting, key=lambda i: i.route.form.double)))
     monkeypatch.setattr(solving, "_order", lambda *_: lambda item: item.route.form.double)
@@ -447,7 +447,8 @@ def test_an_iteration_that_found_pairs_is_improved_in_float64():
         form = Form("covariance", storage, "float32")
         for route in (KrylovRoute(form, 8, 80), *([ProductRoute(form)] if form.whole else [])):
             problem = LinearProblem(as_rows(X))
-            result = route.solve(problem.operator(route), request(Target(count=4), tol=1e-8))
+            operator, wanted = problem.operator(route), request(Target(count=4), tol=1e-8)
+            result = improved(operator, route.solve(operator, wanted), wanted)
             assert not result.why
             V = result.spectrum.vectors
             residuals = np.linalg.norm(exact @ V - V * result.spectrum.values, axis=0)

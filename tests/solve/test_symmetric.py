@@ -6,8 +6,8 @@ import pytest
 from gramian.errors import MemoryLimitError
 from gramian.records import SolveRequest, Target
 from gramian.solve import SymmetricProblem, eigenpairs, eigenvalues, factors, solve, solving
-from gramian.solve.direct import leading
 from gramian.solve.linear import leading_values
+from gramian.solve.routes import leading
 from helpers import spectrum_matrix
 from refusals import refused
 

@@ -93,6 +93,7 @@ class Form:
         return replace(self, storage="again", arithmetic="float64", share=0.0)
 
 
+COVARIANCE, GRAM = Form("covariance", "whole"), Form("gram", "whole")
 # The one matrix of sparse rows that is made in float32: of the columns that are made dense for it.
 SINGLE_SPARSE = Form("covariance", "whole", "float32")
 

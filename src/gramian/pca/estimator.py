@@ -28,7 +28,7 @@ from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.progress import shows_progress
 from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
-from gramian.solve import LinearProblem, direct, linear, warn_of_cost
+from gramian.solve import LinearProblem, linear, routes, warn_of_cost
 
 if TYPE_CHECKING:
     from gramian.analysis import sampling
@@ -287,7 +287,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
         else:
             fit, _, _ = self._completed(X, sample_weight, quick=True)  # missing values change no plan
         costs = fit.problem.costs
-        matrices = direct.both_matrices(costs, fit.request.target)
+        matrices = routes.both_matrices(costs, fit.request.target)
         return replace(fit.plan, matrices=tuple(matrices))
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:

@@ -57,7 +57,7 @@ from gramian.records import (
     Target,
 )
 from gramian.solve import krylov, linear
-from gramian.solve.route import Route, count_for_fraction, count_of
+from gramian.solve.routes import Route, count_for_fraction, count_of
 from gramian.solve.solving import Problem, Solution
 
 

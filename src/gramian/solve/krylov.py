@@ -15,7 +15,7 @@ from gramian.operators.costs import EIGH_ALL, PASS, Costs, Form, TableCosts
 from gramian.operators.operator import Operator
 from gramian.progress import note
 from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
-from gramian.solve import route
+from gramian.solve import routes as route
 
 log = logging.getLogger(__name__)
 
@@ -135,8 +135,8 @@ class KrylovRoute(route.Route):
         return reason
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> route.SolverResult:
-        """Iterate, and improve the pairs where float32 products cannot meet the tolerance."""
-        result = krylov(
+        """Iterate until the residuals are small enough, or the iteration stalls."""
+        return krylov(
             operator,
             request.target,
             # The matrix itself is multiplied in float64, whatever it was made in.
@@ -149,7 +149,6 @@ class KrylovRoute(route.Route):
             rng=request.solver_rng,
             start=start,
         )
-        return improved(operator, result, request) if result.status is route.Status.COMPLETE else result
 
 
 def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
@@ -213,7 +212,10 @@ def improved(operator: Operator, result: route.SolverResult, request: SolveReque
     spectrum = result.spectrum
     k = spectrum.values.size
     top = float(spectrum.values[0]) if k else 0.0
-    if not k or float(spectrum.residuals.max()) + spectrum.error_bound <= request.tol * top:
+    if (
+        not spectrum.vectors.shape[1]
+        or float(spectrum.residuals.max()) + spectrum.error_bound <= request.tol * top
+    ):
         return result
     exact = operator.promoted()
     if exact is None:

@@ -46,9 +46,9 @@ from gramian.records import (
     Target,
     random_stream,
 )
-from gramian.solve import direct
+from gramian.solve import routes
 from gramian.solve.certificates import lifted
-from gramian.solve.route import Route
+from gramian.solve.routes import Route
 from gramian.solve.solving import Problem, Schedule, Solution, solve
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
@@ -505,7 +505,7 @@ def eigenpairs(A: Any) -> tuple[FloatArray, FloatArray]:
     request = _request(Target(), None)
     _ = SymmetricProblem(A).schedule(request).first  # raises where memory has no room for it
     # What the route would do, without bounds that nobody gets here.
-    values, vectors, _ = direct.leading(arrays.to_float64(A), request.target)
+    values, vectors, _ = routes.leading(arrays.to_float64(A), request.target)
     return values, arrays.as_float64(vectors)
 
 

@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from gramian.arrays import blas_threads, namespace, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
-from gramian.operators.costs import DIRECT, Costs, TableCosts
+from gramian.operators.costs import CENTRE, COVARIANCE, DIRECT, GRAM, MEASURE, NARROW, Costs, TableCosts
+from gramian.operators.costs import LARGE as PRODUCTS
 from gramian.operators.operator import Operator
 from gramian.progress import note, report, reporting
 from gramian.records import (
@@ -29,16 +31,15 @@ from gramian.records import (
     Alternative,
     Attempt,
     Certificate,
-    Cost,
     Plan,
     SolveRequest,
     Spectrum,
     Target,
     changed,
 )
-from gramian.solve import direct, krylov
+from gramian.solve import krylov, routes
 from gramian.solve.certificates import certify, may_have_missed
-from gramian.solve.route import Route, SolverResult, Status
+from gramian.solve.routes import DATA, RATE, ProductRoute, Route, SolverResult, Status, SvdRoute, eigh_seconds
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,9 @@ log = logging.getLogger(__name__)
 BRIEF, TINY = 0.01, DIRECT + 2e-5
 
 
-ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (direct.routes, krylov.routes)
-SMALL = 500 * 500  # entries below which the SVD takes no noticeable time
+ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (routes.routes, krylov.routes)
+# Entries below which the SVD takes no noticeable time, and bytes that suffice where a direct route is quick.
+SMALL, ROOM = 500 * 500, 96 << 20
 SAVED = 5e-4  # seconds below which a product saves nothing worth a digit of the smallest eigenvalues
 QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
 CONTINUATIONS = 3  # of an iteration from what the probe saw, each for as many pairs as it has columns
@@ -65,10 +67,16 @@ STORAGES = {
 
 @dataclass(frozen=True)
 class Ranked:
-    """A route with its predicted cost."""
+    """A route with its predicted seconds and bytes."""
 
     route: Route
-    cost: Cost
+    seconds: float
+    bytes: int
+
+
+def _priced(route: Route, costs: Costs, target: Target) -> Ranked:
+    cost = route.cost(costs, target)
+    return Ranked(route, cost.seconds, cost.bytes)
 
 
 def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> list[Ranked]:
@@ -92,9 +100,9 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
         beside = costs.substitute.bytes
         request = replace(request, solver="auto", memory_limit=request.memory_limit - beside)
     results = [
-        Ranked(route, route.cost(costs, request.target))
-        for routes in ROUTES
-        for route in (_spared(route, costs, request) for route in routes(costs, request.target))
+        _priced(_spared(route, costs, request), costs, request.target)
+        for of_solver in ROUTES
+        for route in of_solver(costs, request.target)
         if route.direct or not everything
     ]
     results = [item for item in results if _precise_enough(item.route, costs, request.target)]
@@ -105,14 +113,14 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     wanted = wanted or [item for item in results if item.route.form.matrix == side and item.route.direct]
     order = _order(costs, request.target)
-    fitting = sorted((item for item in wanted if item.cost.bytes <= request.memory_limit), key=order)
+    fitting = sorted((item for item in wanted if item.bytes <= request.memory_limit), key=order)
     if not fitting:
-        least = min(wanted, key=lambda item: item.cost.bytes)
+        least = min(wanted, key=lambda item: item.bytes)
         what, way_out = costs.too_large or _too_large(least, wanted)
-        need, limit = least.cost.bytes + beside, request.memory_limit + beside
+        need, limit = least.bytes + beside, request.memory_limit + beside
         require_memory(what, need, limit, way_out, request.resident_bytes)
     # What takes over from the first route may be any that fits.
-    others = (item for item in results if item.cost.bytes <= request.memory_limit and item not in fitting)
+    others = (item for item in results if item.bytes <= request.memory_limit and item not in fitting)
     return _patient(fitting + sorted(others, key=order), costs, request.target)
 
 
@@ -131,7 +139,7 @@ def _on_a_good_side(route: Route, costs: Costs) -> bool:
     """Whether the route works on the data, or on a matrix that is worth while."""
     matrix = route.form.matrix
     if isinstance(costs, TableCosts):
-        return matrix == direct.DATA.matrix or matrix in costs.sides
+        return matrix == DATA.matrix or matrix in costs.sides
     return matrix == costs.forms()[0].matrix
 
 
@@ -151,7 +159,7 @@ def _order(costs: Costs, target: Target) -> Callable[[Ranked], tuple[bool, bool,
     few = exacting and target.count is not None and 2 * target.count <= least
 
     def key(item: Ranked) -> tuple[bool, bool, float]:
-        route, seconds = item.route, item.cost.seconds
+        route, seconds = item.route, item.seconds
         whole = exacting and route.solver == "full"
         product = few and route.direct and route.solver == "covariance" and route.form.double
         saved = SAVED if product else 0.0
@@ -167,7 +175,7 @@ def _exacting(costs: Costs) -> bool:
 
 def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
     """Limit the passes of each route by the predicted time of the cheapest direct one."""
-    direct = min((item.cost.seconds for item in items if item.route.direct), default=None)
+    direct = min((item.seconds for item in items if item.route.direct), default=None)
     return [replace(item, route=item.route.with_patience(costs, target, direct)) for item in items]
 
 
@@ -194,24 +202,41 @@ def require_memory(what: str, need: int, memory_limit: int, way_out: str, reside
         raise MemoryLimitError(f"{what} needs about {amount(need)} of working memory, and {allowed}", way_out)
 
 
-def plain_first(costs: Costs, request: SolveRequest) -> Ranked | None:
-    """Return the route that :func:`ranked` prefers where no cost of an iteration can change that, else None.
+def small_first(costs: Costs, request: SolveRequest) -> Ranked | None:
+    """Choose the route of a small problem by its shape, as :func:`ranked` would; None where costs decide.
 
-    That is so for the SVD of a small table and for direct routes that are quick, which is most fits.
+    The SVD takes small tables, and few components of one with many rows the covariance where it saves time; a
+    matrix that is quickly made and decomposed needs no iteration.
     """
+    target = request.target
     if request.solver != "auto" or costs.substitute is not None:
         return None
-    order = _order(costs, request.target)
-    direct_ones = list[tuple[Any, Ranked]]()
-    for route in direct.routes(costs, request.target):
-        item = Ranked(route, route.cost(costs, request.target))
-        allowed = _precise_enough(route, costs, request.target) and _on_a_good_side(route, costs)
-        if allowed and item.cost.bytes <= request.memory_limit:
-            direct_ones.append((order(item), item))
-            if item.cost.seconds < DIRECT + SAVED:
-                break
-    key, first = min(direct_ones, key=itemgetter(0), default=((True, True, 0.0), None))
-    return None if key[0] and key[1] else first
+    if not isinstance(costs, TableCosts):
+        item = _priced(ProductRoute(costs.forms()[0]), costs, target)
+        return item if item.seconds < QUICK and item.bytes <= request.memory_limit else None
+    (n, d), few = costs.shape, target.count is not None and 2 * target.count <= min(costs.shape)
+    exacting = _exacting(costs)
+    single = costs.dtype == np.float32 and not costs.quick
+    if (
+        costs.sparse
+        or costs.spread
+        or costs.speed
+        or request.memory_limit < ROOM
+        or (single and not exacting)
+    ):
+        return None
+    svd = n * d * (2e-9 + RATE * min(n, d)) + DIRECT
+    if exacting and (svd < DIRECT + SAVED or d > n or not few):
+        return Ranked(SvdRoute(), svd, ROOM)
+    product = n * d * (2 * CENTRE + (min(n, d) + NARROW) / 2 / PRODUCTS["float64"])
+    product += eigh_seconds(min(n, d), target)
+    if d > n:
+        lift = (target.count or n) / PRODUCTS["float64"]
+        product += n * d * (MEASURE - CENTRE + lift)
+    taken = Ranked(ProductRoute(COVARIANCE if d <= n else GRAM), product, ROOM)
+    if exacting:
+        return taken if product + SAVED < svd else Ranked(SvdRoute(), svd, ROOM)
+    return taken if product < min(svd, QUICK) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,14 +263,13 @@ class Schedule:
     @cached_property
     def first(self) -> Ranked:
         """The route that is tried first; the others are ranked when it fails, or when somebody looks."""
-        plain = plain_first(self.costs, self.request)
-        return self.items[0] if plain is None else plain
+        return small_first(self.costs, self.request) or self.items[0]
 
     @property
     def seconds(self) -> float:
         """Predicted seconds of the plan."""
         made = 0.0 if self.costs.substitute is None else self.costs.substitute.seconds
-        return made + self.first.cost.seconds
+        return made + self.first.seconds
 
     @property
     def reason(self) -> str:
@@ -259,19 +283,17 @@ class Schedule:
 
     def without(self, tried: Sequence[Ranked]) -> list[Ranked]:
         """Return the routes that were not tried, in their order."""
-        waiting = list(self.items)
-        for item in tried:
-            waiting.remove(item)
-        return waiting
+        done = [item.route for item in tried]
+        return [item for item in self.items if item.route not in done]
 
     def _alternative(self, taken: Ranked, other: Ranked) -> Alternative:
         """Put another route into words; if it shows as cheaper than the route taken, with the reason."""
         route, form, why = other.route, other.route.form, ""
-        seconds, least = taken.cost.seconds, other.cost.seconds
+        seconds, least = taken.seconds, other.seconds
         if least < seconds and duration(least) != duration(seconds):
             if self.request.solver not in ("auto", route.solver):
                 why = f"you set solver={self.request.solver!r}"
-            elif taken != self.items[0]:
+            elif taken.route != self.items[0].route:
                 why = "it might fail as the previous route did"
             elif taken.route.direct and not route.direct:
                 why = "an iteration may stall, and the direct method is quick"
@@ -280,13 +302,13 @@ class Schedule:
         storage = f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage]
         if not route.direct and route.solver == form.matrix:
             storage += ", by iteration"
-        matrix, cost = MATRICES.get(form.matrix, form.matrix), other.cost
-        return Alternative(route.solver, matrix, storage, form.arithmetic, cost.seconds, cost.bytes, why)
+        matrix = MATRICES.get(form.matrix, form.matrix)
+        return Alternative(route.solver, matrix, storage, form.arithmetic, least, other.bytes, why)
 
     def in_words(self, item: Ranked, others: Sequence[Ranked]) -> Plan:
         """Put a route into words, with the alternatives that are left."""
-        route, cost, request, substitute = item.route, item.cost, self.request, self.costs.substitute
-        reason = route.reason(self.costs, request.target)
+        route, request, substitute = item.route, self.request, self.costs.substitute
+        cost, reason = route.cost(self.costs, request.target), route.reason(self.costs, request.target)
         reason = reason[:1].upper() + reason[1:]
         if request.solver == route.solver:
             reason = f"You set solver={request.solver!r}."
@@ -523,10 +545,10 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
     while item is not None:
         tried = (*tried, item)
         if reporting():
-            report(f"{item.route.solver}, about {duration(item.cost.seconds)}", "")
+            report(f"{item.route.solver}, about {duration(item.seconds)}", "")
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
-        alone = blas_threads() if TINY <= item.cost.seconds < BRIEF else nullcontext()
+        alone = blas_threads() if TINY <= item.seconds < BRIEF else nullcontext()
         with alone, explained_memory_errors(getattr(problem, "rows", None)):
             solution, status, why = _run(problem, planned, request, tried, start)
         spectrum, before = solution.spectrum, runs[-1].why if runs else ""
@@ -563,6 +585,8 @@ def _run(
     certificate, missed, passes = None, None, 0
     for again in range(CONTINUATIONS, -1, -1):
         result: SolverResult = item.route.solve(operator, request, start)
+        if result.status is Status.COMPLETE and not item.route.form.double:
+            result = krylov.improved(operator, result, request)
         passes += result.spectrum.passes
         try:
             spectrum = problem.truncate(result.spectrum, operator, request)
@@ -585,7 +609,7 @@ def _run(
             break
         result = replace(result, status=Status.INCOMPLETE, why="a larger eigenvalue was missed")
         other = _next(planned.without(tried), item, Status.INCOMPLETE)
-        if not again or (other is not None and other.cost.seconds <= item.cost.seconds):
+        if not again or (other is not None and other.seconds <= item.seconds):
             break
         start = namespace(missed).concat([spectrum.vectors, missed], axis=1)
     spectrum = replace(spectrum, passes=passes)

@@ -24,7 +24,7 @@ from gramian.operators.moments import (
 from gramian.operators.operator import SymmetricMatrix
 from gramian.records import BoundKind, Certificate, FloatArray, Moments, Remainder, SolveRequest
 from gramian.solve.linear import Directions, LinearProblem, require_range
-from gramian.solve.route import Route
+from gramian.solve.routes import Route
 from gramian.solve.solving import Solution
 from gramian.store import Array, Optional
 
