@@ -30,7 +30,7 @@ from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, ke
 from gramian.operators.features import FeatureSums, chosen, feature_costs, numpy_rows
 from gramian.operators.tiles import KernelSource, MatrixSource
 from gramian.records import Plan, Seed, SolveRequest, Target
-from gramian.solve import Schedule, Solution, certificates, plan, require_memory, run, stream, warn_of_cost
+from gramian.solve import Schedule, Solution, certificates, plan, require_memory, run, warn_of_cost
 from gramian.solve.kernel import (
     Coefficients,
     FeatureProblem,
@@ -426,9 +426,10 @@ class FeatureFit(KernelFit):
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
         target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
         request = self._request(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
+        problem.earlier = seconds
         solution = run(problem, problem.schedule(request), drawn_seeds(asked.random_state))
         result = problem.coefficients(solution, target.count)
-        solution = replace(stream.with_pass(solution, seconds), spectrum=problem.scaled(solution.spectrum))
+        solution = replace(solution, spectrum=problem.scaled(solution.spectrum))
         return KernelModel(
             self.rows.shape[0],
             sums.weight,

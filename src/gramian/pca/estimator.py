@@ -28,7 +28,7 @@ from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.progress import shows_progress
 from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
-from gramian.solve import LinearProblem, linear, routes, warn_of_cost
+from gramian.solve import LinearProblem, Schedule, linear, routes, warn_of_cost
 
 if TYPE_CHECKING:
     from gramian.analysis import sampling
@@ -285,7 +285,7 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
                 self, SeenRows(dtype=np.dtype(np.float64), count=n, columns=d, kind=np.empty((0, d)))
             )
         else:
-            fit, _, _ = self._completed(X, sample_weight, quick=True)  # missing values change no plan
+            fit, *_ = self._completed(X, sample_weight, quick=True)  # missing values change no plan
         costs = fit.problem.costs
         matrices = routes.both_matrices(costs, fit.request.target)
         return replace(fit.plan, matrices=tuple(matrices))
@@ -421,8 +421,8 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
 
     def _completed(
         self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any
-    ) -> tuple[TableFit, Rows, Filled | None]:
-        """Return the planned fit to X, its rows, and what stands for those with missing values.
+    ) -> tuple[TableFit, Rows, Filled | None, Plan | Schedule]:
+        """Return the fit to X, its rows, what stands for those with missing values, and what it takes.
 
         A file is read in blocks if no route fits with its whole table.
         """
@@ -439,22 +439,22 @@ class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, f
 
         fit, rows, table = planned(None)
         try:
-            _ = fit.cost
+            return fit, rows, table, fit.predicted()
         except MemoryLimitError:
             if not rows.free_to_revisit or not (rows.resident_bytes and _reads_again(X)):
                 raise
-            # A table in memory may take a quarter of the limit.
-            return planned(4 * rows.resident_bytes - 1)
-        return fit, rows, table
+        # A table may take a quarter of the limit that its file is read with: this one stays on disk.
+        fit, rows, table = planned(rows.resident_bytes)
+        return fit, rows, table, fit.predicted()
 
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Decomposition, Rows]:
-        fit, rows, table = self._completed(X, sample_weight)
+        fit, rows, table, predicted = self._completed(X, sample_weight)
         seeds = inputs.drawn_seeds(self.random_state)
         # Without a rule the first pass says so as soon.
         ruled = table is not None or fit.wanted.rule is not None
         if ruled and rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
             rows.require_finite()
-        warn_of_cost(fit.cost, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
+        warn_of_cost(predicted, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
         if table is None:
             result = fit.solve(seeds)
         else:

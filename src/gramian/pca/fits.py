@@ -106,7 +106,7 @@ class TableFit:
         """What is asked of the engine, but for random streams, which a plan does not need."""
         asked, rows = self.parameters, self.rows
         return SolveRequest(
-            _solvable(self.wanted.target, rows),
+            self._solvable(self.wanted.target),
             inputs.check_tol(asked.tol, rows.dtype),
             memory_limit_bytes(asked.memory_limit, rows.like) - rows.resident_bytes,
             check_choice("solver", asked.solver, SOLVERS),
@@ -123,9 +123,8 @@ class TableFit:
         """What solving does first, with what asking a rule takes."""
         return self._with_rule(self.schedule.plan)
 
-    @property
-    def cost(self) -> Plan | Schedule:
-        """What that is predicted to take; raises a MemoryLimitError where no route fits."""
+    def predicted(self) -> Plan | Schedule:
+        """Plan the fit; a MemoryLimitError where no route fits."""
         return self.schedule if self.wanted.rule in (None, "max_rmse") else self.plan
 
     def _with_rule(self, result: Plan) -> Plan:
@@ -135,14 +134,15 @@ class TableFit:
 
         return with_rule(result, self.wanted, self.ruled, self.request.memory_limit)
 
-    def _with_pass(self, solution: Solution) -> Solution:
-        """Return a solution with what earlier passes over the rows took."""
-        return solution
-
     def counted(self, count: int) -> TableFit:
         """Return this fit, of so many components whatever the parameters say."""
         self.wanted = inputs.ComponentRequest(Target(count=count))
         return self
+
+    def _solvable(self, target: Target) -> Target:
+        """Return a target that the engine can reach: weights stand for more rows than there are."""
+        most = min(self.rows.shape)
+        return replace(target, count=most) if target.count is not None and target.count > most else target
 
     def solve(self, seeds: list[int]) -> Decomposition:
         """Ask the rule and the engine; the estimator remembers nothing yet."""
@@ -153,9 +153,9 @@ class TableFit:
 
             target, choice = settle(self.parameters, self.ruled, wanted, random_stream(seeds, 2))
         known, count = target == wanted.target, target.count
-        target = _solvable(target, self.rows)
+        target = self._solvable(target)
         planned = self.schedule if known else problem.schedule(replace(self.request, target=target))
-        solution = self._with_pass(run(problem, planned, seeds))
+        solution = run(problem, planned, seeds)
         if target == Target() and problem.most != min(self.rows.shape):
             count = problem.most
         result = problem.directions(solution, count)
@@ -170,9 +170,3 @@ class TableFit:
             account = replace(account, told=self._with_rule(account.plan))
         solution = Solution(solution.spectrum, certificate, solution.operator, account)
         return Decomposition(self.rows, problem, solution, result, choice)
-
-
-def _solvable(target: Target, rows: Rows) -> Target:
-    """Return a target that the engine can reach: weights stand for more rows than there are."""
-    most = min(rows.shape)
-    return replace(target, count=most) if target.count is not None and target.count > most else target

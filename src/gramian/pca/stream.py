@@ -22,7 +22,7 @@ from gramian.data.weights import true_weights
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.operators.moments import require_counts
 from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit
-from gramian.solve import LinearProblem, Solution, plan
+from gramian.solve import LinearProblem, plan
 from gramian.solve.stream import (
     ExpectedProblem,
     StreamMoments,
@@ -31,7 +31,6 @@ from gramian.solve.stream import (
     scatter_costs,
     seen_of,
     seen_of_components,
-    with_pass,
 )
 
 FIXED = "cannot change within a stream", "Set it back, or start again with a fresh model."
@@ -54,12 +53,10 @@ class StreamFit(TableFit):
         scale = check_scale(asked.scale, self.rows, bool(asked.center))
         metric = check_feature_weight(asked.feature_weight, self.rows)
         problem = problem_of(seen, scale, check_ddof(asked.ddof, seen.rows), metric)
+        problem.earlier = seen.seconds
         if seen.weighted:
             problem.unit = WEIGHTED
         return problem
-
-    def _with_pass(self, solution: Solution) -> Solution:
-        return with_pass(solution, self.seen.seconds)
 
 
 @dataclass(eq=False)
@@ -80,7 +77,9 @@ class ExpectedFit(StreamFit):
         asked, rows = self.parameters, self.filled
         scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
         ddof = ddof_of(asked.ddof, replace(rows, weights=true_weights(rows), weight_exponent=0))
-        return ExpectedProblem(self.rows, True, scale, ddof, metric=metric, seen=self.seen)
+        problem = ExpectedProblem(self.rows, True, scale, ddof, metric=metric, seen=self.seen)
+        problem.earlier = self.seen.seconds
+        return problem
 
     @cached_property
     def ruled(self) -> LinearProblem:

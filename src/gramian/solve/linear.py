@@ -503,7 +503,7 @@ def _request(
 def eigenpairs(A: Any) -> tuple[FloatArray, FloatArray]:
     """Return every eigenvalue, descending, and eigenvectors as columns of a symmetric matrix."""
     request = _request(Target(), None)
-    _ = SymmetricProblem(A).schedule(request).first  # raises where memory has no room for it
+    SymmetricProblem(A).schedule(request)  # raises where memory has no room for it
     # What the route would do, without bounds that nobody gets here.
     values, vectors, _ = routes.leading(arrays.to_float64(A), request.target)
     return values, arrays.as_float64(vectors)

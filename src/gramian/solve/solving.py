@@ -216,14 +216,9 @@ def small_first(costs: Costs, request: SolveRequest) -> Ranked | None:
         return item if item.seconds < QUICK and item.bytes <= request.memory_limit else None
     (n, d), few = costs.shape, target.count is not None and 2 * target.count <= min(costs.shape)
     exacting = _exacting(costs)
-    single = costs.dtype == np.float32 and not costs.quick
-    if (
-        costs.sparse
-        or costs.spread
-        or costs.speed
-        or request.memory_limit < ROOM
-        or (single and not exacting)
-    ):
+    if costs.sparse or costs.spread or costs.speed or request.memory_limit < ROOM:
+        return None
+    if costs.dtype == np.float32 and not (costs.quick or exacting):
         return None
     svd = n * d * (2e-9 + RATE * min(n, d)) + DIRECT
     if exacting and (svd < DIRECT + SAVED or d > n or not few):
@@ -239,31 +234,35 @@ def small_first(costs: Costs, request: SolveRequest) -> Ranked | None:
     return taken if product < min(svd, QUICK) else None
 
 
-@dataclass(frozen=True, eq=False)
 class Schedule:
     """The routes for a request, planned once: fits run the first, and print the plan of all when asked.
 
-    Attributes
+    Parameters
     ----------
     costs : Costs
     request : SolveRequest
     everything : bool
         Whether every eigenvalue is needed.
+
+    Attributes
+    ----------
+    first : Ranked
+        The route that is tried first; the others are ranked when it fails, or when somebody looks.
+
+    Raises
+    ------
+    MemoryLimitError
+        If no route fits into the limit.
     """
 
-    costs: Costs
-    request: SolveRequest
-    everything: bool = False
+    def __init__(self, costs: Costs, request: SolveRequest, *, everything: bool = False) -> None:
+        self.costs, self.request, self.everything = costs, request, everything
+        self.first = small_first(costs, request) or self.items[0]
 
     @cached_property
     def items(self) -> tuple[Ranked, ...]:
         """The routes in the order in which they are tried."""
         return tuple(ranked(self.costs, self.request, everything=self.everything))
-
-    @cached_property
-    def first(self) -> Ranked:
-        """The route that is tried first; the others are ranked when it fails, or when somebody looks."""
-        return small_first(self.costs, self.request) or self.items[0]
 
     @property
     def seconds(self) -> float:
@@ -358,10 +357,13 @@ class Problem(ABC):
         What the eigenvalues are called.
     request : SolveRequest or None
         What is being run, once it is.
+    earlier : float
+        Seconds of passes over the rows before.
     """
 
     unit: str
     request: SolveRequest | None = None
+    earlier: float = 0.0
     _built: Any = None
 
     @property
@@ -375,10 +377,8 @@ class Problem(ABC):
         return False
 
     def schedule(self, request: SolveRequest) -> Schedule:
-        """Plan: return the routes to what is asked for."""
-        planned = Schedule(self.costs, request, everything=self.everything)
-        _ = planned.first  # which refuses what does not fit
-        return planned
+        """Plan the routes to what is asked for; a MemoryLimitError where none fits."""
+        return Schedule(self.costs, request, everything=self.everything)
 
     def operator(self, route: Route) -> Any:
         """Return the matrix that a route works on; the one built last is used again."""
@@ -566,9 +566,10 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
                 solution.operator.release()
         item = following
     assert best is not None
-    account = Account(tuple(runs), winner)
-    spectrum, reasons = best.spectrum, "; then ".join(run.why for run in runs if run.why)
-    if reasons:
+    account = Account(tuple(runs), winner, problem.earlier)
+    spectrum = best.spectrum
+    if runs[0].why:
+        reasons = "; then ".join(run.why for run in runs if run.why)
         took_over = f"; {account.plan.solver} on the {account.plan.matrix} took over"
         spectrum = replace(spectrum, note=reasons + ("" if runs[-1].why else took_over))
     certificate = None if best.certificate is None else problem.certified(best.certificate, request)
@@ -581,7 +582,8 @@ def _run(
     """Run the last of the routes and certify its result; return its status and the reason."""
     item = tried[-1]
     operator = problem.operator(item.route)
-    start = problem.start(item.route, request) if start is None else start
+    if start is None and not item.route.direct:
+        start = problem.start(item.route, request)
     certificate, missed, passes = None, None, 0
     for again in range(CONTINUATIONS, -1, -1):
         result: SolverResult = item.route.solve(operator, request, start)

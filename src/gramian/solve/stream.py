@@ -344,8 +344,3 @@ def problem_of(seen: StreamMoments, scale: Any, ddof: int, metric: Any = None) -
     kind = np.empty((0, 0), dtype=numpy_dtype(seen.kind))
     rows, lost = replace(seen.table(), kind=kind), seen.degrees_lost(ddof)
     return StreamProblem(rows, seen.centered, scale, lost, seen=seen, metric=metric)
-
-
-def with_pass(solution: Solution, seconds: float) -> Solution:
-    """Return an answer whose plan took the seconds of the pass over the data too."""
-    return replace(solution, account=replace(solution.account, earlier=seconds))
