@@ -136,11 +136,6 @@ class CenteredRows:
         double = single and (self.double or self.weighted or self._beyond_float32)
         return np.dtype(np.float64) if double else self.rows.block_dtype
 
-    @property
-    def implicit(self) -> bool:
-        """Whether means are taken off products, and not off entries: it would fill rows of few entries."""
-        return self.rows.skips_zeros
-
     @cached_property
     def _beyond_float32(self) -> bool:
         """Whether float32 cannot hold what a column is multiplied by, or differences within it."""
@@ -172,8 +167,15 @@ class CenteredRows:
     def _centered(self, values: Any, rows: slice, columns: slice, scratch: Any) -> Any:
         if not arrays.is_numpy(values):
             values = arrays.to_float64(values) if self.arithmetic == np.float64 else values
-        high, low, factor = self._offsets(columns, values)
-        roots = self._roots(rows)
+        # Of the mean in two parts, the second where it matters, and of the factor, the columns asked for.
+        high, low, _ = self._mean_in_parts
+        high, low = high[columns], None if low is None else low[columns]
+        high = arrays.from_numpy(high, values) if high.any() else None
+        low = arrays.from_numpy(low, values) if low is not None and low.any() else None
+        factor = None
+        if self.divisor is not None:
+            factor = arrays.from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), values)
+        roots = self._roots(rows) if self.weighted else None
         if not arrays.is_numpy(values):
             values = values - high if high is not None else values
             values = values - low if low is not None else values
@@ -198,18 +200,6 @@ class CenteredRows:
         """Square roots of the weights of some rows, shape (m, 1); None where C is not weighted."""
         weights = self.rows.weights_of(rows) if self.weighted else None
         return None if weights is None else np.sqrt(weights)[:, None]
-
-    def _offsets(self, columns: slice, like: Any) -> tuple[Any, Any, Any]:
-        """Mean in two parts, the second where it matters, and the factor, for the columns asked for."""
-        high, low, _ = self._mean_in_parts
-        factor = None
-        if self.divisor is not None:
-            factor = arrays.from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), like)
-        return (
-            arrays.from_numpy(high[columns], like) if high[columns].any() else None,
-            arrays.from_numpy(low[columns], like) if low is not None and low[columns].any() else None,
-            factor,
-        )
 
     @cached_property
     def _mean_in_parts(self) -> tuple[Any, Any, float]:
@@ -238,7 +228,7 @@ class CenteredRows:
         rounding of the mean. The root of a weight and its product are two roundings more.
         """
         roundings = 14 if self.weighted else 10
-        return roundings * self.unit_roundoff * (self.total + self.noise) + self.mean_error
+        return roundings * self.unit_roundoff * (self.total + self.noise) + self._mean_in_parts[2]
 
     @property
     def mean_error(self) -> float:
@@ -316,14 +306,14 @@ class CenteredRows:
         return self.map_reduce(lambda C: C._times(V), lambda upper, lower: np.concatenate([upper, lower]))
 
     def _times(self, V: Any) -> Any:
-        return self._sparse_times(V) if self.implicit else self._product(V, 0, "scores")
+        return self._sparse_times(V) if self.rows.skips_zeros else self._product(V, 0, "scores")
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
         return self.map_reduce(CenteredRows._transposed_times, np.add, W)
 
     def _transposed_times(self, W: Any) -> Any:
-        if self.implicit:
+        if self.rows.skips_zeros:
             return self._sparse_sum(lambda block: W[block.rows], W)
         return self._product(W, 1, "directions")
 
@@ -465,7 +455,7 @@ def least_rows(d: int) -> int:
 def terms_of(view: CenteredRows) -> int | None:
     """Rows whose products with few columns are added up in float32; None where those are of whole blocks."""
     d = view.rows.shape[1]
-    if view.implicit:
+    if view.rows.skips_zeros:
         return rows_of_sparse(d)
     few = view.arithmetic == np.float32 and arrays.is_numpy(view.rows.like) and d <= FEW_COLUMNS
     return max(LEAST_TERMS, TERMS // d) if few else None

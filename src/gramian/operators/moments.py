@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -74,10 +76,17 @@ def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
     return SingleMoments(**vars(result), drift=drift, gap=gap)
 
 
+# Of rows that count alike, or not.
+_MERGE: dict[bool, Callable[..., Moments]] = {
+    True: merge_moments,
+    False: functools.partial(merge_moments, apart=EQUAL_WEIGHTED),
+}
+
+
 def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, FloatArray]:
     """Moments of all blocks, and how far the mean of each lies from theirs, times the root of its count."""
     mean, rest, gaps = _mean_of(parts)
-    count = sum(part.count for part in parts)
+    count = sum(map(attrgetter("count"), parts))
     if parts[0].squares.ndim == 2:
         squares = parts[0].squares.copy()
         for part in parts[1:]:
@@ -85,22 +94,13 @@ def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, Fl
         for some in cut(len(squares), CHUNK):
             squares[some] += gaps[:, some].T @ gaps
     else:
-        squares = np.sum([part.squares for part in parts], axis=0) + np.einsum("ij,ij->j", gaps, gaps)
+        squares = np.sum(list(map(attrgetter("squares"), parts)), axis=0) + np.einsum("ij,ij->j", gaps, gaps)
     if not apart:
         return Moments(count, mean, squares, rest), gaps
     same = np.sqrt(_diagonal(squares) / (count or 1.0)) <= apart * np.abs(mean)
     squares[..., same] = 0.0
     squares[same] = 0.0
     return Moments(count, mean, squares, np.where(same, 0.0, rest)), gaps
-
-
-class _Merge(Protocol):
-    def __call__(self, *parts: Moments) -> Moments: ...
-
-
-def _merging(rows: Rows) -> _Merge:
-    """Return what merges moments of parts of these rows."""
-    return merge_moments if rows.weights is None else functools.partial(merge_moments, apart=EQUAL_WEIGHTED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def center_rows(
     """
     most = rows.shape[0] + among
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        result = rows.map_reduce(lambda part: moments(part, center, most), _merging(rows))
+        result = rows.map_reduce(lambda part: moments(part, center, most), _MERGE[rows.weights is None])
     result, unseen = in_range(rows, result)
     return from_moments(rows, result, center=center, scale=scale, ddof=ddof, metric=metric, unseen=unseen)
 
@@ -323,7 +323,7 @@ def moments(rows: Rows, center: bool, most: int = 0) -> Moments:
     n = rows.shape[0]
     most = max(most, n)
     view = uncentered(rows, double=True)
-    if view.implicit:
+    if view.rows.skips_zeros:
 
         def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
             return [(r.start, _sparse_moments(rows.block(r), None, center)) for r in draw]
@@ -359,20 +359,18 @@ def _of_rows(
     view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any], center: bool
 ) -> Moments:
     """Merge the moments of blocks of rows that workers measure."""
-    return in_batches(
-        view,
-        slices,
-        lambda batch: _merging(view.rows)(*_in_order(arrays.each_thread(share, batch))),
-        _merging(view.rows),
-        "mean and spread",
-    )
+    merged = _MERGE[view.rows.weights is None]
+
+    def of_batch(batch: list[slice]) -> Moments:
+        return merged(*_in_order(arrays.each_thread(share, batch)))
+
+    result: Moments = in_batches(view, slices, of_batch, merged, "mean and spread")
+    return result
 
 
-def _in_order(parts: list[list[tuple[int, Moments]]]) -> list[Moments]:
+def _in_order(parts: Iterable[list[tuple[int, Moments]]]) -> list[Moments]:
     """What the workers found, in the order of the data, so that sums do not depend on who came first."""
-    return [
-        result for _, result in sorted((item for part in parts for item in part), key=lambda item: item[0])
-    ]
+    return list(map(itemgetter(1), sorted(chain.from_iterable(parts), key=itemgetter(0))))
 
 
 def scatter(
@@ -412,16 +410,21 @@ def scatter(
     """
     most = rows.shape[0] + among
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        result: Moments = rows.map_reduce(
-            lambda part: _scatter(uncentered(part, double, unit), center, workers_limit, most, probe),
-            _merging(rows),
-        )
+        work = functools.partial(_scatter, double, unit, center, workers_limit, most, probe)
+        result: Moments = rows.map_reduce(work, _MERGE[rows.weights is None])
     return in_range(rows, result, unit)
 
 
 def _scatter(
-    view: CenteredRows, center: bool, workers_limit: int, among: int, probe: FloatArray | None
+    double: bool,
+    unit: FloatArray | None,
+    center: bool,
+    workers_limit: int,
+    among: int,
+    probe: FloatArray | None,
+    rows: Rows,
 ) -> Moments:
+    view = uncentered(rows, double, unit)
     weighted = view.rows.weights is not None
     if weighted or not arrays.is_numpy(view.rows.like):
         view = replace(view, double=True) if weighted else view
@@ -431,7 +434,7 @@ def _scatter(
     least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
     few: Any = None
     most = None
-    if view.implicit:
+    if view.rows.skips_zeros:
         few, most = _few_entries(view, center), sparse_workers(d)
         least = rows_of_sparse(d)
     slices = view.row_slices(least)
@@ -455,9 +458,8 @@ def _scatter(
     def of_batch(batch: list[slice]) -> Moments:
         alone = most == 1 if few is not None else d > workers_limit  # with every thread of BLAS
         parts = [share(iter(batch))] if alone else arrays.each_thread(share, batch, most=most)
-        result = _in_order([part for *_, part in parts])
-        merged, gaps = _merged(result)
-        squares, *others = (total for total, *_ in parts)
+        merged, gaps = _merged(_in_order(map(itemgetter(2), parts)))
+        squares, *others = map(itemgetter(0), parts)
         for total in others:
             squares += total
         for some in cut(d, CHUNK):
@@ -532,7 +534,7 @@ def _few_entries(view: CenteredRows, center: bool) -> tuple[Any, Any]:
 
 def part_of_mean(view: CenteredRows) -> float:
     """Return which part of a sum of squares the mean may make in columns that are not centred."""
-    return HALF if view.implicit and view.arithmetic == np.float32 else SMALL_MEAN
+    return HALF if view.rows.skips_zeros and view.arithmetic == np.float32 else SMALL_MEAN
 
 
 def _products_of_sparse(
@@ -633,7 +635,7 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, m
 
     From a device one copy a block goes to the host.
     """
-    rows, d, merged = view.rows, view.rows.shape[1], _merging(view.rows)
+    rows, d, merged = view.rows, view.rows.shape[1], _MERGE[view.rows.weights is None]
 
     def of_block(part: slice, values: Any) -> Moments:
         weights = rows.weights_of(part)
@@ -656,7 +658,8 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, m
         return merged(*(part for result in parts for part in result))
 
     doing = "covariance" if products else "mean and spread"
-    return in_batches(view, slices, of_batch, merged, doing)
+    result: Moments = in_batches(view, slices, of_batch, merged, doing)
+    return result
 
 
 def _of_block(

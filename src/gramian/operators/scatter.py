@@ -192,7 +192,7 @@ class ScatterOperator(ABC):
         if not C.rows.in_one_place:
             kind = type(self)
             return C.map_reduce(lambda part: kind(part).matmat(V), np.add)
-        if C.implicit:
+        if C.rows.skips_zeros:
             return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
         given, V = V, arrays.to_dtype(V, C.arithmetic)
         if not arrays.is_numpy(C.rows.like):
@@ -385,7 +385,7 @@ def product_error(
     # Blocks about zero are multiplied with their means; see operators.moments.
     total /= 1.0 - moments.part_of_mean(centered)
     if unit < 1e-12:
-        if products == 2 and centered.implicit:
+        if products == 2 and centered.rows.skips_zeros:
             total = max(total, centered.implicit_total)
         terms = inner if products == 1 else sum(centered.rows.shape)
         return (terms + 6) * unit * total + forming, "deterministic"
@@ -443,8 +443,8 @@ def observed(view: CenteredRows, result: moments.SingleMoments, probe: records.F
     if probe is None or not varying.any():
         return Observed(least=least, drift=drift)
     # Products with sparse rows round what cancels between entries and means.
-    rows = min(n, terms_of(view) or n) if view.implicit else min(n, moments.rows_of_chunk(d))
-    norms = view.norms + (2.0 * math.sqrt(n) * np.abs(view.mean) if view.implicit else 0.0)
+    rows = min(n, terms_of(view) or n) if view.rows.skips_zeros else min(n, moments.rows_of_chunk(d))
+    norms = view.norms + (2.0 * math.sqrt(n) * np.abs(view.mean) if view.rows.skips_zeros else 0.0)
     unit, terms = float(np.finfo(np.float64).eps) / 2, d + rows + -(-n // rows) + 20
     length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * moments.SMALL_MEAN
     sizes = float(np.linalg.norm(norms)) * float(np.linalg.norm((norms / divisor)[varying]))

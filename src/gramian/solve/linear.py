@@ -120,9 +120,10 @@ class LinearProblem(Problem):
         rows = self.rows
         n, d = rows.shape
         # To read once more costs more than products of few columns in float64, which need one pass.
-        few = d <= FEW_COLUMNS and not self._one_pass_in_float32
         if rows.free_to_revisit:
             few = n * d <= FEW_ENTRIES and min(n, d) <= NARROW and arrays.is_numpy(rows.like)
+        else:
+            few = d <= FEW_COLUMNS and not self._one_pass_in_float32
         quick = few or quick_double(rows.like) or (rows.skips_zeros and self._needs_double)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
@@ -285,10 +286,8 @@ class LinearProblem(Problem):
         count : int or None
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
-        spectrum, view = solution.spectrum, self.measured()
-        components = components_of(spectrum, count, self.factor(), view.total, self.most)
-        vectors, scores = _directions(solution, view, components.rank, components.values.size)
-        return Directions(components, vectors, scores)
+        components = components_of(solution.spectrum, count, self.factor(), self.measured().total, self.most)
+        return Directions(components, *_directions(solution, self.measured(), components))
 
     def direction_bounds(self, solution: Solution, result: Directions) -> DirectionBounds | None:
         """Bound the angles between the directions and those of the exact covariance.
@@ -312,7 +311,7 @@ class LinearProblem(Problem):
             kind = kind if exact else "estimate"
             n = view.rows.shape[0]
             terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
-            size = view.gross if view.implicit else math.sqrt(view.total)
+            size = view.gross if view.rows.skips_zeros else math.sqrt(view.total)
             change = terms * view.unit_roundoff * size + view.forming_error / math.sqrt(top or 1.0)
             factors = 2.0 * np.sqrt(top / values)
             drift = drift + change / np.sqrt(values)
@@ -358,12 +357,18 @@ class LinearProblem(Problem):
         k, r, (n, d) = spectrum.values.size, result.components.rank, self.rows.shape
         top, total = float(spectrum.values.max(initial=0.0)), view.total
         error = float(spectrum.residuals.sum()) + spectrum.error_bound + certificate.orthogonality * top
-        error = 4.0 * error + _rounding_of(
-            result.vectors, solution.operator, view, top, worst_case=self.worst_case
-        )
+        # The rounding of directions: an entry is a sum over the rows, of sparse ones before their means are
+        # taken off.
+        unit, terms, size = float(np.finfo(arrays.numpy_dtype(result.vectors)).eps) / 2, 1.0, math.sqrt(total)
+        lifted_ones = isinstance(solution.operator, GramOperator)
+        if lifted_ones:
+            terms = n if unit < 1e-12 or self.worst_case else min(n, CONFIDENCE * math.sqrt(n))
+            size = view.gross if view.rows.skips_zeros else size
+        change = terms * unit * size
+        error = 4.0 * error + change * (2.0 * math.sqrt(top) + change)
         kind, complete = spectrum.error_kind, certificate.completeness
         double = arrays.numpy_dtype(result.vectors) == np.float64
-        if isinstance(solution.operator, GramOperator) and not (double or self.worst_case):
+        if lifted_ones and not (double or self.worst_case):
             kind = "estimate"
         trace = max(total - float(spectrum.values[:r].sum()), 0.0) + min(d, n + k) * error
         beyond = math.inf
@@ -385,24 +390,9 @@ def _can_be_probed(rows: Rows) -> bool:
     return arrays.is_numpy(rows.like) and rows.weights is None and rows.block_dtype == np.float32
 
 
-def _rounding_of(
-    vectors: Any, operator: Operator, view: CenteredRows, top: float, *, worst_case: bool
-) -> float:
-    """Bound what the rounding of directions changes ``V diag(t) V.T`` by."""
-    terms = 1.0
-    unit, size = float(np.finfo(arrays.numpy_dtype(vectors)).eps) / 2, math.sqrt(view.total)
-    if isinstance(operator, GramOperator):
-        # An entry is a sum over the rows, of sparse ones before their means are taken off.
-        n = view.rows.shape[0]
-        terms = n if unit < 1e-12 or worst_case else min(n, CONFIDENCE * math.sqrt(n))
-        size = view.gross if view.implicit else size
-    change = terms * unit * size
-    return change * (2.0 * math.sqrt(top) + change)
-
-
-def _directions(solution: Solution, view: CenteredRows, rank: int, k: int) -> tuple[Any, Any]:
+def _directions(solution: Solution, view: CenteredRows, components: Components) -> tuple[Any, Any]:
     """Directions (d, k) with fixed signs, and the scores (n, k) that the dual route has for free."""
-    rows, spectrum = view.rows, solution.spectrum
+    rows, spectrum, rank, k = view.rows, solution.spectrum, components.rank, components.values.size
     vectors = spectrum.vectors[:, :rank]
     scale = np.sqrt(spectrum.values[:rank])
     scores = None
