@@ -34,7 +34,7 @@ from gramian import PCA, KernelPCA
 from gramian.arrays import to_numpy
 from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.operators.moments import center_rows, from_moments, scatter
+from gramian.operators.centered import center_rows, from_moments, scatter
 from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.operators.tiles import CenteredKernelOperator
 from gramian.solve import linear

@@ -17,7 +17,7 @@ import numpy as np
 
 import gramian
 from gramian.data import Rows, as_rows
-from gramian.operators.moments import scatter
+from gramian.operators.centered import scatter
 from gramian.operators.scatter import CovarianceOperator
 from gramian.solve.linear import PROBE_COLUMNS, LinearProblem
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calibration.rate import Rate
 from gramian.data import as_rows
-from gramian.operators.costs import Form
+from gramian.operators.operator import Form
 from gramian.records import SolveRequest, Target
 from gramian.solve.linear import LinearProblem
 from gramian.solve.routes import ProductRoute

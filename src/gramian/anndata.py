@@ -14,7 +14,7 @@ from gramian.data.table import Table
 from gramian.errors import ABSENT, InputTypeError, ParameterError
 from gramian.io.rows import of_anndata
 from gramian.pca.estimator import PCA
-from gramian.solve import LinearProblem
+from gramian.solve.linear import LinearProblem
 
 __all__ = ["pca"]
 

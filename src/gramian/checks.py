@@ -316,3 +316,25 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+# ------------------------------------------------------------------ solvers
+
+# As users spell them, declared once: parameters, messages and help read this list.
+SOLVERS = {
+    "PCA": ("full", "covariance", "gram", "krylov"),
+    "KernelPCA": ("dense", "krylov", "nystroem", "random-features"),
+}
+# They solve an approximation of the problem.
+APPROXIMATE = ("nystroem", "random-features")
+
+
+def solver_names(estimator: str, approximate: bool | None = None) -> tuple[str, ...]:
+    """Return the solvers of an estimator except "auto": all, the exact or the approximate ones.
+
+    Examples
+    --------
+    >>> solver_names("KernelPCA"), solver_names("KernelPCA", approximate=False)
+    (('dense', 'krylov', 'nystroem', 'random-features'), ('dense', 'krylov'))
+    """
+    return tuple(name for name in SOLVERS[estimator] if approximate in (None, name in APPROXIMATE))

@@ -37,7 +37,7 @@ from gramian.errors import (
     option,
 )
 from gramian.inspect.rotate import ORTHOGONAL, rotated
-from gramian.operators.moments import center_rows
+from gramian.operators.centered import center_rows
 from gramian.pca.estimator import PCA
 from gramian.records import FloatArray
 from gramian.version import __version__

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian.data import as_rows
-from gramian.operators.moments import center_rows
+from gramian.operators.centered import center_rows
 from gramian.operators.operator import digest
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.operators.tiles import CenteredKernelOperator, MatrixSource, TileMatrix

@@ -16,7 +16,7 @@ from gramian.arrays import to_numpy
 from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.pca.rules import NAMED, Material, scree_of
-from gramian.solve import LinearProblem
+from gramian.solve.linear import LinearProblem
 from helpers import spectrum_matrix
 from refusals import refused
 

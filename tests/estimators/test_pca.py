@@ -35,10 +35,11 @@ from gramian.errors import (
     ParameterError,
     RankWarning,
 )
-from gramian.operators.costs import TableCosts
+from gramian.operators.operator import TableCosts
 from gramian.records import Plan, SolveRequest, Spectrum, Target
-from gramian.solve import plan, solving
+from gramian.solve import solving
 from gramian.solve.certificates import Certificate
+from gramian.solve.solving import plan
 from helpers import covering, spectrum_matrix
 from refusals import refused
 

@@ -91,7 +91,7 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
 
 def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
     from gramian.io.stored import ChunkedRows
-    from gramian.operators.moments import center_rows
+    from gramian.operators.centered import center_rows
 
     X = table()
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -185,7 +185,7 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
 
 def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
     from gramian.io.stored import FileSparseRows
-    from gramian.operators.moments import center_rows
+    from gramian.operators.centered import center_rows
     from gramian.operators.scatter import CovarianceOperator
 
     monkeypatch.setattr("gramian.io.stored.BATCH", 20_000)

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from gramian import PCA, KernelPCA, scan
 from gramian.data import as_rows
-from gramian.operators.costs import TableCosts
-from gramian.operators.moments import center_rows
+from gramian.operators.centered import center_rows
+from gramian.operators.operator import TableCosts
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 
 

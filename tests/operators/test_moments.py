@@ -13,7 +13,7 @@ from gramian.arrays import as_float64
 from gramian.data import as_rows
 from gramian.data.weights import weighted
 from gramian.errors import DataError, DiagnosticWarning
-from gramian.operators.moments import center_rows, common_unit, merge_moments, moments, scatter
+from gramian.operators.centered import center_rows, common_unit, merge_moments, moments, scatter
 from gramian.records import Moments
 from refusals import refused
 
@@ -366,7 +366,7 @@ def test_nan_is_found_in_the_pass_that_measures(measure, bad, shape):
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
 def test_a_probe_measures_the_error_of_float32_products(center, offset, monkeypatch):
-    monkeypatch.setattr("gramian.operators.moments.CHUNK_ENTRIES", 128)  # several chunks in a block
+    monkeypatch.setattr("gramian.operators.centered.CHUNK_ENTRIES", 128)  # several chunks in a block
     rng = np.random.default_rng(0)
     X, G = (rng.standard_normal((9000, 7)) + offset).astype(np.float32), rng.standard_normal((7, 4))
     X[:, 3] = 5.0  # a constant column

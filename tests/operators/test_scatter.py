@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from gramian.arrays import to_float64, to_numpy
 from gramian.data import as_rows
-from gramian.operators.moments import center_rows
+from gramian.operators.centered import center_rows
 from gramian.operators.operator import Operator
 from gramian.operators.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
 from helpers import spectrum_matrix

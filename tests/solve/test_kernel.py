@@ -15,9 +15,10 @@ from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from gramian.operators import tiles
 from gramian.operators.tiles import KernelSource, MatrixSource
 from gramian.records import SolveRequest, Target
-from gramian.solve import krylov, solve, solving
+from gramian.solve import krylov, solving
 from gramian.solve.kernel import KernelProblem
 from gramian.solve.krylov import KrylovRoute
+from gramian.solve.solving import solve
 from refusals import refused
 
 X = np.random.default_rng(0).standard_normal((120, 4)) * [2.0, 1.2, 0.8, 0.5]

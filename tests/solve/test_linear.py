@@ -12,14 +12,16 @@ from gramian.base.fitted import with_orthonormality
 from gramian.data import as_rows
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.io.stored import opened_rows
-from gramian.operators import moments
-from gramian.operators.costs import Form
-from gramian.operators.moments import center_rows
+from gramian.operators import centered
+from gramian.operators.centered import center_rows
+from gramian.operators.operator import Form
 from gramian.operators.scatter import Observed, ScatterOperator, product_error
 from gramian.records import SolveRequest, Target
-from gramian.solve import LinearProblem, linear, solve, solving
+from gramian.solve import linear, solving
 from gramian.solve.krylov import KrylovRoute
+from gramian.solve.linear import LinearProblem
 from gramian.solve.routes import ProductRoute
+from gramian.solve.solving import solve
 from helpers import spectrum_matrix
 from refusals import refused
 
@@ -374,7 +376,7 @@ def test_a_probe_sees_what_a_product_has_wrong(monkeypatch):
     X = np.random.default_rng(0).standard_normal((9000, 20)).astype(np.float32)
     route = ProductRoute(Form("covariance", "whole", "float32"))
     right = LinearProblem(as_rows(X)).build(route).dense_error
-    monkeypatch.setattr(moments.np, "matmul", lambda a, b, out=None: np.multiply(a @ b, 1.01, out=out))
+    monkeypatch.setattr(centered.np, "matmul", lambda a, b, out=None: np.multiply(a @ b, 1.01, out=out))
     operator = LinearProblem(as_rows(X)).build(route)
     C = X - X.mean(axis=0, dtype=float)
     error = np.linalg.norm(operator.dense() - C.T @ C, 2)

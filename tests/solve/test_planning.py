@@ -8,7 +8,7 @@ import pytest
 from gramian import PCA
 from gramian.checks import duration
 from gramian.errors import CostWarning, MemoryLimitError
-from gramian.operators.costs import SymmetricCosts, TableCosts
+from gramian.operators.operator import SymmetricCosts, TableCosts
 from gramian.operators.tiles import KernelCosts
 from gramian.records import Calls, Plan, SolveRequest, Step, Target
 from gramian.solve.krylov import KrylovRoute

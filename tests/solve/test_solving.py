@@ -14,15 +14,16 @@ from gramian import PCA, KernelPCA
 from gramian.data import as_rows
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
-from gramian.operators.costs import Form, SymmetricCosts
-from gramian.operators.operator import SymmetricMatrix
+from gramian.operators.operator import Form, SymmetricCosts, SymmetricMatrix
 from gramian.operators.tiles import KernelSource, MatrixSource
 from gramian.records import Cost, SolveRequest, Step, Target
-from gramian.solve import LinearProblem, SymmetricProblem, linear, solve, solving
+from gramian.solve import linear, solving
 from gramian.solve.certificates import may_have_missed
 from gramian.solve.kernel import KernelProblem
 from gramian.solve.krylov import KrylovRoute, improved, krylov
+from gramian.solve.linear import LinearProblem, SymmetricProblem
 from gramian.solve.routes import ProductRoute, Route, SolverResult, Status, solve_dense
+from gramian.solve.solving import solve
 from helpers import spectrum_matrix
 from refusals import refused
 

@@ -5,9 +5,10 @@ import pytest
 
 from gramian.errors import MemoryLimitError
 from gramian.records import SolveRequest, Target
-from gramian.solve import SymmetricProblem, eigenpairs, eigenvalues, factors, solve, solving
-from gramian.solve.linear import leading_values
+from gramian.solve import solving
+from gramian.solve.linear import SymmetricProblem, eigenpairs, eigenvalues, factors, leading_values
 from gramian.solve.routes import leading
+from gramian.solve.solving import solve
 from helpers import spectrum_matrix
 from refusals import refused
 

@@ -18,7 +18,7 @@ from gramian.data import as_rows
 from gramian.data.labels import as_variable
 from gramian.errors import DataError
 from gramian.notebook import Grid, Tabulated
-from gramian.operators.moments import center_rows
+from gramian.operators.centered import center_rows
 from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"

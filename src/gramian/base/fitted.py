@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,8 @@ from gramian.records import (
     RealArray,
     changed,
 )
-from gramian.solve import Account, Solution
 from gramian.solve.certificates import orthogonality_loss
+from gramian.solve.solving import Account, Solution
 
 
 class Transformer(sklearn.TransformerMixin, sklearn.BaseEstimator):
@@ -83,6 +83,28 @@ class Transformer(sklearn.TransformerMixin, sklearn.BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
         return tags
+
+
+class Deferring:
+    """Computes attributes that an instance does not have when somebody asks for one of them.
+
+    ``hasattr`` asks too, since only the computation shows whether there is an answer; ``vars`` does not.
+    """
+
+    _following: ClassVar[Collection[str]] = ()  # their names
+
+    def _look(self) -> None:
+        """Set these attributes, where that is possible now."""
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:  # to a type checker a class with this method has every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name in self._following:
+                self._look()
+                if name in vars(self):
+                    return vars(self)[name]
+            return object.__getattribute__(self, name)  # raises, a property its own error
 
 
 class Planned:

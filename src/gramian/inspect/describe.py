@@ -14,7 +14,7 @@ from gramian.checks import check_integer
 from gramian.data import Rows
 from gramian.errors import ParameterError, by_surface
 from gramian.io.metadata import Metadata, as_metadata, labels_of
-from gramian.operators.moments import center_rows
+from gramian.operators.centered import center_rows
 from gramian.records import FloatArray
 
 Top = list[list[tuple[str, float]]]

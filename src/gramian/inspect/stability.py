@@ -28,7 +28,8 @@ from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.tables import scores_and_squares
 from gramian.records import FloatArray, IntArray, Seed
-from gramian.solve import factors, require_memory
+from gramian.solve.linear import factors
+from gramian.solve.solving import require_memory
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
 DRAWS = 100  # of a replicate, until every column has an observed entry

@@ -20,7 +20,7 @@ from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.base.declarations import register_record
 from gramian.base.fitted import warn_of_none, with_orthonormality
 from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
-from gramian.checks import check_choice, check_integer, duration
+from gramian.checks import check_choice, check_integer, duration, solver_names
 from gramian.data import Block, Rows, as_rows
 from gramian.errors import GramianError, MemoryLimitError, ParameterError, by_surface, choice, option
 from gramian.kernel_pca.feature_maps import RandomFourierMap
@@ -30,7 +30,7 @@ from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, ke
 from gramian.operators.features import FeatureSums, chosen, feature_costs, numpy_rows
 from gramian.operators.tiles import KernelSource, MatrixSource
 from gramian.records import Plan, Seed, SolveRequest, Target
-from gramian.solve import Schedule, Solution, certificates, plan, require_memory, run, warn_of_cost
+from gramian.solve import certificates
 from gramian.solve.kernel import (
     Coefficients,
     FeatureProblem,
@@ -39,7 +39,7 @@ from gramian.solve.kernel import (
     landmark_features,
     random_features,
 )
-from gramian.solver_names import solver_names
+from gramian.solve.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
 from gramian.store import Array, Given
 
 if TYPE_CHECKING:

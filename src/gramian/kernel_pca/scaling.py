@@ -13,7 +13,7 @@ from gramian.base.inputs import ddof_of
 from gramian.checks import check_choice
 from gramian.data import Rows
 from gramian.errors import ParameterError, option
-from gramian.operators.moments import center_rows
+from gramian.operators.centered import center_rows
 from gramian.records import FloatArray
 from gramian.store import Array
 

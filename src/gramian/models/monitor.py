@@ -51,8 +51,8 @@ from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
 from gramian.records import FloatArray, ModelKind
-from gramian.solve import require_memory
 from gramian.solve.linear import eigenvalues
+from gramian.solve.solving import require_memory
 from gramian.store import Array
 
 if TYPE_CHECKING:

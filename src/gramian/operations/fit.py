@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from gramian.checks import check_choice
+from gramian.checks import check_choice, solver_names
 from gramian.errors import ParameterError
 from gramian.errors import option as option_of
 from gramian.operations.operation import DATA, Result, operation
@@ -25,7 +25,6 @@ from gramian.options import (
     option,
 )
 from gramian.reading import IMPUTED
-from gramian.solver_names import solver_names
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
 LISTED = 10  # components that are printed, and computed where nothing is asked

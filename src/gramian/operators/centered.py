@@ -1,4 +1,4 @@
-"""The centred, scaled data matrix C, block by block and never stored.
+"""The centred, scaled data matrix C, block by block and never stored, and the moments that it is made by.
 
 Both PCA operators, the covariance side ``C.T C`` and the dual side ``C C.T``, are built on it. C is formed
 from each block before anything is multiplied (never ``E[x^2] - E[x]^2``).
@@ -6,23 +6,34 @@ from each block before anything is multiplied (never ``E[x^2] - E[x]^2``).
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from gramian import arrays
 from gramian.checks import slices as cut
 from gramian.data import Block, Rows
 from gramian.data.device import device_blocks
-from gramian.operators.costs import rows_of_sparse
-from gramian.operators.operator import digest
-from gramian.records import FloatArray
+from gramian.data.rows import SeenRows, magnitudes, require_magnitudes, row_text
+from gramian.errors import DataError, option
+from gramian.operators.operator import (
+    LARGE,
+    SPARSE_LONG,
+    SPARSE_PAIRS,
+    digest,
+    rows_of_sparse,
+    sparse_workers,
+)
+from gramian.records import FloatArray, Moments
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
@@ -30,6 +41,20 @@ LAP_BYTES = 256 << 20
 # Columns up to which products are made of few rows; those rows, entries in them, and products that are added.
 FEW_COLUMNS, LEAST_TERMS, TERMS, PIECES = 1024, 512, 1 << 17, 4
 FACTORS = 1e-37, 1e37  # divisors whose reciprocals, and norms whose differences, are numbers of float32
+CHUNK = 256  # rows that are added up at once
+EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
+# Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
+SMALL_MEAN, SAMPLED = 0.05, 64  # rows in a block that show whether it may be so
+HALF = 0.5  # the same for sparse columns in float32, whose zeros add nothing and round nothing
+# Deviations of columns, relative to their means, up to which all values are equal.
+EQUAL, EQUAL_WEIGHTED = 1e-20, 1e-28
+CHUNK_ENTRIES, BLOCK_ENTRIES = 1 << 17, 1 << 20
+# Error of a mean, relative to the spread, that its square may show.
+ALONE = 1e-9
+# Products of float32 are near enough to 1 while norms of columns are below the first, and what underflows is
+# below the second, relative to the sum of squares of C. A product of two that underflows loses up to LOST.
+LARGEST_NORM, UNSEEN, LOST = 2.0**50, 1e-12, 2.0**-149
+COUNTS = f"{option('scale', 'genotype')} is for counts of an allele, 0, 1 or 2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,3 +484,882 @@ def terms_of(view: CenteredRows) -> int | None:
         return rows_of_sparse(d)
     few = view.arithmetic == np.float32 and arrays.is_numpy(view.rows.like) and d <= FEW_COLUMNS
     return max(LEAST_TERMS, TERMS // d) if few else None
+
+
+# ---- Mean, spread and size of the data, measured block by block in one pass. Every block is centred on its
+# own mean before anything is squared. Sums run in float64, and means are kept as pairs of float64, because a
+# mean that is rounded far from the origin is wrong by much of a small spread.
+
+
+def merge_moments(*parts: Moments, apart: float = EQUAL) -> Moments:
+    """Combine the moments of blocks of rows.
+
+    Parameters
+    ----------
+    *parts : Moments
+    apart : float
+        Least deviation of a column that is not constant, relative to its mean. Values that are not all
+        equal, and weigh the same, differ by the unit of the last place of the mean. Rows with weights may
+        weigh less, and those that are forgotten as little as can be (0).
+
+    References
+    ----------
+    Chan, Golub, LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
+    """
+    result = _merged(parts, apart)[0]
+    singles = [part for part in parts if isinstance(part, SingleMoments)]
+    if not singles:
+        return result
+    # What lies between blocks is float64, so that errors add up.
+    drift, gap = (np.sum([getattr(part, name) for part in singles], axis=0) for name in ("drift", "gap"))
+    return SingleMoments(**vars(result), drift=drift, gap=gap)
+
+
+# Of rows that count alike, or not.
+_MERGE: dict[bool, Callable[..., Moments]] = {
+    True: merge_moments,
+    False: functools.partial(merge_moments, apart=EQUAL_WEIGHTED),
+}
+
+
+def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, FloatArray]:
+    """Moments of all blocks, and how far the mean of each lies from theirs, times the root of its count."""
+    mean, rest, gaps = _mean_of(parts)
+    count = sum(map(attrgetter("count"), parts))
+    if parts[0].squares.ndim == 2:
+        squares = parts[0].squares.copy()
+        for part in parts[1:]:
+            squares += part.squares
+        for some in cut(len(squares), CHUNK):
+            squares[some] += gaps[:, some].T @ gaps
+    else:
+        squares = np.sum(list(map(attrgetter("squares"), parts)), axis=0) + np.einsum("ij,ij->j", gaps, gaps)
+    if not apart:
+        return Moments(count, mean, squares, rest), gaps
+    same = np.sqrt(_diagonal(squares) / (count or 1.0)) <= apart * np.abs(mean)
+    squares[..., same] = 0.0
+    squares[same] = 0.0
+    return Moments(count, mean, squares, np.where(same, 0.0, rest)), gaps
+
+
+@dataclass(frozen=True, eq=False)
+class SingleMoments(Moments):
+    """Moments whose scatter matrix S is of float32 products, and how far they are off.
+
+    Attributes
+    ----------
+    drift : ndarray of shape (d,)
+        How far the diagonal of S was off; it is exact now.
+    gap : ndarray of shape (d, c)
+        ``(S - exact S) G`` for given columns G.
+    """
+
+    drift: FloatArray = field(kw_only=True)
+    gap: FloatArray = field(kw_only=True)
+
+
+def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
+    if len(parts) == 1:
+        count, (part,) = parts[0].count, parts
+        gaps = (part.mean - part.mean) + part.rest
+        gap = count * gaps / (count or 1.0)
+        mean, rest = _two_sum(part.mean, gap)
+        return mean, rest, math.sqrt(count) * (gaps - gap)[None, :]
+    counts = np.array([part.count for part in parts], dtype=np.float64)
+    # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
+    # Differences of means are exact where the means are large compared with them.
+    origin = parts[int(counts.argmax())].mean
+    gaps = np.array([(part.mean - origin) + part.rest for part in parts])
+    gap = counts @ gaps / (counts.sum() or 1.0)  # rows of weight 0 alone have no mean
+    mean, rest = _two_sum(origin, gap)
+    return mean, rest, np.sqrt(counts)[:, None] * (gaps - gap)
+
+
+def _two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the rounded sum and what it leaves out, exactly (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _diagonal(squares: FloatArray) -> FloatArray:
+    return np.diag(squares).copy() if squares.ndim == 2 else squares
+
+
+def center_rows(
+    rows: Rows,
+    *,
+    center: bool,
+    scale: Any,
+    ddof: float,
+    among: int = 0,
+    metric: FloatArray | None = None,
+) -> CenteredRows:
+    """Measure mean, spread and size of the data in one pass and return its centred view.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data, possibly not yet searched for NaN.
+    center : bool
+        Whether column means are subtracted.
+    scale : None, "unit", "pareto", "genotype" or ndarray of shape (d,)
+        What columns are divided by: nothing, the standard deviation, its square root, that of counts of an
+        allele of this frequency, or given numbers.
+    ddof : float
+        Divisor of the variance is ``n - ddof``, or the sum of the weights less this.
+    among : int
+        Number of rows that these are merged with, which the mean has to be exact enough for.
+    metric : ndarray of shape (d,), optional
+        Roots of the weights of the columns, which multiply the scaled columns.
+    """
+    most = rows.shape[0] + among
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        result = rows.map_reduce(lambda part: moments(part, center, most), _MERGE[rows.weights is None])
+    result, unseen = in_range(rows, result)
+    return from_moments(rows, result, center=center, scale=scale, ddof=ddof, metric=metric, unseen=unseen)
+
+
+def from_moments(
+    rows: Rows,
+    result: Moments,
+    *,
+    center: bool,
+    scale: Any,
+    ddof: float,
+    metric: FloatArray | None = None,
+    unseen: Any = None,
+) -> CenteredRows:
+    """Return the centred view for moments that are already known; ``squares`` of shape (d,) or (d, d).
+
+    ``unseen`` are the columns that count as 0 (:func:`in_range`).
+    """
+    n, d = result.count, rows.shape[1]
+    squares = _diagonal(result.squares)
+    norms = np.sqrt(squares)
+    mean = result.mean if center else np.zeros(d)
+    # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
+    rounding = (EPS * np.where(squares > 0, mean, 0.0)) ** 2 * n
+    constant = squares <= rounding
+    if isinstance(scale, str) and scale == "genotype":
+        frequency = mean / 2
+        if isinstance(rows, SeenRows):
+            _require_frequencies(frequency, squares / n)
+        else:
+            require_counts(rows)
+        scale = _binomial_deviation(frequency, constant)
+    divisor, unit = _divisor(squares, constant, scale, metric, n - ddof, rows.dtype)
+    if unseen is not None and unseen.any():
+        divisor = np.where(unseen, np.inf, 1.0 if divisor is None else divisor)
+    if divisor is not None:
+        squares, rounding = (np.sqrt(squares) / divisor) ** 2, (np.sqrt(rounding) / divisor) ** 2
+        total = float(squares.sum())
+        given = metric is not None or (scale is not None and not isinstance(scale, str))
+        if given and rows.dtype == np.float32 and total > 0:
+            # No score is longer than the whole table.
+            size = unit + math.log2(total) / 2
+            if not FLOAT32.minexp <= size < FLOAT32.maxexp:
+                more, less = ("larger", "smaller") if size > 0 else ("smaller", "larger")
+                raise DataError(
+                    f"With {option('scale')} and {option('feature_weight')} X has a size of about "
+                    f"10^{size * math.log10(2):.0f}, which float32 cannot hold.",
+                    f"Give {more} numbers in {option('scale')}, {less} ones in {option('feature_weight')}, "
+                    "or X in float64.",
+                )
+    noise = float(rounding.sum())
+    rest = np.zeros(d) + result.rest if center else None
+    return CenteredRows(
+        rows,
+        mean,
+        divisor,
+        squares,
+        noise,
+        unit_exponent=unit,
+        constant=constant,
+        rest=rest,
+        among=None if n == rows.weight else n,
+        norms=norms,
+        weighted=rows.weights is not None,
+    )
+
+
+def require_counts(rows: Rows) -> None:
+    """Refuse the first entry that is no count of alleles, 0 to 2, or a mean of such.
+
+    Raises
+    ------
+    DataError
+    """
+
+    def first(block: Block) -> list[tuple[int, int, float]]:
+        values = block.values.data if issparse(block.values) else block.values
+        if not bool(arrays.namespace(values).any((values < 0) | (values > 2))):
+            return []
+        values = arrays.as_float64(block.dense)
+        i, j = np.argwhere((values < 0) | (values > 2))[0].tolist()
+        return [(block.rows.start + i, j, float(values[i, j]))]
+
+    for row, column, value in rows.reduce(first, lambda earlier, later: earlier or later):
+        named = f"{row_text(rows, row)}, column {column}"
+        named += f" ({rows.feature_names[column]!r})" if rows.feature_names else ""
+        raise DataError(
+            f"{COUNTS}, and {named} holds {value:g}.",
+            f"Put a missing call to NaN and read it with {option('missing', 'mean')}, or use "
+            f"{option('scale', 'unit')}.",
+        )
+
+
+def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
+    """Refuse moments that no counts of alleles have, of rows that came before they were to be counts.
+
+    Numbers from 0 to 2 of mean m have a variance of at most m (2 - m) (Bhatia and Davis 2000).
+    """
+    most = 4 * frequency * (1 - frequency) + 1e-9
+    wrong = np.flatnonzero(~((frequency >= 0) & (frequency <= 1) & (variance <= most)))
+    if wrong.size:
+        raise DataError(
+            f"{COUNTS}, and column {wrong[0]} of the earlier batches has other values.",
+            f"Set {option('scale', 'unit')}, or start again with a fresh model.",
+        )
+
+
+def _binomial_deviation(frequency: FloatArray, constant: Any) -> FloatArray:
+    """Standard deviation sqrt(2 p (1 - p)) of counts of an allele with frequency p.
+
+    Infinite for constant columns. Patterson, Price, Reich (2006), equations 1 to 3, leave out the factor 2.
+    """
+    varies = np.where(constant, 0.5, frequency)
+    return np.where(constant, np.inf, np.sqrt(2.0 * varies * (1.0 - varies)))
+
+
+@np.errstate(over="ignore", under="ignore")  # what is divided by infinity is too small to show
+def _divisor(
+    squares: FloatArray, constant: Any, scale: Any, metric: FloatArray | None, degrees: float, dtype: Any
+) -> tuple[FloatArray | None, int]:
+    """Divisor of ``X - mean``, and the power of two in it that brings C near 1."""
+    deviation = np.sqrt(np.where(constant, 1.0, squares) / degrees)
+    if scale is None:
+        divisor = np.ones(squares.size)
+    elif isinstance(scale, str):
+        # Constant columns are zero in C, where the rounding of a large constant would otherwise be added.
+        divisor = np.where(constant, np.inf, deviation if scale == "unit" else np.sqrt(deviation))
+    else:
+        divisor = np.asarray(scale, dtype=np.float64)
+    divisor = divisor if metric is None else divisor / metric
+    norms, info = np.sqrt(squares) / divisor, np.finfo(dtype)
+    total = float(norms @ norms)
+    # In float64 the eigenvalues, of the size of the total, are themselves squared further on.
+    near = float(info.tiny) ** 0.4 < total < float(info.max) ** (0.4 if info.bits == 64 else 0.75)
+    shift = 0 if near else arrays.power_of_two(float(norms.max()))
+    if not shift and scale is None and metric is None:
+        return None, 0
+    return np.ldexp(divisor, shift), shift
+
+
+def moments(rows: Rows, center: bool, most: int = 0) -> Moments:
+    """Return mean and sums of squares of the columns of X, of rows among so many."""
+    n = rows.shape[0]
+    most = max(most, n)
+    view = uncentered(rows, double=True)
+    if view.rows.skips_zeros:
+
+        def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+            return [(r.start, _sparse_moments(rows.block(r), None, center)) for r in draw]
+
+        return _of_rows(view, rows.batches, sparse, center)
+    if rows.weights is not None or not arrays.is_numpy(rows.like):
+        return _by_block(view, center, most, products=False)
+    if n <= 8192 and rows.free_to_revisit:
+        # Segments of rows that are read from memory at once are long, and a piece of them stays in the cache.
+        widest = CACHE_BYTES // (CHUNK * view.arithmetic.itemsize)
+        width = max(view.column_slices()[0].stop, min(widest, rows.shape[1] // 8))
+        slices = cut(rows.shape[1], width)
+
+        def columns(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+            out = view.scratch(min(n, CHUNK), slices[0].stop)
+            return [(c.start, _measured_columns(view, c, center, out)) for c in draw]
+
+        done = _in_order(arrays.each_thread(columns, slices))
+        mean, squares, rest = (
+            np.concatenate([getattr(part, name) for part in done]) for name in ("mean", "squares", "rest")
+        )
+        return merge_moments(Moments(n, mean, squares, rest))
+    slices = view.row_slices(512 if rows.free_to_revisit else 64)
+
+    def share(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
+        out = view.scratch(slices[0].stop, rows.shape[1])
+        return [(r.start, _measured(view.block(r, slice(None), out), center, out, most)[0]) for r in draw]
+
+    return _of_rows(view, slices, share, center)
+
+
+def _of_rows(
+    view: CenteredRows, slices: list[slice], share: Callable[[Iterator[slice]], Any], center: bool
+) -> Moments:
+    """Merge the moments of blocks of rows that workers measure."""
+    merged = _MERGE[view.rows.weights is None]
+
+    def of_batch(batch: list[slice]) -> Moments:
+        return merged(*_in_order(arrays.each_thread(share, batch)))
+
+    result: Moments = in_batches(view, slices, of_batch, merged, "mean and spread")
+    return result
+
+
+def _in_order(parts: Iterable[list[tuple[int, Moments]]]) -> list[Moments]:
+    """What the workers found, in the order of the data, so that sums do not depend on who came first."""
+    return list(map(itemgetter(1), sorted(chain.from_iterable(parts), key=itemgetter(0))))
+
+
+def scatter(
+    rows: Rows,
+    *,
+    center: bool,
+    double: bool = False,
+    workers_limit: int = 1024,
+    among: int = 0,
+    probe: FloatArray | None = None,
+    unit: FloatArray | None = None,
+) -> tuple[Moments, Any]:
+    """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
+
+    Each block is centred on its own mean, multiplied in the data's dtype, and added in float64; blocks are
+    merged by the between-block scatter of their means. Means and the diagonal are those of float64 sums. The
+    search for NaN is part of the pass: a NaN shows in the scatter.
+
+    Parameters
+    ----------
+    rows : Rows
+    center, double : bool
+    workers_limit : int
+        Columns up to which each worker has a matrix of its own.
+    among : int
+        Number of rows that these are merged with, which the mean has to be exact enough for.
+    probe : ndarray of shape (d, c), optional
+        Columns G that the exact scatter matrix of rows of float32 in NumPy is multiplied by in the same pass.
+    unit : ndarray of shape (d,), optional
+        Powers of two that bring columns to one range before they are multiplied in float32.
+
+    Returns
+    -------
+    moments, unseen : tuple
+        The moments of ``X / unit``, whose ``squares`` has shape (d, d); :class:`SingleMoments` where they are
+        of float32 products. And the columns that count as 0 (:func:`in_range`).
+    """
+    most = rows.shape[0] + among
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        work = functools.partial(_scatter, double, unit, center, workers_limit, most, probe)
+        result: Moments = rows.map_reduce(work, _MERGE[rows.weights is None])
+    return in_range(rows, result, unit)
+
+
+def _scatter(
+    double: bool,
+    unit: FloatArray | None,
+    center: bool,
+    workers_limit: int,
+    among: int,
+    probe: FloatArray | None,
+    rows: Rows,
+) -> Moments:
+    view = uncentered(rows, double, unit)
+    weighted = view.rows.weights is not None
+    if weighted or not arrays.is_numpy(view.rows.like):
+        view = replace(view, double=True) if weighted else view
+        return _by_block(view, center, among, products=True, most=workers_limit)
+    d = view.rows.shape[1]
+    terms = terms_of(view)
+    least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
+    few: Any = None
+    most = None
+    if view.rows.skips_zeros:
+        few, most = _few_entries(view, center), sparse_workers(d)
+        least = rows_of_sparse(d)
+    slices = view.row_slices(least)
+
+    def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]:
+        total, image = np.zeros((d, d)), np.zeros((d, 0 if probe is None else probe.shape[1]))
+        result, left = list[tuple[int, Moments]](), list[FloatArray]()
+        single = functools.partial(_products_of_single, probe, image)
+        products: Any = _products if view.arithmetic == np.float64 else single
+        products = products if few is None else functools.partial(_products_of_sparse, few, probe, image)
+        for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
+            if inside.any():
+                left.append(math.sqrt(part.count) * inside)
+            result.append((start, part))
+        # The rounded means left some of their own inside the blocks.
+        gaps = np.array(left).reshape(-1, d)
+        for some in cut(d, CHUNK) if left else ():
+            total[some] -= gaps[:, some].T @ gaps
+        return total, image, result
+
+    def of_batch(batch: list[slice]) -> Moments:
+        alone = most == 1 if few is not None else d > workers_limit  # with every thread of BLAS
+        parts = [share(iter(batch))] if alone else arrays.each_thread(share, batch, most=most)
+        merged, gaps = _merged(_in_order(map(itemgetter(2), parts)))
+        squares, *others = map(itemgetter(0), parts)
+        for total in others:
+            squares += total
+        for some in cut(d, CHUNK):
+            squares[some] += gaps[:, some].T @ gaps
+        drift = np.diag(squares) - merged.squares
+        np.fill_diagonal(squares, merged.squares)
+        same = merged.squares == 0
+        squares[same], squares[:, same], drift[same] = 0.0, 0.0, 0.0
+        found = Moments(merged.count, merged.mean, squares, merged.rest)
+        if view.arithmetic == np.float64:
+            return found
+        gap = np.zeros((d, 0))
+        if probe is not None:
+            exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ probe))
+            gap = np.where(same[:, None], 0.0, squares @ probe - exact)
+        return SingleMoments(**vars(found), drift=drift, gap=gap)
+
+    # From one batch to the next BLAS is held at one thread: its others would wait, and spin, for a while.
+    with arrays.blas_threads() if d <= workers_limit else nullcontext():
+        result: Moments = in_batches(view, slices, of_batch, merge_moments, "covariance")
+    return result
+
+
+def _products(
+    view: CenteredRows, center: bool, among: int, draw: Iterator[slice], most: int, total: FloatArray
+) -> Iterator[tuple[int, Moments, FloatArray]]:
+    """Add products of blocks of float64 to ``total``; yield moments, and the means that are left in them."""
+    d = len(total)
+    scratch, product = view.scratch(most, d), view.scratch(d, d)
+
+    def squares(values: Any) -> FloatArray:
+        nonlocal product
+        # NumPy recognises A.T @ A and computes one triangle only.
+        product = np.matmul(values.T, values, out=product)
+        return np.diag(product).copy()
+
+    near = False  # whether the means of the last block were small
+    for rows in draw:
+        values, part, inside = view.block(rows, slice(None), scratch), None, np.zeros(d)
+        if center:
+            count, inside = len(values), _column_means(values)
+            if not near:  # no product in vain: a few rows tell whether it is worth a try
+                some = values[:: max(1, count // SAMPLED)]
+                near = _of_small_mean(count, inside, _squares(some) * (count / len(some))) is not None
+            part = _of_small_mean(count, inside, squares(values)) if near else None
+            near = part is not None
+        if part is None:
+            part, inside = _measured(values, center, scratch, among, squares, inside if center else None)
+        total += product
+        yield rows.start, part, inside
+
+
+def _few_entries(view: CenteredRows, center: bool) -> tuple[Any, Any]:
+    """Return the columns that are multiplied as dense ones, those with most entries, and the others.
+
+    The others have so few entries in a sample of rows that :func:`_products_of_sparse` takes less time with
+    them as they are, and, where columns are centred, that their means are small.
+    """
+    rows: Any = view.rows
+    sample, d = rows.sampled, rows.shape[1]
+    shares = np.bincount(sample.indices, minlength=d) / max(1, sample.shape[0])
+    order = np.argsort(-shares, kind="stable")
+    # Seconds a row with so many dense columns: among them, of each with the others, among the others.
+    dense, entries = np.arange(d + 1), np.append(np.cumsum(shares[order][::-1])[::-1], 0.0)
+    seconds = dense**2 / 2 / LARGE[view.arithmetic.name]
+    seconds += entries * dense / SPARSE_LONG + entries**2 / SPARSE_PAIRS
+    if center:
+        seconds[:-1][shares[order] > 0.8 * part_of_mean(view)] = np.inf
+    first = int(seconds.argmin())
+    return order[:first], order[first:]
+
+
+def part_of_mean(view: CenteredRows) -> float:
+    """Return which part of a sum of squares the mean may make in columns that are not centred."""
+    return HALF if view.rows.skips_zeros and view.arithmetic == np.float32 else SMALL_MEAN
+
+
+def _products_of_sparse(
+    columns: tuple[Any, Any],
+    probe: FloatArray | None,
+    image: FloatArray,
+    view: CenteredRows,
+    center: bool,
+    among: int,
+    draw: Iterator[slice],
+    most: int,
+    total: FloatArray,
+) -> Iterator[tuple[int, Moments, FloatArray]]:
+    """As :func:`_products` of sparse rows, which are made dense in the columns of many entries only.
+
+    Let A be those columns, less their means where these are large, and B the others, with means so small that
+    nothing cancels. The blocks are ``A.T A``, ``B.T A`` and ``B.T B``. What the exact products of the blocks
+    make of the probe is added to ``image``, as :func:`_products_of_single` does. Zeros stay zeros where they
+    can: in float32 sums of many equal terms, such as products of means, round all in one direction.
+    """
+    order, d = np.concatenate(columns), len(total)
+    scratch, inverse = view.scratch(most, d if center else len(columns[0])), np.argsort(order)
+    for rows in draw:
+        block = view.rows.block(rows)
+        part = _sparse_moments(block, view.divisor, center)
+        scaled = block.values if view.divisor is None else block.values.multiply(1.0 / view.divisor)
+        values = scaled.tocsc()[:, order]
+        first, mean = len(columns[0]), part.mean[order]
+        shift = part.count * mean**2
+        near = np.where(shift <= part_of_mean(view) * (part.squares[order] + shift), 0.0, mean)
+        if near[first:].any():
+            first = d  # no column has few entries here
+        if probe is not None:
+            Y = values @ probe[order] - mean @ probe[order]
+            image[order] += values.T @ Y - np.outer(mean, Y.sum(axis=0))
+        values, near = values.astype(view.arithmetic, copy=False), near.astype(view.arithmetic)
+        A, B = scratch.reshape(-1)[: len(scratch) * first].reshape(len(scratch), first), values[:, first:]
+        A = values[:, :first].toarray(out=A[: values.shape[0]])
+        if near[:first].any():
+            A -= near[:first]
+        total[:first, :first] += A.T @ A
+        if first < d:
+            total[first:, :first] += B.T @ A
+            total[first:, first:] += (B.T @ B).toarray()
+        yield rows.start, part, (part.mean - near[inverse]) + part.rest
+    first = len(columns[0])
+    total[:first, first:] = total[first:, :first].T
+    total[...] = total[np.ix_(inverse, inverse)]
+
+
+def _products_of_single(
+    probe: FloatArray | None,
+    image: FloatArray,
+    view: CenteredRows,
+    center: bool,
+    among: int,
+    draw: Iterator[slice],
+    most: int,
+    total: FloatArray,
+) -> Iterator[tuple[int, Moments, FloatArray]]:
+    """The same of blocks of float32, whose moments are measured in float64.
+
+    Products of few rows are added in float32, a few of them, before they are added to ``total``. What the
+    exact products of the blocks, centred on their own means, make of the probe is added to ``image``.
+    """
+    d, terms = len(total), terms_of(view)
+    exact = uncentered(view.rows, True, view.divisor)
+    scratch, wide = view.scratch(most, d), exact.scratch(most, d)
+    product, more = (view.scratch(d, d) for _ in range(2))
+    pending = 0
+    for rows in draw:
+        values = view.block(rows, slice(None), scratch)
+        part = _about_zero(values, probe, image) if center else None
+        mean = np.zeros(d, dtype=view.arithmetic)
+        if part is None:
+            part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
+            if probe is not None:
+                for some in cut(len(values), rows_of_chunk(d)):
+                    image += wide[some].T @ (wide[some] @ probe)
+            if center:
+                mean = part.mean.astype(view.arithmetic)
+                values = _minus(values, mean, scratch)
+        for some in cut(len(values), terms or len(values)):
+            np.matmul(values[some].T, values[some], out=more if pending else product)
+            if pending:
+                product += more
+            pending += 1
+        if terms is None or pending >= PIECES:
+            total += product
+            pending = 0
+        yield rows.start, part, (part.mean - mean) + part.rest
+    if pending:
+        total += product
+
+
+def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, most: int = 1024) -> Moments:
+    """Moments, or with ``products`` the scatter matrix, of rows on a device or with weights.
+
+    From a device one copy a block goes to the host.
+    """
+    rows, d, merged = view.rows, view.rows.shape[1], _MERGE[view.rows.weights is None]
+
+    def of_block(part: slice, values: Any) -> Moments:
+        weights = rows.weights_of(part)
+        rounds, facts = 1 if weights is None else 2, (view, values, center, among, products)
+        result, again = _of_block(*facts, rounds=rounds, weights=weights)
+        return _of_block(*facts, rounds=2)[0] if again else result
+
+    if not arrays.is_numpy(rows.like):
+        return merged(*device_blocks(rows, of_block))
+    every, slices = slice(None), view.row_slices(least_rows(d))
+
+    def share(draw: Iterator[slice]) -> list[Moments]:
+        result: list[Moments] = []
+        for part in draw:
+            result = [functools.reduce(merged, [*result, of_block(part, rows.cut(part, every))])]
+        return result
+
+    def of_batch(batch: list[slice]) -> Moments:
+        parts = arrays.each_thread(share, batch) if d <= most or not products else [share(iter(batch))]
+        return merged(*(part for result in parts for part in result))
+
+    doing = "covariance" if products else "mean and spread"
+    result: Moments = in_batches(view, slices, of_batch, merged, doing)
+    return result
+
+
+def _of_block(
+    view: CenteredRows,
+    values: Any,
+    center: bool,
+    among: int,
+    products: bool,
+    *,
+    rounds: int,
+    weights: FloatArray | None = None,
+) -> tuple[Moments, bool]:
+    """Moments of a block, its means subtracted so often, and whether that was not often enough."""
+    xp, (count, d) = arrays.namespace(values), values.shape
+    own = None if weights is None else arrays.from_numpy(weights, values)
+    if weights is not None:
+        count = float(weights.sum())
+
+    def average(A: Any) -> Any:
+        return xp.mean(A, axis=0) if own is None else own @ A / (count or 1.0)
+
+    if view.divisor is not None:
+        values = values * arrays.from_numpy((1.0 / view.divisor).astype(arrays.numpy_dtype(values)), values)
+    wide = arrays.to_float64(values)
+    shifts: list[Any] = []
+    for _ in range(rounds if center else 0):
+        shifts.append(average(wide))
+        wide = wide - shifts[-1]
+    inner = average(wide)
+    if own is not None:
+        wide = wide * xp.sqrt(own)[:, None]
+    near, single = wide, view.arithmetic == np.float32
+    if single:
+        near = values - xp.astype(sum(shifts), values.dtype) if center else values
+    S = [arrays.long_product(near, near, arrays.DEVICE_TILE)] if products else []
+    squares = xp.linalg.diagonal(S[0]) if products and not single else xp.sum(wide * wide, axis=0)
+    facts = [*shifts, inner, squares, *(xp.reshape(A, (-1,)) for A in S)]
+    result = np.reshape(arrays.as_float64(xp.concat(facts)), (-1, d))
+    shift, left, squares = result[: len(shifts)], result[len(shifts)], result[len(shifts) + 1]
+    if not center:
+        left = np.zeros(d)
+    mean, rest = _two_sum(*shift) if len(shift) == 2 else (shift.sum(axis=0), np.zeros(d))
+    spread = np.where(np.isfinite(squares), np.sqrt(np.abs(squares) / (count or 1.0)), 0.0)
+    # As in _measured.
+    off = count * EPS * np.abs(mean) > (ALONE if count == among else among * EPS / 4) * spread
+    again = rounds == 1 and bool(off.any() and (np.abs(left) > 0.1 * spread).any())
+    # What is left of the mean in the numbers that were multiplied.
+    inside = (mean - mean.astype(view.arithmetic)) + rest + left if single and center else left
+    mean, rest = _two_sum(mean, rest + left)
+    squares = np.maximum(squares - count * left * left, 0.0)
+    if not products:
+        return Moments(count, mean, squares, rest), again
+    product = result[len(shifts) + 2 :]
+    for some in cut(d, CHUNK) if inside.any() else ():
+        product[some] -= np.outer(count * inside[some], inside)
+    drift = np.diag(product) - squares
+    np.fill_diagonal(product, squares)
+    if not single:
+        return Moments(count, mean, product, rest), again
+    return SingleMoments(count, mean, product, rest, drift=drift, gap=np.zeros((d, 0))), again
+
+
+def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tuple[Moments, Any]:
+    """Return moments of ``X / unit`` in which columns of subnormal float32 numbers are 0, and those columns.
+
+    Raises
+    ------
+    DataError
+        For NaN and infinity, and for a column that :func:`gramian.data.rows.require_magnitudes` refuses.
+    """
+    squares, (least, most) = _diagonal(result.squares), magnitudes(rows.dtype)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        mean = result.mean if unit is None else result.mean * unit
+        squares = result.count * mean * mean + (squares if unit is None else squares * unit * unit)
+        # A largest magnitude is between the roots of the mean square and of the sum over the least weight.
+        low, high = 1.01 * least**2 * result.count, 0.99 * most**2 * rows.least_weight
+        if squares.min() >= low and squares.max() <= high:
+            return result, None
+        single = rows.dtype == np.float32
+        sure = (squares >= low) & (np.isfinite(squares) if single else squares <= high)
+        if single or not rows.free_to_revisit:  # numbers whose squares and mean are 0 take another pass
+            sure |= (squares == 0) & (mean == 0)
+    if sure.all():
+        return result, None
+    unseen = require_magnitudes(rows, np.flatnonzero(~sure))
+    if not unseen.size:
+        return result, None
+    squares = result.squares.copy()
+    squares[unseen], squares[..., unseen] = 0.0, 0.0
+    zero = np.isin(np.arange(len(result.mean)), unseen)
+    mean, rest = (np.where(zero, 0.0, part) for part in (result.mean, result.rest))
+    return replace(result, mean=mean, squares=squares, rest=rest), zero
+
+
+def common_unit(view: CenteredRows) -> FloatArray | None:
+    """Return powers of two that bring columns to one range; None where float32 can multiply them as they are.
+
+    A sum of products of two columns is at most the product of their norms, and of each term at most ``LOST``
+    is lost by underflow.
+    """
+    n, d = view.rows.shape
+    divisor = np.ones(d) if view.divisor is None else view.divisor
+    assert view.norms is not None
+    lost = LOST * n * float((divisor**-2.0).sum())
+    if float(view.norms.max()) <= LARGEST_NORM and lost <= UNSEEN * view.total:
+        return None
+    most = 120 if view.rows.dtype == np.float32 else 400
+    exponents = np.where(np.isfinite(divisor), np.frexp(divisor)[1], 0)
+    unit: FloatArray = np.ldexp(1.0, np.clip(exponents, -most, most))
+    return unit
+
+
+def _measured(
+    values: Any,
+    center: bool,
+    scratch: Any,
+    n: int,
+    squares_of: Callable[[Any], FloatArray] | None = None,
+    shift: Any = None,
+) -> tuple[Moments, FloatArray]:
+    """Moments of a block of float64 out of n rows, and the mean that is left in it where that was measured.
+
+    ``squares_of`` finds the sums of squares of the columns less their rounded means; ``shift`` are those, if
+    they are known.
+    """
+    count, d = values.shape
+    squares_of = squares_of or _squares
+    left = np.zeros(d)
+    if not center:
+        return Moments(count, left, squares_of(values), left), left
+    mean, rest = np.zeros(d), np.zeros(d)
+    # An error of a mean shows in the square only, but between blocks to first order.
+    allowed = ALONE if count == n else n * EPS / 4
+    for last in (False, True):
+        shift = _column_means(values) if last or shift is None else shift
+        values = _minus(values, shift, scratch)
+        mean, gone = _two_sum(mean, shift)
+        rest += gone
+        squares = squares_of(values)
+        # Squares overflow where only the rounding of a mean may be large.
+        spread = np.where(np.isfinite(squares), np.sqrt(squares / count), 0.0)
+        if not (count * EPS * np.abs(mean) > allowed * spread).any():
+            break
+        left = _column_means(values)
+        if not (np.abs(left) > 0.1 * spread).any():
+            break
+    mean, rest = _two_sum(mean, rest + left)
+    return Moments(count, mean, np.maximum(squares - count * left * left, 0.0), rest), left
+
+
+def _measured_columns(view: CenteredRows, columns: slice, center: bool, scratch: Any) -> Moments:
+    """Moments of some columns of all rows, in one pass that subtracts the mean of the first few rows.
+
+    Where that is so far from the mean of all that squares would cancel, a second pass subtracts the better.
+    """
+    n, d = view.rows.shape[0], columns.stop - columns.start
+    parts = cut(n, CHUNK)
+    shift = left = np.zeros(d)
+    if center:
+        shift = _column_means(view.block(parts[0], columns, scratch))
+    for _ in range(2):
+        sums, squares = np.zeros(d), np.zeros(d)
+        for part in parts:
+            values = view.block(part, columns, scratch)
+            if center:
+                values = _minus(values, shift, scratch)
+                sums += np.ones(len(values)) @ values
+            squares += np.einsum("ij,ij->j", values, values)
+        if not center:
+            return Moments(n, left, squares, left)
+        left = sums / n
+        lost = n * left * left
+        # Squares overflow where the rounding of a large mean is left.
+        if ((lost <= 0.9 * squares) & np.isfinite(lost)).all():
+            break
+        shift = shift + left
+    mean, rest = _two_sum(shift, left)
+    return Moments(n, mean, np.maximum(squares - lost, 0.0), rest)
+
+
+def _about_zero(values: Any, probe: FloatArray | None, image: FloatArray) -> Moments | None:
+    """Moments of a block of float32 whose means are small compared with its spread; None for any other.
+
+    Such columns need not be centred before they are squared: what is taken off in the end is a small part.
+    What their products make of the probe is added to ``image``.
+    """
+    count, d = values.shape
+    squares, products = np.zeros(d), np.zeros((d, image.shape[1] + 1))
+    scratch = np.empty((min(count, rows_of_chunk(d)), d))
+    factor = np.ones((len(scratch), products.shape[1]))  # the last column adds up the rows
+    for part in cut(count, len(scratch)):
+        length = part.stop - part.start
+        wide = scratch[:length]
+        wide[...] = values[part]
+        if probe is not None:
+            factor[:length, :-1] = wide @ probe
+        products += wide.T @ factor[:length]
+        squares += np.einsum("ij,ij->j", wide, wide)
+    sums, products = products[:, -1], products[:, :-1]
+    result = _of_small_mean(count, sums / count, squares)
+    if result is not None and probe is not None:
+        image += products - np.outer(count * result.mean, result.mean @ probe)
+    return result
+
+
+def _of_small_mean(count: int, mean: FloatArray, squares: FloatArray) -> Moments | None:
+    """Moments for sums of squares about zero; None where means are no small part of them, or not finite."""
+    shift = count * mean * mean
+    if not (shift <= SMALL_MEAN * squares).all():
+        return None
+    return Moments(count, mean, squares - shift, np.zeros(len(mean)))
+
+
+def rows_of_chunk(d: int) -> int:
+    """Rows whose moments, and products with a probe, are added up at once."""
+    return max(16, CHUNK_ENTRIES // d)
+
+
+def _minus(values: Any, mean: Any, scratch: Any) -> Any:
+    """Subtract a mean from each column, in scratch memory where there is some."""
+    return np.subtract(values, mean, out=None if scratch is None else scratch[: len(values), : len(mean)])
+
+
+def _squares(values: Any) -> FloatArray:
+    """Sums of squares of the columns of a block."""
+    total = np.zeros(values.shape[1])
+    for start in range(0, len(values), CHUNK):
+        part = values[start : start + CHUNK]
+        total += np.einsum("ij,ij->j", part, part)
+    return total
+
+
+def _column_means(values: Any) -> Any:
+    # As a product: several times as fast as a reduction along the first axis.
+    return np.ones(len(values)) @ values / len(values)
+
+
+def _sparse_moments(block: Block, unit: FloatArray | None, center: bool) -> Moments:
+    values, weights = block.values, block.weights
+    if weights is not None:  # rows of weight 0 are left out
+        values, weights = values[weights > 0], weights[weights > 0]
+    values.sum_duplicates()
+    (n, d), columns = values.shape, values.indices
+    counts = np.bincount(columns, minlength=d)
+    data, own = values.data.copy(), np.ones(n) if weights is None else weights
+    data = data if unit is None else data / unit.take(columns)
+    total, stored = n if weights is None else float(own.sum()), counts
+
+    def sums(data: Any) -> FloatArray:
+        result: FloatArray = type(values)((data, columns, values.indptr), values.shape).T @ own
+        return result
+
+    if weights is not None:
+        # Where every row has an entry, what the others weigh is no rounding of a difference.
+        stored = np.where(counts == n, total, sums(np.ones(len(data))))
+    shifts: list[FloatArray] = []
+    for _ in range(2 if center else 0):
+        # Entries that are not stored are zeros, and so less what was subtracted before.
+        before = (total - stored) * sum(shifts, start=np.zeros(d))
+        shift = (sums(data) - before) / (total or 1.0)
+        data -= shift.take(columns)
+        shifts.append(shift)
+    mean, rest = _two_sum(shifts[0], shifts[1]) if center else (np.zeros(d), np.zeros(d))
+    return Moments(total, mean, sums(data**2) + (total - stored) * mean**2, rest)

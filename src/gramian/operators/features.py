@@ -25,8 +25,8 @@ from gramian.data.device import device_blocks
 from gramian.data.weights import true_weights
 from gramian.errors import option
 from gramian.kernels import Evaluator
-from gramian.operators.costs import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
-from gramian.operators.moments import merge_moments
+from gramian.operators.centered import merge_moments
+from gramian.operators.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
 from gramian.operators.scatter import CONFIDENCE
 from gramian.records import FloatArray, Moments, Plan, Step
 

@@ -13,8 +13,19 @@ from typing import Any, Self
 import numpy as np
 
 from gramian import arrays, records
-from gramian.operators import costs, moments, operator
-from gramian.operators.centered import PIECES, CenteredRows, filled, in_batches, least_rows, terms_of
+from gramian.operators.centered import (
+    PIECES,
+    SMALL_MEAN,
+    CenteredRows,
+    SingleMoments,
+    filled,
+    in_batches,
+    least_rows,
+    part_of_mean,
+    rows_of_chunk,
+    terms_of,
+)
+from gramian.operators.operator import symmetric_times, workers_of
 
 # Width, in standard deviations, of the rounding estimate, and in drifts of the diagonal.
 CONFIDENCE, DRIFTS = 6.0, 2.0
@@ -85,7 +96,7 @@ class ScatterOperator(ABC):
         self.size = shape[1 - self.axis]
         self.like = arrays.from_numpy(np.empty(0), centered.rows.like) if matrix is None else matrix[:0, 0]
         block = self._wide_slices()[0].stop
-        # A matrix that comes with the mean is that of ``moments.scatter``.
+        # A matrix that comes with the mean is that of ``scatter``.
         terms = None if matrix is None else terms_of(centered)
         self._terms = block if terms is None else terms + PIECES
         self._observed, self._worst_case = observed, worst_case
@@ -188,7 +199,7 @@ class ScatterOperator(ABC):
         """Return the product with V, float64, forming or reading each block of C once."""
         C = self.centered
         if self._whole is not None:
-            return operator.symmetric_times(self._whole, V)
+            return symmetric_times(self._whole, V)
         if not C.rows.in_one_place:
             kind = type(self)
             return C.map_reduce(lambda part: kind(part).matmat(V), np.add)
@@ -264,7 +275,7 @@ class ScatterOperator(ABC):
                     np.add(total, product, out=total)
                     np.add(squares, own, out=squares)
 
-        workers = costs.workers_of(m * m * C.arithmetic.itemsize)
+        workers = workers_of(m * m * C.arithmetic.itemsize)
         return filled(C, slices, share, total, "matrix", most=workers), squares
 
     def _on_device(self, product: Callable[[Any], Any]) -> Any:
@@ -382,8 +393,8 @@ def product_error(
     Higham and Mary (2019), A new approach to probabilistic rounding error analysis, theorem 3.1.
     """
     unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
-    # Blocks about zero are multiplied with their means; see operators.moments.
-    total /= 1.0 - moments.part_of_mean(centered)
+    # Blocks about zero are multiplied with their means; see _about_zero.
+    total /= 1.0 - part_of_mean(centered)
     if unit < 1e-12:
         if products == 2 and centered.rows.skips_zeros:
             total = max(total, centered.implicit_total)
@@ -407,7 +418,7 @@ def product_error(
     return (worst, "deterministic") if certain else (max(likely, observed.least), kind)
 
 
-def observed(view: CenteredRows, result: moments.SingleMoments, probe: records.FloatArray | None) -> Observed:
+def observed(view: CenteredRows, result: SingleMoments, probe: records.FloatArray | None) -> Observed:
     """Return what the diagonal, and a probe, show of the error of a scatter matrix of float32 products.
 
     Parameters
@@ -443,10 +454,10 @@ def observed(view: CenteredRows, result: moments.SingleMoments, probe: records.F
     if probe is None or not varying.any():
         return Observed(least=least, drift=drift)
     # Products with sparse rows round what cancels between entries and means.
-    rows = min(n, terms_of(view) or n) if view.rows.skips_zeros else min(n, moments.rows_of_chunk(d))
+    rows = min(n, terms_of(view) or n) if view.rows.skips_zeros else min(n, rows_of_chunk(d))
     norms = view.norms + (2.0 * math.sqrt(n) * np.abs(view.mean) if view.rows.skips_zeros else 0.0)
     unit, terms = float(np.finfo(np.float64).eps) / 2, d + rows + -(-n // rows) + 20
-    length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * moments.SMALL_MEAN
+    length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * SMALL_MEAN
     sizes = float(np.linalg.norm(norms)) * float(np.linalg.norm((norms / divisor)[varying]))
     rounding = terms * unit * gross * length * sizes
     seen = np.linalg.norm(result.gap[varying] / divisor[varying, None], axis=0)

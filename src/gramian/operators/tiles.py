@@ -24,9 +24,19 @@ from gramian.data.device import full_precision, out_of_memory, release_unused, s
 from gramian.errors import DataError, option
 from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
-from gramian.operators.costs import BANDWIDTH, KERNEL_VALUE, LARGE, SCRATCH, SIZES, Costs, Form, whole_product
-from gramian.operators.costs import THIN as THIN_RATE
-from gramian.operators.operator import digest, symmetric_times
+from gramian.operators.operator import (
+    BANDWIDTH,
+    KERNEL_VALUE,
+    LARGE,
+    SCRATCH,
+    SIZES,
+    Costs,
+    Form,
+    digest,
+    symmetric_times,
+    whole_product,
+)
+from gramian.operators.operator import THIN as THIN_RATE
 from gramian.records import BoundKind, Calls, FloatArray
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from gramian import arrays, checks
 from gramian.analysis.components import Summary
 from gramian.analysis.findings import warn_of_findings
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
-from gramian.base import deferred, fitted, inputs, saving
+from gramian.base import fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.data import Rows, as_rows, device, weights
@@ -28,7 +28,9 @@ from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.progress import shows_progress
 from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
-from gramian.solve import LinearProblem, Schedule, linear, routes, warn_of_cost
+from gramian.solve import linear, routes
+from gramian.solve.linear import LinearProblem
+from gramian.solve.solving import Schedule, warn_of_cost
 
 if TYPE_CHECKING:
     from gramian.analysis import sampling
@@ -69,7 +71,7 @@ class PCAAttributes(fitted.Decomposer):
 
 @knows_names
 @dataclass(eq=False, repr=False)
-class PCA(PCAParameters, deferred.Deferring, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
+class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
     """Principal component analysis of a table of any shape, with a bound on the error of every result.
 
     >>> import numpy as np

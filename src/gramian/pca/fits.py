@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from gramian.arrays import is_numpy, memory_limit_bytes, moved
 from gramian.base import fitted, inputs
-from gramian.checks import check_choice
+from gramian.checks import check_choice, solver_names
 from gramian.data import Rows
 from gramian.records import Plan, Seed, SolveRequest, Target, random_stream
-from gramian.solve import LinearProblem, Schedule, Solution, run
-from gramian.solve.linear import Directions
-from gramian.solver_names import solver_names
+from gramian.solve.linear import Directions, LinearProblem
+from gramian.solve.solving import Schedule, Solution, run
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice

@@ -20,11 +20,11 @@ from gramian.data import Rows, array, as_rows
 from gramian.data.rows import Holes, require_magnitudes, row_text
 from gramian.data.weights import true_weights
 from gramian.errors import DataError, MissingValuesWarning, ParameterError, by_surface, option
-from gramian.operators.moments import require_counts
+from gramian.operators.centered import require_counts
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.pca.stream import ExpectedFit
 from gramian.records import Components, FloatArray, Moments
-from gramian.solve import require_memory
+from gramian.solve.solving import require_memory
 from gramian.solve.stream import StreamMoments
 
 BY = {

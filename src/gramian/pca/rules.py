@@ -17,11 +17,10 @@ from gramian.checks import check_choice, check_number
 from gramian.data import Rows
 from gramian.errors import ParameterError, choice, option
 from gramian.operators.centered import CenteredRows
-from gramian.operators.costs import TableCosts
+from gramian.operators.operator import TableCosts
 from gramian.records import FloatArray, Plan, SolveRequest, Step, Target
-from gramian.solve import LinearProblem, factors, plan, solve
-from gramian.solve.linear import leading_values
-from gramian.solve.solving import require_memory
+from gramian.solve.linear import LinearProblem, factors, leading_values
+from gramian.solve.solving import plan, require_memory, solve
 
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
 # A rule's number is not known when a plan is asked for; it is planned for as many components.

@@ -20,9 +20,10 @@ from gramian.data import Rows
 from gramian.data.rows import SeenRows
 from gramian.data.weights import true_weights
 from gramian.errors import DataError, ParameterError, by_surface, option
-from gramian.operators.moments import require_counts
+from gramian.operators.centered import require_counts
 from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit
-from gramian.solve import LinearProblem, plan
+from gramian.solve.linear import LinearProblem
+from gramian.solve.solving import plan
 from gramian.solve.stream import (
     ExpectedProblem,
     StreamMoments,

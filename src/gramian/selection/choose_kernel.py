@@ -50,7 +50,7 @@ from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 from gramian.records import FloatArray, Seed
 from gramian.selection import validation
 from gramian.selection.targets import Labelled, as_labelled
-from gramian.solve import factors
+from gramian.solve.linear import factors
 
 CRITERIA = ("preimage", "score")
 FOLDS = 5

@@ -31,11 +31,6 @@ from gramian.errors import IndefiniteKernelError, ParameterError, option
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
 from gramian.operators import scatter, tiles
-from gramian.operators.costs import (
-    SPARSE_ENTRY,
-    SPARSE_WIDTH,
-    SymmetricCosts,
-)
 from gramian.operators.features import (
     FeatureSums,
     KernelValues,
@@ -43,7 +38,13 @@ from gramian.operators.features import (
     feature_sums,
     rounding_of_single,
 )
-from gramian.operators.operator import Operator, SymmetricMatrix
+from gramian.operators.operator import (
+    SPARSE_ENTRY,
+    SPARSE_WIDTH,
+    Operator,
+    SymmetricCosts,
+    SymmetricMatrix,
+)
 from gramian.records import (
     Approximation,
     BoundKind,

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from gramian import arrays
-from gramian.operators.costs import EIGH_ALL, PASS, Costs, Form, TableCosts
-from gramian.operators.operator import Operator
+from gramian.operators.operator import EIGH_ALL, PASS, Costs, Form, Operator, TableCosts
 from gramian.progress import note
 from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 from gramian.solve import routes as route

@@ -15,16 +15,18 @@ from gramian.analysis.components import complete_basis, components_of, fixed_sig
 from gramian.data import Rows, as_rows
 from gramian.data.device import quick_double
 from gramian.errors import DataError, option
-from gramian.operators.centered import PIECES, CenteredRows, terms_of, uncentered
-from gramian.operators.costs import SymmetricCosts, TableCosts
-from gramian.operators.moments import (
+from gramian.operators.centered import (
+    PIECES,
+    CenteredRows,
     SingleMoments,
     center_rows,
     common_unit,
     from_moments,
     scatter,
+    terms_of,
+    uncentered,
 )
-from gramian.operators.operator import Operator, SymmetricMatrix, digest
+from gramian.operators.operator import Operator, SymmetricCosts, SymmetricMatrix, TableCosts, digest
 from gramian.operators.scatter import (
     CONFIDENCE,
     CovarianceOperator,

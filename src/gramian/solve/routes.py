@@ -12,8 +12,7 @@ import numpy as np
 import scipy
 
 from gramian import arrays, checks
-from gramian.operators.costs import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, TableCosts
-from gramian.operators.operator import Operator
+from gramian.operators.operator import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, Operator, TableCosts
 from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 
 # Above LARGE the matrix leaves the cache, and half of the reduction runs at the speed of memory.

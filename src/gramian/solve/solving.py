@@ -22,9 +22,18 @@ from gramian.arrays import blas_threads, namespace, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
-from gramian.operators.costs import CENTRE, COVARIANCE, DIRECT, GRAM, MEASURE, NARROW, Costs, TableCosts
-from gramian.operators.costs import LARGE as PRODUCTS
-from gramian.operators.operator import Operator
+from gramian.operators.operator import (
+    CENTRE,
+    COVARIANCE,
+    DIRECT,
+    GRAM,
+    MEASURE,
+    NARROW,
+    Costs,
+    Operator,
+    TableCosts,
+)
+from gramian.operators.operator import LARGE as PRODUCTS
 from gramian.progress import note, report, reporting
 from gramian.records import (
     MATRICES,

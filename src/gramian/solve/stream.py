@@ -12,16 +12,15 @@ from gramian.arrays import from_numpy, numpy_dtype
 from gramian.data import Rows
 from gramian.data.rows import SeenRows
 from gramian.errors import DataError, option
-from gramian.operators.centered import CenteredRows
-from gramian.operators.costs import BANDWIDTH, Form, SymmetricCosts, TableCosts
-from gramian.operators.moments import (
+from gramian.operators.centered import (
     ALONE,
     EQUAL,
+    CenteredRows,
     from_moments,
     merge_moments,
     scatter,
 )
-from gramian.operators.operator import SymmetricMatrix
+from gramian.operators.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
 from gramian.records import BoundKind, Certificate, FloatArray, Moments, Remainder, SolveRequest
 from gramian.solve.linear import Directions, LinearProblem, require_range
 from gramian.solve.routes import Route
@@ -227,7 +226,7 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
     """Return what is known of all rows, from what was known and a batch.
 
     Means and scatter matrices are merged by Chan, Golub and LeVeque (1979), see
-    :func:`gramian.operators.moments.merge_moments`.
+    :func:`gramian.operators.centered.merge_moments`.
     """
     faded = before.moments
     if forgetting != 1.0:
