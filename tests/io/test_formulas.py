@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gramian
-from gramian.io.formats.text import TextSource
-from gramian.io.numerals import as_written, shown_as_text
+from gramian.io.formats.text import TextFile, TextSource
 from gramian.io.source import Opened
 from gramian.report.tables import write_table
+from gramian.tables.strings import as_written, shown_as_text
 
 HOSTILE = (
     '=HYPERLINK("http://evil")',
@@ -52,7 +52,7 @@ def test_files_keep_names_and_cells(names, cells):
     write_table(file, columns, "csv")
     for row in csv.reader(io.StringIO(file.getvalue().decode(), newline="")):
         assert not any(map(runs, row))
-    source = TextSource(Opened("memory", data=file.getvalue()))
+    source = TextSource(TextFile(Opened("memory", data=file.getvalue())))
     assert [name.strip() for name in source.names[:2]] == [left.strip(), right.strip()]
     (batch,) = source.batches()
     assert [field.to_pylist() for field in batch[:2]] == [list(cells), list(cells[::-1])]

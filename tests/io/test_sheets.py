@@ -79,7 +79,7 @@ def test_excel_files_that_cannot_be_read(tmp_path, monkeypatch):
         path.write_bytes(content)
         with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
             scan(path).read()
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
     with refused(MissingExtraError):
         scan(path).read()
 

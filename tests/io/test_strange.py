@@ -11,9 +11,9 @@ import pytest
 import gramian
 from gramian import scan
 from gramian.errors import DataError, ParameterError
-from gramian.io.layout import detect_layout, notes_below
 from gramian.io.preview import preview
 from gramian.reading import ReadingOptions
+from gramian.tables.layout import detect_layout, fields_of, notes_below
 from refusals import refused
 
 STRANGE = Path(__file__).parents[1] / "strange"
@@ -182,7 +182,7 @@ def test_what_is_no_note():
         ["a,1", 'b,"two', 'more words stand in here"'],
         ["a,1", "Total,1"],
     ):
-        assert notes_below([line.encode() for line in lines], ",", 2) == 0, lines
+        assert notes_below([fields_of(line.encode(), ",") for line in lines], ",", 2) == 0, lines
     with refused(DataError):  # a file that was cut
         read_text("name,x,y\na,1,2\nb\n")
 

@@ -8,16 +8,16 @@ import pytest
 import gramian
 from gramian.errors import DataError, FileError
 from gramian.io.columns import table_of_columns
-from gramian.io.formats.text import TextSource
-from gramian.io.layout import detect_layout
+from gramian.io.formats.text import TextFile, TextSource
 from gramian.io.source import Opened
 from gramian.reading import ReadingOptions
+from gramian.tables.layout import detect_layout
 from refusals import refused
 
 
 def read(text, **choice):
     data = text.encode() if isinstance(text, str) else text
-    return table_of_columns(TextSource(Opened("x.csv", data=data)), ReadingOptions(**choice))
+    return table_of_columns(TextSource(TextFile(Opened("x.csv", data=data))), ReadingOptions(**choice))
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", " ", "|"])

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from gramian.analysis import imputation
-from gramian.analysis.units import FEW, neighbours, same_range, unit_difference, units_of
+from gramian.analysis.units import FEW, neighbours, same_range, unit_difference
 from gramian.checks import check_choice, counted, first_few, percent
 from gramian.data.as_rows import to_rows
 from gramian.data.table import RowsRequest, Table
@@ -26,6 +26,7 @@ from gramian.io.scan import Scan
 from gramian.io.stored import StoredRows
 from gramian.reading import ReadingOptions, one_name
 from gramian.records import FloatArray, Members
+from gramian.tables.cells import is_moment, is_number, units_of
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
@@ -65,9 +66,6 @@ GENE_WORDS = _words(
     "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
 )
 SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
-NUMBERS = r"[-+(<>]?\s*[$€£]?[\d.,'\s\u202f\xa0]+\s*[%$€£]?\)?"
-DATES = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( \d{1,2}:.*)?"
-DATES += r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?"
 
 
 @dataclass(frozen=True)
@@ -434,7 +432,7 @@ class _Table:
             elif column.sample is None:
                 odd = among_numbers(column)
                 # The text may be further down than the first entries.
-                such = "" if re.fullmatch(NUMBERS, odd) else f', such as "{odd}"'
+                such = "" if is_number(odd) else f', such as "{odd}"'
                 kind, why = "text", f"holds text among numbers{such}" if odd else "holds text"
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 kind, why = "holes", f"has no value in {percent(share)} of the rows"
@@ -533,15 +531,13 @@ def words_of(name: str) -> frozenset[str]:
 def is_date(column: Column) -> bool:
     """Return whether a column of text holds dates or times."""
     shown = [text for text in column.first if text]
-    return column.kind == "date" or (
-        column.kind == "text" and bool(shown) and all(re.fullmatch(DATES, text) for text in shown)
-    )
+    return column.kind == "date" or (column.kind == "text" and bool(shown) and all(map(is_moment, shown)))
 
 
 def among_numbers(column: Column) -> str:
     """Return an entry of a column of text that is hardly one; "" unless most entries look like numbers."""
     shown = [text for text in column.first if text and column.kind == "text" and not is_date(column)]
-    odd = [text for text in shown if not re.fullmatch(NUMBERS, text)]
+    odd = [text for text in shown if not is_number(text)]
     return (odd or shown or [""])[0] if 2 * len(odd) < len(shown) else ""
 
 

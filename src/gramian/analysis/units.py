@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from gramian.arrays import as_float64
 from gramian.checks import percent
 from gramian.records import FloatArray, IntArray
+from gramian.tables.cells import OF_AXES, UNITS, units_of
 
 SHARE = 0.95
 RATIO = 5.0
@@ -216,50 +216,6 @@ def _shares(sample: FloatArray) -> bool:
     return bool(len(totals) and totals[0] > 0 and np.ptp(totals) <= 0.01 * totals[0] and (sample >= 0).all())
 
 
-# Words of a unit in the name of a column, such as "height_cm" or "mass (kg)".
-UNITS = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        nm um mm cm dm m km in inch ft mi mg g kg t lb oz ms s sec min h hr hour hours day days month months
-        year years yr yrs jahr jahre c k degc degf pa hpa kpa mpa bar psi v mv a ma w kw mw wh kwh j kj mj
-        cal kcal hz khz mhz ghz ml cl l n nmol umol mmol mol ppm ppb percent pct usd eur dollars mph kmh bpm
-        mmhg %
-        """,
-    )
-)
-
-
-UNIT_AT_END = re.compile(r"(.*[ _(\[/])([^\W\d_]+|%)\W*")
-
-
-def units_of(names: Sequence[str]) -> list[str]:
-    """Return the unit that each name of a column ends in; "" where there is none.
-
-    A letter at the end of names that are otherwise equal is no unit.
-
-    Examples
-    --------
-    >>> units_of(["height_cm", "weight (kg)", "age", "mass_g", "test_a", "test_c"])
-    ['cm', 'kg', '', 'g', '', '']
-    """
-    split = [None if name.isalnum() else UNIT_AT_END.fullmatch(name.casefold()) for name in names]
-    stems = Counter(one[1] for one in split if one)
-    return [
-        one[2] if one and one[2] in UNITS and (len(one[2]) > 1 or stems[one[1]] == 1) else "" for one in split
-    ]
-
-
-# Words before or after the numbers of an axis, beside units after them.
-OF_AXES = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        nm wl wn wavelength wavenumber lambda hz freq frequency mz rt ev time min minute minutes sec second
-        seconds hour hours day days week weeks month months year years lag angle cm-1 cm^-1
-        """,
-    )
-)
 EVEN = 1.5  # of neighbouring steps, the larger relative to the smaller
 ON_AXIS = re.compile(
     r"(\D*?)((?:(?<![^\W_])[-+])?(?!0\d)\d+(?:\.\d+)?(?:e[-+]?\d+)?)(\D*(?:\^?-1)?)", re.IGNORECASE

@@ -45,8 +45,8 @@ def proposed(
 
     Returns
     -------
-    source : str or binary stream
-        Standard input as a stream that can be read again.
+    source : str, binary stream or gramian.io.scan.Scan
+        What was looked at, from which reading goes on.
     reading, options : records
     found : gramian.analysis.proposals.Proposals
         Those that were applied.
@@ -73,7 +73,7 @@ def proposed(
             source.seek(0)
         return source, reading, options, Proposals()
     left = {name for name in names if name in takes and name not in chosen} | KNOWN
-    found = found.active.only(lambda one: one.option in left and keep(one))
+    found, source = found.active.only(lambda one: one.option in left and keep(one)), looked
     for line in found.lines("shell"):
         say(f"gramian: proposed {line}")
     read: dict[str, Any] = found.merged(looked)
@@ -103,8 +103,8 @@ def read_table(
     reading : Reading
     expected : gramian.io.expected.Expected, optional
         What a fitted model expects of new data.
-    source : binary stream, optional
-        Standard input, if it was looked at before.
+    source : binary stream or gramian.io.scan.Scan, optional
+        What was looked at before.
     limit : int, optional
         Bytes of working memory; a larger table stays in its file. None reads all of it, as far as the
         machine has memory.
@@ -123,7 +123,7 @@ def read_table(
         If all of it is needed, and memory is too small.
     """
     from gramian.arrays import memory_limit_bytes
-    from gramian.io.scan import scan
+    from gramian.io.scan import Scan, scan
 
     if reading.missing in IMPUTED and not imputes:
         raise ParameterError(
@@ -134,7 +134,7 @@ def read_table(
         )
     source = source or (sys.stdin.buffer if data == "-" else data)
     with shows_progress(f"reading {'standard input' if data == '-' else data}"):
-        asked = scan(source, **asdict(reading))
+        asked = replace(source if isinstance(source, Scan) else scan(source), **asdict(reading))
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         try:

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from gramian.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError
+from gramian.tables.cells import MISSING_TOKENS
 
-MISSING_TOKENS = ("", "NA", "NaN", "nan", "null", "?", "N/A", "n/a", "NULL", "#N/A", "<NA>",
-                  "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")  # fmt: skip
 NO_LABEL = frozenset({*MISSING_TOKENS, "None", "NaT"})  # as pandas and NumPy write what is missing
 
 

@@ -10,9 +10,9 @@ import json
 import re
 import shlex
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -26,16 +26,16 @@ import pyarrow.compute as pc
 from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Table
-from gramian.errors import DataError, ParameterError, by_surface, option
-from gramian.io import numerals, parts, spool, written
+from gramian.errors import DataError, ParameterError, by_surface, option, shortened
+from gramian.io import parts, spool
 from gramian.io.long import find_long
 from gramian.io.names import are_variables
 from gramian.io.source import whole_within
 from gramian.options import as_arguments, given_options
 from gramian.reading import ReadingOptions, one_name
+from gramian.tables import strings
+from gramian.tables.layout import INDEX_NAMES, Layout
 
-# Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
-INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
 EMPTY_LAST_ONE = "an empty last column without a name was left out"
 EMPTY_LAST = "empty last columns without a name were left out"
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
@@ -88,6 +88,7 @@ class ColumnSource:
     header: int = 0
     first_lines: tuple[tuple[str, ...], ...] = ()
     sheets: tuple[str, ...] = ()
+    word = "line"
 
     @property
     def first_is_index(self) -> bool:
@@ -111,9 +112,35 @@ class ColumnSource:
         """Return the source as options want it read, and the options in the terms of that source."""
         return self, reading
 
+    def look(self, most: int) -> list[list[Any]]:
+        """Return the first batches, of so many bytes; a source may keep them for the next pass."""
+        return list(_first_of(self.batches(most), most))
+
     def further(self) -> Iterator[list[Any]]:
         """Yield some rows of a large text from places below the first ones."""
         return iter(())
+
+    def _state_units(self, layout: Layout) -> None:
+        if layout.units and self.names is not None:
+            units = zip(self.unique_names(len(self.names))[0], layout.units, strict=True)
+            self.units = {name: unit for name, unit in units if unit}
+
+    def _note(self, note: str) -> None:
+        self.notes = self.notes if note in self.notes else (*self.notes, note)
+
+    def _note_table(self, title: str) -> None:
+        """Note that another table follows."""
+        title = shortened(title.strip("\r ,;\t"), 60)
+        self._note(f"another table below a blank {self.word} was left out: {title!r}")
+
+    def _note_below(self, lines: Sequence[str]) -> None:
+        """Note which lines below the table were left out."""
+        said, what = [line.strip(f"\r {self.separator}") for line in lines], self.word
+        if said := [line for line in said if line]:
+            many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
+            self._note(f"{many} left out: {shortened(said[0], 60)!r}")
+        elif any(line.strip() for line in lines):
+            self._note(f"blank {what}s below the table were left out")
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield the columns of all rows once, from the first to the last; those of a text as strings.
@@ -170,67 +197,73 @@ def joined(parts: Sequence[Any], source: str) -> Any:
 
 def whole_fields(source: ColumnSource, most: int | None = None) -> list[Any]:
     """Return columns in memory, those of a text as strings: all rows, or those of so many bytes."""
-    batches = source.batches(most) if most is None else _first_of(source.batches(most), most)
+    batches = source.batches() if most is None else source.look(most)
     return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
 
 
 # ------------------------------------------------------------ columns as a whole
 
 
-@dataclass(frozen=True)
 class Columns:
-    """Arrow columns in memory with unique names, in the types that they have.
+    """The first rows of a source, or all, in the types that they have; how their numbers are written.
+
+    Parameters
+    ----------
+    fields : list of pyarrow.Array
+        As the source has them: of a text all are strings.
+    source : ColumnSource
+    below_limit : {"missing", "half"}, optional
+    first_row : int
+        Number of the first of their rows in the file.
 
     Attributes
     ----------
     arrays : list of pyarrow.Array
+        Without the last columns that have no name and hold nothing.
     names : tuple of str
-    source : ColumnSource
-    fields : list of pyarrow.Array
-        The same as the source has them: of a text all are strings.
-    first_row : int
-        Number of the first of their rows in the file.
-    notes : tuple of str
-        How numbers and dates were read.
-    units : mapping of str to str
-        Units of columns, by their names.
+        Unique.
+    repeated : tuple of str
+        Names that occur more than once.
+    comma : str or None
+        What commas separate.
+    written : set of int
+        Columns that are not read as plain numbers.
     """
 
-    arrays: list[Any]
-    names: tuple[str, ...]
-    source: ColumnSource
-    fields: list[Any]
-    first_row: int = 0
-    notes: tuple[str, ...] = ()
-    units: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, fields: list[Any], source: ColumnSource, first_row: int = 0, below_limit: str | None = None
-    ) -> Columns:
-        """Return fields of many rows as columns in the types that they have."""
-        numbers, arrays = _Numbers(source, below_limit), fields
-        if source.separator is not None:
-            arrays = numbers.first(fields, numerals.all_typed(fields, source.na_values))
-        arrays = [numbers.dates(place, column) for place, column in enumerate(arrays)]
-        arrays = arrays[: _used_width(source, [pa.types.is_null(one.type) for one in arrays])]
-        names = source.unique_names(len(arrays))[0]
-        return cls(arrays, names, source, fields, first_row, numbers.notes(names), numbers.units(names))
+    def __init__(
+        self, fields: list[Any], source: ColumnSource, below_limit: str | None = None, first_row: int = 0
+    ) -> None:
+        self.fields, self.source, self.first_row = fields, source, first_row
+        self.below_limit = below_limit or "missing"
+        self.comma: str | None = None
+        self.written: set[int] = set()
+        self._with_commas: set[int] = set()  # columns of numbers that have such signs
+        self._bare: dict[int, strings.Bare] = {}
+        self._beyond: dict[int, tuple[int, str]] = {}
+        self._unclear: dict[int, str] = {}
+        arrays = fields if source.separator is None else self._as_written(fields)
+        width = len(arrays)
+        while width > 1 and source.names is not None and source.names[width - 1] == "":
+            if arrays[width - 1].null_count < len(arrays[width - 1]):
+                break
+            width -= 1
+        self.arrays = [self._dated(place, column) for place, column in enumerate(arrays[:width])]
+        self.names, self.repeated = source.unique_names(width)
 
     @classmethod
     def whole(cls, source: ColumnSource, reading: ReadingOptions | None = None) -> Columns:
         """Return all columns of a source, read as options say."""
         source, reading = source.prepared(reading or ReadingOptions(), None)
-        return cls.of(whole_fields(source), source, below_limit=reading.below_limit)
+        return cls(whole_fields(source), source, reading.below_limit)
 
-    def written(self, name: str) -> Any:
+    def as_file_has(self, name: str) -> Any:
         """Return a column as it is written, null where it is blank."""
         field = self.fields[self.names.index(name)]
-        return field if self.source.separator is None else numerals.as_given(field)
+        return field if self.source.separator is None else strings.as_given(field)
 
     def row_names(self, name: str) -> tuple[str, ...]:
         """Return a column as names of rows."""
-        return as_names(self.written(name))
+        return as_names(self.as_file_has(name))
 
     def labels(self, place: int) -> npt.NDArray[Any]:
         """Return a column as labels."""
@@ -242,121 +275,104 @@ class Columns:
         """Return the places of the label and of the other columns, and names of rows."""
         asked = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
         roles = parts.pick_columns(self.names, asked, self.source.source)
-        place, others, _ = find_row_names(
-            self.names, self.source, asked, roles.id, roles.values, self.arrays.__getitem__
-        )
+        place, others, _ = find_row_names(self, asked, roles.id, roles.values)
         row_names = None if place is None else self.row_names(self.names[place])
         return list(roles.labels.values()), others, row_names
 
-
-class _Numbers:
-    """How the numbers and dates of a table are written, as its first rows show.
-
-    Attributes
-    ----------
-    comma : str or None
-        What commas separate.
-    places : set of int
-        Columns that are not read as plain numbers.
-    with_commas : set of int
-        Columns of numbers that have such signs.
-    """
-
-    def __init__(self, source: ColumnSource, below_limit: str | None) -> None:
-        self.source, self.below_limit = source, below_limit or "missing"
-        self.comma: str | None = None
-        self.with_commas: set[int] = set()
-        self.places: set[int] = set()
-        self._bare: dict[int, written.Bare] = {}
-        self._beyond: dict[int, tuple[int, str]] = {}
-        self._unclear: dict[int, str] = {}
-
-    def first(self, fields: Sequence[Any], columns: Sequence[Any]) -> list[Any]:
-        """Return the first rows of all columns as numbers where they are; ``columns`` is a first attempt."""
-        marks, result = self.source.na_values, list(columns)
-        texts = [place for place, column in enumerate(columns) if is_text(column)]
-        for place in texts:
-            if (one := numerals.bare(fields[place], marks)) is not None:
-                self._bare[place] = one
-        shown = [self._bare[at].fields if at in self._bare else one for at, one in enumerate(fields)]
-        plain = [field for field, column in zip(fields, columns, strict=True) if not is_text(column)]
-        separator = self.source.separator or ","
-        self.comma = numerals.meaning_of_commas([shown[place] for place in texts], plain, separator, marks)
-        again = texts
-        if self.comma == "points":
-            again = [at for at, one in enumerate(columns) if at in texts or pa.types.is_floating(one.type)]
-        self.places = set(again)
-        for place, column in zip(again, self._converted([shown[place] for place in again]), strict=True):
-            if is_number(column) and place in self._bare:
-                result[place] = self._within(place, self._bare[place], column)
-            else:
-                result[place] = column if is_number(column) else self._signed(place, fields[place])
-            self._count_commas(place, result[place], shown[place])
-        return [numerals.without_marks(column, marks) for column in result]
-
-    def later(self, places: Sequence[int], fields: Sequence[Any]) -> list[Any]:
-        """Return more rows of some columns as numbers where they are."""
-        result = dict(zip(places, fields, strict=True))
-        plain = [place for place in places if place not in self._bare]
-        result |= zip(plain, self._converted([result[place] for place in plain]), strict=True)
-        for place, texts in zip(places, fields, strict=True):
+    def later(self, fields: Mapping[int, Any]) -> dict[int, Any]:
+        """Return more rows of some columns of text as numbers where they are."""
+        plain = [place for place in fields if place not in self._bare]
+        result = dict(fields) | dict(
+            zip(plain, self._converted([fields[place] for place in plain]), strict=True)
+        )
+        for place, texts in fields.items():
             if not is_number(result[place]):
-                result[place] = self._signed(place, texts)
+                result[place] = self._signed(place, texts, texts)
             self._count_commas(place, result[place], texts)
-        return list(result.values())
+        return result
+
+    def _as_written(self, fields: Sequence[Any]) -> list[Any]:
+        """Return the first rows as numbers where they are, with any commas and signs."""
+        marks, result = self.source.na_values, strings.typed(fields, self.source.na_values)
+        texts = [place for place, column in enumerate(result) if not is_number(column)]
+        bare = {place: strings.bare(fields[place], marks, later=False) for place in texts}
+        self._bare = {place: one for place, one in bare.items() if one is not None}
+        shown = [self._bare[at].fields if at in self._bare else one for at, one in enumerate(fields)]
+        plain = [field for field, column in zip(fields, result, strict=True) if is_number(column)]
+        separator = self.source.separator or ","
+        self.comma = strings.meaning_of_commas([shown[place] for place in texts], plain, separator, marks)
+        if self.comma == "points":
+            texts = [at for at, one in enumerate(result) if at in texts or pa.types.is_floating(one.type)]
+        self.written = set(range(len(fields)) if self.comma == "points" else texts)
+        for place, column in zip(texts, self._converted([shown[place] for place in texts]), strict=True):
+            if not is_number(column):
+                result[place] = self._signed(
+                    place, fields[place], self._as_text(result[place], fields[place])
+                )
+            else:
+                known = self._bare.get(place)
+                result[place] = column if known is None else self._within(place, known, column)
+            self._count_commas(place, result[place], shown[place])
+        return [strings.without_marks(column, marks) for column in result]
+
+    def _as_text(self, column: Any, fields: Any) -> Any:
+        return fields if is_number(column) else column
 
     def _converted(self, fields: Sequence[Any]) -> list[Any]:
-        return numerals.as_numbers(fields, self.source.na_values, self.comma)
+        return strings.as_numbers(fields, self.source.na_values, self.comma)
 
     def _count_commas(self, place: int, column: Any, fields: Any) -> None:
-        if is_number(column) and numerals.has_any(fields, ",." if self.comma == "points" else ","):
-            self.with_commas.add(place)
+        if is_number(column) and strings.has_any(fields, ",." if self.comma == "points" else ","):
+            self._with_commas.add(place)
 
-    def _signed(self, place: int, fields: Any) -> Any:
-        """Return a column of numbers with currencies, limits and the like; another as text."""
-        one, known = numerals.bare(fields, self.source.na_values, later=True), self._bare.get(place)
+    def _signed(self, place: int, fields: Any, otherwise: Any) -> Any:
+        """Return a column of numbers with currencies, limits and the like."""
+        one, known = strings.bare(fields, self.source.na_values), self._bare.get(place)
         if one is None or (known is not None and one.unit not in (known.unit, "")):
-            return fields
+            return otherwise
         (values,) = self._converted([one.fields])
         if not is_number(values):
-            return fields
+            return otherwise
         self._bare[place] = (
             one if known is None else one._replace(unit=known.unit, said=one.said | known.said)
         )
         return self._within(place, one, values)
 
-    def _within(self, place: int, one: written.Bare, values: Any) -> Any:
+    def _within(self, place: int, one: strings.Bare, values: Any) -> Any:
         """Return numbers, and what the policy makes of limits."""
-        values, limits = written.beyond(one, values.cast(pa.float64()), self.below_limit)
+        values, limits = strings.beyond(one, values.cast(pa.float64()), self.below_limit)
         if limits:
             before, example = self._beyond.get(place, (0, limits[0]))
             self._beyond[place] = before + len(limits), example
         return values
 
-    def dates(self, place: int, column: Any) -> Any:
+    def _dated(self, place: int, column: Any) -> Any:
         """Return a column of dates as such, and other text without blanks."""
-        column = numerals.without_blanks(column)
-        found = written.dates(column) if pa.types.is_string(column.type) else None
-        if found is not None and found.unclear:
-            self._unclear[place] = found.unclear
-        return column if found is None else found.values
+        column = strings.without_blanks(column)
+        found = strings.dates(column) if pa.types.is_string(column.type) else None
+        if found is None:
+            return column
+        if found[1]:
+            self._unclear[place] = found[1]
+        return found[0]
 
-    def units(self, names: Sequence[str], places: AbstractSet[int] | None = None) -> dict[str, str]:
-        """Return units of columns, of the file or of their numbers, by their names."""
-        signs = {names[at]: one.unit for at, one in self._bare.items() if one.unit and at < len(names)}
-        every = signs | dict(self.source.units)
-        return (
-            every if places is None else {names[at]: every[names[at]] for at in places if names[at] in every}
-        )
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of columns, of the file or of their numbers, by their names."""
+        signs = {
+            self.names[at]: one.unit for at, one in self._bare.items() if one.unit and at < len(self.names)
+        }
+        return signs | dict(self.source.units)
 
-    def notes(self, names: Sequence[str], places: AbstractSet[int] | None = None) -> tuple[str, ...]:
-        """Say how the numbers of these columns were read."""
+    def notes(self, places: AbstractSet[int] | None = None) -> tuple[str, ...]:
+        """Say how the numbers of all columns, or of these, were read."""
+        names, notes = self.names, []
+        places = set(range(len(names))) if places is None else places
 
         def shown(some: Iterable[int]) -> list[str]:
-            return [names[at] for at in sorted(some) if at < len(names) and (places is None or at in places)]
+            return [names[at] for at in sorted(places & {*some})]
 
-        notes = []
-        if shown(self.with_commas):
+        if shown(self._with_commas):
             points = "decimal separators, and points as thousands"
             what = points if self.comma == "points" else str(self.comma)
             notes.append(f"commas were read as {what} separators")
@@ -367,30 +383,19 @@ class _Numbers:
         for unit in sorted({one.unit for one in self._bare.values() if one.unit}):
             some = shown(at for at, one in self._bare.items() if one.unit == unit)
             notes += [f"{unit!r} was read as the unit of {listed(some)}"] if some else []
-        if limits := shown(self._beyond):
-            counts = {names[at]: many for at, many in self._beyond.items() if at < len(names)}
-            many, example = sum(counts[name][0] for name in limits), counts[limits[0]][1]
-            which = (
-                f"{counted(many, 'entry', 'entries')} beyond a limit, such as {example!r} in {limits[0]!r},"
-            )
+        if limits := sorted(places & {*self._beyond}):
+            many, example = sum(self._beyond[at][0] for at in limits), self._beyond[limits[0]][1]
+            which = f"{counted(many, 'entry', 'entries')} beyond a limit, such as {example!r} in "
+            how = {
+                "missing": "missing, where half of each limit could be taken",
+                "half": "half of the limit, or as a limit from above",
+            }
             count = "counts" if many == 1 else "count"
-            notes.append(
-                f"{which} {count} as missing, where half of each limit could be taken"
-                if self.below_limit == "missing"
-                else f"{which} {count} as half of the limit, or as a limit from above"
-            )
-        for name in shown(self._unclear):
-            example = next(text for at, text in self._unclear.items() if names[at] == name)
-            notes.append(f"day and month may be exchanged in {name!r}: {example} was read as month/day/year")
+            notes.append(f"{which}{names[limits[0]]!r}, {count} as {how[self.below_limit]}")
+        for at in sorted(places & {*self._unclear}):
+            day = f"{self._unclear[at]} was read as month/day/year"
+            notes.append(f"day and month may be exchanged in {names[at]!r}: {day}")
         return tuple(notes)
-
-
-def _used_width(source: ColumnSource, empty: Sequence[bool]) -> int:
-    """Return the number of columns without the last ones that have no name and hold nothing."""
-    width = len(empty)
-    while width > 1 and empty[width - 1] and source.names is not None and source.names[width - 1] == "":
-        width -= 1
-    return width
 
 
 def is_number(column: Any) -> bool:
@@ -402,6 +407,10 @@ def is_number(column: Any) -> bool:
 def _is_number_type(kind: Any) -> bool:
     t = pa.types
     return any(is_it(kind) for is_it in (t.is_floating, t.is_integer, t.is_boolean, t.is_decimal, t.is_null))
+
+
+def _is_plain(kind: Any) -> bool:
+    return bool(pa.types.is_float64(kind) or pa.types.is_int64(kind) or pa.types.is_null(kind))
 
 
 def is_text(column: Any) -> bool:
@@ -432,9 +441,9 @@ def as_labels(column: Any, fields: Any = None, source: ColumnSource | None = Non
     kind = column.type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if source is not None and source.separator is not None:
-        texts = numerals.as_given(fields, source.na_values)
+        texts = strings.as_given(fields, source.na_values)
         texts = pc.if_else(pc.is_null(column), pa.scalar(None, pa.string()), texts) if number else texts
-        if not (number and numerals.is_one_to_one(texts, column)):
+        if not (number and strings.is_one_to_one(texts, column)):
             return np.array(as_names(texts), dtype=np.str_)
     if pa.types.is_integer(kind) and column.null_count == 0:
         return np.asarray(column.to_numpy())
@@ -512,12 +521,10 @@ def first_free(names: Sequence[str], reading: ReadingOptions, expected: Expected
 
 
 def find_row_names(
-    names: Sequence[str],
-    source: ColumnSource,
+    columns: Columns,
     reading: ReadingOptions,
     id_column: int | None,
     value_columns: list[int],
-    column_of: Callable[[int], Any],
     expected: Expected | None = None,
 ) -> tuple[int | None, list[int], tuple[str, ...]]:
     """Use the first free column as row names if it has no other possible role.
@@ -529,13 +536,14 @@ def find_row_names(
         Columns of numbers.
     notes : tuple of str
     """
+    names = columns.names
     first = first_free(names, reading, expected)
     if first is None or first == id_column or len(names) == 1:
         return id_column, value_columns, ()
-    column, name = column_of(first), names[first]
+    column, name = columns.arrays[first], names[first]
     rest = [index for index in value_columns if index != first]
     countable = pa.types.is_integer(column.type) or is_text(column)
-    if first == 0 and source.first_is_index and countable and all_different(column):
+    if first == 0 and columns.source.first_is_index and countable and all_different(column):
         if id_column is not None:
             return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
         known = "which has no name" if name == "column 0" else f'"{name}"'
@@ -552,7 +560,7 @@ def find_row_names(
 
 def _is_mostly_numbers(column: Any) -> bool:
     """Say whether a column of text is more likely one of numbers with a slip in it."""
-    return 2 * int(pc.sum(numerals.like_number(column)).as_py() or 0) > len(column)
+    return 2 * int(pc.sum(strings.like_number(column)).as_py() or 0) > len(column)
 
 
 # -------------------------------------------------------------- the table of all rows
@@ -563,8 +571,8 @@ class _Growing:
 
     Attributes
     ----------
-    names : tuple of str
-    written : _Numbers
+    columns : Columns
+        The first rows.
     id : int or None
         The column that names rows.
     values : list of int
@@ -573,51 +581,36 @@ class _Growing:
         Those that are float64 without more ado.
     aside : dict of int to list
         The others that are used, as they are written: names of rows, labels and weights.
-    width : int
-        Number of columns without the last ones that have no name and hold nothing.
     """
 
     def __init__(
-        self,
-        fields: list[Any],
-        source: ColumnSource,
-        reading: ReadingOptions,
-        within: int | None,
-        expected: Expected | None,
+        self, columns: Columns, reading: ReadingOptions, within: int | None, expected: Expected | None
     ) -> None:
-        self.source, self.reading, self.expected = source, reading, expected
+        self.columns, self.reading, self.expected = columns, reading, expected
+        self.source = source = columns.source
         self.numbers, self.n_rows = spool.Spool(source.source, within=within), 0
-        width, columns = len(fields), list(fields)
-        self.written = _Numbers(source, reading.below_limit)
-        if source.separator is not None:
-            columns = self.written.first(fields, numerals.as_numbers(fields, source.na_values))
-        odd = {place for place in range(width) if not is_number(columns[place])}
-        self.width = _used_width(source, [column.null_count == len(column) for column in columns])
-        self.names, repeated = source.unique_names(self.width)
-        empty = () if self.width == width else (EMPTY_LAST if self.width + 1 < width else EMPTY_LAST_ONE,)
-        self.notes = (*empty, *parts.repeated_note(repeated))
-        self.roles = parts.pick_columns(self.names, reading, source.source)
-
-        def column_of(place: int) -> Any:
-            if place in odd or place == 0:
-                return self.written.dates(place, self._typed(fields[place]))
-            return pa.nulls(0)
-
+        many = len(columns.fields) - len(columns.names)
+        empty = () if not many else (EMPTY_LAST if many > 1 else EMPTY_LAST_ONE,)
+        self.notes = (*empty, *parts.repeated_note(columns.repeated))
+        self.roles = parts.pick_columns(columns.names, reading, source.source)
         self.id, self.values, self.id_notes = find_row_names(
-            self.names, source, reading, self.roles.id, self.roles.values, column_of, expected
+            columns, reading, self.roles.id, self.roles.values, expected
         )
         if source.names is not None and expected is not None and expected.names is not None:
-            order, more = expected.places([self.names[place] for place in self.values], source.source)
+            order, more = expected.places([columns.names[place] for place in self.values], source.source)
             self.values, self.notes = [self.values[place] for place in order], (*self.notes, *more)
-        wrong = [place for place in self.values if place in odd]
-        if wrong or not self.values:
-            raise refuse_text(Columns.of(fields, source), self.values, wrong, reading, self.id, expected)
-        used = {*self.roles.aside, *([] if self.id is None else [self.id])}
-        self.aside: dict[int, list[Any]] = {place: [] for place in used}
-        floats = {place for place in self.values if pa.types.is_float64(columns[place].type)}
-        self.plain = floats.difference(self.written.places, used)
+        self.aside: dict[int, list[Any]] = {place: [] for place in self.roles.aside}
+        if self.id is not None:
+            self.aside.setdefault(self.id, [])
+        plain = (place for place in self.values if _is_plain(columns.arrays[place].type))
+        self.plain = {*plain}.difference(columns.written, self.aside)
         self.logical = set(self.values)
-        self._add(fields, [columns[place] for place in self.values])
+        if not self.values:
+            raise self._refused(columns, [])
+        self._add(columns, columns.fields, {place: columns.arrays[place] for place in self.values})
+
+    def _refused(self, columns: Columns, odd: Sequence[int]) -> DataError:
+        return refuse_text(columns, self.values, odd, self.reading, self.id, self.expected)
 
     def append(self, batch: list[Any]) -> None:
         """Add rows.
@@ -628,52 +621,48 @@ class _Growing:
             If they are of another kind than the first ones.
         """
         source, start = self.source, self.n_rows
-        if any(map(numerals.is_filled, batch[self.width :])):
+        if any(map(strings.is_filled, batch[len(self.columns.names) :])):
             raise DataError(
                 f"{source.source}: the last column has no name and is empty in the first rows, but not in "
                 f"rows {start:,} to {start + len(batch[0]) - 1:,}.",
                 "Name it.",
             )
         columns = {place: batch[place] for place in self.values}
-        odd = [place for place, column in columns.items() if not is_number(column)]
+        odd = {place: column for place, column in columns.items() if not is_number(column)}
         if odd and source.separator is not None:
-            columns |= zip(odd, self.written.later(odd, [batch[place] for place in odd]), strict=True)
-            odd = [place for place in odd if not is_number(columns[place])]
-        if odd:
-            raise refuse_text(
-                Columns.of(batch, source, start), self.values, odd, self.reading, self.id, self.expected
-            )
-        self._add(batch, list(columns.values()))
+            columns |= self.columns.later(odd)
+        self._add(None, batch, columns)
 
-    def _add(self, batch: list[Any], columns: list[Any]) -> None:
+    def _add(self, first: Columns | None, batch: list[Any], columns: dict[int, Any]) -> None:
+        if odd := [place for place, column in columns.items() if not is_number(column)]:
+            raise self._refused(first or Columns(batch, self.source, first_row=self.n_rows), odd)
         for place, some in self.aside.items():
             some.append(batch[place])
-        kinds = zip(self.values, columns, strict=True)
-        self.logical &= {place for place, column in kinds if pa.types.is_boolean(column.type)}
+        self.logical &= {place for place, column in columns.items() if pa.types.is_boolean(column.type)}
         count = len(batch[0])
         if rows := _share(self.reading.rows, self.n_rows, count):
-            self.numbers.append(_matrix(columns)[rows.start : rows.stop : rows.step])
+            self.numbers.append(_matrix([*columns.values()])[rows.start : rows.stop : rows.step])
         self.n_rows += count
 
     def _typed(self, column: Any) -> Any:
         """Return a column in its type."""
         if self.source.separator is None:
             return column
-        return numerals.one_column(column, self.source.na_values, self.written.comma)
+        return strings.one_column(column, self.source.na_values, self.columns.comma)
 
     def table(self, within: int | None) -> Table:
         """Return the rows that were asked for."""
-        source, reading = self.source, self.reading
+        source, reading, names, units = self.source, self.reading, self.columns.names, self.columns.units
         rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
         padded = _padded({name: wholes[place] for name, place in self.roles.labels.items()})
         if source.separator is not None:
-            wholes = {place: numerals.as_given(column) for place, column in wholes.items()}
+            wholes = {place: strings.as_given(column) for place, column in wholes.items()}
         named = self.id is not None
         if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
             if self.expected is None:
                 raise DataError(
-                    f"The first rows of {source.source} are named in column {self.names[self.id]!r}, but "
+                    f"The first rows of {source.source} are named in column {names[self.id]!r}, but "
                     "later rows have the same names.",
                     f"Say what it is with {option('id')}, {option('label')} or {option('drop')}.",
                 )
@@ -683,8 +672,8 @@ class _Growing:
         if _from_the_end(reading.rows):
             values = spool.rows_taken(values, rows)
             values = values[:] if within is not None and values.nbytes <= within else values
-        logical = [self.names[place] for place in self.values if place in self.logical]
-        features = tuple(self.names[place] for place in self.values)
+        logical = [names[place] for place in self.values if place in self.logical]
+        features = tuple(names[place] for place in self.values)
         weights = self.roles.weights
 
         def labels(place: int) -> npt.NDArray[Any]:
@@ -698,7 +687,7 @@ class _Growing:
             source=source.source,
             notes=(
                 *source.notes,
-                *self.written.notes(self.names, {*self.values, *self.aside} - {self.id}),
+                *self.columns.notes({*self.values, *self.aside} - {self.id}),
                 *padded,
                 *self.notes,
                 *(self.id_notes if self.id is None or named else ()),
@@ -708,7 +697,7 @@ class _Growing:
             column_numbers=tuple(self.values) if source.names is None else None,
             weights=None if weights is None else as_labels(self._typed(wholes[weights])),
             groups={name: labels(at) for name, at in self.roles.groups.items()},
-            units=self.written.units(self.names, set(self.values)),
+            units={name: units[name] for name in features if name in units},
             levels=source.levels,
         )
 
@@ -717,7 +706,7 @@ def _padded(columns: dict[str, Any]) -> tuple[str, ...]:
     """Say in which columns of labels texts differ in blanks around them only."""
 
     def differ(column: Any) -> bool:
-        given, raw = numerals.as_given(column), numerals.without_blanks(column)
+        given, raw = strings.as_given(column), strings.without_blanks(column)
         return bool(pc.count_distinct(given).as_py() < pc.count_distinct(raw).as_py())
 
     names = [name for name, column in columns.items() if is_text(column) and differ(column)]
@@ -768,7 +757,7 @@ def table_of_columns(
         why = ": only a header line" if source.separator and source.names else ""
         raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
     first = [joined(parts, source.source) for parts in zip(*head, strict=True)]
-    growing = _Growing(first, source, reading, within, expected)
+    growing = _Growing(Columns(first, source, reading.below_limit), reading, within, expected)
     plain |= growing.plain
     for batch in batches:
         growing.append(batch)
@@ -846,7 +835,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
     if table.feature_names is not None:
         places = tuple(names.index(name) for name in table.feature_names)
     text = pa.array([None if labels[p] is None else str(labels[p]) for p in places or ()], pa.string())
-    values = Columns.of([text], ColumnsInMemory([text], separator=",")).labels(0)
+    values = Columns([text], ColumnsInMemory([text], separator=",")).labels(0)
     if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
         values = values.astype(np.int64)
     return replace(table, labels=values, label_name=row)
@@ -909,7 +898,7 @@ def _slips(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
     known, arrays = columns.source.na_values, columns.arrays
     if columns.source.separator is None or not all(is_text(arrays[place]) for place in text):
         return {}
-    found = {place: numerals.marks(arrays[place], known, slips=True) for place in text}
+    found = {place: strings.marks(arrays[place], known, slips=True) for place in text}
     return found if all(found.values()) else {}
 
 
@@ -1004,7 +993,7 @@ def _header_line(columns: Columns, text: Sequence[int]) -> int:
     arrays = [columns.arrays[place] for place in text]
     if columns.first_row or not columns.source.header or not arrays or not all(map(is_text, arrays)):
         return 0
-    rest = pc.invert(reduce(pc.and_, map(numerals.like_number, arrays)))
+    rest = pc.invert(reduce(pc.and_, map(strings.like_number, arrays)))
     rows = int(pc.sum(rest).as_py() or 0)
     last = rows == int(pc.sum(rest.slice(0, rows)).as_py() or 0)
     return columns.source.header + rows if last and 0 < rows <= min(_OF_HEADER, len(rest) - 1) else 0
@@ -1019,9 +1008,9 @@ def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]
     text = [place for place in text if is_text(columns.arrays[place])]
     for place in text if columns.source.separator is not None else ():
         column = columns.arrays[place]
-        marks = numerals.marks(column, columns.source.na_values)
+        marks = strings.marks(column, columns.source.na_values)
         words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
-        begins = not (columns.first_row or pc.all(numerals.like_number(column.slice(0, 1))).as_py())
+        begins = not (columns.first_row or pc.all(strings.like_number(column.slice(0, 1))).as_py())
         below = column.slice(_OF_HEADER if begins else 0)
         of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
         if marks and not of_header and columns.names[place].strip() not in marks:
@@ -1035,7 +1024,7 @@ def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping
         return ""
     advice = ""
     for index in [place for place in text if is_text(columns.arrays[place]) and place not in marks]:
-        if not advice and (value := numerals.undecided_comma(columns.arrays[index])) is not None:
+        if not advice and (value := strings.undecided_comma(columns.arrays[index])) is not None:
             advice = (
                 f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
                 f"{value.replace(',', '.')}, and no other value decides whether the comma separates "
@@ -1062,7 +1051,7 @@ def _sample_value(columns: Columns, index: int) -> str:
         return f"dates such as {next(iter(column.drop_null().to_pylist()), '')}"
     if not is_text(column):
         return str(column.type)
-    row = pc.index(numerals.like_number(column), pa.scalar(False)).as_py()
+    row = pc.index(strings.like_number(column), pa.scalar(False)).as_py()
     if row < 0:  # what commas separate in it is open, or differs from the first rows
         row = max(pc.index(pc.match_substring(column, ","), pa.scalar(True)).as_py(), 0)
     value = str(column[row].as_py())
@@ -1086,7 +1075,7 @@ def frame_columns(frame: Any) -> Columns:
     if not arrays or not len(arrays[0]):
         raise DataError("The frame has no rows. Add at least one row of numbers.")
     source = ColumnsInMemory(arrays, tuple(names), "the frame")
-    return Columns(arrays, source.unique_names(len(arrays))[0], source, arrays)
+    return Columns(arrays, source)
 
 
 def _of_series(series: Any) -> Any:

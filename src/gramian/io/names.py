@@ -36,7 +36,6 @@ CONVERTED = {
     **dict.fromkeys((".nc", ".nc4"), "In Python: gramian.xarray.pca(xarray.open_dataset({!r})[VARIABLE])"),
     **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read_10x_mtx(FOLDER)")),
     ".loom": _H5AD.format("read_loom({!r})"),
-    **dict.fromkeys((".xls", ".ods"), "Save it as .xlsx"),
     **dict.fromkeys(
         (".pdf", ".html", ".htm", ".docx", ".doc", ".rtf", ".pptx"),
         f"It is not a table: {COPY}",

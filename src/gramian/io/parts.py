@@ -15,9 +15,6 @@ from gramian.errors import ParameterError, choice, option
 from gramian.reading import ReadingOptions
 
 LOGICAL = "true and false were read as 1 and 0"
-# Of text that a spreadsheet runs as a formula; the last four are the same signs in full width.
-# https://owasp.org/www-community/attacks/CSV_Injection
-STARTS = "-=+@\t\r\n\uff0d\uff1d\uff0b\uff20"
 
 
 def label_fields(labels: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     if unknown := [one for one in reading.pivot if one not in position]:
         raise unknown_columns("pivot", unknown, columns.names, name)
     id, variable, value = (columns.arrays[position[one]] for one in reading.pivot)
-    id = id if pa.types.is_temporal(id.type) else columns.written(reading.pivot[0])
-    variable = columns.written(reading.pivot[1])
+    id = id if pa.types.is_temporal(id.type) else columns.as_file_has(reading.pivot[0])
+    variable = columns.as_file_has(reading.pivot[1])
     if not is_number(value):
         raise DataError(
             f"The column {reading.pivot[2]!r} of {name} holds no numbers.",
@@ -92,7 +92,7 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
         f"{len(rows):,} rows became {n:,} rows x {d:,} columns, one for each {reading.pivot[1]!r}: {absent}"
         f"{'; rows are in the order of time' if by_time else ''}"
     )
-    result = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes, note))
+    result = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes(), note))
     return result, replace(reading, id=reading.id or reading.pivot[0], pivot=None)
 
 

@@ -146,7 +146,11 @@ class Preview:
 
 
 def preview(
-    place: Place, source: str | None = None, reading: ReadingOptions | None = None, most: int | None = None
+    place: Place,
+    source: str | None = None,
+    reading: ReadingOptions | None = None,
+    most: int | None = None,
+    looked: list[Any] | None = None,
 ) -> Preview | None:
     """Look at a table.
 
@@ -160,6 +164,8 @@ def preview(
         Of these, what says how the file is written, whether it is long, and which rows are wanted.
     most : int, optional
         Bytes of a large file that are looked at; None looks at all of it.
+    looked : list, optional
+        As of :func:`gramian.io.files.opened_source`.
 
     Returns
     -------
@@ -178,7 +184,7 @@ def preview(
     >>> [(column.name, column.kind, column.missing) for column in result.columns]
     [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
     """
-    with opened_source(place, name=source) as (_, _, opened):
+    with opened_source(place, name=source, looked=looked) as (_, _, opened):
         if isinstance(opened, PictureSource):
             return None
         reading = reading or ReadingOptions()
@@ -194,26 +200,26 @@ def preview(
             table, _ = pivoted(table, reading)
         fields = whole_fields(table, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
-        columns = Columns.of(fields, table, below_limit=reading.below_limit)
+        columns = Columns(fields, table, reading.below_limit)
         if not whole and (fields := _with_late_text(fields, columns, table)):
-            columns = Columns.of(fields, table, below_limit=reading.below_limit)
+            columns = Columns(fields, table, reading.below_limit)
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
         rows = np.array(pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source))
-        columns = replace(columns, arrays=[column.take(rows) for column in columns.arrays])
-    about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes)}
+        columns.arrays = [column.take(rows) for column in columns.arrays]
+    about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes())}
     seen = of_columns(columns, columns.source.names is not None, whole)
     return replace(seen, **about)
 
 
 def _with_late_text(fields: list[Any], columns: Any, table: Any) -> list[Any]:
     """Return fields with later rows where these are text but the first ones not; none if no column is so."""
-    from gramian.io import numerals
     from gramian.io.columns import is_number, joined
+    from gramian.tables import strings
 
     more = [joined(parts, table.source) for parts in zip(*table.further(), strict=True)]
-    odd = numerals.likely_text(more, table.na_values) if more else []
+    odd = strings.likely_text(more, table.na_values) if more else []
     late = [place for place in odd if place < len(columns.arrays) and is_number(columns.arrays[place])]
     for place in late:
         some = more[place].take(evenly(len(more[place]), len(fields[place])))
@@ -233,7 +239,7 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     found |= zip(numbers, columns_of_numbers, strict=True)
     shown = [replace(one, unit=columns.units.get(one.name, "")) for _, one in sorted(found.items())]
     every = list(range(len(arrays)))
-    place, *_ = find_row_names(names, columns.source, ReadingOptions(), None, every, arrays.__getitem__)
+    place, *_ = find_row_names(columns, ReadingOptions(), None, every)
     row_names = None if place is None else names[place]
     marks = {names[place]: some for place, some in marks_of(columns, text).items()}
     return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, marks=marks)

@@ -126,6 +126,8 @@ class Scan(ReadingOptions):
     propose: bool = field(default=False, kw_only=True)
     _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
     _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
+    # What a look at the file has opened and parsed: reading goes on from there.
+    _looked: list[Any] = field(default_factory=list, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -153,7 +155,8 @@ class Scan(ReadingOptions):
             # Proposals are an analysis of what is read, which this folder knows nothing of.
             found = import_module("gramian.analysis.proposals").of_scan(self, "pca")
             object.__setattr__(self, "propose", False)
-            self.__init__(self.path, **vars(self.options) | found.merged(self))  # type: ignore[misc]
+            options = vars(self.options) | found.merged(self)
+            self.__init__(self.path, _looked=self._looked, **options)  # type: ignore[misc]
 
     @property
     def options(self) -> ReadingOptions:
@@ -182,16 +185,16 @@ class Scan(ReadingOptions):
             The columns, without their values.
         """
         place = self._place
-        if not isinstance(place, Location | tuple):
-            if not place.seekable():
-                place = io.BytesIO(place.read())
-                for name in ("path", "_place"):
-                    object.__setattr__(self, name, place)
-            begin = place.tell()
-            seen = preview(place, None, self.options, most)
-            place.seek(begin)
-            return seen
-        return preview(place, None, self.options, most)
+        if not isinstance(place, Location | tuple) and not place.seekable():
+            place = io.BytesIO(place.read())
+            for name in ("path", "_place"):
+                object.__setattr__(self, name, place)
+        stream = None if isinstance(place, Location | tuple) else place
+        begin = 0 if stream is None else stream.tell()
+        seen = preview(place, None, self.options, most, None if most is None else self._looked)
+        if stream is not None:
+            stream.seek(begin)
+        return seen
 
     def open(self, limit: int, expected: Expected | None = None) -> Table:
         """Read the chosen part, or leave it in its file if it is large.
@@ -233,12 +236,13 @@ class Scan(ReadingOptions):
         ParameterError
             If the chosen rows or columns do not exist.
         MissingExtraError
-            If the library for its format is not installed: Pillow, openpyxl or h5py.
+            If the library for its format is not installed: Pillow, python-calamine or h5py.
         """
         return self._table(None, expected)
 
     def _table(self, limit: int | None, expected: Expected | None) -> Table:
-        table = choose(self._place, self.options, self._labels, limit, expected)
+        table = choose(self._place, self.options, self._labels, limit, expected, self._looked)
+        self._looked.clear()
         key = getattr(self._place, "key", None)
         asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
         return replace(table, origin=replace(table.origin, asked=asked, reading=lasting))
@@ -476,7 +480,7 @@ def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
     source = readable(os.fspath(path))
     with damage(source):
         text = Path(path).read_bytes().decode("utf-8-sig")
-    from gramian.io.numerals import as_written
+    from gramian.tables.strings import as_written
 
     entries: dict[str, ListedName] = {}
     lines = [line.removesuffix("\r") for line in text.split("\n")]

@@ -278,6 +278,11 @@ class Opened(ExitStack):
             return io.BytesIO(self._data or b"")
         return self.enter_context(opened_file(self.path, self.name, regular=True))
 
+    def __exit__(self, *details: Any) -> None:
+        """Close the file; it is opened again where it is needed again."""
+        self.__dict__.pop("file", None)
+        super().__exit__(*details)
+
     def content(self) -> bytes:
         """Return all of it, without the gzip around it."""
         if self._data is not None or self.path is None:

@@ -228,7 +228,7 @@ def _known_as(table: Any, kept: Any) -> list[str]:
 
 
 def _lines(names: list[str]) -> bytes:
-    from gramian.io.numerals import shown_as_text
+    from gramian.tables.strings import shown_as_text
 
     if broken := [name for name in names if "\n" in name or "\r" in name]:
         raise ParameterError(

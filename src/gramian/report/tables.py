@@ -16,8 +16,9 @@ from gramian.analysis.components import component_names
 from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.io.formats.zarr import write_zarr
-from gramian.io.parts import STARTS, unique_names
+from gramian.io.parts import unique_names
 from gramian.store.atomic import atomic_write
+from gramian.tables.cells import STARTS
 
 FORMATS = ("csv", "parquet", "npy", "zarr")
 BATCH = 10_000  # rows of CSV that are text at a time
@@ -156,7 +157,7 @@ def _shown(texts: Any) -> Any:
     """Return texts of which a spreadsheet runs none as a formula."""
     if not any(text and text.lstrip("'")[:1] in STARTS for text in texts.to_pylist()):
         return texts  # without Arrow's functions, whose import takes as long as writing a small table
-    from gramian.io.numerals import shown_as_text
+    from gramian.tables.strings import shown_as_text
 
     return shown_as_text(texts)
 

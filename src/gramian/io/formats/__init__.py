@@ -104,6 +104,7 @@ class Format:
 
 
 _ZIP, _HDF5 = (b"PK\x03\x04", b"PK\x05\x06"), (b"\x89HDF\r\n",)
+_BOOK, _IN_BOOK = (*_ZIP, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), r"^xl/workbook\.xml$|^content\.xml$"
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 
 TEXT = Format("text", (".csv", ".tsv", ".txt", ".dat", ".data"), marks=True, in_blocks=True, packed=True)
@@ -122,7 +123,9 @@ ZARR = Format(
 
 FORMATS = (
     TEXT,
-    Format("excel", (".xlsx", ".xlsm"), _ZIP, None, "sheets", r"^xl/workbook\.xml$", keyed=True, marks=True),
+    Format(
+        "excel", (".xlsx", ".xlsm", ".xls", ".ods"), _BOOK, None, "sheets", _IN_BOOK, keyed=True, marks=True
+    ),
     PARQUET,
     Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
     Format("npy", (".npy",), (b"\x93NUMPY",), module="arrays", in_blocks=True),

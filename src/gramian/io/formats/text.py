@@ -8,39 +8,43 @@ import hashlib
 import io
 import itertools
 import re
+import sys
 from collections import deque
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gramian import arrays, progress
 from gramian.checks import amount, counted, evenly
-from gramian.data.labels import MISSING_TOKENS
 from gramian.data.table import Expected
-from gramian.errors import DataError, FileError, option, shortened
+from gramian.errors import DataError, FileError, option
 from gramian.io.columns import ColumnSource
-from gramian.io.layout import (
+from gramian.io.names import R_DATA, R_STARTS, refuse_document
+from gramian.io.source import GZIP, Opened, expanded
+from gramian.reading import ReadingOptions
+from gramian.tables.cells import MISSING_TOKENS
+from gramian.tables.layout import (
     MORE_BYTES,
     MORE_LINES,
     SAMPLE_BYTES,
     SAMPLE_LINES,
-    Layout,
+    SHOWN,
     begins_table,
     collapse_spaces,
     detect_layout,
+    fields_of,
     first_lines,
     notes_below,
     shown_lines,
+    split_lines,
 )
-from gramian.io.names import R_DATA, R_STARTS, refuse_document
-from gramian.io.numerals import QUOTED, as_written
-from gramian.io.source import GZIP, Opened, expanded
-from gramian.reading import ReadingOptions
+from gramian.tables.strings import QUOTED, as_written
 
 LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
 GUESSED = "the text is not UTF-8 and was read as Windows-1252 (Western European)"
@@ -56,7 +60,7 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def open_text(opened: Opened, key: str | None) -> ColumnSource:
     """Return the columns of a text, whose separator, header and encoding are detected."""
-    return TextSource(opened)
+    return TextSource(TextFile(opened))
 
 
 class TextFile:
@@ -66,19 +70,26 @@ class TextFile:
     """
 
     def __init__(self, opened: Opened) -> None:
-        self.source, self._opened, self._file = opened.name, opened, opened.file
+        self.source, self._opened = opened.name, opened
         self.nbytes = self._file.seek(0, io.SEEK_END)
         self._file.seek(0)
         self._packed = self._file.read(2) == GZIP
         self._passes = 0
+        self.path = opened.path
+        self.looked: dict[Any, _Looked] = {}
+        self._head, self._n_lines = b"", 0
         self._digest = hashlib.sha256()
+
+    @property
+    def _file(self) -> IO[bytes]:
+        return self._opened.file
 
     def read(self, size: int) -> bytes:
         """Return the next bytes of the file as they are."""
         data = self._file.read(size)
-        if self._opened.path is not None:
+        if self.path is not None:
             self._digest.update(data)
-            self._opened.sha256 = "" if data else self._digest.hexdigest()
+            self._opened.sha256 = self._opened.sha256 if data else self._digest.hexdigest()
         return data
 
     def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
@@ -120,7 +131,8 @@ class TextFile:
 
     def apart(self, count: int, size: int) -> Iterator[bytes]:
         """Yield whole lines from so many places of a file, evenly apart; none of packed text or UTF-16."""
-        start = self._file.seek(0) or self._file.read(2)
+        self._file.seek(0)
+        start = self._file.read(2)
         for place in () if self._packed or start in _WIDE else evenly(self.nbytes - size, count):
             self._file.seek(place)
             piece = self._file.read(size)
@@ -136,18 +148,22 @@ class TextFile:
             start = self._file.tell()
             yield piece
 
-    def head(self, lines: int = SAMPLE_LINES, most: int = SAMPLE_BYTES) -> bytes:
-        """Return the first lines, from which the layout is detected: so many, or of so many bytes.
+    def head(self, lines: int) -> bytes:
+        """Return the first lines, from which the layout is detected: so many, and more if they are short.
 
         Raises
         ------
         FileError
             If this is not text.
         """
+        if lines <= self._n_lines:
+            return self._head
         sample, pieces = b"", self.pieces(_PIECE, silent=True)
         for piece in pieces:
             sample += piece
-            if sample.count(b"\n") - sample.count(b"\n#") > lines or len(sample) >= most:
+            self._n_lines = sample.count(b"\n") - sample.count(b"\n#") - 1
+            most = MORE_BYTES if self._n_lines >= lines else SAMPLE_BYTES
+            if self._n_lines >= max(lines, MORE_LINES) or len(sample) >= most:
                 break
         refuse_document(sample, self.source)
         if b"\0" in sample:
@@ -158,7 +174,30 @@ class TextFile:
                 "the table as CSV, in UTF-8."
             )
         # A letter of several bytes may have been cut.
-        return sample if next(pieces, None) is None else sample[: sample.rfind(b"\n") + 1] or sample
+        whole = next(pieces, None) is None
+        self._n_lines = sys.maxsize if whole else max(self._n_lines, lines)
+        self._head = sample if whole else sample[: sample.rfind(b"\n") + 1] or sample
+        return self._head
+
+
+@dataclass
+class _Looked:
+    """What a look at a text has parsed already.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of a block.
+    batches : list of list of pyarrow.Array
+    notes : tuple of str
+    whole : bool
+        Whether these are all rows.
+    """
+
+    size: int
+    batches: list[list[Any]]
+    notes: tuple[str, ...]
+    whole: bool
 
 
 class TextSource(ColumnSource):
@@ -166,18 +205,11 @@ class TextSource(ColumnSource):
 
     Parameters
     ----------
-    opened : Opened
-        Perhaps packed with gzip.
+    file : TextFile
     na_values : tuple of str
         Texts that stand for a missing value, in addition to the usual ones.
-    notes : tuple of str
-        What was decided before.
-    layout : Layout, optional
-        Where it is known already.
     header, skip_footer : int, optional
         As :class:`gramian.reading.ReadingOptions` has them.
-    sheets : tuple of str
-        Of a workbook: the names of its sheets; lines are then rows of one of them.
 
     Raises
     ------
@@ -188,48 +220,36 @@ class TextSource(ColumnSource):
 
     Examples
     --------
-    >>> source = TextSource(Opened("memory", data=b"x,y\\n1,2\\n"))
+    >>> source = TextSource(TextFile(Opened("memory", data=b"x,y\\n1,2\\n")))
     >>> source.names, [column.to_pylist() for column in next(source.batches())]
     (('x', 'y'), [['1'], ['2']])
     """
 
     def __init__(
         self,
-        opened: Opened,
+        file: TextFile,
         na_values: tuple[str, ...] = (),
-        notes: tuple[str, ...] = (),
-        layout: Layout | None = None,
         header: int | None = None,
         skip_footer: int | None = None,
-        sheets: tuple[str, ...] = (),
     ) -> None:
-        self._opened, self._file = opened, TextFile(opened)
-        self.source, self.path = opened.name, opened.path
-        self.na_values, self.notes, self._notes = na_values, notes, notes
-        self.sheets, self._header, self.skip_footer = sheets, header, skip_footer
-        self._word = "row" if sheets else "line"
-        self._head = self._file.head(SAMPLE_LINES + (header or 0))
-        self._layout = layout = layout or self._detected()
+        self._file, self.source, self.path = file, file.source, file.path
+        self.na_values, self._header, self.skip_footer = na_values, header, skip_footer
+        self._head = file.head(SAMPLE_LINES + (header or 0))
         head = self._as_utf8(self._head)
+        about = (self.source, na_values, header)
+        layout = detect_layout(head, *about)
+        if not layout.plain and header is None:
+            layout = detect_layout(head, *about, most=MORE_LINES)
+        self._layout, self.separator, self.header = layout, layout.separator, layout.header
         self.names = None if layout.names is None else tuple(as_written(layout.names).to_pylist())
-        self.separator, self.header = layout.separator, layout.header
         self.notes += layout.notes
-        if layout.units and self.names is not None:
-            units = zip(self.unique_names(len(self.names))[0], layout.units, strict=True)
-            self.units = {name: unit for name, unit in units if unit}
+        self._state_units(layout)
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
-        self.first_lines = shown_lines(head, layout.separator)
+        most = SHOWN[0]
+        shown = b"\n".join(head[:SAMPLE_BYTES].split(b"\n", most + 1)[: most + 1])
+        lines = split_lines(shown.decode("utf-8", errors="replace"), self.separator, most)
+        self.first_lines = shown_lines([line.fields for line in lines])
         self._types = dict.fromkeys(map(str, range(layout.n_fields)), pa.string())
-
-    def _detected(self) -> Layout:
-        """Return how the text is laid out: by more lines, if the first ones are no plain table."""
-        about: Any = (self.source, self.na_values, self._header)
-        layout = detect_layout(self._as_utf8(self._head), *about, by_records=bool(self.sheets))
-        if layout.plain or self._header is not None:
-            return layout
-        self._head = max(self._head, self._file.head(MORE_LINES, MORE_BYTES), key=len)
-        head = self._as_utf8(self._head)
-        return detect_layout(head, *about, most=MORE_LINES, by_records=bool(self.sheets))
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
@@ -238,20 +258,38 @@ class TextSource(ColumnSource):
         asked = (reading.na_values or (), reading.header, reading.skip_footer)
         if asked == (self.na_values, self._header, self.skip_footer):
             return self, reading
-        marks, header, footer = asked
-        return TextSource(self._opened, marks, self._notes, None, header, footer, self.sheets), reading
+        return TextSource(self._file, *asked), reading
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; see :class:`gramian.io.columns.ColumnSource`."""
-        size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
-        size = max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
-        every = whole_rows(self._rows(size, whole=limit is None), self.source)
+        new = _Looked(self._size(limit), [], self.notes, False)
+        looked = self._file.looked.get((self._layout, self.skip_footer), new)
+        yield from looked.batches
+        self.notes = looked.notes
+        if looked.whole:
+            return
+        every = whole_rows(self._rows(looked.size, whole=limit is None), self.source)
         every = every if self.skip_footer is not None else self._first_table(every)
         blocks = self._placed(self._without_footer(every))
+        deque(itertools.islice(blocks, len(looked.batches)), 0)
         for first in itertools.islice(blocks, 1):
             yield self._parsed(*first, plain)
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from arrays.parallel_map(lambda block: self._parsed(*block, plain), group)
+
+    def look(self, most: int) -> list[list[Any]]:
+        """Return the first rows, of so many bytes, which are not parsed again."""
+        key = self._layout, self.skip_footer
+        if key not in self._file.looked:
+            batches = super().look(most)
+            whole = sum(column.nbytes for batch in batches for column in batch) < most
+            self._file.looked[key] = _Looked(self._size(most), batches, self.notes, whole)
+        return self._file.looked[key].batches
+
+    def _size(self, limit: int | None) -> int:
+        """Return the bytes of a block."""
+        size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
+        return max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
 
     def further(self) -> Iterator[list[Any]]:
         """Yield rows from several places of the text, each if it is rows alone."""
@@ -276,9 +314,12 @@ class TextSource(ColumnSource):
             for match in blank:
                 below = text[match.end() : match.end() + _TAIL].split(b"\n")[:_BEGIN]
                 lines = [self._as_utf8(line) for line in below]
-                if begins_table(lines, self._layout.separator, self.names):
-                    title = shortened(lines[0].decode("utf-8", errors="replace").strip("\r ,;\t"), 60)
-                    self._note(f"another table below a blank {self._word} was left out: {title!r}")
+                if begins_table(
+                    [fields_of(line, self._layout.separator) for line in lines],
+                    self._layout.separator,
+                    self.names,
+                ):
+                    self._note_table(lines[0].decode("utf-8", errors="replace"))
                     yield text[: match.start() + 1]
                     deque(blocks, 0)  # the hash is that of the whole file
                     return
@@ -311,27 +352,14 @@ class TextSource(ColumnSource):
         if count is None:
             lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
             lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
-            count = notes_below(lines, self._layout.separator, self._layout.n_fields)
-            self._say_below(lines[len(lines) - count :])
+            fields = [fields_of(line, self._layout.separator) for line in lines]
+            count = notes_below(fields, self._layout.separator, self._layout.n_fields)
+            self._note_below([line.decode("utf-8", errors="replace") for line in lines[len(lines) - count :]])
             text = text.rstrip(b"\r\n") if count else text
         if not count:
             return text
         kept = text.removesuffix(newline).rsplit(newline, count)
         return kept[0] + newline if len(kept) > count else b""
-
-    def _say_below(self, lines: list[bytes]) -> None:
-        """Note which lines below the table were left out."""
-        blank = b"\r " + self._layout.separator.encode()
-        said = [line.strip(blank).decode("utf-8", errors="replace") for line in lines if line.strip(blank)]
-        what = self._word
-        if said:
-            many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
-            self._note(f"{many} left out: {shortened(said[0], 60)!r}")
-        elif any(line.strip() for line in lines):
-            self._note(f"blank {what}s below the table were left out")
-
-    def _note(self, note: str) -> None:
-        self.notes = self.notes if note in self.notes else (*self.notes, note)
 
     def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
         """Yield each block with the number of lines before it."""

@@ -11,18 +11,27 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gramian.checks import counted
 from gramian.errors import DataError, ParameterError, shortened
-from gramian.io.columns import INDEX_NAMES
-from gramian.io.numerals import is_missing, is_number
-from gramian.io.written import digits_of, is_date
+from gramian.tables.cells import (
+    NOTHING,
+    OF_UNITS,
+    digits_of,
+    is_date,
+    is_missing,
+    is_number,
+    is_unit,
+    unit_of,
+)
 
+# Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
+INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
 SAMPLE_LINES, MORE_LINES = 12, 200
 SAMPLE_BYTES, MORE_BYTES = 1 << 24, 1 << 20
 NO_HEADER = "the file has no header line, so columns are numbered from 0"
@@ -33,22 +42,6 @@ _SEPARATORS = ("\t", ";", "|", ",", " ")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _AXIS = 5  # fewest steps of an even axis
 _MOST_PLACES = 60  # columns whose entries decide where a table begins
-_NOTHING = re.compile(r"[-\u2013\u2014.*?_/\\]*")  # stands for no value, and names nothing
-
-_PREFIXED = "m|g|s|A|K|mol|M|cd|Hz|N|Pa|J|W|C|V|F|Ω|T|lm|lx|Bq|Gy|Sv|l|L|bar|eV|B|cal|U|t"
-_UNITS = (
-    "%|‰|ppm|ppb|ppt|°|°?[CF]|[Dd]eg|rad|sec|min|h|hrs?|days?|d|weeks?|wk|months?|mo|years?|yrs?|yr|in|inch|ft|yd|mi|miles?|"
-    "lbs?|oz|mph|kph|psi|mmHg|ha|acres?|gal|rpm|bpm|dB|counts?|cfu|IU|USD|EUR|GBP|CHF|JPY|US\\$|[$€£¥]|a\\.?u\\.?|AU|"
-    "cells|degrees|percent|kilograms?|grams?|met(?:er|re)s?|seconds?|minutes?|hours?"
-)
-_UNIT = rf"(?:[kMGTmµμunpcdh]?(?:{_PREFIXED})|{_UNITS})(?:\^?[-−]?\d|[²³⁻¹⁰])*"
-_IS_UNIT = re.compile(
-    rf"(?:\d+|10\^?\d+)?\s?(?:1\s?/\s?)?{_UNIT}(?:\s?[/·*.⋅ ]\s?(?:{_UNIT}|\d+\s?{_UNIT}))*"
-)
-_BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,16})[)\]]")
-_IS_UNITS = re.compile(
-    rf"\W*(?:units?|einheit(?:en)?|unités?)\b|\W*$|{_IS_UNIT.pattern}$|[(\[].*[)\]]$", re.IGNORECASE
-)
 _NOTE = re.compile(
     r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|"
     r"quellen?|anmerkung(?:en)?|hinweise?|stand|legende|remarques?|légende|nota|fuente|fonte)\b|"
@@ -130,9 +123,7 @@ def detect_layout(
     source: str,
     na_values: Sequence[str] = (),
     header: int | None = None,
-    *,
     most: int = SAMPLE_LINES,
-    by_records: bool = False,
 ) -> Layout:
     """Find comments, the separator, the header and the first row in the first lines.
 
@@ -147,8 +138,6 @@ def detect_layout(
         The line of the header, where it is known; 0 if there is none.
     most : int
         Number of lines to look at.
-    by_records : bool
-        Whether lines are counted as rows of a sheet, whose cells may hold line ends.
 
     Raises
     ------
@@ -165,27 +154,66 @@ def detect_layout(
     (('x', 'y'), 4, ('cm', 'kg'), 5)
     """
     match = re.match(rb"(?:#" + _LINE + rb")*", data)
-    comments = match[0].splitlines() if match else []
+    comments = [line.lstrip(b"# \t") + b"\n" for line in match[0].splitlines()] if match else []
     rows = data[len(first_lines(data, len(comments))) :]
 
-    def found(count: int, above: bytes = b"", asked: int | None = header) -> Layout:
-        layout = _layout_of_rows(above + rows, count, source, na_values, asked, most, by_records)
-        return replace(layout, comments=count)
+    def split(count: int, above: bytes | None) -> tuple[list[Line], str]:
+        last = max(most, (header or 0) - count + SAMPLE_LINES)
+        pieces = ((above or b"") + rows)[:SAMPLE_BYTES].split(b"\n", last)[:last]
+        text = b"\n".join(pieces).decode("utf-8", errors="replace")
+        separator = _separator(text, last, na_values)
+        lines = split_lines(text, separator, last, count)
+        if text.strip() and not any(line.filled for line in lines):
+            why = f"it begins with a field of more than {csv.field_size_limit()} characters"
+            raise DataError(f"{source} has no rows: {why}.")
+        return lines, separator
+
+    return _below_comments(comments, split, source, na_values, header, "line")
+
+
+def layout_of_rows(
+    rows: Sequence[Sequence[str]],
+    source: str,
+    na_values: Sequence[str] = (),
+    header: int | None = None,
+    most: int = MORE_LINES,
+) -> Layout:
+    """Find the same in the rows of a sheet; see :func:`detect_layout`."""
+    comments = [*itertools.takewhile(lambda row: row[:1] and row[0].startswith("#"), rows)]
+
+    def split(count: int, above: Sequence[str] | None) -> tuple[list[Line], str]:
+        last = max(most, (header or 0) - count + SAMPLE_LINES)
+        every = itertools.chain([] if above is None else [above], rows[len(comments) :])
+        return [Line(at, at, (*row,)) for at, row in enumerate(itertools.islice(every, last), count + 1)], ","
+
+    above = [[row[0].lstrip("# \t"), *row[1:]] for row in comments]
+    return _below_comments(above, split, source, na_values, header, "row")
+
+
+def _below_comments(
+    comments: Sequence[Any],
+    split: Callable[[int, Any], tuple[list[Line], str]],
+    source: str,
+    na_values: Sequence[str],
+    header: int | None,
+    word: str,
+) -> Layout:
+    """Return the layout of the lines below comments; one of these may be the header."""
+
+    def found(count: int, above: Any = None) -> Layout:
+        lines, separator = split(count, above)
+        return replace(_Table(lines, separator, na_values, word, source).layout(header), comments=count)
 
     if header and header <= len(comments):
-        return found(header - 1, _uncommented(comments[header - 1]))
+        return found(header - 1, comments[header - 1])
     layout = found(len(comments))
-    titles = bool(comments) and comments[-1].startswith((b"#FID", b"#IID"))  # of PLINK, also above text alone
-    if comments and (layout.names is None or titles) and header is None:  # the last comment may be the header
-        last = _uncommented(comments[-1])
-        fields = split_lines(last.decode("utf-8", errors="replace"), layout.separator)
-        if fields and len(fields[0].fields) == layout.n_fields:
-            return found(len(comments) - 1, last)
+    if comments and header is None:
+        lines, _ = split(len(comments) - 1, comments[-1])
+        fields = lines[0].fields if lines else ()
+        plink = bool(fields) and fields[0].startswith(("FID", "IID"))  # titles, also above text alone
+        if (layout.names is None or plink) and len(fields) == layout.n_fields:
+            return found(len(comments) - 1, comments[-1])
     return layout
-
-
-def _uncommented(line: bytes) -> bytes:
-    return line.lstrip(b"# \t") + b"\n"
 
 
 def first_lines(data: bytes, count: int) -> bytes:
@@ -194,46 +222,25 @@ def first_lines(data: bytes, count: int) -> bytes:
     return match[0] if match else data
 
 
-def _layout_of_rows(
-    data: bytes,
-    offset: int,
-    source: str,
-    na_values: Sequence[str],
-    header: int | None,
-    most: int,
-    by_records: bool,
-) -> Layout:
-    most = max(most, (header or 0) - offset + SAMPLE_LINES)
-    text = b"\n".join(data[:SAMPLE_BYTES].split(b"\n", most)[:most]).decode("utf-8", errors="replace")
-    best: tuple[float, str] | None = None
+def _separator(text: str, most: int, na_values: Sequence[str]) -> str:
+    """Return the separator that explains some lines best."""
+    best = 0.0, ","
     split = {
         one: [line.fields for line in split_lines(text, one, most) if line.fields] for one in _SEPARATORS
     }
-    even = any(len(rows[0]) > 1 and len(set(map(len, rows))) == 1 for rows in split.values() if rows)
-    tabular = any(
-        len(rows[0]) > 1 and len(set(map(len, rows))) == 1
-        for one, rows in split.items()
-        if one in "\t;|" and rows
-    )
-    for separator, filled in split.items():
-        if separator == " " and tabular:  # spaces are part of values
+    even = {one for one, rows in split.items() if rows and len(rows[0]) > 1 and len({*map(len, rows)}) == 1}
+    for separator, rows in split.items():
+        if separator == " " and even & {*"\t;|"}:  # spaces are part of values
             continue
         # Where another separator explains all lines, this one does not begin below the first.
-        below = even and len(filled[:1] and filled[0]) < 2
-        score = 0.0 if below else _score(filled, separator, na_values)
-        if score > 0 and (best is None or score > best[0] + 1e-9):
+        below = even and len(rows[:1] and rows[0]) < 2
+        score = 0.0 if below else _score(rows, separator, na_values)
+        if score > best[0] + 1e-9:
             best = score, separator
-    separator = "," if best is None else best[1]
-    lines = split_lines(text, separator, most, offset, by_records)
-    if not any(line.filled for line in lines):
-        why = f"it begins with a field of more than {csv.field_size_limit()} characters"
-        raise DataError(f"{source} has no rows: {why if text.strip() else 'there is no text in it'}.")
-    return _Table(lines, separator, na_values, "row" if by_records else "line").layout(header, source)
+    return best[1]
 
 
-def split_lines(
-    text: str, separator: str, most: int = SAMPLE_LINES, offset: int = 0, by_records: bool = False
-) -> list[Line]:
+def split_lines(text: str, separator: str, most: int = SAMPLE_LINES, offset: int = 0) -> list[Line]:
     """Return the lines of a text, without the last one if a quoted field in it has been cut."""
     if separator == " ":
         text = collapse_spaces(text.encode()).decode()
@@ -242,10 +249,8 @@ def split_lines(
     start = offset
     # A field beyond the limit of the csv module ends the sample early.
     with contextlib.suppress(csv.Error):
-        for count, fields in enumerate(itertools.islice(reader, most), 1):
-            lines.append(
-                Line(offset + count if by_records else start + 1, offset + reader.line_num, (*fields,))
-            )
+        for fields in itertools.islice(reader, most):
+            lines.append(Line(start + 1, offset + reader.line_num, (*fields,)))
             start = offset + reader.line_num
     return lines[:-1] if text.count('"') % 2 and len(lines) > 2 else lines
 
@@ -268,21 +273,47 @@ def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[st
     return len(table) / len(body) * (0.05 + numbers / max(1, len(cells)))
 
 
+class _Place(NamedTuple):
+    """Where a table is: the indices of its header, of the first row, and of what belongs to the header.
+
+    Attributes
+    ----------
+    header : int or None
+    first : int
+    units : int or None
+        The row of units.
+    group : int or None
+        The upper part of the header.
+    """
+
+    header: int | None
+    first: int
+    units: int | None = None
+    group: int | None = None
+
+
 class _Table:
     """Where a table is among the first lines of a text.
 
     Attributes
     ----------
     lines : list of Line
+    filled : list of int
+        The lines that hold anything.
     width : int
         Number of fields of its rows.
     typed : list of int
         Columns whose entries are mostly numbers or dates.
     """
 
-    def __init__(self, lines: list[Line], separator: str, na_values: Sequence[str], word: str) -> None:
+    def __init__(
+        self, lines: list[Line], separator: str, na_values: Sequence[str], word: str, source: str
+    ) -> None:
         self.lines, self.separator, self.na_values, self.word = lines, separator, na_values, word
+        self.source = source
         self.filled = [index for index, line in enumerate(lines) if line.filled]
+        if not self.filled:
+            raise DataError(f"{source} has no rows: there is no text in it.")
         rows = [lines[index].fields for index in self.filled]
         self.width = self._ragged_width(rows) or _width(rows[1:] or rows)
         body = [row for row in rows[(len(rows) + 1) // 3 :] if len(row) == self.width] or rows
@@ -295,7 +326,7 @@ class _Table:
 
         Such a table is one with a wrong row, which the reader names, rather than lines above another table.
         """
-        width = len(rows[0]) if rows else 0
+        width = len(rows[0])
         odd = next((at for at, row in enumerate(rows) if len(row) != width), 0)
         if odd < 2 or width < 2 or self.filled[odd] != self.filled[odd - 1] + 1:
             return 0
@@ -309,7 +340,7 @@ class _Table:
 
     def _kind(self, field: str) -> str:
         field = field.strip()
-        if _NOTHING.fullmatch(field) or is_missing(field, self.na_values):
+        if NOTHING.fullmatch(field) or is_missing(field, self.na_values):
             return ""
         return "number" if is_date(field) or is_number(field, self.separator) else "text"
 
@@ -326,60 +357,55 @@ class _Table:
         kinds = [self._kind(fields[place]) for place in self.typed]
         return kinds.count("text"), kinds.count("number")
 
-    def layout(self, header: int | None, source: str) -> Layout:
+    def layout(self, header: int | None) -> Layout:
         """Return how the lines are laid out, with the header in a line that is asked for."""
-        if header is None:
-            at, first, units, group = self._found()
-        elif header == 0:
-            at, units, group = None, None, None
-            first = next((i for i in self.filled if self._is_row(i)), self.filled[0])
-        else:
-            at, first, units, group = self._below(self._asked(header, source))
-        above = [index for index in self.filled if index < (first if at is None else at)]
-        above = [index for index in above if index not in (units, group)]
-        below = [i for i in self.filled if at is not None and at < i < first and i != units]
-        said = self._said(above, at, units, below) if header is None else ()
-        names = None if at is None else self._names(at, group)
+        place = self._found() if header is None else self._requested(header)
+        at, first = place.header, place.first
+        around = [index for index in self.filled if index < first and index not in place]
+        above = [index for index in around if at is None or index < at]
+        below = around[len(above) :]
+        names = None if at is None else self._names(at, place.group)
         n_fields = self.width if names is None else len(names)
-        plain = not (above or below or units or group) and bool(self.typed) and header is None
-        plain = plain and all(len(self._fields(index)) == n_fields for index in self.filled)
+        plain = not (around or place.units or place.group) and bool(self.typed) and header is None
+        units = None
+        if place.units is not None:
+            units = tuple(map(unit_of, (*self._fields(place.units), *[""] * n_fields)[:n_fields]))
         return Layout(
             self.separator,
             names,
             n_fields,
             self.lines[first - 1].end if first else 0,
             header=0 if at is None else self.lines[at].number,
-            units=None
-            if units is None
-            else tuple(map(_unit, (*self._fields(units), *[""] * n_fields)[:n_fields])),
-            said=said,
-            plain=plain,
+            units=units,
+            said=self._said(place, above, below) if header is None else (),
+            plain=plain and all(len(self._fields(index)) == n_fields for index in self.filled),
         )
 
-    def _asked(self, header: int, source: str) -> int:
+    def _requested(self, header: int) -> _Place:
+        """Return the place of a table whose header is in a line, 0 for none."""
+        if header == 0:
+            return _Place(None, next((i for i in self.filled if self._is_row(i)), self.filled[0]))
         for index in self.filled:
             if self.lines[index].number == header:
-                return index
-        problem = f"{self.word} {header} of {source} is empty or does not exist"
+                return self._below(index)
+        problem = f"{self.word} {header} of {self.source} is empty or does not exist"
         raise ParameterError("header", header, f": {problem}", "Count lines from 1, as an editor shows them.")
 
     def _is_row(self, index: int) -> bool:
         line = self.lines[index]
         return len(line.fields) == self.width and len(line.filled) >= min(2, self.width)
 
-    def _below(self, at: int) -> tuple[int, int, int | None, int | None]:
-        """Return the header, the first row, the units and the upper part of a header that is known."""
+    def _below(self, at: int) -> _Place:
+        """Return the place of a table whose header is known."""
         after = next((index for index in self.filled if index > at), len(self.lines))
         units = after if after < len(self.lines) and self._is_units(after) else None
         first = after if units is None else units + 1
         while first < len(self.lines) - 1 and self._goes_on(first, at, units):
             first += 1
-        before = next((index for index in reversed(self.filled) if index < at), None)
-        if units is None and before is not None and self._is_units(before):
-            units = before
-            before = next((index for index in reversed(self.filled) if index < before), None)
-        group = before if before is not None and before != units and self._is_upper(before, at) else None
-        return at, first, units, group
+        above = [index for index in self.filled if index < at]
+        if units is None and above and self._is_units(above[-1]):
+            units = above.pop()
+        return _Place(at, first, units, above[-1] if above and self._is_upper(above[-1], at) else None)
 
     def _goes_on(self, index: int, at: int, units: int | None) -> bool:
         """Say whether a line belongs to the header above: kinds below units, or the axis in another unit."""
@@ -395,22 +421,21 @@ class _Table:
             return False
         return any(abs(np.corrcoef(one, y)[0, 1]) > 1 - 1e-6 for y in (other, 1 / other))
 
-    def _found(self) -> tuple[int | None, int, int | None, int | None]:
-        """Return the header if there is one, the first row, the units, and the upper part of the header."""
+    def _found(self) -> _Place:
+        """Return the place of the table that the lines show."""
         first = next((index for index in self.filled if self._begins(index)), None)
         if first is None:  # nothing but text
             rows = [index for index in self.filled if self._is_row(index) or self._names_less(index)]
             start = (rows or self.filled)[0]
-            if len(self.filled) > 1 or not self.typed:
-                return start, start + 1, None, None
-            return None, start, None, None
+            named = len(self.filled) > 1 or not self.typed
+            return _Place(start, start + 1) if named else _Place(None, start)
         above = [index for index in self.filled if index < first]
         units = [index for index in above if self._is_units(index)]
         names = [index for index in above if index not in units and self._may_name(index)] or units
         names = [index for index in names if len(self._fields(index)) == self.width] or names
         if not names:
             rows = [*itertools.takewhile(self._is_row, reversed(above))]
-            return None, rows[-1] if rows else first, None, None
+            return _Place(None, rows[-1] if rows else first)
         blank = max((i for i in range(first) if i not in self.filled and i < names[-1]), default=-1)
         names = [index for index in names if index > blank]
         at = max(names, key=lambda index: (len(set(self.lines[index].filled)), -index))
@@ -492,11 +517,10 @@ class _Table:
         if len(fields) != self.width:
             return False
         # Beside numbers stands nothing, or what the line is: a row of labels has a name.
-        if any(fields[at] and not _IS_UNITS.match(fields[at]) for at in self.places if at not in self.typed):
+        if any(fields[at] and not OF_UNITS.match(fields[at]) for at in self.places if at not in self.typed):
             return False
-        typed = [fields[place] for place in self.typed if not _NOTHING.fullmatch(fields[place])]
-        words = [text for text in typed if self._kind(text) == "text"]
-        known = [text for text in words if _BRACKETED.fullmatch(text) or _IS_UNIT.fullmatch(text)]
+        typed = [fields[place] for place in self.typed if not NOTHING.fullmatch(fields[place])]
+        known = [text for text in typed if self._kind(text) == "text" and is_unit(text)]
         return bool(known) and 5 * len(known) >= 3 * len(typed)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
@@ -521,42 +545,33 @@ class _Table:
             result.append(above if not name else f"{above} {name}" if counts[name] > 1 else name)
         return tuple(result)
 
-    def _said(
-        self, above: Sequence[int], at: int | None, units: int | None, below: Sequence[int]
-    ) -> tuple[str, ...]:
+    def _said(self, place: _Place, above: Sequence[int], below: Sequence[int]) -> tuple[str, ...]:
         """Say what stands around the header, and was left out."""
+        at, word = place.header, self.word
+        where = "" if at is None else f"{word} {self.lines[at].number}"
         said = []
         if above:
-            where = "" if at is None else f"the header was found in {self.word} {self.lines[at].number}; "
-            many = counted(len(above), f"{self.word} above it was", f"{self.word}s above it were")
-            many = many if at is not None else many.replace("above it", "above the table")
-            said.append(f"{where}{many} left out: {self._quoted(above[0])}")
-        if units is not None:
-            said.append(f"units were read from {self.word} {self.lines[units].number}")
+            it = "it" if where else "the table"
+            many = counted(len(above), f"{word} above {it} was", f"{word}s above {it} were")
+            found = f"the header was found in {where}; " if where else ""
+            said.append(f"{found}{many} left out: {self._quoted(above[0])}")
+        if place.units is not None:
+            said.append(f"units were read from {word} {self.lines[place.units].number}")
         if below:
-            below_it = "below the header"
-            many = counted(len(below), f"{self.word} {below_it} was", f"{self.word}s {below_it} were")
+            many = counted(len(below), f"{word} below the header was", f"{word}s below the header were")
             said.append(f"{many} left out: {self._quoted(below[0])}")
         if at is not None and len(self.typed) > 2 and self._steps(self._fields(at)):
-            said.append(f"the numbers in {self.word} {self.lines[at].number} were read as names of columns")
+            said.append(f"the numbers in {where} were read as names of columns")
         return tuple(said)
 
     def _quoted(self, index: int) -> str:
         return repr(shortened(", ".join(self.lines[index].filled), 60))
 
 
-def _unit(field: str) -> str:
-    field = field.strip()
-    match = _BRACKETED.fullmatch(field)
-    return (match[1].strip() if match else field) if not _NOTHING.fullmatch(field) else ""
-
-
-def shown_lines(data: bytes, separator: str) -> tuple[tuple[str, ...], ...]:
+def shown_lines(lines: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """Return the first lines as a preview shows them: the first fields of each, cut short."""
     most, fields, letters = SHOWN
-    text = b"\n".join(data.splitlines()[: most + 1]).decode("utf-8", errors="replace")
-    lines = split_lines(text, separator, most)
-    return tuple(tuple(shortened(field, letters) for field in line.fields[:fields]) for line in lines)
+    return tuple(tuple(shortened(field, letters) for field in line[:fields]) for line in lines[:most])
 
 
 def collapse_spaces(data: bytes) -> bytes:
@@ -570,17 +585,24 @@ def collapse_spaces(data: bytes) -> bytes:
 # -------------------------------------------------------------- notes below a table
 
 
-def notes_below(lines: Sequence[bytes], separator: str, width: int) -> int:
+def notes_below(rows: Sequence[Sequence[str] | None], separator: str, width: int) -> int:
     """Return how many of the last lines of a text are no rows: blank ones, and notes in one field.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str or None
+        The fields of each, as :func:`fields_of` returns them.
+    separator : str
+    width : int
+        Number of columns.
 
     Examples
     --------
-    >>> notes_below([b"a,1,2", b"b,3,4", b",,", b"Source: our own", b"* estimated, see above"], ",", 3)
-    3
-    >>> notes_below([b"a,1,2", b"b,3"], ",", 3)
+    >>> notes_below([["a", "1", "2"], ["b", "3", "4"], [], ["Source: our own"]], ",", 3)
+    2
+    >>> notes_below([["a", "1", "2"], ["b", "3"]], ",", 3)
     0
     """
-    rows = [_fields_of(line, separator) for line in lines]
     start = len(rows)
     while start and _is_note(rows[start - 1], separator, width, apart=True):
         start -= 1
@@ -593,26 +615,27 @@ def notes_below(lines: Sequence[bytes], separator: str, width: int) -> int:
     return len(rows) - end
 
 
-def begins_table(lines: Sequence[bytes], separator: str, names: Sequence[str] | None) -> bool:
+def begins_table(rows: Sequence[Sequence[str] | None], separator: str, names: Sequence[str] | None) -> bool:
     """Say whether lines below a blank one begin another table: perhaps a title, then a header, and a row.
 
     Examples
     --------
-    >>> begins_table([b"Annual", b",a,b", b"1990,1,2"], ",", ("", "a", "b"))
+    >>> begins_table([["Annual"], ["", "a", "b"], ["1990", "1", "2"]], ",", ("", "a", "b"))
     True
-    >>> begins_table([b"Women", b"1990,1,2", b"1991,3,4"], ",", ("", "a", "b"))
+    >>> begins_table([["Women"], ["1990", "1", "2"], ["1991", "3", "4"]], ",", ("", "a", "b"))
     False
     """
-    rows = [_fields_of(line, separator) or [] for line in lines]
-    rows = [*itertools.dropwhile(lambda row: len(list(filter(None, row))) < 2, rows)][:2]
-    if len(rows) < 2 or len(rows[0]) != len(rows[1]):
+    some = [*itertools.dropwhile(lambda row: len(list(filter(None, row))) < 2, (row or [] for row in rows))][
+        :2
+    ]
+    if len(some) < 2 or len(some[0]) != len(some[1]):
         return False
-    header, numbers = rows[0], [is_number(field, separator) for field in rows[1]]
+    header, numbers = [*some[0]], [is_number(field, separator) for field in some[1]]
     words = all(header[1:]) and not any(is_number(one, separator) or is_missing(one) for one in header[1:])
     return any(numbers) and (header == list(names or ()) or (words and not is_number(header[0], separator)))
 
 
-def _fields_of(line: bytes, separator: str) -> list[str] | None:
+def fields_of(line: bytes, separator: str) -> list[str] | None:
     """Return the fields of a line, none of a blank one; None if a quoted field goes on in other lines."""
     text = line.decode("utf-8", errors="replace").strip("\r\n")
     if not text.strip(f" \t{separator}"):
@@ -624,8 +647,7 @@ def _fields_of(line: bytes, separator: str) -> list[str] | None:
 
 def _is_note(fields: Sequence[str] | None, separator: str, width: int, *, apart: bool) -> bool:
     """Say whether a line below a table is blank or a note."""
-    filled = [field.strip() for field in fields or ()]
-    filled = [field for field in filled if field]
+    filled = [field.strip() for field in fields or () if field.strip()]
     if not filled:
         return fields is not None
     if width < 2 or is_number(filled[0], separator) or is_date(filled[0]):

@@ -1,0 +1,1 @@
+"""What a table is, cell by cell and as a whole."""

@@ -1,0 +1,506 @@
+"""Columns of fields as numbers, dates or text: strings of Arrow to what they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.tables import cells
+from gramian.tables.cells import MISSING_TOKENS, STARTS
+
+_MOST_MARKS = 3
+_FEW = 20  # kinds of labels
+_MANY = 200  # columns; the type of each takes time
+_FIRST = 200  # texts that are looked at before all of a column
+# What matches, and Arrow's form of its commas. "points": they separate decimals, and points thousands.
+_COMMAS = {
+    "decimal": (cells.DECIMAL, "."), "thousands": (cells.THOUSANDS, ""), "points": (cells.POINTS, "."),
+}  # fmt: skip
+_TIMES = (pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC"))
+_KINDS = (pa.int64(), pa.bool_(), pa.date32(), *_TIMES, pa.float64())
+
+
+def meaning_of_commas(
+    texts: Sequence[Any], plain: Sequence[Any], separator: str, na_values: Sequence[str] = ()
+) -> str | None:
+    """Return what commas separate in all numbers of a text; None if that is open.
+
+    A comma separates decimals where a column has numbers that nothing else explains, or where semicolons
+    separate the fields; but thousands where the numbers have points or commas separate the fields. With
+    "points" it separates decimals and points separate thousands, as in ``1.065,5``.
+
+    Parameters
+    ----------
+    texts : sequence of pyarrow.Array
+        Columns of strings that are not plain numbers.
+    plain : sequence of pyarrow.Array
+        The others, as they are written.
+    separator : str
+    na_values : sequence of str
+
+    Examples
+    --------
+    >>> ones = ("1,5", "1,234.5", "1.234,5", "2,345")
+    >>> [meaning_of_commas([pa.array([one, "1,234"])], [], "|") for one in ones]
+    ['decimal', 'thousands', 'points', None]
+    """
+    usual = {",": "thousands", ";": "decimal"}.get(separator)
+    if not texts:
+        return usual
+    fields = _cleaned(_together(texts), na_values)
+
+    def by_column(answers: Any, null: bool) -> npt.NDArray[np.bool_]:
+        values = pc.fill_null(answers, null).to_numpy(zero_copy_only=False)
+        return np.asarray(values).reshape(len(texts), -1)
+
+    even, thousands, decimal, either = (
+        by_column(_matches(fields, pattern), True).all(axis=1)
+        for pattern in (cells.PLAIN, cells.THOUSANDS, cells.DECIMAL, cells.EITHER)
+    )
+    odd, dots, pointed = ~even, pc.match_substring(fields, "."), _matches(fields, cells.POINTED)
+    points = by_column(dots, False).any(axis=1)
+    grouped = odd & thousands & (points | ~decimal)
+    others = _together(plain).filter(pc.match_substring(_together(plain), ".")) if plain else _together([])
+    # A column such as 1.065 and 12.500 may have points between thousands.
+    may_group = points & decimal & by_column(pc.or_(pc.invert(dots), pointed), True).all(axis=1)
+    decimal_points = bool((points & even & ~may_group).any()) or not _all(_matches(others, cells.POINTED))
+    wanted = odd & ~grouped & decimal & ~either
+    if wanted.any():
+        twice = by_column(pc.and_(pointed, pc.match_substring_regex(fields, r"\..*[.,]")), False).any(axis=1)
+        group = separator != "," and not decimal_points and (len(others) > 0 or may_group.any())
+        if group or (wanted & twice).any():
+            return None if decimal_points else "points"
+        return None if decimal_points or separator == "," else "decimal"
+    return "thousands" if grouped.any() or (points & even).any() or len(others) else usual
+
+
+# ---------------------------------------------------------------- types
+
+
+def typed(columns: Sequence[Any], na_values: Sequence[str]) -> list[Any]:
+    """Return columns of strings in their types; of many columns all numbers are float64.
+
+    Examples
+    --------
+    >>> columns = ["1", " 2"], ["1.5", "NA"], ["12:30", ""], ["", "a"]
+    >>> [str(column.type) for column in typed([pa.array(column) for column in columns], ())]
+    ['int64', 'double', 'time32[s]', 'string']
+    """
+    text = range(len(columns)) if len(columns) <= _MANY else {0, *likely_text(columns, na_values)}
+    rest = [place for place in range(len(columns)) if place not in text]
+    found = {place: _typed(columns[place], na_values) for place in text}
+    found |= zip(rest, as_numbers([columns[place] for place in rest], na_values), strict=True)
+    return [found[place] for place in range(len(columns))]
+
+
+def _typed(fields: Any, na_values: Sequence[str]) -> Any:
+    text = pc.utf8_trim(_without_missing(fields, na_values), " \t")
+    if text.null_count == len(text):
+        return pa.nulls(len(text))
+    if _all(pc.match_substring_regex(text, cells.CLOCK)):  # Arrow casts times of a day alone
+        days = pc.binary_join_element_wise("1970-01-01", text, " ")
+        with suppress(pa.ArrowInvalid):
+            return pc.cast(pc.cast(days, pa.timestamp("s")), pa.time32("s"))
+    return _cast(text, _KINDS, pc.fill_null(fields, ""))
+
+
+def _cast(text: Any, kinds: Sequence[Any], otherwise: Any) -> Any:
+    for kind in kinds:
+        with suppress(pa.ArrowInvalid):
+            return pc.cast(text, kind)
+    return otherwise
+
+
+def one_column(fields: Any, na_values: Sequence[str], comma: str | None) -> Any:
+    """Return a whole column of strings in its type, and as numbers if commas make numbers of it."""
+    column = _typed(fields, na_values)
+    if pa.types.is_string(column.type) or (comma == "points" and pa.types.is_floating(column.type)):
+        with suppress(pa.ArrowInvalid):
+            return numbers([fields], na_values, comma)
+    return without_marks(without_blanks(column), na_values)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None = None) -> list[Any]:
+    """Turn columns of strings into float64 where all fields are numbers, or into booleans.
+
+    Examples
+    --------
+    >>> fields = [pa.array([" 1", "?"]), pa.array(["1,5", "2"])]
+    >>> [column.to_pylist() for column in as_numbers(fields, ())]
+    [[1.0, None], ['1,5', '2']]
+    """
+    with suppress(pa.ArrowInvalid):  # one call for all columns: rows may have many thousand fields
+        values, count = numbers(columns, na_values, comma), len(columns[0]) if columns else 0
+        return [values.slice(place * count, count) for place in range(len(columns))]
+    result = []
+    for column in columns:
+        try:
+            result.append(numbers([column], na_values, comma))
+        except pa.ArrowInvalid:  # Arrow reads 0x1F too
+            result.append(_cast(_cleaned(column, na_values), (pa.int64(), pa.bool_()), column))
+    return result
+
+
+def numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None = None) -> Any:
+    """Convert columns of strings, one after the other, into one array of float64.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        If a field is no number, or has a comma of another meaning.
+    """
+    fields = _together(columns)
+    if comma is None:  # most need no cleaning, which takes as long as this
+        with suppress(pa.ArrowInvalid):
+            return _as_float(fields, na_values)
+        with suppress(pa.ArrowInvalid):
+            return _as_float(_without_missing(fields, na_values), na_values)
+    fields = _cleaned(fields, na_values)
+    if comma is not None:
+        pattern, form = _COMMAS[comma]
+        if not _all(_matches(fields, pattern)):
+            raise pa.ArrowInvalid("a comma of another meaning")
+        if comma != "thousands":
+            grouped = pc.match_substring_regex(fields, r"\..*,|\..*\." if comma == "decimal" else r"\.")
+            if pc.any(grouped).as_py():
+                fields = pc.if_else(grouped, pc.replace_substring(fields, ".", ""), fields)
+        fields = pc.replace_substring(fields, ",", form)
+    return _as_float(fields, na_values)
+
+
+def _as_float(fields: Any, na_values: Sequence[str]) -> Any:
+    return without_marks(pc.cast(fields, pa.float64()), na_values).combine_chunks()
+
+
+def without_marks(values: Any, na_values: Sequence[str]) -> Any:
+    """Take out numbers that stand for missing values, however they are written: -999 and -999.0."""
+    for mark in na_values if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) else ():
+        if re.fullmatch(cells.PLAIN, mark):
+            result = pc.equal(values.cast(pa.float64(), safe=False), float(mark))
+            values = pc.if_else(result, pa.scalar(None, values.type), values)
+    return values
+
+
+def is_one_to_one(texts: Any, numbers: Any) -> bool:
+    """Say whether labels are numbers rather than codes such as 01, +49, 100E10 or a number of 20 digits.
+
+    Each number is written in one way; numbers with decimals may be measured, if they are many.
+
+    Examples
+    --------
+    >>> [is_one_to_one(pa.array(ones), pa.array(map(float, ones))) for ones in (["1", "10"], ["01", "10"])]
+    [True, False]
+    """
+    texts, numbers = texts.drop_null(), numbers.cast(pa.float64(), safe=False).drop_null()
+    if not _all(pc.equal(numbers, pc.floor(numbers))) and any(
+        len(pc.unique(some)) > _FEW for some in (texts.slice(0, _FIRST), texts)
+    ):
+        return True
+    kinds = pc.unique(texts)
+    coded = pc.any(_matches(kinds, cells.CODE), min_count=0).as_py()
+    return not coded and len(kinds) == len(pc.unique(numbers))
+
+
+def is_number_text(texts: Any) -> Any:
+    """Say of each text whether it is a number, with any meaning of its commas."""
+    return _matches(texts, cells.NUMBER)
+
+
+def like_number(column: Any) -> Any:
+    """Say of each field whether it can be a number, or stands for a missing one.
+
+    Examples
+    --------
+    >>> like_number(pa.array(["1,065.5", "#DIV/0!", "3.O", "<$2"])).to_pylist()
+    [True, True, False, True]
+    """
+    text = _cleaned(column)
+    return pc.fill_null(pc.or_(is_number_text(text), pc.match_substring_regex(text, cells.DRESSED)), True)
+
+
+def likely_text(columns: Sequence[Any], na_values: Sequence[str] = ()) -> list[int]:
+    """Return which of many columns of strings, of one length, hold other than numbers."""
+    odd = pc.invert(pc.fill_null(is_number_text(_cleaned(_together(columns), na_values)), True))
+    values = np.asarray(odd.to_numpy(zero_copy_only=False)).reshape(len(columns), -1)
+    return np.flatnonzero(values.any(axis=1)).tolist()
+
+
+def undecided_comma(column: Any) -> str | None:
+    """Return a value whose comma separates either thousands or decimals, of a column where both may be."""
+    text = _cleaned(column)
+    if not all(_all(_matches(text, pattern)) for pattern in (cells.DECIMAL, cells.THOUSANDS)):
+        return None
+    return str(text[pc.index(pc.match_substring(text, ","), pa.scalar(True)).as_py()])
+
+
+def marks(column: Any, na_values: Sequence[str] = (), *, slips: bool = False) -> dict[str, int]:
+    """Count the few texts without digits, but known marks, in a column that is otherwise mostly numeric.
+
+    With ``slips`` texts with digits too.
+
+    Examples
+    --------
+    >>> marks(pa.array(["1", "2.5", "-", "3", "-", "4"]))
+    {'-': 2}
+    >>> marks(pa.array(["1", "2.5", "3.O", "4"]))
+    {}
+    """
+    text = _cleaned(column, na_values).drop_null()
+    odd = text.filter(pc.invert(like_number(text)))
+    counts = {str(one["values"]): one["counts"] for one in odd.value_counts().to_pylist()}
+    few = 2 * len(odd) < len(text) and len(counts) <= _MOST_MARKS
+    return counts if few and (slips or not any(re.search(r"\d", mark) for mark in counts)) else {}
+
+
+# ------------------------- numbers with currencies, percent signs, parentheses, groups and limits
+
+
+class Bare(NamedTuple):
+    """Texts without what stands around their numbers.
+
+    Attributes
+    ----------
+    fields : pyarrow.Array
+        The numbers as text, with points and commas as they are.
+    limits : pyarrow.Array
+        The sign before each: "<" or ">", else "".
+    unit : str
+        The percent sign or currency that stands with them.
+    said : set of str
+        What else was understood: "parentheses", "groups".
+    """
+
+    fields: Any
+    limits: Any
+    unit: str
+    said: frozenset[str] = frozenset()
+
+
+def bare(fields: Any, na_values: Sequence[str] = (), *, later: bool = True) -> Bare | None:
+    """Return a column as numbers without their currencies and the like; None if one is no number.
+
+    Currencies that differ, or a percent sign at some numbers only, make None of them as well: they are no
+    numbers of one unit. A currency may stand at the first number alone.
+
+    Parameters
+    ----------
+    fields : pyarrow.Array
+    na_values : sequence of str
+    later : bool
+        Whether the first numbers may be plain.
+
+    Examples
+    --------
+    >>> column = bare(pa.array(["$1,065.50", "($12)", None]))
+    >>> column.fields.to_pylist(), column.unit
+    (['1,065.50', '-12', None], '$')
+    """
+    first = _cleaned(fields.slice(0, _FIRST), na_values).drop_null()
+    if not _all(pc.match_substring_regex(first, cells.DRESSED)) or (
+        not later and _all(is_number_text(first))
+    ):
+        return None
+    column = _cleaned(fields, na_values)
+    there = column.drop_null()
+    parts = pc.extract_regex(there, cells.DRESSED)
+    if parts.null_count or not len(there):
+        return None
+    part = {name: parts.field(name) for name in re.findall(r"\?P<(\w+)>", cells.DRESSED)}
+    bracketed = pc.equal(part["open"], "(")
+    if pc.any(pc.xor(bracketed, pc.equal(part["close"], ")"))).as_py():
+        return None
+    units = pc.binary_join_element_wise(part["before"], part["inside"], part["after"], "")
+    kinds = set(pc.unique(units).to_pylist())
+    # 0 has the same size in every unit.
+    zeros = _all(pc.match_substring_regex(part["digits"].filter(pc.equal(units, "")), "^[0.,]*$"))
+    if len(kinds - {""}) > 1 or ("" in kinds and kinds & {"%", "‰"} and not zeros):
+        return None
+    signs = pc.binary_join_element_wise(part["sign"], part["minus"], "")
+    negative = pc.or_(bracketed, pc.match_substring_regex(signs, "[-\u2212\u2013]"))
+    digits = pc.replace_substring_regex(part["digits"], cells.GROUP, "")
+    numbers = pc.if_else(negative, pc.binary_join_element_wise("-", digits, ""), digits)
+    limits = pc.replace_substring_regex(
+        pc.replace_substring_regex(part["limit"], "[<≤].*", "<"), "[>≥].*", ">"
+    )
+    said = {"parentheses"} if pc.any(bracketed).as_py() else set()
+    said |= {"groups"} if pc.any(pc.match_substring_regex(part["digits"], cells.GROUP)).as_py() else set()
+    numbers, limits = (_spread(some, column) for some in (numbers, limits))
+    return Bare(numbers, limits, "".join(kinds - {""}), frozenset(said))
+
+
+def _spread(values: Any, column: Any) -> Any:
+    """Return values in the rows of a column that are not null."""
+    return pc.replace_with_mask(pa.nulls(len(column), values.type), pc.is_valid(column), values)
+
+
+def beyond(bare: Bare, values: Any, policy: str) -> tuple[Any, list[str]]:
+    """Return numbers without those that are only limits, or with half of a limit, and these entries.
+
+    Parameters
+    ----------
+    bare : Bare
+    values : pyarrow.Array
+        Its numbers.
+    policy : {"missing", "half"}
+        With "half" an entry above a limit is the limit.
+
+    Examples
+    --------
+    >>> one = bare(pa.array(["<0.5", "3"]))
+    >>> beyond(one, pa.array([0.5, 3.0]), "half")[0].to_pylist()
+    [0.25, 3.0]
+    """
+    below, above = (pc.fill_null(pc.equal(bare.limits, sign), False) for sign in "<>")
+    both = pc.or_(below, above)
+    limits = pc.binary_join_element_wise(bare.limits, bare.fields, "").filter(both).to_pylist()
+    if limits and policy == "half":
+        values = pc.if_else(below, pc.divide(values, 2.0), values)
+    return pc.if_else(both, None, values) if limits and policy == "missing" else values, limits
+
+
+# ---------------------------------------------------------------- dates
+
+
+def dates(column: Any) -> tuple[Any, str] | None:
+    """Return a column of texts, null where missing, as dates, or as seconds where there are times; else None.
+
+    Between points and hyphens the day comes first. Between slashes a number above 12 decides, otherwise the
+    month comes first. The text is a date whose day and month may be exchanged, if no other one decides.
+
+    Examples
+    --------
+    >>> dates(pa.array(["31.12.2024", None]))[0].to_pylist()
+    [datetime.date(2024, 12, 31), None]
+    >>> dates(pa.array(["01/02/2024"]))[1]
+    '01/02/2024'
+    """
+    there = column.drop_null()
+    first = there.slice(0, _FIRST)
+    if not len(first) or not all(map(cells.is_date, first.to_pylist())):
+        return None
+    iso, unclear, parts = there, "", pc.extract_regex(there, cells.DAY)
+    if not parts.null_count:
+        part = {name: parts.field(name) for name in re.findall(r"\?P<(\w+)>", cells.DAY)}
+        signs = set(pc.unique(part["sign"]).to_pylist()) - {None}
+        if len(signs) > 1:
+            return None
+        one, two = (int(pc.max(_small(part[name])).as_py() or 0) for name in ("one", "two"))
+        unclear = str(first[0]) if signs == {"/"} and max(one, two) <= 12 and one + two > 0 else ""
+        month, day = ("one", "two") if signs == {"/"} and one <= 12 else ("two", "one")
+        century = pc.if_else(pc.less(_small(part["last"]), cells.CENTURY), "20", "19")
+        short = pc.equal(pc.utf8_length(part["last"]), 2)
+        year = pc.if_else(short, _join(century, part["last"]), part["last"])
+        days = (_join(part["month"], part[month]), _join(part["day"], part[day]))
+        iso = _join(_join(part["year"], year), *(pc.utf8_lpad(one, 2, "0") for one in days), by="-")
+        clock = pc.replace_substring_regex(pc.utf8_trim(part["time"], " T"), r"^(\d:)", r"0\1")
+        iso = pc.utf8_rtrim(_join(iso, clock, by=" "), " ")
+    values = _cast(iso, (pa.date32(), pa.timestamp("s")), None)
+    return None if values is None else (_spread(values, column), unclear)
+
+
+def _join(*texts: Any, by: str = "") -> Any:
+    return pc.binary_join_element_wise(*texts, by)
+
+
+def _small(texts: Any) -> Any:
+    return pc.cast(pc.if_else(pc.equal(texts, ""), "0", texts), pa.int32())
+
+
+# ---------------------------------------------------------------- text
+
+
+def without_blanks(column: Any) -> Any:
+    """Return a column with null where its text is blank."""
+    if not pa.types.is_string(column.type):
+        return column
+    blank = pc.match_substring_regex(column, r"^\s*$")
+    return pc.if_else(blank, None, column) if pc.any(blank).as_py() else column
+
+
+def as_given(fields: Any, na_values: Sequence[str] | None = None) -> Any:
+    """Return what names or labels rows as written, null where it is blank or one of such marks."""
+    text = pc.utf8_trim(fields, " \t")
+    return (
+        pc.if_else(pc.equal(text, ""), None, text) if na_values is None else _without_missing(text, na_values)
+    )
+
+
+def has_any(column: Any, signs: str) -> bool:
+    """Say whether there is one of some signs in a column of strings."""
+    return any(pc.any(pc.match_substring(column, sign)).as_py() is True for sign in signs)
+
+
+def is_filled(column: Any) -> bool:
+    """Say whether a column of strings, or of something else, holds anything."""
+    column = _cleaned(column) if pa.types.is_string(column.type) else column
+    return bool(column.null_count < len(column))
+
+
+def _together(columns: Sequence[Any]) -> Any:
+    return pa.chunked_array(columns, pa.string())
+
+
+def _without_missing(fields: Any, na_values: Sequence[str]) -> Any:
+    missing = pc.is_in(fields, value_set=pa.array([*MISSING_TOKENS, *na_values]))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), fields)
+
+
+def _cleaned(fields: Any, na_values: Sequence[str] = ()) -> Any:
+    """Return fields without padding, null where a value is missing."""
+    return _without_missing(pc.utf8_trim_whitespace(fields), na_values)
+
+
+def _all(answers: Any) -> bool:
+    return bool(pc.all(answers, min_count=0).as_py())
+
+
+def _matches(text: Any, pattern: str) -> Any:
+    return pc.match_substring_regex(text, f"^(?:{pattern})$")
+
+
+# ------------------------- text that a spreadsheet would run as a formula: as files write it, and as read
+
+QUOTED = f"'[{STARTS}]".encode()  # in every text that has such texts, and in some others
+
+
+def shown_as_text(texts: Any) -> Any:
+    """Return an array of texts with a single quote before those that a spreadsheet would run; numbers stay.
+
+    Texts that begin with single quotes before such a text get one more, so that :func:`as_written` undoes it
+    exactly.
+
+    Examples
+    --------
+    >>> shown_as_text(["=1+1", "'=1+1", "-1.5", "'90s", None]).to_pylist()
+    ["'=1+1", "''=1+1", '-1.5', "'90s", None]
+    >>> as_written(["'=1+1", "''=1+1", "-1.5", "'90s", None]).to_pylist()
+    ['=1+1', "'=1+1", '-1.5', "'90s", None]
+    """
+    texts = _array(texts)
+    return pc.if_else(_is_formula(texts), pc.binary_join_element_wise("'", texts, ""), texts)
+
+
+def as_written(texts: Any) -> Any:
+    """Return texts without the quote that :func:`shown_as_text` put before some."""
+    texts = _array(texts)
+    quoted = pc.and_(pc.starts_with(texts, "'"), _is_formula(texts))
+    return pc.if_else(quoted, pc.utf8_slice_codeunits(texts, 1), texts)
+
+
+def _array(texts: Any) -> Any:
+    return texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
+
+
+def _is_formula(texts: Any) -> Any:
+    bare = pc.utf8_ltrim(texts, "'")
+    return pc.and_(pc.match_substring_regex(bare, f"^[{STARTS}]"), pc.invert(is_number_text(bare)))
