@@ -75,6 +75,10 @@ class ColumnSource:
         The first lines of a text, or rows of a sheet, as they are.
     sheets : tuple of str
         The sheets of a workbook.
+    word : str
+        What messages call a row of the file.
+    reopens : bool
+        Whether it can be read again after its file was closed.
     """
 
     source: str
@@ -88,7 +92,8 @@ class ColumnSource:
     header: int = 0
     first_lines: tuple[tuple[str, ...], ...] = ()
     sheets: tuple[str, ...] = ()
-    word = "line"
+    word: str = "line"
+    reopens: bool = False
 
     @property
     def first_is_index(self) -> bool:

@@ -183,7 +183,7 @@ def opened_source(
             if opened.path.is_file():
                 opened.file.seek(0)  # so that every format reports an empty file alike
         source = format.open(opened, key)
-        if looked is not None:
+        if looked is not None and getattr(source, "reopens", False):
             looked[:] = (place, before), (format, opened, source)
         yield format, opened, source
 

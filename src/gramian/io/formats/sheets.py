@@ -101,7 +101,7 @@ class SheetSource(ColumnSource):
         As :class:`gramian.reading.ReadingOptions` has them.
     """
 
-    word, separator = "row", ","
+    word, separator, reopens = "row", ",", True
 
     def __init__(
         self,

@@ -225,6 +225,8 @@ class TextSource(ColumnSource):
     (('x', 'y'), [['1'], ['2']])
     """
 
+    reopens = True
+
     def __init__(
         self,
         file: TextFile,
