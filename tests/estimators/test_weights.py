@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 import gramian
 from gramian import PCA, KernelPCA, Whitener, choose_components, load, scan
 from gramian.data import as_rows
-from gramian.data.weights import weighted
+from gramian.data.as_rows import weighted
 from gramian.errors import DataError, ParameterError, RankWarning
 from refusals import refused
 

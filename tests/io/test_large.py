@@ -19,8 +19,7 @@ from gramian import PCA, KernelPCA, PolynomialMap, scan
 from gramian.data import ArrayRows, as_rows
 from gramian.data.table import Expected
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, ParameterError
-from gramian.io.spool import Spool
-from gramian.io.stored import StoredRows
+from gramian.io.stored import Spool, StoredRows
 from refusals import refused
 
 LIMIT = 4000  # so that blocks have 4 kB, the least

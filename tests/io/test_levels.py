@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.data.levels import declared_levels, in_order
+from gramian.data.labels import declared_levels, in_order
 
 pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
 LEVELS = ("low", "mid", "high")

@@ -4,7 +4,7 @@ import numpy as np
 
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
-from gramian.io.missing import handle_missing
+from gramian.io.treatment import handle_missing
 from refusals import refused
 
 NAN = np.nan

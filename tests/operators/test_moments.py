@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from gramian.arrays import as_float64
 from gramian.data import as_rows
-from gramian.data.weights import weighted
+from gramian.data.as_rows import weighted
 from gramian.errors import DataError, DiagnosticWarning
 from gramian.operators.centered import center_rows, common_unit, merge_moments, moments, scatter
 from gramian.records import Moments

@@ -101,7 +101,7 @@ def read_table(
     ----------
     data : str
     reading : Reading
-    expected : gramian.io.expected.Expected, optional
+    expected : gramian.io.treatment.Expected, optional
         What a fitted model expects of new data.
     source : binary stream or gramian.io.scan.Scan, optional
         What was looked at before.

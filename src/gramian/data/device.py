@@ -17,7 +17,7 @@ import numpy as np
 
 from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
 from gramian.checks import amount, slices
-from gramian.data.array import ArrayRows
+from gramian.data.memory import ArrayRows
 from gramian.data.rows import Block, Holes, Rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, needs, option
 

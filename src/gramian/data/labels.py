@@ -1,8 +1,8 @@
-"""Labels of rows: in any form that people have them, and which rows have none."""
+"""Labels of rows: in any form that people have them, which rows have none, and the order of categories."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -100,3 +100,45 @@ def as_variable(name: str, labels: Any) -> npt.NDArray[Any]:
         result[there] = array[there].astype(np.float64)
         return result
     return label_texts(array)
+
+
+# ---- The order of categories: that of their column, else of numbers, else of letters
+
+
+def declared_levels(column: Any) -> tuple[str, ...]:
+    """Return the ordered categories of a column of pandas, Polars or Arrow; none of other columns.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> declared_levels(pl.Series(["low"], dtype=pl.Enum(["low", "high"])))
+    ('low', 'high')
+    """
+    kind = getattr(column, "dtype", getattr(column, "type", None))
+    if not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
+        return ()
+    if hasattr(column, "combine_chunks"):
+        column = column.combine_chunks()
+    levels: Any = getattr(kind, "categories", None)
+    levels = column.dictionary if levels is None else levels
+    return tuple(label_texts(as_array(levels)))
+
+
+def in_order(kinds: Iterable[str], levels: Sequence[str] = ()) -> list[str]:
+    """Return categories in the order of declared levels; numbers as text by their values, before other text.
+
+    Examples
+    --------
+    >>> in_order({"10", "2", "1", "b", "a"}), in_order({"high", "low"}, ("low", "mid", "high"))
+    (['1', '2', '10', 'a', 'b'], ['low', 'high'])
+    """
+    places = {level: place for place, level in enumerate(levels)}
+    return sorted(kinds, key=lambda kind: (places.get(kind, len(places)), *_number(kind), kind))
+
+
+def _number(text: str) -> tuple[bool, float]:
+    try:
+        value = float(text)
+    except ValueError:
+        return True, 0.0
+    return value != value, value if value == value else 0.0

@@ -21,7 +21,7 @@ from gramian.arrays import memory_limit_bytes
 from gramian.base.inputs import check_target, generators
 from gramian.checks import check_choice
 from gramian.data import as_rows
-from gramian.data.weights import weighted
+from gramian.data.as_rows import weighted
 from gramian.errors import GramianError, InputTypeError, ParameterError, by_surface, option, worded
 from gramian.notebook import Grid, InNotebook
 from gramian.pca.estimator import PCA

@@ -13,19 +13,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian import arrays, checks
+from gramian import checks
 from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, ParameterError, of_new_rows, option
-from gramian.io import parts, spool
-from gramian.io.exclude import without
-from gramian.io.expected import as_expected, leaves_out
+from gramian.io import parts
 from gramian.io.files import Place, opened_source
 from gramian.io.metadata import LabelPlace, with_labels
-from gramian.io.missing import handle_missing, rows_of_table, without_marks
 from gramian.io.source import ArraySource, PictureSource, Source, damage, whole_within
-from gramian.io.stored import StoredRows
-from gramian.io.transform import with_transform
+from gramian.io.stored import StoredRows, column_of, columns_taken, rows_taken
+from gramian.io.treatment import (
+    as_expected,
+    handle_missing,
+    leaves_out,
+    rows_of_table,
+    with_transform,
+    without,
+    without_marks,
+)
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
 
 UNMATCHED = f"Count them as missing with {option('unmatched', 'leave-out')}."
@@ -326,12 +331,6 @@ def _numbers(
             array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
         values = parts.contiguous(array) if places is None else parts.take_columns(array, places)
     else:
-        array = lazy() if reading.rows is None else spool.rows_taken(lazy(), rows)
-        values = array if places is None else spool.columns_taken(array, places)
-    return values, partial(_column, array)
-
-
-def _column(matrix: Any, place: int) -> npt.NDArray[Any]:
-    """Return a column of a matrix, in memory or in its file."""
-    blocks = (matrix[rows][:, [place]] for rows in spool.parts(matrix))
-    return np.concatenate([np.ravel(arrays.dense(block)) for block in blocks])
+        array = lazy() if reading.rows is None else rows_taken(lazy(), rows)
+        values = array if places is None else columns_taken(array, places)
+    return values, partial(column_of, array)

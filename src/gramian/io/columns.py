@@ -27,7 +27,7 @@ from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, by_surface, option, shortened
-from gramian.io import parts, spool
+from gramian.io import parts, stored
 from gramian.io.long import find_long
 from gramian.io.names import are_variables
 from gramian.io.source import whole_within
@@ -593,7 +593,7 @@ class _Growing:
     ) -> None:
         self.columns, self.reading, self.expected = columns, reading, expected
         self.source = source = columns.source
-        self.numbers, self.n_rows = spool.Spool(source.source, within=within), 0
+        self.numbers, self.n_rows = stored.Spool(source.source, within=within), 0
         many = len(columns.fields) - len(columns.names)
         empty = () if not many else (EMPTY_LAST if many > 1 else EMPTY_LAST_ONE,)
         self.notes = (*empty, *parts.repeated_note(columns.repeated))
@@ -675,7 +675,7 @@ class _Growing:
         wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
         values = self.numbers.rows()
         if _from_the_end(reading.rows):
-            values = spool.rows_taken(values, rows)
+            values = stored.rows_taken(values, rows)
             values = values[:] if within is not None and values.nbytes <= within else values
         logical = [names[place] for place in self.values if place in self.logical]
         features = tuple(names[place] for place in self.values)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gramian.arrays import one_thread
 from gramian.checks import slices
-from gramian.data.array import ArrayRows
+from gramian.data.memory import ArrayRows
 from gramian.data.rows import Block, PartState, Rows
 from gramian.data.table import RowsRequest
 from gramian.errors import DataError, InputTypeError

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from gramian.checks import counted, listed
 from gramian.data.as_rows import index_names
-from gramian.data.labels import as_variable, label_texts
-from gramian.data.levels import declared_levels
+from gramian.data.labels import as_variable, declared_levels, label_texts
 from gramian.data.table import Table
 from gramian.errors import DataError, FileError, InputTypeError, option
 from gramian.io.files import Location, format_of, locate, opened_source

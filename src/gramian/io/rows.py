@@ -15,16 +15,17 @@ import numpy as np
 
 from gramian.arrays import is_dask, to_numpy
 from gramian.checks import listed
-from gramian.data.array import ArrayRows
 from gramian.data.as_rows import column_names, names_in, to_rows
+from gramian.data.memory import ArrayRows
 from gramian.data.rows import Rows
 from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError, GramianError, InputTypeError
-from gramian.io import expected, scan, spool
+from gramian.io import scan
 from gramian.io.dask import DaskRows
 from gramian.io.parts import contiguous, repeated_note, unique_names
 from gramian.io.source import whole_within
-from gramian.io.stored import StoredRows, opened_rows, require_rows, stored_map
+from gramian.io.stored import Spool, StoredRows, opened_rows, require_rows, stored_map
+from gramian.io.treatment import as_expected
 
 
 @singledispatch
@@ -58,7 +59,7 @@ def _of_blocks(X: Iterator, request: RowsRequest) -> Rows:  # type: ignore[type-
 
 @read.register
 def _of_table(X: Table, request: RowsRequest) -> Rows:
-    return _of_ordered(X if request.expected is None else expected.as_expected(X, request.expected), request)
+    return _of_ordered(X if request.expected is None else as_expected(X, request.expected), request)
 
 
 @read.register
@@ -104,7 +105,7 @@ def table_of_blocks(blocks: Iterator[Any], request: RowsRequest) -> Table:
     FileError
         If the disk is full.
     """
-    numbers, names, first = spool.Spool(_SOURCE, within=whole_within(request.working)), None, None
+    numbers, names, first = Spool(_SOURCE, within=whole_within(request.working)), None, None
     for number, block in enumerate(blocks):
         try:
             rows = ArrayRows.checked(block, replace(request, minimum=1))

@@ -22,7 +22,7 @@ from gramian.io.names import readable
 from gramian.io.parts import slice_text
 from gramian.io.preview import Preview, preview
 from gramian.io.source import damage
-from gramian.io.transform import TRANSFORMED
+from gramian.io.treatment import TRANSFORMED
 from gramian.options import given_options
 from gramian.reading import COLUMN_OPTIONS, LimitPolicy, MissingPolicy, ReadingOptions, Transform, one_name
 

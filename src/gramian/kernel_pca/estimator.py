@@ -18,9 +18,9 @@ from gramian import arrays
 from gramian.analysis.findings import warn_of_findings
 from gramian.base import declarations, fitted, inputs, saving, sklearn
 from gramian.data import Rows, as_rows, device
+from gramian.data.as_rows import weighted
 from gramian.data.rows import require_magnitudes
 from gramian.data.table import Expected
-from gramian.data.weights import weighted
 from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError, by_surface, option
 from gramian.kernel_pca import feature_maps, fits, preimages, projection
 from gramian.kernel_pca.scaling import Standardisation

@@ -16,7 +16,7 @@ from gramian.analysis.component_rules import REPEATS, ComponentChoice, numbered,
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.data import Rows
-from gramian.data.weights import true_weights
+from gramian.data.as_rows import true_weights
 from gramian.errors import GramianWarning, ignoring, worded
 from gramian.kernels import Kernel, Linear
 from gramian.pca.rules import UNEQUAL, refusal

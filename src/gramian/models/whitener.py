@@ -14,7 +14,8 @@ from gramian.arrays import as_float64, as_pictures, from_numpy, memory_limit_byt
 from gramian.base import fitted, inputs, saving
 from gramian.base.sklearn import knows_names
 from gramian.checks import check_choice
-from gramian.data import Rows, as_rows, table, weights
+from gramian.data import Rows, as_rows, table
+from gramian.data.as_rows import weighted
 from gramian.data.device import sent_to
 from gramian.errors import DataError, ParameterError, option
 from gramian.models import whitening
@@ -386,7 +387,7 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             "Pass X.toarray(), for a frame X.sparse.to_dense(), or use PCA(whiten=True), which supports "
             "sparse data."
         )
-        return sent_to(weights.weighted(rows, sample_weight), self.device)
+        return sent_to(weighted(rows, sample_weight), self.device)
 
     # ------------------------------------------------ summaries of the model
 

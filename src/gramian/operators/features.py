@@ -21,8 +21,8 @@ from scipy.linalg import solve_triangular
 from gramian import arrays
 from gramian.checks import amount, evenly, slices
 from gramian.data import Rows
+from gramian.data.as_rows import true_weights
 from gramian.data.device import device_blocks
-from gramian.data.weights import true_weights
 from gramian.errors import option
 from gramian.kernels import Evaluator
 from gramian.operators.centered import merge_moments

@@ -21,7 +21,8 @@ from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_
 from gramian.base import fitted, inputs, saving
 from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
-from gramian.data import Rows, as_rows, device, weights
+from gramian.data import Rows, as_rows, device
+from gramian.data.as_rows import weighted
 from gramian.data.rows import SeenRows
 from gramian.data.table import Expected
 from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
@@ -419,7 +420,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         if "expected" not in options and self.missing in ("mean", "em", "iterative"):
             options["missing"] = self.missing
         rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
-        return device.sent_to(weights.weighted(rows, sample_weight), self.device)
+        return device.sent_to(weighted(rows, sample_weight), self.device)
 
     def _completed(
         self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any

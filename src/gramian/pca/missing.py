@@ -16,9 +16,9 @@ from gramian.analysis.projection import incomplete_rows
 from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
 from gramian.checks import check_choice, check_number, counted, first_few
-from gramian.data import Rows, array, as_rows
+from gramian.data import ArrayRows, Rows, as_rows
+from gramian.data.as_rows import true_weights
 from gramian.data.rows import Holes, require_magnitudes, row_text
-from gramian.data.weights import true_weights
 from gramian.errors import DataError, MissingValuesWarning, ParameterError, by_surface, option
 from gramian.operators.centered import require_counts
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
@@ -238,7 +238,7 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
         return Filled(rows, rows, method)
     if holes.infinite:
         rows.require_finite(holes=True)  # raises
-    if not isinstance(rows, array.ArrayRows) or not is_numpy(rows.like):
+    if not isinstance(rows, ArrayRows) or not is_numpy(rows.like):
         raise DataError(
             f"{counted(holes.missing, 'value')} {'is' if holes.missing == 1 else 'are'} missing, and "
             f"{option('missing', method)} fills NumPy arrays, frames and files that fit into memory.",

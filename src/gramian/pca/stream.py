@@ -17,8 +17,8 @@ from gramian.arrays import as_float64, to_numpy
 from gramian.base.inputs import check_ddof, check_feature_weight, check_scale, ddof_of, store_features
 from gramian.checks import check_number, counted
 from gramian.data import Rows
+from gramian.data.as_rows import true_weights
 from gramian.data.rows import SeenRows
-from gramian.data.weights import true_weights
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.operators.centered import require_counts
 from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit

@@ -12,7 +12,7 @@ from gramian import arrays, checks
 from gramian.analysis import components, tables
 from gramian.analysis.projection import incomplete_rows
 from gramian.data import Rows
-from gramian.data.levels import in_order
+from gramian.data.labels import in_order
 from gramian.errors import DataError, ParameterError
 from gramian.io.metadata import as_metadata
 from gramian.pca.missing import rows_as_fitted

@@ -15,8 +15,7 @@ from gramian.analysis.components import decomposition_of, feature_names_of, kind
 from gramian.analysis.shapes import curve, not_normal
 from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
-from gramian.data.labels import as_array, has_label, label_texts
-from gramian.data.levels import declared_levels, in_order
+from gramian.data.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.plots import style

@@ -55,7 +55,7 @@ def used_text(table: Table) -> str:
 
     Examples
     --------
-    >>> from gramian.io.missing import handle_missing
+    >>> from gramian.io.treatment import handle_missing
     >>> from gramian.data.table import Table
     >>> holed = Table(np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 5.0]]))
     >>> used_text(handle_missing(holed, "drop-rows"))

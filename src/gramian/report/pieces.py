@@ -15,7 +15,7 @@ from gramian.data import as_rows
 from gramian.data.rows import row_text
 from gramian.data.table import Table
 from gramian.errors import DataError, MissingValuesWarning, ignoring
-from gramian.io.missing import rows_of_table, with_rows
+from gramian.io.treatment import rows_of_table, with_rows
 from gramian.progress import pace, track
 
 PIECE_BYTES = 64 << 20

@@ -21,8 +21,7 @@ from gramian.analysis.components import component_names, expanded, mapping_of, n
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.base.inputs import expected_columns
 from gramian.checks import check_choice, check_integer, counted, plain
-from gramian.data.labels import label_texts
-from gramian.data.levels import in_order
+from gramian.data.labels import in_order, label_texts
 from gramian.data.table import Table
 from gramian.errors import (
     DataError,

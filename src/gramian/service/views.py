@@ -19,8 +19,7 @@ from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, expanded, mapping_of
 from gramian.checks import plain
 from gramian.data import as_rows
-from gramian.data.labels import label_texts
-from gramian.data.levels import in_order
+from gramian.data.labels import in_order, label_texts
 from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
 from gramian.faces import example_faces

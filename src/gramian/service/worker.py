@@ -21,7 +21,7 @@ from typing import Any
 from gramian import errors
 from gramian.errors import GramianError, MemoryLimitError, shortened
 from gramian.io.names import readable
-from gramian.io.spool import spool_folder
+from gramian.io.stored import spool_folder
 from gramian.service.bodies import check_depth
 
 Message = dict[str, Any]

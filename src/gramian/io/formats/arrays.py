@@ -15,11 +15,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.checks import amount, slices
-from gramian.data.sparse import require_lengths
+from gramian.data.memory import require_lengths
 from gramian.errors import DataError, FileError
 from gramian.io.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
-from gramian.io.spool import Spool
-from gramian.io.stored import ENTRY, FileRows, FileSparseRows, refuse_by_columns
+from gramian.io.stored import ENTRY, FileRows, FileSparseRows, Spool, refuse_by_columns
 from gramian.progress import track
 
 _HEADER_READERS = {

@@ -17,8 +17,7 @@ from gramian.data.table import Genome
 from gramian.errors import DataError, needs
 from gramian.io.parts import repeated_note, unique_names
 from gramian.io.source import ArraySource, Header, Opened, damage, require, require_room
-from gramian.io.spool import Spool
-from gramian.io.stored import FileRows, StoredRows
+from gramian.io.stored import FileRows, Spool, StoredRows
 from gramian.progress import track
 
 BAND_BYTES = 64 << 20

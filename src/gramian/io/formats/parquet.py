@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from gramian.checks import listed, slices
-from gramian.data.levels import declared_levels
+from gramian.data.labels import declared_levels
 from gramian.data.table import Expected
 from gramian.errors import DataError
 from gramian.io.columns import ColumnSource, decoded, first_free

@@ -21,7 +21,7 @@ from gramian.errors import DataError, FileError, GramianError, needs, option
 from gramian.io.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 from gramian.io.parts import pick_rows
 from gramian.io.source import SAVE_FIRST, ArraySource, Opened, PictureSource, damage, open_regular
-from gramian.io.spool import Spool
+from gramian.io.stored import Spool
 from gramian.progress import track
 
 LARGEST_FILE = 1 << 30
