@@ -15,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, lru_cache, reduce
+from itertools import repeat
 from numbers import Real
-from operator import matmul
+from operator import attrgetter, matmul
 from typing import Any, TypeVar
 
 import array_api_compat
@@ -56,9 +57,10 @@ EXACT_IN_FLOAT32 = tuple(np.dtype(t) for t in ("i1", "u1", "i2", "u2", "f2"))
 
 def namespace(*arrays: Any) -> Any:
     """Return the array-API namespace shared by ``arrays``; that of sparse rows is NumPy."""
-    if all(isinstance(a, np.ndarray) or sparse.issparse(a) for a in arrays):
-        return np
-    return array_api_compat.array_namespace(*arrays)
+    for array in arrays:
+        if not (isinstance(array, np.ndarray) or sparse.issparse(array)):
+            return array_api_compat.array_namespace(*arrays)
+    return np
 
 
 def is_numpy(array: Any) -> bool:
@@ -413,14 +415,18 @@ _limited: list[tuple[Any, int]] = []
 
 
 @lru_cache(maxsize=1)
-def _libraries(_: int) -> list[Any]:
-    """Return the libraries with threads; to look takes milliseconds, and new ones come with new modules."""
+def _libraries(_: int) -> tuple[list[Any], list[Any]]:
+    """Return the libraries with threads, and those of BLAS; to look takes milliseconds.
+
+    New libraries come with new modules, whose number is the argument.
+    """
     from threadpoolctl import ThreadpoolController
 
-    return list(ThreadpoolController().lib_controllers)
+    controller = ThreadpoolController()
+    return controller.lib_controllers, controller.select(user_api="blas").lib_controllers
 
 
-def _set_threads(counts: list[tuple[Any, int]]) -> None:
+def _set_threads(counts: Iterable[tuple[Any, int]]) -> None:
     """Set the number of threads of libraries, whichever thread did so before."""
     openblas = sys.modules["threadpoolctl"].OpenBLASController
     # Newer versions ignore all threads but the first that set a limit, which need not be the last to leave.
@@ -440,7 +446,7 @@ def fix_threads() -> None:
     """Where GRAMIAN_DETERMINISTIC is set, hold BLAS and OpenMP at one thread until the process ends."""
     if deterministic():
         with _lock:
-            _set_threads([(library, 1) for library in _libraries(len(sys.modules))])
+            _set_threads(zip(_libraries(len(sys.modules))[0], repeat(1), strict=False))
 
 
 _alone = ContextVar("_alone", default=False)
@@ -468,12 +474,12 @@ class blas_threads(ContextDecorator):
         global _inside, _workers
         with _lock:
             if _inside == 0:
-                blas = [library for library in _libraries(len(sys.modules)) if library.user_api == "blas"]
-                counts = [(library, library.num_threads) for library in blas]
-                _workers = max((count for _, count in counts), default=1)
-                _limited[:] = counts if _workers > 1 else []
+                _, blas = _libraries(len(sys.modules))
+                counts = list(map(attrgetter("num_threads"), blas))
+                _workers = max(counts, default=1)
+                _limited[:] = zip(blas, counts, strict=True) if _workers > 1 else ()
                 if _limited:
-                    _set_threads([(library, 1) for library in blas])
+                    _set_threads(zip(blas, repeat(1), strict=False))
             _inside += 1
             return 1 if _alone.get() else _workers
 

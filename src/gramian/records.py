@@ -20,7 +20,6 @@ from gramian.checks import amount, counted, duration, rounded_up
 from gramian.notebook import Grid, InNotebook
 
 FloatArray = npt.NDArray[np.float64]
-R = TypeVar("R")
 T_co = TypeVar("T_co", covariant=True)
 IntArray = npt.NDArray[np.int64]
 # float32 or float64, as the data. A fit to arrays of another kind, as PyTorch's, returns that kind instead.
@@ -168,17 +167,6 @@ class SolveRequest:
     def probe_rng(self) -> np.random.Generator:
         """Start of the probe that certifies."""
         return random_stream(self.seeds, 1)
-
-
-def changed(record: R, **changes: Any) -> R:
-    """Return a record of this module with other values of some fields: ``replace`` without the constructor.
-
-    That takes a fifth of the time, which shows where a fit of a small table makes many of them.
-    """
-    result = object.__new__(type(record))
-    fields = record.__dataclass_fields__  # type: ignore[attr-defined]
-    vars(result).update({name: value for name, value in vars(record).items() if name in fields}, **changes)
-    return result
 
 
 def random_stream(seeds: Sequence[int] | None, place: int) -> np.random.Generator:
@@ -599,6 +587,10 @@ class Completeness:
     bound: float
     delta: float
     probability: float = 0.0
+
+    def scaled(self, factor: float) -> Completeness:
+        """Return the bound in another unit."""
+        return Completeness(self.method, self.kind, self.bound * factor, self.delta, self.probability)
 
     @property
     def limit(self) -> str:

@@ -29,7 +29,6 @@ from gramian.records import (
     FloatArray,
     Plan,
     RealArray,
-    changed,
 )
 from gramian.solve.certificates import orthogonality_loss
 from gramian.solve.solving import Account, Solution
@@ -206,7 +205,7 @@ def store_solution(
     model.n_components_, model.rank_ = result.values.size, result.rank
     model.explained_variance_ratio_ = result.ratio
     model._store_account(solution.account)
-    model.spectrum_ = changed(solution.spectrum, vectors=None)
+    model.spectrum_ = replace(solution.spectrum, vectors=None)
     model.certificate_ = solution.certificate
     k, rank = result.values.size, result.rank
     if hidden:
@@ -264,9 +263,9 @@ def with_orthonormality(
     The product costs no more than one of the matrix with the vectors, and k is at most its order.
     """
     if not vectors.shape[1]:
-        return changed(certificate, directions=directions)
+        return replace(certificate, directions=directions)
     loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
-    return changed(certificate, orthogonality=loss, directions=directions)
+    return replace(certificate, orthogonality=loss, directions=directions)
 
 
 class Drawn:

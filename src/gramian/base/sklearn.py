@@ -91,17 +91,15 @@ def knowing(habits: Mapping[str, str], ours: str) -> Callable[[F], F]:
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if kwargs.keys() <= set(names):
+                return function(*args, **kwargs)
             unknown = [name for name in kwargs if name not in names]
             if known := {name: habits[name] for name in unknown if name in habits}:
                 raise InputTypeError(
                     f"gramian.{ours} does not support {', '.join(known)}. {_advice(known)}.",
                     DROP_IN.format(ours) * (ours in ("PCA", "KernelPCA")),
                 )
-            if unknown:
-                raise InputTypeError(
-                    f"{ours} has no parameter {unknown[0]!r}. {allowed_of(unknown[0], names)}"
-                )
-            return function(*args, **kwargs)
+            raise InputTypeError(f"{ours} has no parameter {unknown[0]!r}. {allowed_of(unknown[0], names)}")
 
         return call  # type: ignore[return-value]
 

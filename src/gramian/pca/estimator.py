@@ -420,7 +420,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         if "expected" not in options and self.missing in ("mean", "em", "iterative"):
             options["missing"] = self.missing
         rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
-        return device.sent_to(weighted(rows, sample_weight), self.device)
+        rows = rows if sample_weight is None else weighted(rows, sample_weight)
+        return rows if self.device is None else device.sent_to(rows, self.device)
 
     def _completed(
         self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any

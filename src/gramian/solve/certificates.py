@@ -20,7 +20,6 @@ from gramian.records import (
     DirectionBounds,
     FloatArray,
     Spectrum,
-    changed,
 )
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
@@ -98,6 +97,7 @@ def certify(
         known=known,
         rank=spectrum.rank,
         kind=max(kinds, key=BOUND_KINDS.index),
+        factor=factor,
     )
     certificate = Certificate(
         values=spectrum.values * factor,
@@ -107,12 +107,12 @@ def certify(
         widening=spectrum.error_bound * factor,
         widening_kind=spectrum.error_kind,
         orthogonality=loss,
-        completeness=None if complete is None else changed(complete, bound=complete.bound * factor),
+        completeness=None if complete is None else complete.scaled(factor),
         tol=tol,
         unit=unit,
         ok=not reasons,
         reasons=tuple(reasons),
-        directions=changed(directions, gaps=directions.gaps * factor, others=others * factor),
+        directions=directions,
     )
     return certificate, missed
 
@@ -465,6 +465,7 @@ def direction_bounds(
     known: bool = True,
     rank: int | None = None,
     kind: BoundKind = "deterministic",
+    factor: float = 1.0,
 ) -> DirectionBounds:
     """Bound the angles between computed eigenvectors and those of the exact matrix.
 
@@ -484,6 +485,8 @@ def direction_bounds(
         Number of eigenvalues that are no rounding; the others have no direction. By default k.
     kind : {"deterministic", "probabilistic", "estimate"}
         Kind of the weakest of these bounds.
+    factor : float
+        Turns eigenvalues into the unit of the result.
 
     Returns
     -------
@@ -522,7 +525,8 @@ def direction_bounds(
         off = _norm(residuals[a:b]) + error
         # A cluster that reaches into rounding has no directions.
         sines[a:b] = min(1.0, off / gap) if gap > 0 and b <= rank else 1.0
-    return DirectionBounds(first[:rank], gaps[:rank], sines[:rank], float(others), known, kind)
+    gaps, others = gaps[:rank] * factor, float(others) * factor
+    return DirectionBounds(first[:rank], gaps, sines[:rank], others, known, kind)
 
 
 def lifted(
@@ -541,11 +545,10 @@ def lifted(
     kind : BoundKind
         Kind of the weakest bound, these included.
     """
-    if bool((bounds.first == np.arange(bounds.first.size)).all()):
-        return changed(bounds, sines=np.minimum(1.0, bounds.sines * factors + drift), kind=kind)
-    sines = np.ones(bounds.sines.size)
-    for part in bounds.clusters:
-        some = slice(part.start, part.stop)
-        more = _norm(drift[some])
-        sines[some] = np.minimum(1.0, bounds.sines[some] * float(factors[some].max()) + more)
-    return changed(bounds, sines=sines, kind=kind)
+    sines = np.minimum(1.0, bounds.sines * factors + drift)
+    if not bool((bounds.first == np.arange(bounds.first.size)).all()):
+        for part in bounds.clusters:
+            some = slice(part.start, part.stop)
+            more = _norm(drift[some])
+            sines[some] = np.minimum(1.0, bounds.sines[some] * float(factors[some].max()) + more)
+    return DirectionBounds(bounds.first, bounds.gaps, sines, bounds.others, bounds.known, kind)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import blas_threads, namespace, on_accelerator
+from gramian.arrays import blas_threads, is_numpy, namespace, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
@@ -44,7 +44,6 @@ from gramian.records import (
     SolveRequest,
     Spectrum,
     Target,
-    changed,
 )
 from gramian.solve import krylov, routes
 from gramian.solve.certificates import certify, may_have_missed
@@ -108,48 +107,40 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
     if costs.substitute is not None:
         beside = costs.substitute.bytes
         request = replace(request, solver="auto", memory_limit=request.memory_limit - beside)
+    target, side, below = request.target, costs.forms()[0].matrix, _below_float32(costs, request.target)
     results = [
-        _priced(_spared(route, costs, request), costs, request.target)
+        _priced(_spared(route, costs, request), costs, target)
         for of_solver in ROUTES
-        for route in of_solver(costs, request.target)
-        if route.direct or not everything
+        for route in of_solver(costs, target)
+        if (route.direct or not everything) and (route.form.double or not below)
     ]
-    results = [item for item in results if _precise_enough(item.route, costs, request.target)]
     wanted = [item for item in results if request.solver in ("auto", item.route.solver)]
     if request.solver not in ("covariance", "gram"):
-        wanted = [item for item in wanted if _on_a_good_side(item.route, costs)]
-    side = costs.forms()[0].matrix
+        # The data, or a matrix that is worth while.
+        sides = (DATA.matrix, *costs.sides) if isinstance(costs, TableCosts) else (side,)
+        wanted = [item for item in wanted if item.route.form.matrix in sides]
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     wanted = wanted or [item for item in results if item.route.form.matrix == side and item.route.direct]
-    order = _order(costs, request.target)
+    order = _order(costs, target)
     fitting = sorted((item for item in wanted if item.bytes <= request.memory_limit), key=order)
     if not fitting:
         least = min(wanted, key=lambda item: item.bytes)
-        what, way_out = costs.too_large or _too_large(least, wanted)
+        smaller = f"few components, which {option('solver', 'krylov')} finds in less memory"
+        if any(not item.route.direct for item in wanted):
+            smaller = "fewer components, or use fewer rows"
+        way_out = f"Raise {LIMIT}, or ask for {smaller}."
+        what, way_out = costs.too_large or (f"The {least.route.solver} route", way_out)
         need, limit = least.bytes + beside, request.memory_limit + beside
         require_memory(what, need, limit, way_out, request.resident_bytes)
     # What takes over from the first route may be any that fits.
     others = (item for item in results if item.bytes <= request.memory_limit and item not in fitting)
-    return _patient(fitting + sorted(others, key=order), costs, request.target)
+    return _patient(fitting + sorted(others, key=order), costs, target)
 
 
 def _spared(route: Any, costs: Costs, request: SolveRequest) -> Any:
     """Give a route the memory that it leaves of the limit."""
     form = costs.spare(route.form, request.memory_limit - route.cost(costs, request.target).bytes)
     return route if form == route.form else replace(route, form=form)
-
-
-def _precise_enough(route: Route, costs: Costs, target: Target) -> bool:
-    """Whether the route's arithmetic may do for the request."""
-    return route.form.double or not _below_float32(costs, target)
-
-
-def _on_a_good_side(route: Route, costs: Costs) -> bool:
-    """Whether the route works on the data, or on a matrix that is worth while."""
-    matrix = route.form.matrix
-    if isinstance(costs, TableCosts):
-        return matrix == DATA.matrix or matrix in costs.sides
-    return matrix == costs.forms()[0].matrix
 
 
 def _below_float32(costs: Costs, target: Target) -> bool:
@@ -186,16 +177,6 @@ def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
     """Limit the passes of each route by the predicted time of the cheapest direct one."""
     direct = min((item.seconds for item in items if item.route.direct), default=None)
     return [replace(item, route=item.route.with_patience(costs, target, direct)) for item in items]
-
-
-def _too_large(least: Ranked, tried: list[Ranked]) -> tuple[str, str]:
-    """Return what does not fit into memory, and what does."""
-    smaller = (
-        "fewer components, or use fewer rows"
-        if any(not item.route.direct for item in tried)
-        else f"few components, which {option('solver', 'krylov')} finds in less memory"
-    )
-    return f"The {least.route.solver} route", f"Raise {LIMIT}, or ask for {smaller}."
 
 
 def require_memory(what: str, need: int, memory_limit: int, way_out: str, resident: int = 0) -> None:
@@ -543,7 +524,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
     the next route; every route was planned against the same memory limit, and the best certified answer is
     returned, which need not be the last one.
     """
-    request = planned.request if seeds is None else changed(planned.request, seeds=seeds)
+    request = planned.request if seeds is None else replace(planned.request, seeds=seeds)
     problem.request = request
     best: Solution | None = None
     winner = 0
@@ -558,7 +539,8 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = blas_threads() if TINY <= item.seconds < BRIEF else nullcontext()
-        with alone, explained_memory_errors(getattr(problem, "rows", None)):
+        rows = getattr(problem, "rows", None)
+        with alone, nullcontext() if rows is None or is_numpy(rows.like) else explained_memory_errors(rows):
             solution, status, why = _run(problem, planned, request, tried, start)
         spectrum, before = solution.spectrum, runs[-1].why if runs else ""
         took, error = time.perf_counter() - began, _error(solution.certificate)
