@@ -1262,21 +1262,16 @@ def attack_names_over_http(attack: Attack) -> None:
 
 def retold(content: bytes, change: Callable[[Any], object]) -> bytes:
     """Return a model file whose description was changed, with a checksum that fits."""
-    import struct
-
     import safetensors.numpy
 
-    from gramian.store import model_file
+    from gramian.base import model_file
 
     arrays = safetensors.numpy.load(content)
-    size = struct.unpack("<Q", content[:8])[0]
+    size = int.from_bytes(content[:8], "little")
     entry = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["gramian"])
     entry.pop("checksum")
     change(entry)
-    text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
-    ordered = {name: arrays[name] for name in sorted(arrays)}
-    sealed = f'{{"checksum":"{model_file._checksum(text, ordered)}",{text[1:]}'
-    return bytes(safetensors.numpy.save(ordered, metadata={"gramian": sealed}))
+    return b"".join(map(bytes, model_file.sealed(entry, arrays)))
 
 
 def tampered(attack: Attack) -> Iterator[tuple[str, bytes]]:
@@ -1288,10 +1283,10 @@ def tampered(attack: Attack) -> Iterator[tuple[str, bytes]]:
         nested = [nested]
 
     def parameters(**values: Any) -> Callable[[Any], object]:
-        return lambda entry: entry["header"]["parameters"].update(values)
+        return lambda entry: entry["content"]["parameters"].update(values)
 
     def state(**values: Any) -> Callable[[Any], object]:
-        return lambda entry: entry["header"]["state"].update(values)
+        return lambda entry: entry["content"]["state"].update(values)
 
     yield "the same", retold(content, lambda entry: None)
     yield "truncated", content[: len(content) // 2]
@@ -1301,14 +1296,14 @@ def tampered(attack: Attack) -> Iterator[tuple[str, bytes]]:
     yield "nested parameter", retold(content, parameters(n_components=nested))
     yield "unknown parameter", retold(content, parameters(evil=1))
     yield "text parameter", retold(content, parameters(n_components="__import__('os')"))
-    yield "object parameter", retold(content, parameters(random_state={"map": {"__class__": "os.system"}}))
+    yield "object parameter", retold(content, parameters(random_state={"$": "os.system"}))
     yield "huge parameter", retold(content, parameters(n_components=10**30))
     yield "unknown state", retold(content, state(evil=1))
-    yield "a method", retold(content, state(transform={"array": "state._center"}))
-    yield "no state", retold(content, lambda entry: entry["header"].pop("state"))
-    yield "another kind", retold(content, lambda entry: entry.update(kind="KernelPCA"))
-    yield "an unknown kind", retold(content, lambda entry: entry.update(kind="os.system"))
-    yield "a header of another type", retold(content, lambda entry: entry.update(header=[1]))
+    yield "a method", retold(content, state(transform={"$": "array", "value": "state._center"}))
+    yield "no state", retold(content, lambda entry: entry["content"].pop("state"))
+    yield "another kind", retold(content, lambda entry: entry["content"].update({"$": "KernelPCA"}))
+    yield "an unknown kind", retold(content, lambda entry: entry["content"].update({"$": "os.system"}))
+    yield "content of another type", retold(content, lambda entry: entry.update(content=[1]))
     yield "a newer format", retold(content, lambda entry: entry.update(format_version=99))
     yield "a kernel that is code", retold(kernel, parameters(kernel="__import__('os').system('id')"))
     yield "a kernel of great power", retold(kernel, parameters(kernel="poly(degree=1e9)"))

@@ -19,6 +19,7 @@ from gramian.version import __version__
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
     from gramian.analysis.proposals import propose
+    from gramian.base.model_file import load
     from gramian.errors import DiagnosticWarning
     from gramian.inspect.choose_components import choose_components
     from gramian.inspect.compare import compare
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from gramian.kernel_pca.estimator import KernelPCA
     from gramian.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
     from gramian.laws.relations import relations
-    from gramian.loading import load
     from gramian.models.monitor import Monitor
     from gramian.models.whitener import Whitener
     from gramian.pca.estimator import PCA
@@ -86,7 +86,7 @@ _HOME = {
     "compare": "gramian.inspect.compare",
     "describe": "gramian.inspect.describe",
     "diagnose": "gramian.inspect.diagnose",
-    "load": "gramian.loading",
+    "load": "gramian.base.model_file",
     "mutual_information": "gramian.selection.mutual_information",
     "propose": "gramian.analysis.proposals",
     "relations": "gramian.laws.relations",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise, zip_longest
-from typing import Any, Literal, TypeVar, get_args, overload
+from typing import Annotated, Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,8 @@ IntArray = npt.NDArray[np.int64]
 # float32 or float64, as the data. A fit to arrays of another kind, as PyTorch's, returns that kind instead.
 RealArray = npt.NDArray[np.floating[Any]]
 Seed = int | np.random.RandomState | np.random.Generator | None
+# Notes on attributes and fields of model files: no entry is below 0; may be missing.
+POSITIVE, OPTIONAL = ">= 0", "optional"
 BoundKind = Literal["deterministic", "probabilistic", "estimate"]
 BOUND_KINDS = get_args(BoundKind)  # the strongest first
 # That a bound from products with a few Gaussian columns is wrong: what the risk of every probe is.
@@ -415,9 +417,9 @@ class Spectrum(InNotebook):
         accurate one, which ``error_bound`` is about; None where both are the same.
     """
 
-    values: FloatArray
+    values: Annotated[FloatArray, "r"]
     vectors: Any
-    residuals: FloatArray
+    residuals: Annotated[FloatArray, "r"]
     total: float | None
     squares: float | None
     rank_tolerance: float
@@ -425,7 +427,7 @@ class Spectrum(InNotebook):
     error_kind: BoundKind
     route: str
     complete: bool
-    rest: FloatArray = field(default_factory=lambda: np.empty(0))
+    rest: Annotated[FloatArray, "_"] = field(default_factory=lambda: np.empty(0))
     passes: int = 0
     smallest: float | None = None
     note: str = ""
@@ -677,9 +679,9 @@ class DirectionBounds:
         Kind of the weakest bound behind it.
     """
 
-    first: IntArray
-    gaps: FloatArray
-    sines: FloatArray
+    first: Annotated[IntArray, "r", POSITIVE]
+    gaps: Annotated[FloatArray, "r", POSITIVE]
+    sines: Annotated[FloatArray, "r", POSITIVE]
     others: float
     known: bool
     kind: BoundKind
@@ -747,9 +749,9 @@ class Certificate(InNotebook):
     [range(0, 1), range(1, 2)]
     """
 
-    values: FloatArray
-    residuals: FloatArray
-    radii: FloatArray
+    values: Annotated[FloatArray, "r"]
+    residuals: Annotated[FloatArray, "r"]
+    radii: Annotated[FloatArray, "r"]
     set_radius: float
     widening: float
     widening_kind: BoundKind
@@ -933,10 +935,10 @@ class Moments:
     ``mean + rest``: ``rest`` is what its rounding leaves out.
     """
 
-    count: float
-    mean: FloatArray
+    count: Annotated[float, "", POSITIVE]
+    mean: Annotated[FloatArray, "m"]
     squares: FloatArray
-    rest: FloatArray | float = 0.0
+    rest: Annotated[FloatArray | float, "m"] = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -954,8 +956,8 @@ class Remainder:
         Kind of that bound.
     """
 
-    norms: FloatArray
-    root_loss: float
+    norms: Annotated[FloatArray, "d", POSITIVE]
+    root_loss: Annotated[float, "", POSITIVE]
     kind: BoundKind
 
     @property

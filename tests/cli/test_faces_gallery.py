@@ -11,13 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from damaged import reseal
 from drawn import drawn_faces, drawn_others
+from gramian.base.model_file import load, read_model
 from gramian.cli.faces import read_arguments
 from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace
 from gramian.faces.gallery import Gallery
-from gramian.loading import load
-from gramian.store.model_file import read_model, write_model
 from refusals import refused
 
 Image = pytest.importorskip("PIL.Image")
@@ -576,8 +576,7 @@ def test_everything_that_can_be_read_is_enrolled(place, faces):
 
 
 def change(**header):
-    stored = read_model("g.db")
-    write_model("g.db", stored.kind, stored.header | header, stored.arrays)
+    reseal(Path("g.db"), lambda content: content | header)
 
 
 COMMANDS = [
@@ -599,7 +598,7 @@ def test_an_altered_gallery_is_refused_by_every_command(enrolled, faces):
 
 
 def test_what_was_put_in_is_shown_as_what_it_is(enrolled, faces):
-    names = read_model("g.db").header["people"]
+    names = read_model("g.db").content["people"]
     change(people=["\x1b[2J\np99  7" if name == "p02" else name for name in names], created="\x1b")
     ran = faces("list", "g.db")
     assert "\x1b" not in ran.out

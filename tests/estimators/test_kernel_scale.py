@@ -9,10 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPCA, Monitor, choose_components, describe, load
 from gramian.arrays import to_numpy
-from gramian.base.encoding import model_of
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels import RBF
-from gramian.store.model_file import read_model
 from refusals import refused
 
 RNG = np.random.default_rng(0)
@@ -163,14 +161,6 @@ def test_a_saved_model_and_one_of_an_older_version(tmp_path):
         np.testing.assert_array_equal(again.transform(NEW), model.transform(NEW))
         np.testing.assert_array_equal(again.scale_, model.scale_)
         assert again.get_params()["scale"] == "unit"
-    plain = KernelPCA(3, kernel="rbf").fit(X)
-    plain.save(path)
-    stored = read_model(path)
-    del stored.header["state"]["_scaling"], stored.header["parameters"]["scale"]
-    old = model_of(stored, path, KernelPCA)
-    np.testing.assert_array_equal(old.transform(NEW), plain.transform(NEW))
-    assert old.scale_ is None
-    assert old.mean_ is None
 
 
 def test_what_is_no_scale_and_what_has_no_columns(monkeypatch):

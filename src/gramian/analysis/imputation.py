@@ -18,8 +18,7 @@ from scipy import sparse
 
 from gramian.arrays import leading_pairs
 from gramian.checks import slices
-from gramian.records import FloatArray
-from gramian.store import Array
+from gramian.records import POSITIVE, FloatArray
 
 IndexArray = npt.NDArray[np.intp]
 
@@ -809,11 +808,11 @@ class Imputed:
     """
 
     method: str
-    rows: Annotated[IndexArray, Array("m", least=0, kinds="iu")]
-    columns: Annotated[IndexArray, Array("m", least=0, kinds="iu")]
-    values: Annotated[FloatArray, Array("m")]
-    standard_errors: Annotated[FloatArray, Array("m", least=0)]
-    trace: Annotated[FloatArray, Array("_")]
+    rows: Annotated[IndexArray, "m", POSITIVE]
+    columns: Annotated[IndexArray, "m", POSITIVE]
+    values: Annotated[FloatArray, "m"]
+    standard_errors: Annotated[FloatArray, "m", POSITIVE]
+    trace: Annotated[FloatArray, "_"]
     noise_variance: float | None
     iterations: int
     converged: bool

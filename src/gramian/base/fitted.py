@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import Summary, component_names, decomposition_of, shares_of, summary_of
 from gramian.arrays import as_float64, as_pictures, from_numpy, is_numpy
-from gramian.base import declarations, inputs, sklearn
+from gramian.base import inputs, saving, sklearn
 from gramian.checks import counted, names_its_arguments
 from gramian.data import Rows
 from gramian.errors import CertificateWarning, DataError, RankWarning, by_surface, option
@@ -26,7 +26,6 @@ from gramian.records import (
     Certificate,
     Components,
     DirectionBounds,
-    FloatArray,
     Plan,
     RealArray,
 )
@@ -34,12 +33,33 @@ from gramian.solve.certificates import orthogonality_loss
 from gramian.solve.solving import Account, Solution
 
 
-class Transformer(sklearn.TransformerMixin, sklearn.BaseEstimator):
+class Deferring:
+    """Computes attributes that an instance does not have when somebody asks for one of them.
+
+    ``hasattr`` asks too, since only the computation shows whether there is an answer; ``vars`` does not.
+    """
+
+    _following: ClassVar[Collection[str]] = ()  # their names
+
+    def _look(self) -> None:
+        """Set these attributes, where that is possible now."""
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:  # to a type checker a class with this method has every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name in self._following:
+                self._look()
+                if name in vars(self):
+                    return vars(self)[name]
+            return object.__getattribute__(self, name)  # raises, a property its own error
+
+
+class Transformer(saving.ColumnAttributes, sklearn.TransformerMixin, sklearn.BaseEstimator):
     """Base class of transformers from rows to scores, in the kind and dtype of the rows."""
 
-    n_components_: int
-    column_means_: FloatArray | None
-    counted_alleles_: npt.NDArray[np.object_]
+    if TYPE_CHECKING:
+        n_components_: int
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the scores: PC1, PC2, ...
@@ -145,7 +165,7 @@ class Planned:
         self._account = account
 
 
-class Decomposer(Planned, Transformer, declarations.DecompositionAttributes):
+class Decomposer(Planned, Transformer, saving.DecompositionAttributes):
     """Base class of transformers whose fit is made of eigenpairs.
 
     Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.

@@ -1,28 +1,68 @@
-"""The methods of estimators that can be saved; :mod:`gramian.base.encoding` writes and reads the files."""
+"""Saving and opening fitted models, and the attributes that every decomposition has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from gramian.base.declarations import MODELS, Parts
-from gramian.records import ModelKind
+import numpy as np
+import numpy.typing as npt
+
+from gramian.reading import ReadingOptions
+from gramian.records import (
+    OPTIONAL,
+    POSITIVE,
+    Attempt,
+    Certificate,
+    FloatArray,
+    ModelKind,
+    Plan,
+    Spectrum,
+)
+
+if TYPE_CHECKING:
+    from gramian.analysis.component_rules import ComponentChoice
+
+    Reading = dict[str, Any]
+else:
+    Single = bool | int | float | str | None
+    _NAMES = "source", "key", *ReadingOptions.__dataclass_fields__
+    Reading = dict[Literal[_NAMES], Single | tuple[Single, ...]]
+
+
+class ColumnAttributes:
+    """What is known of the d columns of the fitted rows."""
+
+    n_features_in_: Annotated[int, "d"]
+    feature_names_in_: Annotated[npt.NDArray[np.object_], "d", OPTIONAL]
+    _column_names: Annotated[npt.NDArray[np.object_] | None, "d", OPTIONAL]
+    counted_alleles_: Annotated[npt.NDArray[np.object_], "d", OPTIONAL]
+    column_means_: Annotated[FloatArray | None, "d", OPTIONAL]
+    reading_: Annotated[Reading, OPTIONAL]
+
+
+class DecompositionAttributes(ColumnAttributes):
+    """The attributes of every estimator of k eigenpairs of n rows."""
+
+    n_samples_: Annotated[int, "n"]
+    picture_shape_: tuple[int, int] | None
+    _unequal: Annotated[bool, OPTIONAL]  # whether rows have weights of their own
+    n_components_: Annotated[int, "k"]
+    rank_: int
+    explained_variance_ratio_: Annotated[FloatArray | None, "k", POSITIVE]
+    plan_: Plan
+    attempts_: tuple[Attempt, ...]
+    spectrum_: Spectrum
+    certificate_: Certificate
+    component_choice_: Annotated[ComponentChoice | None, OPTIONAL]
+    _fit_parameters: dict[str, Any]
 
 
 class Saved:
-    """Gives an estimator ``save``; a subclass is known to :func:`gramian.load` by its name."""
+    """Gives an estimator ``save`` and ``load``; :mod:`gramian.base.model_file` lists its name."""
 
     _private: ClassVar[bool] = False  # whether only the owner may read a new file
     model_kind: ClassVar[ModelKind] = ModelKind.OTHER
-    # What is there when it is fitted: annotations of a decomposition, or as store.conform takes it.
-    _attributes: ClassVar[type | None] = None
-    _contents: ClassVar[Mapping[str, Any]] = {}
-    _of_columns: ClassVar[bool] = False  # whether it has what is known of the columns of the data, too
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        MODELS[cls.__name__] = cls
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, which :func:`gramian.load` opens.
@@ -40,10 +80,10 @@ class Saved:
         ParameterError
             For a kernel given as a function, which no file can hold.
         """
-        from gramian.base.encoding import write
+        from gramian.base.model_file import write_model  # which a fit does not need
 
         self._require_savable()
-        write(self, path)
+        write_model(path, self, private=self._private)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -64,7 +104,7 @@ class Saved:
         FileError
             When the file is not there or cannot be read.
         ModelFileError
-            When it is truncated, altered, not a gramian model, of a newer format, or of another class.
+            When it is truncated, altered, not a gramian model, of another format, or of another class.
 
         Examples
         --------
@@ -74,17 +114,9 @@ class Saved:
         ...     gramian.PCA.load(f"{folder}/model.gramian").components_.round(4)
         array([[0.8944, 0.4472]])
         """
-        from gramian.base.encoding import model_of
-        from gramian.store.model_file import read_model
+        from gramian.base.model_file import load
 
-        return model_of(read_model(path), path, cls)
-
-    def _check_restored(self) -> None:
-        """Raise a ValueError unless the parts of a model from a file belong together."""
-
-    def _saved_parameters(self) -> Parts:
-        parameters: Parts = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return parameters
+        return load(path, cls)
 
     def _require_savable(self) -> None:
         # Here, so that a model's description can be read without scikit-learn.
@@ -92,11 +124,5 @@ class Saved:
 
         check_is_fitted(self)
 
-    @classmethod
-    def _contents_of(cls, state: Parts) -> Mapping[str, Any]:
-        """Return the declarations of what a file must hold that holds this."""
-        from gramian.base.encoding import COLUMNS, DECOMPOSED, declared
-
-        if cls._attributes is not None:
-            return DECOMPOSED | declared(cls._attributes)
-        return (COLUMNS if cls._of_columns else {}) | dict(cls._contents)
+    def _check_restored(self) -> None:
+        """Raise a ValueError unless the parts of a model from a file belong together."""

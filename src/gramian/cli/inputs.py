@@ -319,7 +319,7 @@ def read_model(model: str, *, whole: bool = False) -> Any:
     from sklearn.utils.validation import check_is_fitted
 
     from gramian.analysis.components import mapping_of
-    from gramian.loading import load
+    from gramian.base.model_file import load
 
     with shows_progress(f"reading {model}"):
         fitted = load(model_path(model))

@@ -168,7 +168,7 @@ class Call:
 
     def asked(self) -> Asked:
         """Return how the command was called."""
-        from gramian.store.model_file import read_model as stored
+        from gramian.base.model_file import read_model as stored
 
         model = self.given["model"]
         return Asked(model, stored(model_path(model)).versions, self.repeated)

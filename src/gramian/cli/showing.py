@@ -1,7 +1,7 @@
 """The command that shows what is in a saved model: ``info``."""
 
-from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 from gramian.checks import counted, listed, six_digits
 from gramian.cli.inputs import model_path
@@ -17,15 +17,14 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
     from gramian.analysis.components import mapping_of
-    from gramian.base.encoding import described
+    from gramian.base.model_file import load, read_model
     from gramian.inspect.diagnose import diagnosis_of
     from gramian.report.facts import info_facts
-    from gramian.store.model_file import read_model
 
     path = model_path(model)
     with shows_progress(f"reading {model}"):
         stored = read_model(path)
-        fitted = described(stored) or _loaded(path)
+        fitted = described(stored) or load(path)
     facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
     facts |= info_facts(fitted, stored.kind, "shell")
     lines = [_made(facts["model"])]
@@ -37,10 +36,35 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
     answer(as_json, facts, "\n".join([*lines, "", f"Written by {writers}."]))
 
 
-def _loaded(path: Path) -> Any:
-    from gramian.loading import load
+def described(stored: Any) -> Any:
+    """Return parameters and fitted attributes of a PCA, KernelPCA or Whitener under their names.
 
-    return load(path)
+    The model is not made, which would take scikit-learn.
+
+    Parameters
+    ----------
+    stored : StoredModel
+
+    Returns
+    -------
+    SimpleNamespace or None
+        None where only the class can tell: for what is no decomposition, not whole, or holds other models.
+    """
+    from gramian.base.model_file import INVALID, declared, decode, set_checked
+    from gramian.base.saving import DecompositionAttributes
+    from gramian.records import FloatArray, ModelKind
+
+    try:
+        parameters, state = (decode(stored.content[name], stored.arrays) for name in ("parameters", "state"))
+        # Those of a Whitener are one and the same.
+        state.setdefault("explained_variance_", state.get("eigenvalues_"))
+        hints = declared(DecompositionAttributes) | {"explained_variance_": Annotated[FloatArray, "k"]}
+        model = SimpleNamespace(model_kind=ModelKind(stored.kind), **(parameters | state))
+        model.get_params = lambda deep: parameters
+        set_checked(model, hints, state)
+    except INVALID:
+        return None
+    return model
 
 
 def _made(facts: dict[str, Any]) -> str:

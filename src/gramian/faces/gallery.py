@@ -13,13 +13,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import as_float64
+from gramian.base.model_file import INVALID, check, decode, read_model, write_model
 from gramian.checks import counted, is_visible, shown
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, shortened
 from gramian.faces.recognition import Recogniser
@@ -27,10 +28,8 @@ from gramian.faces.similarity import as_vectors
 from gramian.io.names import natural_key
 from gramian.records import FloatArray
 from gramian.store.atomic import as_path, check_writable, locked
-from gramian.store.model_file import read_model, write_model
 
 T = TypeVar("T")
-KIND = "Gallery"
 SHORT = 12
 
 
@@ -596,28 +595,47 @@ def create_file(path: str | os.PathLike[str], content: Content) -> None:
         write_content(target, content)
 
 
+@dataclass(frozen=True, eq=False)
+class GalleryFile:
+    """A gallery as its file holds it, with an entry for each of n pictures; vectors have length k.
+
+    ``sizes`` are the lengths of the picture files, which follow each other in ``originals``, or -1.
+    """
+
+    fingerprint: str
+    created: str
+    settings: dict[str, Any]
+    people: tuple[str, ...]
+    sources: tuple[str, ...]
+    enrolled: tuple[str, ...]
+    hashes: Annotated[npt.NDArray[np.uint8], "n digest"]
+    sizes: Annotated[npt.NDArray[np.int64], "n"]
+    originals: Annotated[npt.NDArray[np.uint8], "bytes"]
+    vectors: Annotated[npt.NDArray[np.float32], "n k"]
+    variances: Annotated[FloatArray, "k"]
+    shifts: Annotated[npt.NDArray[np.float32] | None, "k k"]
+
+
 def write_content(path: Path, content: Content) -> None:
     """Write a gallery over what is there."""
-    pictures = content.pictures
-    header = {
-        "created": content.created,
-        "enrolled": [picture.enrolled for picture in pictures],
-        "fingerprint": content.fingerprint,
-        "people": [picture.person for picture in pictures],
-        "settings": content.settings,
-        "sources": [picture.source for picture in pictures],
-    }
-    originals = [picture.original for picture in pictures]
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "hashes": as_bytes(picture.digest for picture in pictures).reshape(-1, 32),
-        "originals": as_bytes(one for one in originals if one is not None),
-        "sizes": np.array([-1 if one is None else len(one) for one in originals], np.int64),
-        "variances": content.variances,
-        "vectors": matrix(pictures, len(content.variances)),
-    }
-    if content.shift_covariance is not None:
-        arrays["shifts"] = content.shift_covariance.astype(np.float32)
-    write_model(path, KIND, header, arrays, private=True)
+    columns = list(zip(*content.pictures, strict=True)) or [()] * len(Picture._fields)
+    people, _, digests, sources, enrolled, originals = columns
+    shifts = content.shift_covariance
+    gallery = GalleryFile(
+        fingerprint=content.fingerprint,
+        created=content.created,
+        settings=content.settings,
+        people=people,
+        sources=sources,
+        enrolled=enrolled,
+        hashes=as_bytes(digests).reshape(-1, 32),
+        sizes=np.array([-1 if one is None else len(one) for one in originals], np.int64),
+        originals=as_bytes(one for one in originals if one is not None),
+        vectors=matrix(content.pictures, len(content.variances)),
+        variances=content.variances,
+        shifts=None if shifts is None else shifts.astype(np.float32),
+    )
+    write_model(path, gallery, private=True)
 
 
 def as_bytes(parts: Iterable[bytes]) -> npt.NDArray[np.uint8]:
@@ -634,49 +652,38 @@ def read_content(path: Path) -> Content:
         When it is no gallery, or not as it was written.
     """
     stored = read_model(path)
-    if stored.kind != KIND:
+    if stored.kind != GalleryFile.__name__:
         raise FileError(
             f"{path} holds a {shown(stored.kind)}, not a gallery. Name one written by gramian faces enroll."
         )
     try:
-        return _content(stored.header, stored.arrays)
-    except (GramianError, LookupError, TypeError, ValueError) as error:
+        gallery = decode(stored.content, stored.arrays)
+        check("the gallery", gallery, GalleryFile, {})
+        return _content(gallery)
+    except (GramianError, *INVALID) as error:
         raise FileError(
             f"{path} is damaged: its contents are not those of a gallery. Restore it from a copy, or enroll "
             "everybody again."
         ) from error
 
 
-def _content(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Content:
-    people, sources, times = (header[name] for name in ("people", "sources", "enrolled"))
-    texts = [header["fingerprint"], header["created"], *people, *sources, *times]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("a text is none")
-    count, components = len(people), len(arrays["variances"])
-
-    def array(name: str, dtype: Any, *shape: int) -> npt.NDArray[Any]:
-        values = arrays[name]
-        if values.dtype != dtype or values.shape != shape or not np.isfinite(values).all():
-            raise ValueError(f"{name} is of another type or shape, or not finite")
-        return values
-
-    variances = array("variances", np.float64, components)
-    shifts = array("shifts", np.float32, components, components) if "shifts" in arrays else None
-    data, begin, originals = arrays["originals"].tobytes(), 0, []
-    for size in array("sizes", np.int64, count).tolist():
+def _content(gallery: GalleryFile) -> Content:
+    data, begin, originals = gallery.originals.tobytes(), 0, []
+    for size in gallery.sizes.tolist():
         originals.append(data[begin : begin + size] if size >= 0 else None)
         begin += max(size, 0)
     if begin != len(data):
         raise ValueError("the pictures are cut short")
-    vectors = array("vectors", np.float32, count, components)
-    hashes = map(bytes, array("hashes", np.uint8, count, 32))
-    rows = zip(people, vectors, hashes, sources, times, originals, strict=True)
+    hashes = map(bytes, gallery.hashes.reshape(-1, 32))
+    rows = zip(
+        gallery.people, gallery.vectors, hashes, gallery.sources, gallery.enrolled, originals, strict=True
+    )
     return Content(
-        header["fingerprint"],
-        variances,
-        None if shifts is None else as_float64(shifts),
-        header["created"],
-        checked(header["settings"], components),
+        gallery.fingerprint,
+        gallery.variances,
+        None if gallery.shifts is None else as_float64(gallery.shifts),
+        gallery.created,
+        checked(gallery.settings, len(gallery.variances)),
         tuple(Picture(*row) for row in rows),
     )
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,6 @@ from gramian.kernels import Kernel
 from gramian.pca.estimator import PCA
 from gramian.progress import shows_progress
 from gramian.records import FloatArray, ModelKind, Plan, Seed
-from gramian.store import Array, Nested, Optional, Sizes
 
 
 def relative_errors(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> FloatArray:
@@ -72,9 +71,29 @@ def _of_decomposition(name: str, about: str) -> Any:
     return property(attrgetter(f"_fitted.{name}"), doc=about)
 
 
+class FaceSpaceAttributes(sklearn.BaseEstimator):
+    """The attributes of a fitted FaceSpace."""
+
+    decomposition_: PCA | KernelPCA
+    detector_: tuple[PCA, ...]
+    picture_shape_: Annotated[tuple[int, int], "height width"]
+    n_components_: Annotated[int, "k"]
+    n_pictures_: int
+    n_people_: int
+    eigenvalues_: Annotated[FloatArray, "k"]
+    mean_face_: Annotated[npt.NDArray[np.float32], "height width"]
+    shift_covariance_: Annotated[FloatArray | None, "k k"]
+    face_scores_: Annotated[FloatArray, "_"]
+    face_threshold_: float
+    face_keep_: float
+    _fit_parameters: dict[str, Any]
+    fingerprint_: str
+    notes_: tuple[str, ...]
+
+
 @sklearn.knows_names
 @dataclass(eq=False, repr=False)
-class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
+class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
     """Eigenfaces: principal components of pictures of faces.
 
     Parameters
@@ -139,23 +158,6 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
     True
     """
 
-    _contents: ClassVar = {
-        "decomposition_": Nested((PCA, KernelPCA), {"n_components_": "k"}),
-        "detector_": tuple[PCA, ...],
-        "picture_shape_": Sizes("height width"),
-        "n_components_": Sizes("k"),
-        "n_pictures_": int,
-        "n_people_": int,
-        "eigenvalues_": Array("k"),
-        "mean_face_": Array("height width"),
-        "shift_covariance_?": Optional(Array("k k")),
-        "face_scores_": Array("_"),
-        "face_threshold_": float,
-        "face_keep_": float,
-        "_fit_parameters?": dict,
-        "fingerprint_": str,
-        "notes_": tuple[str, ...],
-    }
     model_kind: ClassVar = ModelKind.FACES
     _private: ClassVar[bool] = True  # its file shows the pictures that it was fitted on
 
@@ -166,6 +168,10 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
     shift: float = 0.0
     random_state: Seed = 0
     memory_limit: int | str | None = None
+
+    def _check_restored(self) -> None:
+        if self.decomposition_.n_components_ != self.n_components_:
+            raise ValueError("decomposition_ has another number of components than the model")
 
     # ------------------------------------------------------------------ fit
 
@@ -202,7 +208,7 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
         _check_varied(relit, pictures, light)
         with shows_progress("FaceSpace"):
             self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
-        self.notes_: tuple[str, ...] = tuple(why)
+        self.notes_ = tuple(why)
         if pixels:
             self.notes_ += (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
         self._store_people(relit, people, light)
@@ -249,7 +255,7 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
         self.n_pictures_ = len(relit)
         self.n_people_ = 0 if people is None else len(np.unique(people))
         self.n_components_ = int(result.n_components_)
-        self.eigenvalues_: FloatArray = result.explained_variance_
+        self.eigenvalues_ = result.explained_variance_
         mean = result.mean_ if isinstance(result, PCA) else relit.mean(axis=0, dtype=np.float64).ravel()
         self.mean_face_ = np.asarray(mean, dtype=np.float32).reshape(self.picture_shape_)
         self.fingerprint_ = self._fingerprint()
@@ -271,7 +277,7 @@ class FaceSpace(saving.Saved, InNotebooks, sklearn.BaseEstimator):
         self.notes_ = (*self.notes_, how)
 
     def _fingerprint(self) -> str:
-        result = self.decomposition_
+        result: Any = self.decomposition_
         if isinstance(result, PCA):
             parts = [result.components_, result.mean_]
         else:

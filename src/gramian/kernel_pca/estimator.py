@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import arrays
 from gramian.analysis.findings import warn_of_findings
-from gramian.base import declarations, fitted, inputs, saving, sklearn
+from gramian.base import fitted, inputs, saving, sklearn
 from gramian.data import Rows, as_rows, device
 from gramian.data.as_rows import weighted
 from gramian.data.rows import require_magnitudes
@@ -27,8 +27,7 @@ from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
 from gramian.progress import shows_progress
-from gramian.records import FloatArray, ModelKind, Plan, RealArray, Repair
-from gramian.store import Array, Optional
+from gramian.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArray, Repair
 
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 
@@ -37,22 +36,22 @@ class KernelPCAAttributes(fitted.Decomposer):
     """The attributes that only a fitted KernelPCA has."""
 
     # A precomputed kernel has a column for every fitted row.
-    kernel_: Annotated[Kernel | None, Optional(Kernel, equal=("m", "d"))]
-    X_fit_: Annotated[Any, Optional(Array("m d", sparse=True))]
-    landmarks_: Annotated[Any, Optional(Array("m d", sparse=True))]
-    landmark_indices_: Annotated[npt.NDArray[np.intp] | None, Optional(Array("m", kinds="i"))]
+    kernel_: Kernel | None
+    X_fit_: Annotated[RealArray | sparse.sparray | None, "m d"]
+    landmarks_: Annotated[RealArray | sparse.sparray | None, "m d"]
+    landmark_indices_: Annotated[npt.NDArray[np.intp] | None, "m"]
     feature_map_: feature_maps.RandomFourierMap | None
-    eigenvalues_: Annotated[FloatArray, Array("k")]
-    eigenvectors_: Annotated[RealArray, Array("n k"), declarations.LACKED]
-    explained_variance_: Annotated[FloatArray, Array("k")]
-    projection_coef_: Annotated[RealArray, Array("m k")]
+    eigenvalues_: Annotated[FloatArray, "k"]
+    eigenvectors_: Annotated[RealArray, "n k", OPTIONAL]
+    explained_variance_: Annotated[FloatArray, "k"]
+    projection_coef_: Annotated[RealArray, "m k"]
     repair_: Repair | None
-    _row_means: Annotated[FloatArray, Array("m")]
+    _row_means: Annotated[FloatArray, "m"]
     _mean: float
-    _mean_weights: Annotated[FloatArray | None, Optional(Array("m"))]
+    _mean_weights: Annotated[FloatArray | None, "m"]
     _sums: FeatureSums | None
     _ridge_map: preimages.RidgeMap | None
-    _scaling: Annotated[Standardisation | None, declarations.LACKED]
+    _scaling: Standardisation | None
 
 
 @sklearn.knows_names
@@ -206,7 +205,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     ((200, 3), True)
     """
 
-    _attributes: ClassVar = KernelPCAAttributes
     model_kind: ClassVar = ModelKind.KERNEL_PCA
     # Options that select the returned values are no metadata to route.
     __metadata_request__inverse_transform: ClassVar = {"return_error": UNUSED}
@@ -230,9 +228,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         mapping = self.feature_map_
         if mapping is not None and mapping.n_features_out_ != len(self.projection_coef_):
             raise ValueError("projection_coef_ has another number of rows than feature_map_ has features")
-        scaling = self._scaling = vars(self).get("_scaling")  # files of older versions have none
-        if scaling is not None and len(scaling.center) != self.n_features_in_:
-            raise ValueError("scale_ has another number of columns than the model")
         if self.kernel_ is None and len(self.projection_coef_) != self.n_features_in_:
             raise ValueError("projection_coef_ has another number of rows than the matrix it was fitted on")
 

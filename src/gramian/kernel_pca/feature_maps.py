@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,28 +13,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import names_of
 from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.base import declarations, fitted, inputs
+from gramian.base import fitted, inputs
 from gramian.base.saving import Saved
 from gramian.base.sklearn import knows_names
 from gramian.data import Block, Rows, as_rows
 from gramian.errors import DataError
 from gramian.kernels import feature_maps
-from gramian.records import FloatArray, RealArray, Seed
-from gramian.store import Array, Given, Optional, Sizes
+from gramian.records import POSITIVE, FloatArray, RealArray, Seed
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256
 SAMPLE_ENTRIES = 1 << 24
 
 
-declarations.register_record(feature_maps.KernelError)
-MAPPED = {"n_features_out_": Sizes("p"), "kernel_error_": feature_maps.KernelError}
-
-
 class KernelMapper(fitted.Transformer):
     """Base class of the maps: ``fit`` computes the map's numbers, ``transform`` applies it."""
 
-    n_features_out_: int
+    n_features_out_: Annotated[int, "p"]
     kernel_error_: feature_maps.KernelError
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -144,9 +139,18 @@ class KernelMapper(fitted.Transformer):
         """Return the fitted map."""
 
 
+class PolynomialMapAttributes(KernelMapper):
+    """The attributes that only a fitted PolynomialMap has."""
+
+    gamma_: Annotated[float, "", POSITIVE]
+    _degree: Annotated[int, "degree"]
+    _coef0: Annotated[float, "", POSITIVE]
+    _weighted: bool
+
+
 @knows_names
 @dataclass(eq=False, repr=False)
-class PolynomialMap(Saved, KernelMapper):
+class PolynomialMap(Saved, PolynomialMapAttributes):
     """The exact features of the polynomial kernel (gamma x . y + coef0)^degree.
 
     PCA of them is kernel PCA with that kernel, and every feature has a name. There are
@@ -197,14 +201,6 @@ class PolynomialMap(Saved, KernelMapper):
     array([[1., 1., 2., 1., 2., 4.]])
     """
 
-    _of_columns: ClassVar = True
-    _contents: ClassVar = MAPPED | {
-        "gamma_": Array("", least=0),
-        "_degree": Sizes("degree"),
-        "_coef0": Array("", least=0),
-        "_weighted?": bool,  # files of earlier versions have only such
-    }
-
     degree: int = 3
     _: KW_ONLY
     gamma: float | None = None
@@ -219,14 +215,24 @@ class PolynomialMap(Saved, KernelMapper):
         self._degree, self._coef0, self._weighted = result.degree, result.coef0, self.weights is not None
 
     def _map(self, labels: tuple[str, ...]) -> feature_maps.PolynomialFeatureMap:
-        if not getattr(self, "_weighted", True):
+        if not self._weighted:
             return feature_maps.PlainFeatureMap(labels, self._degree, self._coef0)
         return feature_maps.PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
 
 
+class RandomFourierMapAttributes(KernelMapper):
+    """The attributes that only a fitted RandomFourierMap has."""
+
+    gamma_: Annotated[FloatArray, "d"]
+    origin_: Annotated[FloatArray, "d"]
+    frequencies_: Annotated[FloatArray, "_ d"]
+    _offset: Annotated[float | None, ""]
+    _orthogonal: bool
+
+
 @knows_names
 @dataclass(eq=False, repr=False)
-class RandomFourierMap(Saved, KernelMapper):
+class RandomFourierMap(Saved, RandomFourierMapAttributes):
     """Random Fourier features of the Gaussian kernel: unbiased, for any number of columns.
 
     Parameters
@@ -275,19 +281,10 @@ class RandomFourierMap(Saved, KernelMapper):
     True
     """
 
-    _of_columns: ClassVar = True
-    _contents: ClassVar = MAPPED | {
-        "gamma_": Array("d"),
-        "origin_": Array("d"),
-        "frequencies_": Array("_ d"),
-        "_offset": Optional(Array("")),
-        "_orthogonal": bool,
-    }
-
     n_components: int = 100
     _: KW_ONLY
-    sigma: Annotated[npt.ArrayLike | None, Given("d")] = None
-    gamma: Annotated[npt.ArrayLike | None, Given("d")] = None
+    sigma: Annotated[npt.ArrayLike | None, "d"] = None
+    gamma: Annotated[npt.ArrayLike | None, "d"] = None
     orthogonal: bool = True
     random_state: Seed = 0
 

@@ -17,7 +17,6 @@ from sklearn.base import clone
 
 from gramian import errors
 from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
-from gramian.base.declarations import register_record
 from gramian.base.fitted import warn_of_none, with_orthonormality
 from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
 from gramian.checks import check_choice, check_integer, duration, solver_names
@@ -40,7 +39,6 @@ from gramian.solve.kernel import (
     random_features,
 )
 from gramian.solve.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
-from gramian.store import Array, Given
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice
@@ -66,7 +64,7 @@ class KernelParameters:
     repair: str | None = None
     preimage: str = "auto"
     n_landmarks: int | None = None
-    landmarks: Annotated[npt.ArrayLike, Given("_ d")] = "rpcholesky"
+    landmarks: Annotated[npt.ArrayLike, "_ d"] = "rpcholesky"
     device: str | None = None
 
 
@@ -186,8 +184,6 @@ def some_of(rows: Rows) -> Any:
 APPROXIMATE = solver_names("KernelPCA", approximate=True)
 LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
 N_LANDMARKS = 1000
-
-register_record(FeatureSums, diagonal=Array("", least=0), rounding=Array("", least=0))
 
 
 @dataclass(eq=False)

@@ -13,13 +13,11 @@ import numpy.typing as npt
 import scipy  # whose parts are imported when they are first used
 
 from gramian import arrays, errors
-from gramian.base.declarations import register_record
 from gramian.checks import check_choice, evenly, slices
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError, by_surface, option
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.kernels.arithmetic import zeros
 from gramian.records import FloatArray
-from gramian.store import Array
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
 FOR = by_surface("For inverse_transform and denoise", "For pre-images")
@@ -611,12 +609,12 @@ class RidgeMap:
         Mean squared error of an entry of a row that is left out.
     """
 
-    mean: Annotated[FloatArray, Array("r")]
+    mean: Annotated[FloatArray, "r"]
     unit: float
-    linear: Annotated[FloatArray, Array("r d")]
-    intercept: Annotated[FloatArray, Array("d")]
-    landmarks: Annotated[FloatArray, Array("m r")]
-    radial: Annotated[FloatArray, Array("m d")]
+    linear: Annotated[FloatArray, "r d"]
+    intercept: Annotated[FloatArray, "d"]
+    landmarks: Annotated[FloatArray, "m r"]
+    radial: Annotated[FloatArray, "m d"]
     width: float | None
     penalty: float
     score: float
@@ -630,9 +628,6 @@ class RidgeMap:
                 squares = scipy.spatial.distance.cdist(Z, self.landmarks, "sqeuclidean")
             result += _bumps(squares, self.width) @ self.radial
         return np.asarray(result)
-
-
-register_record(RidgeMap)
 
 
 def learn_map(scores: FloatArray, rows: FloatArray) -> RidgeMap:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from gramian import arrays
-from gramian.base.declarations import register_record
 from gramian.base.inputs import ddof_of
 from gramian.checks import check_choice
 from gramian.data import Rows
 from gramian.errors import ParameterError, option
 from gramian.operators.centered import center_rows
-from gramian.records import FloatArray
-from gramian.store import Array
+from gramian.records import POSITIVE, FloatArray
 
 SCALES = ("unit",)
 
@@ -32,9 +30,9 @@ class Standardisation:
         Standard deviations; 0 for a constant column, which is 0 in every standardised row.
     """
 
-    center: FloatArray
-    rest: FloatArray
-    divisor: FloatArray
+    center: Annotated[FloatArray, "d"]
+    rest: Annotated[FloatArray, "d"]
+    divisor: Annotated[FloatArray, "d", POSITIVE]
 
     @classmethod
     def of(cls, scale: Any, rows: Rows, *, precomputed: bool = False) -> Self | None:
@@ -99,6 +97,3 @@ def check_scale(scale: Any, *, precomputed: bool = False) -> None:
             f"divides columns, but with {option('kernel', 'precomputed')} the data are kernel values",
             "Leave it out, or give the rows themselves and the kernel's name.",
         )
-
-
-register_record(Standardisation, center=Array("d"), rest=Array("d"), divisor=Array("d", least=0))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ from gramian.analysis.components import (
     shares_of,
 )
 from gramian.arrays import as_float64, dense, memory_limit_bytes
-from gramian.base.declarations import register_record
 from gramian.base.fitted import parameter_at_fit
 from gramian.base.inputs import expected_columns
 from gramian.base.saving import Saved
@@ -50,10 +49,9 @@ from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
-from gramian.records import FloatArray, ModelKind
+from gramian.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
 from gramian.solve.linear import eigenvalues
 from gramian.solve.solving import require_memory
-from gramian.store import Array
 
 if TYPE_CHECKING:
     from gramian.kernel_pca.estimator import KernelPCA
@@ -73,9 +71,6 @@ FROZEN, SHORT = 3, 0.1
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
 TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:\d\d)?")  # of a row, and its zone
 NOTHING = 1e-10  # share of the variance below which no component was discarded
-
-register_record(monitoring.ControlLimit)
-register_record(monitoring.ControlLimits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,11 +199,11 @@ class MonitorAttributes(OutlierMixin, BaseEstimator):
 
     model_: PCA | KernelPCA
     limits_: monitoring.ControlLimits
-    offset_: float = -1.0
-    _held_out: FloatArray
-    _weights: FloatArray
+    offset_: ClassVar[float] = -1.0
+    _held_out: Annotated[FloatArray, "m s", POSITIVE]
+    _weights: Annotated[FloatArray, "m", POSITIVE]
     # The longest run of one value in each column of the normal rows, 0 where it is too long to tell.
-    _runs: npt.NDArray[np.intp]
+    _runs: Annotated[npt.NDArray[np.intp], "_", POSITIVE, OPTIONAL]
 
 
 @knows_names
@@ -284,13 +279,6 @@ class Monitor(Saved, MonitorAttributes):
     ['x2', 'x5']
     """
 
-    _contents: ClassVar = {
-        "model_": BaseEstimator,  # of which kind, the check of the parameters says
-        "limits_": monitoring.ControlLimits,
-        "_held_out": Array("m s", least=0),
-        "_weights": Array("m", least=0),
-        "_runs?": Array("_", kinds="iu", least=0),
-    }
     model_kind: ClassVar = ModelKind.MONITOR
 
     model: PCA | KernelPCA
@@ -858,10 +846,6 @@ class Monitor(Saved, MonitorAttributes):
     @property
     def _maps_holes(self) -> bool:
         return _takes_holes(self.model_)
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        # The file has the model once, as fitted.
-        return super()._saved_parameters() | {"model": None}
 
     def _check_restored(self) -> None:
         """Take the fitted model of the file as the parameter too, and check the statistics."""

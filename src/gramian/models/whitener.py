@@ -21,8 +21,7 @@ from gramian.errors import DataError, ParameterError, option
 from gramian.models import whitening
 from gramian.pca.estimator import PCA
 from gramian.progress import shows_progress
-from gramian.records import FloatArray, ModelKind, Plan, RealArray, Seed
-from gramian.store import Array, Optional
+from gramian.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 
@@ -30,21 +29,21 @@ MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 class WhitenerAttributes(fitted.Decomposer):
     """The attributes that only a fitted Whitener has."""
 
-    mean_: Annotated[RealArray, Array("d")]
-    scale_: Annotated[RealArray | None, Optional(Array("d"), "scale")]
-    components_: Annotated[RealArray, Array("k d")]
-    eigenvalues_: Annotated[FloatArray, Array("k", least=0)]
-    explained_variance_ratio_: Annotated[FloatArray, Array("k", least=0)]
-    regularized_eigenvalues_: Annotated[FloatArray, Array("k", least=0)]
+    mean_: Annotated[RealArray, "d"]
+    scale_: Annotated[RealArray | None, "d"]
+    components_: Annotated[RealArray, "k d"]
+    eigenvalues_: Annotated[FloatArray, "k", POSITIVE]
+    explained_variance_ratio_: Annotated[FloatArray, "k", POSITIVE]
+    regularized_eigenvalues_: Annotated[FloatArray, "k", POSITIVE]
     regularization_: float | None
-    variances_: Annotated[FloatArray, Array("d", least=0)]
-    constant_features_: Annotated[npt.NDArray[np.intp], Array("_", least=0, kinds="iu")]
-    _center: Annotated[FloatArray, Array("d")]
-    _divisor: Annotated[FloatArray | None, Optional(Array("d"), "scale")]
-    _deviations: Annotated[FloatArray, Array("k", least=0)]
+    variances_: Annotated[FloatArray, "d", POSITIVE]
+    constant_features_: Annotated[npt.NDArray[np.intp], "_", POSITIVE]
+    _center: Annotated[FloatArray, "d"]
+    _divisor: Annotated[FloatArray | None, "d"]
+    _deviations: Annotated[FloatArray, "k", POSITIVE]
     _rest: float
-    _correction: Annotated[FloatArray | None, Optional(Array("c c"))]
-    _triangle: Annotated[FloatArray | None, Optional(Array("d d"))]
+    _correction: Annotated[FloatArray | None, "c c"]
+    _triangle: Annotated[FloatArray | None, "d d"]
 
 
 @knows_names
@@ -134,14 +133,13 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
            [-0.551 ,  1.0634]])
     """
 
-    _attributes: ClassVar = WhitenerAttributes
     model_kind: ClassVar = ModelKind.WHITENER
 
-    method: Annotated[str, str] = "zca"
+    method: str = "zca"
     _: KW_ONLY
     n_components: int | float | str | None = None
     regularization: float | str | None = None
-    ddof: Annotated[int, int] = 1
+    ddof: int = 1
     random_state: Seed = 0
     device: str | None = None
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from gramian.kernels import Evaluator
 from gramian.operators.centered import merge_moments
 from gramian.operators.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
 from gramian.operators.scatter import CONFIDENCE
-from gramian.records import FloatArray, Moments, Plan, Step
+from gramian.records import POSITIVE, FloatArray, Moments, Plan, Step
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * arrays.THIN
@@ -101,8 +101,8 @@ class FeatureSums:
     """
 
     moments: Moments
-    diagonal: float
-    rounding: float
+    diagonal: Annotated[float, "", POSITIVE]
+    rounding: Annotated[float, "", POSITIVE]
     single: bool
 
     def merged(self, other: FeatureSums) -> FeatureSums:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from numbers import Integral
@@ -19,7 +19,6 @@ from gramian.analysis.components import Summary
 from gramian.analysis.findings import warn_of_findings
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.base import fitted, inputs, saving
-from gramian.base.declarations import LACKED, DecompositionAttributes, Parts, register_record
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.data import Rows, as_rows, device
 from gramian.data.as_rows import weighted
@@ -28,7 +27,7 @@ from gramian.data.table import Expected
 from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.progress import shows_progress
-from gramian.records import FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
+from gramian.records import OPTIONAL, POSITIVE, FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
 from gramian.solve import linear, routes
 from gramian.solve.linear import LinearProblem
 from gramian.solve.solving import Schedule, warn_of_cost
@@ -39,35 +38,31 @@ if TYPE_CHECKING:
     from gramian.analysis.normal_model import NormalModel, ProjectionQuality
     from gramian.pca.missing import Filled
     from gramian.solve.stream import StreamMoments
-    from gramian.store import Array, Nested, Optional
 
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
-
-register_record("gramian.analysis.imputation.Imputed")
-register_record("gramian.solve.stream.StreamMoments")
 
 
 class PCAAttributes(fitted.Decomposer):
     """The attributes that only a fitted PCA has."""
 
-    components_: Annotated[RealArray, Array("k d")]
-    explained_variance_: Annotated[FloatArray, Array("k", least=0)]
-    explained_variance_ratio_: Annotated[FloatArray, Array("k", least=0)]
-    singular_values_: Annotated[FloatArray, Array("k", least=0)]
-    mean_: Annotated[RealArray, Array("d")]
-    scale_: Annotated[RealArray | None, Optional(Array("d"), "scale")]
+    components_: Annotated[RealArray, "k d"]
+    explained_variance_: Annotated[FloatArray, "k", POSITIVE]
+    explained_variance_ratio_: Annotated[FloatArray, "k", POSITIVE]
+    singular_values_: Annotated[FloatArray, "k", POSITIVE]
+    mean_: Annotated[RealArray, "d"]
+    scale_: Annotated[RealArray | None, "d"]
     noise_variance_: float
     reconstruction_error_: float
     total_variance_: float
-    constant_features_: Annotated[npt.NDArray[np.intp], Array("_", least=0, kinds="iu")]
+    constant_features_: Annotated[npt.NDArray[np.intp], "_", POSITIVE]
     n_missing_: int
     imputed_: Imputed | None
-    _center: Annotated[FloatArray, Array("d")]
-    _center_rest: Annotated[FloatArray, Array("d"), LACKED]
-    _divisor: Annotated[FloatArray | None, Optional(Array("d"), "scale")]
+    _center: Annotated[FloatArray, "d"]
+    _center_rest: Annotated[FloatArray, "d", OPTIONAL]
+    _divisor: Annotated[FloatArray | None, "d"]
     _weight: float
-    _remainder: Annotated[Remainder, Nested((Remainder,), {"columns": "d"}), LACKED]
-    _moments: Annotated[StreamMoments, Nested((StreamMoments,), {"sizes": "d d d d"}), LACKED]
+    _remainder: Annotated[Remainder, OPTIONAL]
+    _moments: Annotated[StreamMoments, OPTIONAL]
 
 
 @knows_names
@@ -235,11 +230,12 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
     array([0.8086, 0.5883])
     """
 
-    _attributes: ClassVar = PCAAttributes
     # What the decomposition of a stream sets.
-    _following: ClassVar = {*DecompositionAttributes.__annotations__, *PCAAttributes.__annotations__} - {
-        "_moments"
-    } | {"_account"}
+    _following: ClassVar = {
+        *saving.DecompositionAttributes.__annotations__,
+        *PCAAttributes.__annotations__,
+        "_account",
+    } - {"n_samples_", "picture_shape_", "_unequal", "_moments"}
     model_kind: ClassVar = ModelKind.PCA
     _habits: ClassVar = {
         "svd_solver": 'use solver="full", "covariance", "gram" or "krylov"',
@@ -547,12 +543,9 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
                 return  # the stream alone is saved
         check_is_fitted(self)
 
-    @classmethod
-    def _contents_of(cls, state: Parts) -> Mapping[str, Any]:
-        declared = super()._contents_of(state)
-        if "_moments" not in state or "components_" in state:
-            return declared
-        return {name: hint for name, hint in declared.items() if name.removesuffix("?") not in cls._following}
+    def _check_restored(self) -> None:
+        if "_moments" in vars(self) and set(self._moments.sizes) != {self.n_features_in_}:
+            raise ValueError("_moments has another number of columns than the model")
 
     @checks.names_its_arguments
     def biplot(

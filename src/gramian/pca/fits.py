@@ -18,7 +18,6 @@ from gramian.solve.solving import Schedule, Solution, run
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice
-    from gramian.store import Given
 
 SOLVERS = ("auto", *solver_names("PCA"))
 CERTIFICATES = ("probabilistic", "deterministic")
@@ -32,9 +31,9 @@ class PCAParameters:
     n_components: int | float | str | None = None
     _: KW_ONLY
     center: bool = True
-    scale: Annotated[npt.ArrayLike | None, Given("d")] = None
+    scale: Annotated[npt.ArrayLike | None, "d"] = None
     whiten: bool = False
-    ddof: Annotated[int, int] = 1
+    ddof: int = 1
     solver: str = "auto"
     tol: float | None = None
     random_state: Seed = 0
@@ -44,7 +43,7 @@ class PCAParameters:
     device: str | None = None
     missing: str = "error"
     regularization: float | str | None = None
-    feature_weight: Annotated[npt.ArrayLike | None, Given("d")] = None
+    feature_weight: Annotated[npt.ArrayLike | None, "d"] = None
     certificate: str = "probabilistic"
 
 

@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from gramian.base.model_file import BEGINNING
 from gramian.checks import duration, shown
 from gramian.errors import FileError
 from gramian.service.api import api
@@ -29,7 +30,6 @@ from gramian.service.schemas import Kind, Problem, Refusal
 from gramian.service.sessions import State
 from gramian.service.settings import LOOPBACK, Limits, Settings
 from gramian.service.storage import Item, locked, prepare_store
-from gramian.store.model_file import BEGINNING
 from gramian.version import __version__
 
 SWEEP = 30.0  # seconds between two removals of idle visitors

@@ -20,6 +20,7 @@ from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
 from gramian.analysis.components import component_names, expanded, mapping_of, names_of, reader_of
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.base.inputs import expected_columns
+from gramian.base.model_file import read_model
 from gramian.checks import check_choice, check_integer, counted, plain
 from gramian.data.labels import in_order, label_texts
 from gramian.data.table import Table
@@ -46,7 +47,6 @@ from gramian.report import pieces
 from gramian.report.tables import feature_names, write_table
 from gramian.service import bodies
 from gramian.service.bodies import Message, read_table
-from gramian.store.model_file import read_model
 
 operations()  # from here on messages name parameters as the options do
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}

@@ -21,11 +21,19 @@ from gramian.operators.centered import (
     scatter,
 )
 from gramian.operators.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
-from gramian.records import BoundKind, Certificate, FloatArray, Moments, Remainder, SolveRequest
+from gramian.records import (
+    POSITIVE,
+    BoundKind,
+    Certificate,
+    FloatArray,
+    Moments,
+    RealArray,
+    Remainder,
+    SolveRequest,
+)
 from gramian.solve.linear import Directions, LinearProblem, require_range
 from gramian.solve.routes import Route
 from gramian.solve.solving import Solution
-from gramian.store import Array, Optional
 
 BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
@@ -70,11 +78,11 @@ class StreamMoments:
     batches: int
     centered: bool
     moments: Moments
-    squared_weights: Annotated[float, Array("", least=0)]
-    kind: Annotated[Any, Array("_ _")]
+    squared_weights: Annotated[float, "", POSITIVE]
+    kind: Annotated[RealArray, "_ _"]
     seconds: float = 0.0
     blur: float = 0.0
-    loss: Annotated[FloatArray | None, Optional(Array("d", least=0))] = None
+    loss: Annotated[FloatArray | None, "d", POSITIVE] = None
     loss_kind: BoundKind = "deterministic"
 
     @property
