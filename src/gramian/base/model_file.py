@@ -333,7 +333,7 @@ def _parts_of(model: Any) -> dict[str, Any]:
     """Return the parameters and the declared attributes of a fitted model."""
     parameters, state = model.get_params(deep=False), model.__getstate__()
     attributes = {
-        name: state[name] for name in declared(model.__class__) if name in state.keys() - parameters
+        name: state[name] for name in declared(model.__class__) if name in state and name not in parameters
     }
     for name, value in parameters.items():
         # Another machine may not have the device; a model that is a parameter is there once, fitted.
@@ -424,7 +424,7 @@ class _Classes(dict[str, Any]):
     """Names in annotations that their modules import for type checkers only."""
 
     def __missing__(self, name: str) -> Any:
-        return _class_named(name)
+        return getattr(import_module(RECORDS[name]), name)
 
 
 @cache
