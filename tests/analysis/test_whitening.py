@@ -191,7 +191,7 @@ def test_what_is_added_may_not_be_rounding_itself(added, kept):
 def view():
     class View:
         class rows:
-            shape, total_weight = (10, 4), 10.0
+            shape, weight = (10, 4), 10.0
 
     return View
 

@@ -171,27 +171,27 @@ def test_rows_of_weight_0_are_left_out():
     assert model.constant_features_.tolist() == [2]
 
 
-def test_weights_of_any_size_and_of_one():
+def test_weights_of_several_sizes_and_of_one():
     plain = PCA(3, ddof=0).fit(X)
     for same in (np.ones(80), [1] * 80, np.ones((80, 1))):
         model = PCA(3, ddof=0).fit(X, sample_weight=same)
         assert (model.components_ == plain.components_).all()
         assert "weighted" not in str(model.certificate_)
     expected = PCA(3, ddof=0).fit(REPEATED)
-    for size in (1e-300, 1e-150, 2.0**100, 1e200):
+    for size in (1e-15, 1e15):
         model = PCA(3, ddof=0).fit(X, sample_weight=W * size)
         assert_same(model, expected, leave_out=("singular_values_",))
         roots = expected.singular_values_ * np.sqrt(size)
         np.testing.assert_allclose(model.singular_values_, roots, rtol=1e-10)
-    for size in (1e-45, 1e45):
         stream = PCA(3, ddof=0).partial_fit(X, sample_weight=W * size)
         assert_same(stream, expected, leave_out=("singular_values_",))
     for size in (1e-60, 1e60):
-        with pytest.raises(DataError, match=r"may be 1e-50 to 1e.50 where batches are merged"):
-            PCA(3, ddof=0).partial_fit(X, sample_weight=W * size)
+        for fit in (PCA(3).fit, PCA(3).partial_fit, KernelPCA(2).fit):
+            with pytest.raises(DataError, match=r"The largest sample_weight is .* may be 1e-19 to 1e.19"):
+                fit(X, sample_weight=W * size)
     kernel = KernelPCA(2, kernel="rbf", gamma=0.05)
     expected = kernel.fit(REPEATED).transform(NEW)
-    np.testing.assert_allclose(kernel.fit(X, sample_weight=W * 2.0**90).transform(NEW), expected, atol=1e-10)
+    np.testing.assert_allclose(kernel.fit(X, sample_weight=W * 2.0**60).transform(NEW), expected, atol=1e-10)
 
 
 # ---------------------------------------------------------------- other estimators
@@ -357,7 +357,7 @@ def test_weights_that_are_none_are_refused_by_name():
         "complex128 is no type of real numbers": np.ones(80) * 1j,
         "datetime64.* is no type of real numbers": np.full(80, np.datetime64("2020-01-01")),
         "timedelta64.* is no type of real numbers": np.ones(80, "m8[s]"),
-        "beyond what float64 can hold": np.full(80, 1e308),
+        "may be 1e-19 to": np.full(80, 1e308),
     }
     landmarks = KernelPCA(2, kernel="rbf", gamma=1.0, solver="nystroem", n_landmarks=5)
     for model in (PCA(), KernelPCA(2), landmarks, Whitener()):

@@ -359,9 +359,8 @@ def correlations(model: Any, data: Any) -> FloatArray:
     rows = as_rows(data, limit=memory_limit_bytes(None), weigh=True)
     if rows.shape[0] < 2:
         raise DataError("Nothing varies in one row, so no column has a correlation.", "Give at least 2 rows.")
-    ddof = np.ldexp(model.ddof, -2 * rows.weight_exponent)
-    view = center_rows(rows, center=True, scale=None, ddof=ddof)
-    deviation = view.norms / np.sqrt(rows.weight - ddof)
+    view = center_rows(rows, center=True, scale=None, ddof=model.ddof)
+    deviation = view.norms / np.sqrt(rows.weight - model.ddof)
     divisor = np.ones(len(deviation)) if model.scale_ is None else as_float64(model.scale_)
     constant = deviation == 0
     factor = np.where(constant, 0.0, divisor / np.where(constant, 1.0, deviation))

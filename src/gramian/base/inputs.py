@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -87,8 +86,8 @@ def check_ddof(ddof: Any, n: int) -> int:
 
 
 def ddof_of(ddof: Any, rows: Rows) -> float:
-    """Return the delta degrees of freedom of rows in the unit of their weights."""
-    checked, weight = check_ddof(ddof, rows.shape[0]), rows.total_weight
+    """Return the delta degrees of freedom of rows, if their weights leave some."""
+    checked, weight = check_ddof(ddof, rows.shape[0]), rows.weight
     if not weight:
         raise DataError("The weight of every row is zero, so that no row is left.", "Give some more weight.")
     if not weight > checked * (1 + 1e-9):
@@ -97,7 +96,7 @@ def ddof_of(ddof: Any, rows: Rows) -> float:
             f"{option('ddof', checked)}.",
             f"Give weights that count rows, as weights * n / weights.sum() does, or set {option('ddof', 0)}.",
         )
-    return math.ldexp(checked, -2 * rows.weight_exponent)
+    return float(checked)
 
 
 def check_feature_weight(feature_weight: Any, rows: Rows) -> FloatArray | None:

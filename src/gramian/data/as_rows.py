@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, singledispatch
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import fix_threads, power_of_two, real_numbers, to_numpy
+from gramian.arrays import fix_threads, real_numbers, to_numpy
 from gramian.data.device import DeviceRows
 from gramian.data.memory import ArrayRows, SparseRows
 from gramian.data.rows import Rows
@@ -194,7 +193,7 @@ class IndexNames(Sequence[str]):
 
 # ---- Weights of rows, which are checked here only
 
-NEAR_ONE = 64  # powers of two up to which weights are multiplied as they are
+WEIGHTS = 1e-19, 1e19  # between which the largest weight is, so that products with squares stay in range
 
 
 def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
@@ -220,13 +219,8 @@ def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
     values = checked_weights(weights, rows.shape[0], of)
     if (values == 1.0).all():
         return rows
-    # A power of 4, whose root is exact too.
-    exponent = power_of_two(float(values.max())) // 2
-    exponent = exponent if 2 * abs(exponent) > NEAR_ONE else 0
-    own: dict[str, Any] = {"weights": np.ldexp(values, -2 * exponent), "weight_exponent": exponent}
-    if isinstance(rows, DeviceRows):
-        own["host"] = replace(rows.host, **own)
-    return replace(rows, **own)
+    more: Any = {"host": replace(rows.host, weights=values)} if isinstance(rows, DeviceRows) else {}
+    return replace(rows, weights=values, **more)
 
 
 def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
@@ -244,15 +238,10 @@ def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if wrong.size:
         raise DataError(f"{of} is {values[wrong[0]]:g} for row {wrong[0]}.", advice)
-    with np.errstate(over="ignore"):
-        total = float(values.sum())
-    if not math.isfinite(total):
+    largest = float(values.max())
+    if largest and not WEIGHTS[0] <= largest <= WEIGHTS[1]:
         raise DataError(
-            f"{of} has a sum beyond what float64 can hold.", "Divide all weights by a large number."
+            f"The largest {of} is {largest:.2g}, and may be {WEIGHTS[0]:g} to {WEIGHTS[1]:g}.",
+            "Divide all weights by one number, those of all batches by the same.",
         )
     return values
-
-
-def true_weights(rows: Rows) -> FloatArray | None:
-    """Return the weights as they were given."""
-    return None if rows.weights is None else np.ldexp(rows.weights, 2 * rows.weight_exponent)

@@ -78,10 +78,8 @@ class Rows(ABC):
     part : str
         What these are rows of, where they are part of a larger table.
     weights : ndarray of shape (n,) or None
-        How often each row counts, divided by ``4**weight_exponent``; None where all count once. Passes that
+        How often each row counts; None where all count once. Passes that
         measure or multiply rows for a fit use them; a map of rows to scores does not.
-    weight_exponent : int
-        Not 0 where the weights themselves are too large or too small to be multiplied with squares.
     """
 
     dtype: np.dtype[Any]
@@ -92,7 +90,6 @@ class Rows(ABC):
     borrowed: bool = True
     part: str = ""
     weights: npt.NDArray[np.float64] | None = None
-    weight_exponent: int = 0
     # Whether products use the entries that are not zero only: centring would fill such rows.
     skips_zeros: ClassVar[bool] = False
     # Whether another pass reads nothing: rows in files are read again when their turn comes.
@@ -178,18 +175,13 @@ class Rows(ABC):
         """Number of rows that these stand for: the sum of integer weights, else how many are not 0."""
         if self.weights is None:
             return self.shape[0]
-        whole = bool((self.weights == np.floor(self.weights)).all()) and self.weight_exponent >= 0
-        return int(self.total_weight) if whole else int(np.count_nonzero(self.weights))
+        whole = bool((self.weights == np.floor(self.weights)).all())
+        return int(self.weight) if whole else int(np.count_nonzero(self.weights))
 
     @cached_property
     def least_weight(self) -> float:
         """Least of the weights that are not 0."""
         return 1.0 if self.weights is None else float(self.weights[self.weights > 0].min(initial=1.0))
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights that the user gave."""
-        return math.ldexp(self.weight, 2 * self.weight_exponent)
 
     def weights_of(self, rows: slice) -> npt.NDArray[np.float64] | None:
         """Return the weights of some rows; None where all are 1."""

@@ -234,7 +234,7 @@ class DaskRows(StoredRows):
 
     def here(self) -> ArrayRows:
         """Return the rows as an array in memory, where that may hold them."""
-        names = "dtype", "feature_names", "picture_shape", "table", "weights", "weight_exponent"
+        names = "dtype", "feature_names", "picture_shape", "table", "weights"
         attributes = {name: getattr(self, name) for name in names}
         return ArrayRows(self.in_memory(), borrowed=False, **attributes)
 

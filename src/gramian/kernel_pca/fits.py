@@ -515,7 +515,7 @@ class ExactFit(KernelFit):
             certificate = with_orthonormality(certificate, vectors, bounds)
         return KernelModel(
             rows.shape[0],
-            rows.total_weight,
+            rows.weight,
             "the centred kernel matrix" if asked.center else "the kernel matrix",
             None if evaluator is None else evaluator.kernel,
             replace(solution, spectrum=problem.scaled(solution.spectrum), certificate=certificate),

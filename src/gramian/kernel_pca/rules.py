@@ -16,7 +16,6 @@ from gramian.analysis.component_rules import REPEATS, ComponentChoice, numbered,
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.data import Rows
-from gramian.data.as_rows import true_weights
 from gramian.errors import GramianWarning, ignoring, worded
 from gramian.kernels import Kernel, Linear
 from gramian.pca.rules import UNEQUAL, refusal
@@ -83,10 +82,8 @@ def with_kernel_rule(result: Plan, rule: Any, rows: Rows, kernel: Kernel | None)
 
 
 def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
-    weights = true_weights(rows)
-    fitted = (
-        clone(model).set_params(n_components=float(fraction)).fit(rows.in_memory(), sample_weight=weights)
-    )
+    fresh = clone(model).set_params(n_components=float(fraction))
+    fitted = fresh.fit(rows.in_memory(), sample_weight=rows.weights)
     shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
     number = int(fitted.n_components_)
     said = (

@@ -173,7 +173,7 @@ def regularized(
     fourth : float
         As for :func:`shrinkage_intensity`.
     """
-    n, d = view.rows.total_weight, view.rows.shape[1]
+    n, d = view.rows.weight, view.rows.shape[1]
     weight, added = 0.0, rule
     if isinstance(added, str):
         squares = _sum_of_squares(spectrum, view) if total > 0 else 1.0 / d
@@ -513,7 +513,6 @@ class Whitening:
         with np.errstate(over="ignore", under="ignore"):
             squares = np.maximum(squares - n * left * left, 0.0) * unit * unit
         fourth = float(norms[1]) / float(norms[0]) ** 2 if norms[0] > 0 else 0.0
-        fourth = float(np.ldexp(fourth, -2 * rows.weight_exponent))
         return Measured(left * unit, squares, fourth, products, kept)
 
     def _sums(

@@ -21,7 +21,6 @@ from scipy.linalg import solve_triangular
 from gramian import arrays
 from gramian.checks import amount, evenly, slices
 from gramian.data import Rows
-from gramian.data.as_rows import true_weights
 from gramian.data.device import device_blocks
 from gramian.errors import option
 from gramian.kernels import Evaluator
@@ -166,8 +165,6 @@ def feature_sums(
         Whether values are rounded to float32 and multiplied so; those of weighted rows never are.
     """
     single = single and rows.weights is None
-    if rows.weight_exponent:  # sums over batches are merged in one unit
-        rows = replace(rows, weights=true_weights(rows), weight_exponent=0)
     dtype = np.dtype(np.float32 if single else np.float64)
     # Near the mean of all rows, so that little cancels; what is subtracted is a number of the arithmetic.
     some = numpy_rows(rows.at_home.at(evenly(rows.shape[0], NEAR_MEAN)))

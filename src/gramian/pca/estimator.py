@@ -496,13 +496,11 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         components, view, degrees = result.components, problem.measured(), problem.degrees
         fitted.store_parameters(self, "missing", "whiten")
         self.n_missing_, self.imputed_ = 0, None
-        # In the unit of the user's weights, which is another only where they are very large or small.
-        exponent = rows.weight_exponent
-        self._weight = math.ldexp(problem.weight, 2 * exponent)
+        self._weight = problem.weight
         self.n_samples_ = rows.shape[0]
         self.components_ = arrays.namespace(result.vectors).asarray(result.vectors.T)
         self.explained_variance_ = components.values
-        self.singular_values_ = np.sqrt(components.values) * math.ldexp(math.sqrt(degrees), exponent)
+        self.singular_values_ = np.sqrt(components.values) * math.sqrt(degrees)
         self._center = view.mean.copy()
         self.__dict__.pop("_center_rest", None)
         if view.rest is not None:

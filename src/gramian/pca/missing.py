@@ -17,7 +17,6 @@ from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, powe
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
 from gramian.checks import check_choice, check_number, counted, first_few
 from gramian.data import ArrayRows, Rows, as_rows
-from gramian.data.as_rows import true_weights
 from gramian.data.rows import Holes, require_magnitudes, row_text
 from gramian.errors import DataError, MissingValuesWarning, ParameterError, by_surface, option
 from gramian.operators.centered import require_counts
@@ -383,7 +382,7 @@ class _Part:
     X: FloatArray
 
     def __post_init__(self) -> None:
-        weights = true_weights(self.rows)
+        weights = self.rows.weights
         self.own = np.ones(len(self.X), dtype=bool) if weights is None else weights > 0
         self.shares = None if weights is None else weights[self.own]
         self.total = float(self.own.sum()) if weights is None else float(weights.sum())
@@ -547,10 +546,10 @@ def _warn(result: imputation.Imputation, method: str, why: str) -> None:
 def _moments(rows: Rows, mean: FloatArray, squares: FloatArray, k: int) -> StreamMoments:
     """Return expected moments as those of a stream of the rows."""
     n = rows.shape[0]
-    result = Moments(rows.total_weight, mean, squares, np.zeros(len(mean)))
+    result = Moments(rows.weight, mean, squares, np.zeros(len(mean)))
     # The covariances of the rows are sums of k products each.
     like = np.empty((0, 0), dtype=rows.dtype)
-    return StreamMoments(n, 1, True, result, rows.total_weight, like, blur=n * k * EPS)
+    return StreamMoments(n, 1, True, result, rows.weight, like, blur=n * k * EPS)
 
 
 SAME_VALUE = 1e-4  # difference of an imputed entry, relative to size and error, up to which it is the same

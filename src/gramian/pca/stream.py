@@ -17,7 +17,6 @@ from gramian.arrays import as_float64, to_numpy
 from gramian.base.inputs import check_ddof, check_feature_weight, check_scale, ddof_of, store_features
 from gramian.checks import check_number, counted
 from gramian.data import Rows
-from gramian.data.as_rows import true_weights
 from gramian.data.rows import SeenRows
 from gramian.errors import DataError, ParameterError, by_surface, option
 from gramian.operators.centered import require_counts
@@ -77,7 +76,7 @@ class ExpectedFit(StreamFit):
         """What the engine is asked about."""
         asked, rows = self.parameters, self.filled
         scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
-        ddof = ddof_of(asked.ddof, replace(rows, weights=true_weights(rows), weight_exponent=0))
+        ddof = ddof_of(asked.ddof, rows)
         problem = ExpectedProblem(self.rows, True, scale, ddof, metric=metric, seen=self.seen)
         problem.earlier = self.seen.seconds
         return problem
@@ -153,8 +152,6 @@ class Stream:
             For a batch with which a variance leaves float64, since no later look would succeed.
         """
         began, asked, before = time.perf_counter(), self.parameters, self.seen
-        if rows.weight_exponent:  # batches are merged in one unit
-            rows = replace(rows, weights=true_weights(rows), weight_exponent=0)
         center, forgetting = bool(asked.center), float(asked.forgetting)
         if isinstance(asked.scale, str) and asked.scale == "genotype":
             require_counts(rows)

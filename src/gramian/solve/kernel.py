@@ -188,7 +188,7 @@ class KernelProblem(Problem):
     def factor(self) -> float:
         """Return the power of two that tiles are divided by."""
         assert self.source is not None
-        return 2.0 ** (self.source.exponent + 2 * self.rows.weight_exponent)
+        return 2.0**self.source.exponent
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
         """Raise an error for an indefinite matrix, and truncate a whole spectrum to the request."""
@@ -227,7 +227,7 @@ class KernelProblem(Problem):
         if rows.weights is not None:
             weights = rows.weights / rows.weight
             # To the vectors of repeated rows, of which all but a share of the weight are left out.
-            given = np.ldexp(rows.weights, 2 * rows.weight_exponent)[:, None]
+            given = rows.weights[:, None]
             roots = np.sqrt(np.where(given > 0, given, np.inf))
             vectors = to_dtype(vectors / from_numpy(roots, vectors), rows.dtype)
             counts = to_dtype(from_numpy(given, vectors), rows.dtype)

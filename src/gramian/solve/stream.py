@@ -11,7 +11,7 @@ import numpy as np
 from gramian.arrays import from_numpy, numpy_dtype
 from gramian.data import Rows
 from gramian.data.rows import SeenRows
-from gramian.errors import DataError, option
+from gramian.errors import option
 from gramian.operators.centered import (
     ALONE,
     EQUAL,
@@ -37,8 +37,6 @@ from gramian.solve.solving import Solution
 
 BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum
-# Between these the largest weight of a batch times squares of any columns stays in the range of float64.
-WEIGHTS = 1e-50, 1e50
 SPLIT = 1e-8  # share of the largest eigenvalue that bounds the products of columns left out as constant
 WEIGHED = 4  # bounds the roundings of sums of weights and of their squares by a batch
 MERGED = 25  # bounds the roundings of an entry when two batches become one
@@ -218,13 +216,6 @@ def seen_of_components(
 
 def seen_of(rows: Rows, *, center: bool, among: int = 1) -> StreamMoments:
     """Return mean and scatter matrix of one batch, in one pass; it may be merged with so many rows."""
-    largest = 1.0 if rows.weights is None else float(rows.weights.max())
-    if largest and not WEIGHTS[0] <= largest <= WEIGHTS[1]:
-        raise DataError(
-            f"The largest sample_weight of this batch is {largest:.2g}, and may be "
-            f"{WEIGHTS[0]:g} to {WEIGHTS[1]:g} where batches are merged.",
-            "Divide the weights of all batches by one number.",
-        )
     result, _ = scatter(rows, center=center, double=True, among=among)
     n = rows.shape[0]
     return StreamMoments(n, 1, center, result, float(result.count), empty_like(rows.home))
