@@ -13,26 +13,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
-from gramian.operations import operations
-
-pytest.register_assert_rewrite("refusals")
-import refusals  # noqa: E402
-
-operations()  # messages name parameters as the options are spelled
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 # Derandomized: the same tests give the same verdict on every machine and every run.
 settings.register_profile("gramian", deadline=None, derandomize=True)
 settings.load_profile("gramian")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _wordings_of_errors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compare what errors say with the golden file, or write it."""
-    refusals.folders.append(tmp_path_factory.getbasetemp())
-    yield
-    if refusals.REFRESH:
-        refusals.refresh()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from gramian.checks import (
     amount,
@@ -17,38 +18,37 @@ from gramian.checks import (
     slices,
 )
 from gramian.errors import ParameterError
-from refusals import refused
 
 
 def test_integers_are_whole_and_no_bools():
     assert check_integer("k", np.int32(3), 1, 3) == 3
     for value in (True, 3.0, "3", None, 0, -1):
-        with refused(ParameterError, "k"):
+        with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
             check_integer("k", value)
-    with refused(ParameterError, "k"):
+    with pytest.raises(ParameterError, match=r"k=4 must be a whole number from 1 to 3\. Give fewer\."):
         check_integer("k", 4, 1, 3, "Give fewer.")
 
 
 def test_seeds_are_named_as_the_shell_spells_them():
     assert check_seed("--seed", 2**32 - 1) == 2**32 - 1
-    with refused(ParameterError, "--seed"):
+    with pytest.raises(ParameterError, match=r"--seed -1 must be a whole number from 0 to 4294967295\."):
         check_seed("--seed", -1)
 
 
 def test_numbers_lie_within_their_bounds():
     assert check_number("gamma", np.float32(0.5), above=0.0) == 0.5
     for value in (0.0, math.inf, math.nan, "1", True, None):
-        with refused(ParameterError, "gamma"):
+        with pytest.raises(ParameterError, match=r"must be a number above 0\."):
             check_number("gamma", value, above=0.0)
-    with refused(ParameterError, "far"):
+    with pytest.raises(ParameterError, match=r"far=1\.0 must be a number above 0 and below 1\."):
         check_share("far", 1.0)
-    with refused(ParameterError, "c"):
+    with pytest.raises(ParameterError, match=r"c=inf must be a finite number\."):
         check_number("c", math.inf)
 
 
 def test_choices_suggest_what_was_meant():
     assert check_choice("solver", "gram", ("gram", "full")) == "gram"
-    with refused(ParameterError, "solver"):
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         check_choice("solver", "gramm", ("gram", "full"))
 
 

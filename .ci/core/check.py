@@ -52,7 +52,6 @@ DESELECTED = (
     "tests/test_architecture.py::test_the_map_of_the_package_names_files_that_exist",
     "tests/test_architecture.py::test_each_verb_has_its_function_by_the_rule_or_by_the_table",
     "tests/test_architecture.py::test_each_verb_has_its_route_and_form_by_the_rule_or_by_the_table",
-    "tests/test_wording.py::test_each_wording_is_of_a_test",
 )
 IMPORT_ALL = """
 import gramian, pkgutil, sys

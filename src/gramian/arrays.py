@@ -27,7 +27,7 @@ import scipy
 from scipy import sparse
 
 from gramian.checks import amount, slices
-from gramian.errors import DataError, MemoryLimitError, ParameterError, choice
+from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.progress import track
 from gramian.records import FloatArray
 
@@ -591,7 +591,7 @@ def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None)
             "memory_limit",
             memory_limit,
             "is not a positive amount",
-            f"Give bytes or text such as {choice('4GB')}.",
+            "Give bytes or text such as '4GB'.",
         )
     return int(memory_limit)
 
@@ -629,7 +629,7 @@ def parse_bytes(text: str, name: str = "memory_limit") -> int:
     except (ValueError, KeyError):
         amount = 0.0
     if not 0 < amount < float("inf"):
-        hint = f"Give bytes or text such as {choice('4GB')} or {choice('512MiB')}."
+        hint = "Give bytes or text such as '4GB' or '512MiB'."
         raise ParameterError(name, text, "is not an amount of memory", hint)
     return int(amount)
 

@@ -151,6 +151,17 @@ def listed(names: Iterable[object]) -> str:
     return first_few(list(names), repr)
 
 
+def either(values: Iterable[object]) -> str:
+    """Join the values that a parameter may have, for a message.
+
+    Examples
+    --------
+    >>> either(["mean", "em"])
+    "'mean' or 'em'"
+    """
+    return " or ".join(map(repr, values))
+
+
 def first_few(items: Sequence[T], text: Callable[[T], str] = str, most: int = NAMES_SHOWN) -> str:
     """Join the texts of the first few items, and say how many more there are.
 

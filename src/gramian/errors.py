@@ -1,23 +1,19 @@
 """What can go wrong and what to do about it.
 
 Every error is a :class:`GramianError` and also the built-in exception that existing handlers expect.
-A message says what was received, what is allowed and what to do next. Its parameters are named with
-:func:`option`, so that the shell and a page spell them in their own way: nobody parses a sentence.
+A message says what was received, what is allowed and what to do next, in one text for Python, the shell and
+the page: a parameter has the same name everywhere.
 """
 
 import difflib
 import errno
-import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, Self
-
-from gramian.wording import SPEAK, Value
+from typing import Any, Self
 
 __all__ = [
     "CertificateWarning",
@@ -41,127 +37,11 @@ __all__ = [
     "UnavailableError",
 ]
 
-Surface = Literal["python", "shell", "page"]
-
-
-# A part of a message that depends on its reader, as JSON between two characters that no text contains.
-BEGIN, END = "\ue000", "\ue001"
-MARK = re.compile(f"{BEGIN}(.*?){END}", re.DOTALL)
 ABSENT: Any = object()
 _ignored: ContextVar[tuple[type[Warning], ...]] = ContextVar("_ignored", default=())
 
 
-def option(name: str, *values: object) -> str:
-    """Return a parameter, with the values to give it, for a message.
-
-    Examples
-    --------
-    >>> print(DataError(f"A value is missing. Use {option('missing', 'mean', 'em')}."))
-    A value is missing. Use missing="mean" or "em".
-    """
-    return _mark("option", name, [_advised(value) for value in values])
-
-
-def choice(*values: object) -> str:
-    """Return values that a parameter may have, for a message: in quotes in Python only."""
-    return _mark("option", "", [Value(repr(value), _plain(value)) for value in values])
-
-
-def by_surface(python: str, shell: str = "", page: str | None = None) -> str:
-    """Return a part of a message that Python, the shell and a page word differently.
-
-    Parameters
-    ----------
-    python, shell : str
-    page : str, optional
-        By default that of the shell.
-    """
-    return _mark("texts", python, shell, shell if page is None else page)
-
-
-def _mark(*parts: object) -> str:
-    return f"{BEGIN}{json.dumps(parts)}{END}"
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return ",".join(f'"{one}"' if "," in one else one for one in map(_plain, value))
-    return value if isinstance(value, str) else str(value).removesuffix(".0")
-
-
-def _advised(value: object) -> Value:
-    """Return a value as a sentence of advice has it, in double quotes."""
-    quoted = isinstance(value, str | list | tuple) and "'" not in _plain(value)
-    return Value(repr(value).replace("'", '"') if quoted else repr(value), _plain(value))
-
-
-def _as_python(name: str, values: Sequence[Value]) -> str:
-    if name.startswith("-"):  # of the shell itself
-        return " ".join([name, *(value.plain for value in values)])
-    joined = (" or " if name else ", ").join(value.python for value in values)
-    return f"{name}={joined}" if name and values else name or joined
-
-
-def worded(text: str, surface: Surface = "python") -> str:
-    """Return a message as its reader knows the parameters.
-
-    Parameters
-    ----------
-    text : str
-        Of an error or a warning, with what :func:`option` made.
-    surface : {"python", "shell", "page"}
-    """
-    speak = SPEAK.get(surface, _as_python)
-
-    def replaced(match: re.Match[str]) -> str:
-        kind, *parts = json.loads(match[1])
-        if kind == "texts":
-            return worded(parts[("python", "shell", "page").index(surface)], surface)
-        name, values = parts[0], [Value(*one) for one in parts[1]]
-        spoken = speak(name, values)
-        spoken = _as_python(name, values) if spoken is None else spoken
-        before = text[: match.start()]
-        begins = surface == "page" and name and (not before or before.endswith((". ", "? ")))
-        return spoken[:1].upper() + spoken[1:] if begins else spoken
-
-    return MARK.sub(replaced, text)
-
-
-class Worded:
-    """A message that shell and page spell in their own way: base of errors and of warnings."""
-
-    def __init__(self, *message: object) -> None:
-        self._text = str(message[0]) if message else ""
-        super().__init__(worded(self._text), *message[1:])  # type: ignore[call-arg]
-
-    def worded(self, surface: Literal["shell", "page"]) -> str:
-        """Return the message in the terms of the command line or of a page.
-
-        Parameters
-        ----------
-        surface : {"shell", "page"}
-            Where the message is shown.
-
-        Returns
-        -------
-        str
-            The message.
-        """
-        return worded(self._text, surface)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), dict(vars(self)), self.args)  # type: ignore[attr-defined]
-
-
-def _again(kind: Any, state: dict[str, Any], message: tuple[object, ...]) -> Any:
-    """Return a copy of an error or a warning, as pickle and copy need it."""
-    error: Any = kind.__new__(kind)
-    Worded.__init__(error, state["_text"], *message[1:])
-    vars(error).update(state)
-    return error
-
-
-class GramianError(Worded, Exception):
+class GramianError(Exception):
     """Base of everything that gramian raises on purpose.
 
     Parameters
@@ -185,6 +65,17 @@ class GramianError(Worded, Exception):
     def __init__(self, problem: str = "", hint: str = "") -> None:
         super().__init__(f"{problem} {hint}" if hint else problem)
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, dict(vars(self)))
+
+
+def _again(kind: Any, message: tuple[object, ...], fields: dict[str, Any]) -> Any:
+    """Return a copy of an error, as pickle and copy need it."""
+    error: Any = kind.__new__(kind)
+    error.args = message
+    vars(error).update(fields)
+    return error
 
 
 class DataError(GramianError, ValueError):
@@ -222,9 +113,6 @@ class MissingValuesError(DataError):
 
     Attributes
     ----------
-    there : str
-        The same without a name for the data.
-
     Examples
     --------
     >>> import gramian
@@ -248,35 +136,24 @@ class MissingValuesError(DataError):
     ) -> None:
         self._given: dict[str, Any] = {"fitted": fitted, "hint": hint, "empty": empty, "others": others}
         self._given |= {"rows": rows, "columns": columns, "imputes": imputes}
-        there = where.removeprefix("Input X contains NaN: ")
-        there = there if there[:1].isdigit() else f"A value is missing: {there}"
         if fitted:
-            only, rest = "The model maps complete rows only.", "maps them from their observed entries."
-            out = "Leave such rows out with --missing drop-rows, or fit" if rows else "Fit"
-            hint = by_surface(
-                f"{only} Leave such rows out, or fill them first. A PCA that was fitted with "
-                f'missing="em" or "projection" {rest}',
-                f"{only} {out} a PCA with --missing em, which {rest}",
-                f"{only} Leave such rows out, or fit a PCA that imputes them, which {rest}",
+            hint = (
+                "The model maps complete rows only. Leave such rows out, or fill them first. A PCA that was "
+                'fitted with missing="em" or "projection" maps them from their observed entries.'
             )
         elif not hint:
-            drops = ["drop-rows"] * rows + ["drop-columns"] * columns
-            read = f"; gramian.scan also takes {' and '.join(map(json.dumps, drops))}" if drops else ""
-            imputing = ["em or iterative (a PCA imputes them, with --components)"] if imputes else []
-            ways = [*imputing, "mean", *drops]
-            choices = by_surface(
-                f'Use missing="em" or "iterative", by which PCA imputes them, or "mean"{read}. '
-                'For other methods fill them first: PCA(k, missing="em").fit(X).impute(X).',
-                f"Choose one: --missing {', '.join(ways[:-1])} or {ways[-1]}."
-                if ways[1:]
-                else "Use --missing mean.",
-                "Choose what to do with missing values: impute, fill with means, or drop.",
+            drops = " or ".join(['"drop-rows"'] * rows + ['"drop-columns"'] * columns)
+            read = f"; a file is also read with missing={drops}" if drops else ""
+            imputing = '"em" or "iterative", by which PCA imputes them, or ' if imputes else ""
+            choices = (
+                f'Use missing={imputing}"mean"{read}. For other methods fill them first: '
+                'PCA(k, missing="em").fit(X).impute(X).'
             )
             leave_out = f"Leave out what has no value at all, since no method can fill it: {empty}"
-            grid = by_surface(". gramian.xarray.pca takes such cells of a grid as a mask.", ".")
+            grid = ". gramian.xarray.pca takes such cells of a grid as a mask."
             hint = " ".join([f"{leave_out}{grid}"] * bool(empty) + [choices] * (others or not empty))
-        super().__init__(by_surface(where, there), hint)
-        self.parameter, self.where, self.there, self.fitted = "missing", where, there, fitted
+        super().__init__(where, hint)
+        self.parameter, self.where, self.fitted = "missing", where, fitted
 
     def with_(self, **changes: Any) -> Self:
         """Return the same with other arguments.
@@ -348,12 +225,12 @@ class ParameterError(GramianError, ValueError):
         *,
         problem: str = "",
     ) -> None:
-        given = [] if value is ABSENT else [Value(repr(value), _plain(value))]
         predicate = allowed if isinstance(allowed, str) else f"is not known. {allowed_of(value, allowed)}"
         whole = predicate.endswith((".", "?"))
         space = "" if predicate.startswith((":", ",")) else " "
-        said = f"{_mark('option', parameter, given)}{space}{predicate}{'' if whole else '.'}"
-        super().__init__(problem or said, hint)
+        came = f"{parameter} {value}" if parameter.startswith("-") else f"{parameter}={value!r}"
+        came = parameter if value is ABSENT else came
+        super().__init__(problem or f"{came}{space}{predicate}{'' if whole else '.'}", hint)
         self.parameter, self.value, self.allowed = parameter, None if value is ABSENT else value, allowed
 
 
@@ -374,8 +251,8 @@ def allowed_of(value: Any, allowed: Sequence[str]) -> str:
     """List what is allowed in place of ``value``, and ask whether the most similar of them is meant."""
     meant, why = MEANT.get(str(value).casefold(), ("", ""))
     near = [meant] if meant in allowed else difflib.get_close_matches(str(value), allowed, n=1)
-    hint = f" Did you mean {choice(near[0])}{f', which {why}' if meant in allowed else ''}?" if near else ""
-    return f"Allowed: {choice(*allowed)}.{hint}"
+    hint = f" Did you mean {near[0]!r}{f', which {why}' if meant in allowed else ''}?" if near else ""
+    return f"Allowed: {', '.join(map(repr, allowed))}.{hint}"
 
 
 class UnavailableError(ParameterError, AttributeError):
@@ -480,7 +357,7 @@ def needs(extra: str, package: str, purpose: str) -> Iterator[None]:
         raise MissingExtraError(extra, package, purpose) from error
 
 
-class GramianWarning(Worded, UserWarning):
+class GramianWarning(UserWarning):
     """Base of all warnings."""
 
     def warn(self) -> None:

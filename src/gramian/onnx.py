@@ -18,7 +18,7 @@ from gramian import checks, version
 from gramian.analysis.components import names_of
 from gramian.analysis.projection import LinearProjection, inverse_deviations
 from gramian.arrays import as_float64
-from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs, option
+from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.projection import KernelProjection
 from gramian.kernels import Evaluator, Kernel, formulas
@@ -198,7 +198,7 @@ class Graph:
         if self._bytes > MOST_BYTES:
             raise MemoryLimitError(
                 f"An ONNX file holds at most 2 GB, but this model has {checks.amount(self._bytes)} or more.",
-                f"Ask for fewer components, or for a kernel PCA with {option('solver', 'nystroem')}.",
+                'Ask for fewer components, or for a kernel PCA with solver="nystroem".',
             )
         tensor = from_array(np.ascontiguousarray(values).reshape(values.shape))
         name: str = self._scope.get_unique_variable_name("gramian_constant")

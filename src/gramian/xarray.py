@@ -34,7 +34,6 @@ from gramian.errors import (
     MissingValuesError,
     ParameterError,
     needs,
-    option,
 )
 from gramian.inspect.rotate import ORTHOGONAL, rotated
 from gramian.operators.centered import center_rows
@@ -57,11 +56,11 @@ CODES = ("_FillValue", "missing_value")  # attributes of numbers as they are sto
 SCALES = ("unit", "variable")
 IMPUTING = ("mean", "em", "iterative")
 CHOOSE = (
-    f"Use {option('missing', 'em', 'iterative')}, by which PCA imputes them, or {option('missing', 'mean')}; "
+    'Use missing="em" or "iterative", by which PCA imputes them, or missing="mean"; '
     "or fill them first, as da.interpolate_na('time') does. Cells that never have a value need no method."
 )
 INCOMPLETE = (
-    f"Fill them first, or fit the components with {option('missing', 'em', 'projection')}, which map fields "
+    'Fill them first, or fit the components with missing="em" or "projection", which map fields '
     "by the cells that have a value."
 )
 BoolArray = npt.NDArray[np.bool_]
@@ -168,7 +167,7 @@ def pca(
     array([0.97, 0.  , 0.  ])
     """
     if "feature_weight" in parameters:
-        raise ParameterError("feature_weight", allowed=f"is called {option('weights')} for fields")
+        raise ParameterError("feature_weight", allowed="is called weights for fields")
     fields = _fields(da)
     dims = _sample_dims(fields, sample_dim)
     given, parts, tables, own = [], [], [], []
@@ -579,7 +578,7 @@ class _Layout:
             name = self.parts[int(np.argmax(variances))].name
             DiagnosticWarning(
                 f"{name!r} has {percent(share)} of the variance of all variables and decides the components. "
-                f"If variables have different units, use {option('scale', 'variable')}."
+                'If variables have different units, use scale="variable".'
             ).warn()
 
 

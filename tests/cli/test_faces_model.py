@@ -115,11 +115,11 @@ def test_what_was_decided_is_said(work, gramian):
             "-o m.png: faces fit writes a model. Name a file that ends in .gramian",
         ),
         (("faces", "-o", "no/m.gramian"), 1, "there is no folder no"),
-        (("faces", "-o", "m.gramian", "--components", "0"), 2, "--components 0 is out of range"),
+        (("faces", "-o", "m.gramian", "--components", "0"), 2, "n_components='0' is out of range"),
         (("faces", "-o", "m.gramian", "--components", "99"), 2, "at most 32 components"),
-        (("faces", "-o", "m.gramian", "--light", "sun"), 2, "--light sun is not known"),
+        (("faces", "-o", "m.gramian", "--light", "sun"), 2, "light='sun' is not known"),
         (("faces", "-o", "m.gramian", "--kernel", "rfb"), 2, "rfb"),
-        (("faces", "-o", "m.gramian", "--size", "big"), 2, "--size big is not understood"),
+        (("faces", "-o", "m.gramian", "--size", "big"), 2, "size='big' is not understood"),
         (("faces", "-o", "m.gramian", "--size", "7x7"), 2, "is below the minimum of 8 pixels a side"),
         (("fa\x1b[31mces", "-o", "m.gramian"), 1, "fa\ufffd[31mces: there is no such file"),
         (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "--seed -1 must be a whole number"),
@@ -140,7 +140,7 @@ def test_mixed_sizes_propose_a_size(work, gramian):
     ran = gramian("faces", "fit", "faces", "-o", "m.gramian")
     assert ran.code == 1
     assert "32 are 20x24 (p01/1.png), 1 is 30x30 (p01/other.png)" in ran.err
-    assert "--size 20x24" in ran.err
+    assert "size='20x24'" in ran.err
 
 
 def test_other_models_are_refused(work, gramian):
@@ -198,9 +198,9 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("faces/p01/1.png", "-r", "5,13"), 2, "--components 13 must be a whole number from 1 to 12"),
-        (("faces/p01/1.png", "-r", "5,x"), 2, "--components 5,x is not understood"),
-        (("faces/p01/1.png", "-r", "0"), 2, "--components 0 is not understood. Give a whole number"),
+        (("faces/p01/1.png", "-r", "5,13"), 2, "n_components=13 must be a whole number from 1 to 12"),
+        (("faces/p01/1.png", "-r", "5,x"), 2, "n_components='5,x' is not understood"),
+        (("faces/p01/1.png", "-r", "0"), 2, "n_components='0' is not understood. Give a whole number"),
         (("faces/p01",), 2, "faces/p01 contains 4 pictures. Name one."),
         (("text.png",), 1, "text.png is not a picture"),
         (("gone.png",), 1, "there is no such file"),

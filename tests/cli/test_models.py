@@ -1,7 +1,8 @@
+import pytest
+
 from gramian.errors import ParameterError
 from gramian.operations.fit import Model, estimator
 from gramian.operations.shared import read_components
-from refusals import refused
 
 
 def test_without_a_kernel_it_is_pca():
@@ -65,16 +66,19 @@ def test_what_does_not_apply_is_refused():
         {"solver": "dense"},
         {"memory_limit": "much"},
     ]:
-        with refused(ParameterError):
+        with pytest.raises(
+            ParameterError,
+            match=r"applies only|does not|, column|takes no|is not|is neither|must be",
+        ):
             estimator(Model(**options))
 
 
 def test_other_values_than_the_choices_are_refused_before_the_data_are_read(gramian):
     for options, message in [
-        ("--kernel rbf --solver nystroem --landmarks x", "--landmarks x is not known. Allowed: rpch"),
-        ("--kernel rbf --repair shift", "--repair shift is not known. Allowed: clip"),
-        ("--kernel rbf --preimage best", "--preimage best is not known. Allowed: auto, fixed-point"),
-        ("--scale big", "--scale big is not known. Allowed: unit, pareto"),
+        ("--kernel rbf --solver nystroem --landmarks x", "--landmarks x is not known. Allowed: 'rpch"),
+        ("--kernel rbf --repair shift", "--repair shift is not known. Allowed: 'clip'"),
+        ("--kernel rbf --preimage best", "--preimage best is not known. Allowed: 'auto', 'fixed-point'"),
+        ("--scale big", "--scale big is not known. Allowed: 'unit', 'pareto'"),
     ]:
         ran = gramian("fit", "none.csv", *options.split())
         assert ran.code == 2
@@ -83,5 +87,5 @@ def test_other_values_than_the_choices_are_refused_before_the_data_are_read(gram
 
 def test_components_that_mean_nothing():
     for text in ["x", "0", "-3", "1.0", "0.0", "1.5", "nan", "inf", ""]:
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match=r"\. Give a number such as 10, or an explained variance"):
             read_components(text)

@@ -167,7 +167,7 @@ def test_refusals(plant, gramian):
     gramian("whiten", "fit.csv", "-o", "white.gramian")
     for arguments, said in (
         (("white.gramian", "new.csv"), "monitor needs a PCA or a kernel PCA, and this is a Whitener"),
-        (("m.gramian", "new.csv", "--alpha", 2), "--alpha 2 must be a number above 0 and below 1"),
+        (("m.gramian", "new.csv", "--alpha", 2), "must be a number above 0 and below 1"),
         (("m.gramian", "new.csv", "--save", "x.csv"), "--save x.csv: name a file that ends in .gramian"),
         (("m.gramian", "new.csv", "--save", "m.gramian"), "is an input of this command"),
         (

@@ -67,7 +67,7 @@ def test_reading_options_choose_the_data(ring, gramian):
 def test_what_is_wrong_is_said(ring, gramian):
     for arguments, code, message in [
         (("--rows", "0:5"), 1, "5 rows and 6 monomials"),
-        (("--degree", 0), 2, "--degree 0 must be a whole number"),
+        (("--degree", 0), 2, "must be a whole number"),
         (("--degree", 60), 2, "1,891 monomials up to it, more than 500"),
         (("--tol", 2), 2, "must be a number above 0 and below 1"),
         (("--tol", "small"), 2, "Invalid value"),

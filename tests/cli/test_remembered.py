@@ -169,6 +169,6 @@ def test_figures_of_a_folder_use_its_scores(fitted, gramian):
     assert all(score[:8] in drawn for score in scores)
     assert {"scores", "biplot"} <= {path.stem for path in (fitted / "figures").iterdir()}
     ran = gramian("plot", "all", "--color", "a")
-    assert "--color a is not stored with the scores, which have kind, site." in ran.err
+    assert "is not stored with the scores, which have kind, site." in ran.err
     ran = gramian("plot", "m.gramian", "--color", "site")
     assert "--color is about the rows of DATA" in ran.err

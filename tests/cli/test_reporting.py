@@ -100,4 +100,4 @@ def test_a_saved_stream_of_too_few_rows_says_what_is_missing(folder, gramian):
     ):
         ran = gramian(*arguments)
         assert ran.code == 1
-        assert "1 row was read, but at least 3 are needed for --components 3" in ran.err
+        assert "1 row was read, but at least 3 are needed for n_components=3" in ran.err

@@ -24,11 +24,11 @@ def test_mistakes_are_a_line_and_a_code(folder, gramian):
     for arguments, code, message in [
         (("fit", "no.csv", "-o", "m.gramian"), 1, "no.csv: there is no such file"),
         (("fit", "flowers.csv", "--as-is", "-o", "m.gramian"), 1, "species"),
-        (("fit", "flowers.csv", "--drop", "specie", "-o", "m.gramian"), 2, "Did you mean species"),
+        (("fit", "flowers.csv", "--drop", "specie", "-o", "m.gramian"), 2, "Did you mean 'species'"),
         (
             ("fit", "flowers.csv", "--drop", "species", "--components", "9", "-o", "m.gramian"),
             2,
-            "--components 9",
+            "n_components=9",
         ),
         (("fit", "flowers.csv", "--drop", "species", "--memory-limit", "10", "-o", "m.gramian"), 1, "memory"),
         (("fit", "flowers.csv", "--bogus"), 2, "--bogus"),
@@ -47,7 +47,7 @@ def test_a_wrong_expression_is_shown_with_a_mark_under_the_column(gramian):
     ran = gramian("kernels", "audit", "rbf + rfb(sigma=1)")
     assert (ran.code, ran.out) == (2, "")
     first, shown, mark = ran.err.splitlines()
-    assert first.startswith("gramian: rbf + rfb(sigma=1), column 7: kernel 'rfb' is not known.")
+    assert first.startswith("gramian: kernel='rbf + rfb(sigma=1)', column 7: kernel 'rfb' is not known.")
     assert shown[mark.index("^") :].startswith("rfb")
 
 
@@ -66,7 +66,7 @@ def test_warnings_are_a_line(folder, gramian):
     (folder / "flat.csv").write_text("a,b,c\n" + "".join(f"{i},{2 * i},{3 * i}\n" for i in range(9)))
     ran = gramian("fit", "flat.csv", "--components", 3, "-o", "m.gramian")
     assert ran.code == 0
-    assert "gramian: warning: --components 3 but the data has rank 1" in ran.err
+    assert "gramian: warning: n_components=3 but the data has rank 1" in ran.err
     assert ".py" not in ran.err
 
 

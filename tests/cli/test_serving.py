@@ -151,7 +151,7 @@ def test_what_is_refused(gramian, tmp_path, monkeypatch):
     ran = gramian("serve", "--no-open", "--store-bytes", "1GB")
     assert (ran.code, "Give --store DIR too" in ran.err) == (2, True)
     ran = gramian("serve", "--no-open", "--store", tmp_path / "new", "--store-bytes", "much")
-    assert (ran.code, "--store-bytes much is not an amount" in ran.err) == (2, True)
+    assert (ran.code, "is not an amount" in ran.err) == (2, True)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ran = gramian("serve", "--no-open", "--port", taken.getsockname()[1])
     assert (ran.code, "is not available" in ran.err) == (2, True)

@@ -18,7 +18,6 @@ from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarn
 from gramian.pca.rules import NAMED, Material, scree_of
 from gramian.solve.linear import LinearProblem
 from helpers import spectrum_matrix
-from refusals import refused
 
 SHAPES = {"n > d": (200, 30), "n < d": (30, 200)}
 
@@ -38,9 +37,9 @@ def planted(n=200, d=30, k=3, seed=0, strength=4.0):
 def test_every_rule_finds_what_was_planted(rule, shape):
     X = planted(*shape)
     if rule == "mle" and shape[0] < shape[1]:
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match="s evidence needs more rows than columns, but X has 30"):
             PCA(rule).fit(X)
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match="s evidence needs more rows than columns, but X has 30"):
             PCA(rule).plan(X)
         return
     model = PCA(rule, random_state=0).fit(X)
@@ -163,7 +162,7 @@ def test_duplicated_columns_and_rows(rule):
 def test_nan_is_named(rule, bad):
     X = planted()
     X[33, 4] = bad
-    with refused(DataError):
+    with pytest.raises(DataError, match=r": row 33, column 4\."):
         PCA(rule).fit(X)
 
 
@@ -200,7 +199,7 @@ def test_minka_is_scikit_learns():
 )
 def test_other_names_are_refused(value):
     for work in (PCA(value).fit, PCA(value).plan):
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
             work(planted())
 
 
@@ -209,7 +208,9 @@ def test_without_centring_only_some_rules_have_a_meaning(rule):
     X = planted() - 1.5
     model = PCA(rule, center=False, random_state=0)
     if rule in ("mle", "parallel"):
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(
+            ParameterError, match=r": the rule needs center=True: the|: the rule needs center=True:"
+        ):
             model.fit(X)
         return
     # The mean is a direction like any other, and the largest.
@@ -221,7 +222,7 @@ def test_without_centring_only_some_rules_have_a_meaning(rule):
 def test_sparse_data(rule, monkeypatch):
     X = np.where(np.random.default_rng(4).random((200, 30)) < 0.5, planted(strength=12.0), 0)
     if RULES[rule].draws:
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match=r"draws new dense data of the same size, but X is sparse\."):
             PCA(rule).fit(sp.csr_matrix(X))
         return
     dense = PCA(rule).fit(X)
@@ -245,21 +246,23 @@ def test_sparse_data(rule, monkeypatch):
     ],
 )
 def test_other_errors_are_refused(value):
-    with refused(ParameterError, "max_rmse"):
+    with pytest.raises(ParameterError, match=r"must be a number above 0\. It is the root-mean-square"):
         PCA(max_rmse=value).fit(planted())
 
 
 def test_a_number_and_an_error_are_one_too_many():
     for asked in (3, 0.9, "mle"):
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(
+            ParameterError, match=r"and max_rmse=1\.0 both set the number of components\. Leave"
+        ):
             PCA(asked, max_rmse=1.0).fit(planted())
 
 
 def test_copies_that_do_not_fit_are_refused_before_work():
     X = np.broadcast_to(np.zeros(1500), (3000, 1500))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=", which copies the data, needs about 108 MB of working"):
         PCA("parallel", solver="krylov", memory_limit=40_000_000).plan(X)
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="The covariance route needs about 125 MB of working"):
         PCA("gavish-donoho", solver="krylov", memory_limit=40_000_000).plan(X)
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, Whitener
 from gramian.errors import DataError, MemoryLimitError, RankWarning
-from refusals import refused
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 dd = pytest.importorskip("dask.dataframe", reason="needs pandas")
@@ -77,9 +76,9 @@ def test_estimators(model):
     if getattr(model, "_maps_holes", False):
         np.testing.assert_allclose(model.transform(holed).compute(), model.transform(some), atol=1e-9)
     else:
-        with refused(DataError, "missing"):
+        with pytest.raises(DataError, match=r'\. Use missing="em" or "iterative", by which PCA imputes'):
             model.transform(holed).compute()
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match="Input X contains NaN: 2 values are missing in 2 rows and"):
         model.fit(holed)
 
 
@@ -100,7 +99,7 @@ def test_batches_of_chunks_are_merged():
 
 def test_what_needs_every_row_has_a_limit():
     long = da.random.default_rng(0).standard_normal((40_000, 100), chunks=(5000, 100))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=", which copies the data, needs about 96 MB of working"):
         PCA("parallel", memory_limit="20MB").fit(long)
 
 
@@ -124,9 +123,9 @@ def test_frames():
         model.transform(lazy[NAMES[:-1]])
     with pytest.raises(DataError, match=r"1 column holds no numbers: 't' \((str|object|string)"):
         PCA().fit(lazy.assign(t="text"))
-    with refused(DataError):
+    with pytest.raises(DataError, match="The Dask collection holds 0 rows, and a minimum of 2 is"):
         PCA().fit(lazy[lazy.a > 1e3])
-    with refused(DataError):
+    with pytest.raises(DataError, match="The Dask collection holds no rows, but at least one is"):
         PCA(2).partial_fit(lazy[lazy.a > 1e3])
     assert model.transform(lazy[lazy.a > 1e3]).compute().shape == (0, 3)
 
@@ -150,7 +149,9 @@ def test_exact_kernel_pca_brings_the_rows_here():
         np.testing.assert_allclose(ours.compute(), whole, atol=1e-6)
     _, residuals = model.denoise(chunked(X[:20]), return_error=True)
     np.testing.assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
-    with refused(MemoryLimitError):
+    with pytest.raises(
+        MemoryLimitError, match=r"This needs all 300 rows of the Dask array in memory \(19\.2"
+    ):
         KernelPCA(3, kernel="rbf", memory_limit=50_000).fit(chunked(X))
 
 
@@ -167,10 +168,10 @@ def test_landmarks_of_rows_that_are_spread():
     for part in (X[:100], X[100:]):
         lazily.partial_fit(chunked(part, 40))
     np.testing.assert_allclose(lazily.eigenvalues_, streamed.eigenvalues_, rtol=1e-9)
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match="Input X contains NaN: 2,400 values are missing in 300"):
         lazily.partial_fit(chunked(X * np.nan))
     assert lazily.n_samples_ == 300
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="Choosing 20 landmarks where the rows are needs about 48"):
         KernelPCA(3, **options, memory_limit=30_000).fit(chunked(X))
 
 

@@ -22,7 +22,6 @@ from gramian.base.inputs import (
 from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import Target
-from refusals import refused
 
 
 def test_targets():
@@ -49,7 +48,7 @@ def test_no_targets():
         np.array([3]),
         {},
     ]:
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match=r"a fraction such as 0\.95"):
             check_target(value, 9, (20, 9), of="things")
 
 
@@ -58,7 +57,9 @@ def test_tolerances():
     assert check_tol(None, np.dtype("f4")) == 1e-5
     assert check_tol(np.float32(0.5), np.dtype("f4")) == 0.5
     for value in (0, 1, -1e-3, np.nan, "1e-3", True, [1e-3]):
-        with refused(ParameterError, "tol"):
+        with pytest.raises(
+            ParameterError, match=r"must be a number above 0 and below 1\. It bounds residuals"
+        ):
             check_tol(value, np.dtype("f8"))
 
 
@@ -66,7 +67,9 @@ def test_ddof():
     assert check_ddof(0, 5) == 0
     assert check_ddof(np.int64(4), 5) == 4
     for value in (5, -1, 1.0, True, None, "1"):
-        with refused(ParameterError, "ddof"):
+        with pytest.raises(
+            ParameterError, match=r"must be a whole number from 0 to 4\. Sums are divided by n"
+        ):
             check_ddof(value, 5)
 
 
@@ -78,10 +81,10 @@ def test_scales():
     assert given.dtype == np.float64
     assert given.tolist() == [1, 2, 3]
     for value in ([1, 2], [[1, 2, 3]], 2.0, [1, 0, 2], [1, -1, 2], [1, np.inf, 2], [1, np.nan, 2]):
-        with refused(ParameterError, "scale"):
+        with pytest.raises(ParameterError, match="must hold 3 positive numbers, one for each column, of at"):
             check_scale(value, rows)
     for value in (["a", "b", "c"], {"a": 1}, [1j, 2, 3]):
-        with refused(ParameterError, "scale"):
+        with pytest.raises(ParameterError, match="must hold 3 positive numbers, one for each column, of at"):
             check_scale(value, rows)
 
 
@@ -97,7 +100,7 @@ def test_generators_are_two_and_reproducible():
     assert generators(None)[0].random() != generators(None)[0].random()
     assert [g.random() for g in generators(5, 3)][:2] == [g.random() for g in generators(5)]
     for value in ("x", -1, 1.5):
-        with refused(ParameterError, "random_state"):
+        with pytest.raises(ParameterError, match=r"cannot start a random number generator\. Use an integer"):
             generators(value)
 
 
@@ -214,5 +217,5 @@ def test_features_of_files(tmp_path):
     store_features(model, tmp_path / "a.csv", first)
     assert model.feature_names_in_.tolist() == ["x", "y"]
     check_features(model, tmp_path / "a.csv", first)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r", which the model was fitted on\. Expected: x, y\. Add the"):
         as_rows(tmp_path / "b.csv", expected=expected_columns(model))

@@ -47,7 +47,6 @@ from gramian.kernels import (
     kernel_from_name,
 )
 from helpers import covering
-from refusals import refused
 
 # --------------------------------------------------------------- definition
 
@@ -612,7 +611,9 @@ def indefinite(values, seed=0):
 def test_a_negative_eigenvalue_among_those_asked_for_is_named():
     K = indefinite([5.0, 3.0, -2.0])
     for asked in (3, 4, None):
-        with refused(IndefiniteKernelError):
+        with pytest.raises(
+            IndefiniteKernelError, match="The Gram matrix has the eigenvalue -2, negative beyond"
+        ):
             KernelPCA(asked, kernel="precomputed").fit(K)
 
 
@@ -642,7 +643,10 @@ def test_negative_eigenvalues_larger_in_size_than_those_asked_for():
 def test_a_fraction_of_an_indefinite_matrix_is_refused():
     for solver in ["auto", "dense", "krylov"]:
         K = indefinite(np.concatenate([[9.0, 7.0], 0.5 * np.linspace(-1, 1, 40)]))
-        with refused((IndefiniteKernelError, ParameterError)):
+        with pytest.raises(
+            (IndefiniteKernelError, ParameterError),
+            match=r"The Gram matrix has the eigenvalue -0\.5, negative beyond",
+        ):
             KernelPCA(0.9, kernel="precomputed", solver=solver).fit(K)
 
 
@@ -676,7 +680,7 @@ def test_sigmoid_is_audited():
     eigenvalues = np.linalg.eigvalsh(centred(K))[::-1]
     assert eigenvalues[-1] < -0.1
     options = {"kernel": "sigmoid", "gamma": 0.5, "coef0": -1.0}
-    with refused(IndefiniteKernelError):
+    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
         KernelPCA(**options).fit(X)
     with pytest.warns(IndefiniteKernelWarning):
         model = KernelPCA(2, **options).fit(X)
@@ -686,7 +690,7 @@ def test_sigmoid_is_audited():
     with pytest.warns(IndefiniteKernelWarning):
         model = KernelPCA(positive, kernel=Sigmoid(gamma=0.5, coef0=-1.0)).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:positive], atol=1e-9)
-    with refused(IndefiniteKernelError):
+    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
         KernelPCA(positive + 1, **options).fit(X)
 
 
@@ -704,7 +708,9 @@ def test_a_random_symmetric_matrix_gives_its_eigenvalues_or_an_error(n, k, seed)
         np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:k], rtol=1e-8)
         assert np.isfinite(model.transform(K)).all()
     elif eigenvalues[-1] < -1e-9:
-        with refused(IndefiniteKernelError):
+        with pytest.raises(
+            IndefiniteKernelError, match=r"eigenvalues are positive\. Ask for no more components than"
+        ):
             model.fit(K)
     else:
         with pytest.warns(RankWarning, match="has rank"):
@@ -714,9 +720,9 @@ def test_a_random_symmetric_matrix_gives_its_eigenvalues_or_an_error(n, k, seed)
 def test_asymmetric_and_oblong_matrices_are_refused():
     K = pairwise.rbf_kernel(data(30))
     K[3, 17] += 0.5
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"The precomputed matrix is not symmetric: K\[3, 17\] and"):
         KernelPCA(2, kernel="precomputed").fit(K)
-    with refused(DataError):
+    with pytest.raises(DataError, match='kernel="precomputed" needs the square matrix of kernel'):
         KernelPCA(2, kernel="precomputed").fit(data(30, 4))
 
 
@@ -743,17 +749,20 @@ def test_parameters_are_refused():
         {"tol": 0.0},
         {"memory_limit": -1},
     ]:
-        with refused(ParameterError):
+        with pytest.raises(
+            ParameterError,
+            match=r"must be|and sigma|is not|kernel=rbf\(sigma|but \d+ rows|True",
+        ):
             KernelPCA(**options).fit(data(40, 3))
 
 
 def test_kernels_that_are_none_are_refused():
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match="kernel=3 is not a name, an expression, a function or a"):
         KernelPCA(kernel=3).fit(data(10))
 
 
 def test_overflow_is_refused_before_any_nan():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"poly\(degree=40, gamma=1\.0\) overflows on this data: rows"):
         KernelPCA(2, kernel="poly", degree=40, gamma=1.0).fit(data(20) * 1e8)
 
 
@@ -761,15 +770,15 @@ def test_nan_and_infinity_are_refused():
     for bad in [np.nan, np.inf, -np.inf]:
         X = data(30, 3)
         X[4, 1] = bad
-        with refused(DataError):
+        with pytest.raises(DataError, match=r": row 4, column 1\."):
             KernelPCA(2).fit(X)
         model = KernelPCA(2).fit(data(30, 3))
-        with refused(DataError):
+        with pytest.raises(DataError, match=r": row 4, column 1\."):
             model.transform(X)
 
 
 def test_no_route_within_memory():
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 21\.1 MB of working memory,"):
         KernelPCA(2, kernel="rbf", memory_limit=1000).fit(data(600))
 
 
@@ -1045,11 +1054,11 @@ def test_the_linear_kernel_in_a_sum_far_from_the_origin():
 
 
 def test_mistakes_in_an_expression_are_told_with_their_column():
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"is not known\. Did you mean"):
         KernelPCA(kernel="rbf + rfb").fit(data(20))
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"has its own parameters\. Set gamma, degree and coef0 there\."):
         KernelPCA(kernel="rbf + linear", gamma=0.5).fit(data(20))
-    with refused(ParameterError, "columns"):
+    with pytest.raises(ParameterError, match=r"columns=7 is not there: X has 4, counted from 0 to 3\."):
         KernelPCA(kernel="rbf.on(7)").fit(data(20))
 
 
@@ -1062,9 +1071,9 @@ def test_columns_by_name():
     assert model.kernel_ == by_place.kernel_
     np.testing.assert_allclose(model.eigenvalues_, by_place.eigenvalues_, rtol=1e-12)
     np.testing.assert_allclose(model.transform(frame), by_place.transform(X), atol=1e-12)
-    with refused(ParameterError, "columns"):
+    with pytest.raises(ParameterError, match="is not there: X has"):
         KernelPCA(2, kernel="rbf.on('height')").fit(frame)
-    with refused(ParameterError, "columns"):
+    with pytest.raises(ParameterError, match=r"is not there: X has no column names\."):
         KernelPCA(2, kernel="rbf.on('age')").fit(X)
 
 
@@ -1192,18 +1201,18 @@ def test_nothing_of_a_proven_kernel_is_clipped():
 
 def test_the_iteration_cannot_clip():
     K = indefinite(np.linspace(1, -1, 40))
-    with refused(ParameterError, "solver"):
+    with pytest.raises(ParameterError, match='finds only the largest eigenvalues, but repair="clip"'):
         KernelPCA(2, kernel="precomputed", repair="clip", solver="krylov").fit(K)
 
 
 def test_other_repairs_are_refused():
     for repair in ["clop", "shift", True, 1]:
-        with refused(ParameterError, "repair"):
+        with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
             KernelPCA(2, repair=repair).fit(data(20))
 
 
 def test_the_error_names_the_repair():
-    with refused(IndefiniteKernelError):
+    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
         KernelPCA(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(data(60, 3))
 
 
@@ -1212,7 +1221,7 @@ def test_clipping_a_difference_of_kernels():
     text = "rbf(sigma=0.5) - 0.5 * rbf(sigma=2)"
     values, scores, every = clipped(kernel_from_name(text).gram(X), 3)
     assert every[-1] < -0.1
-    with refused(IndefiniteKernelError):
+    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
         KernelPCA(kernel=text).fit(X)
     model = KernelPCA(3, kernel=text, repair="clip")
     same_up_to_sign(model.fit_transform(X), scores, 1e-8)
@@ -1252,9 +1261,9 @@ def test_a_rule_that_finds_none_keeps_one():
 
 
 def test_rules_that_are_none_and_rules_without_rows():
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         KernelPCA("mle").fit(curve())
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match=": A precomputed kernel has no rows, so there are no"):
         KernelPCA("cv", kernel="precomputed").fit(np.eye(20))
 
 
@@ -1267,7 +1276,7 @@ def test_a_rule_with_columns_by_name():
 def test_eigenvalues_beyond_float64_are_refused():
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (32, 44))
     for solver in ("dense", "krylov"):
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"The eigenvalues of this kernel matrix overflow float64\."):
             KernelPCA(2, kernel="precomputed", solver=solver).fit(signs @ signs.T * 1e306)
     assert np.isfinite(KernelPCA(2).fit(signs * 1e95).eigenvalues_).all()
 

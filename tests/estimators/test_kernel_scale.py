@@ -11,7 +11,6 @@ from gramian import KernelPCA, Monitor, choose_components, describe, load
 from gramian.arrays import to_numpy
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels import RBF
-from refusals import refused
 
 RNG = np.random.default_rng(0)
 # Grams and kilometres, an offset of 1e6 deviations, and a constant column.
@@ -165,15 +164,15 @@ def test_a_saved_model_and_one_of_an_older_version(tmp_path):
 
 def test_what_is_no_scale_and_what_has_no_columns(monkeypatch):
     for scale in ("pareto", True, [1.0, 2, 3, 4, 5]):
-        with refused((ParameterError, TypeError), "scale"):
+        with pytest.raises((ParameterError, TypeError), match=r"is not known\. Allowed:"):
             KernelPCA(2, scale=scale).fit(X)
-    with refused(ParameterError, "scale", value="unit"):
+    with pytest.raises(ParameterError, match='divides columns, but with kernel="precomputed" the data'):
         KernelPCA(2, kernel="precomputed", scale="unit").fit(X @ X.T)
     for options in ({}, {"scale": "unit"}, {"kernel": "rbf", "solver": "nystroem"}):
         with pytest.raises(DataError, match="column 2 is"):
             KernelPCA(2, **options).fit(X * [1, 1, 1e-160, 1, 1])
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "2MB")
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"The dense form of X takes 3\.2 MB, and 2 MB of memory may"):
         KernelPCA(2, scale="unit", solver="nystroem").fit(sp.random_array((2000, 200), rng=0))
     monkeypatch.undo()
     # A later change of the parameter does not change the model.
@@ -194,7 +193,7 @@ def test_units_of_the_columns_do_not_matter():
 def test_a_row_far_away_is_refused_or_mapped():
     model = KernelPCA(2, kernel="rbf", scale="unit").fit(X)
     assert np.isfinite(model.transform(np.full((1, 5), 1e150))).all()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Standardised rows exceed what float64 can hold \("):
         model.transform(np.full((1, 5), 1e308))
 
 

@@ -18,7 +18,6 @@ from gramian.errors import (
 )
 from gramian.kernels import RBF, Linear, Polynomial, kernel_from_name
 from gramian.operators.features import random_pivots
-from refusals import refused
 
 
 def definition(K_nm, K_mm, k, new=None, center=True):
@@ -211,7 +210,7 @@ def test_ratios_are_shares_of_all_variance():
     assert 0.3 <= model.explained_variance_ratio_.sum() <= 1
     k = exact.n_components_
     assert (model.explained_variance_ratio_[:k] <= exact.explained_variance_ratio_[:k] + 1e-12).all()
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match=r"n_components=0\.999 is more of the variance than these 5"):
         nystroem(0.999, 5).fit(X)
 
 
@@ -273,7 +272,7 @@ def test_scales_that_leave_the_range():
     assert np.isfinite(nystroem(2, 20).fit(X * 1e95).transform(X)).all()
     with pytest.raises(DataError, match=r"column 0 is .* Divide it by 1e.152"):
         nystroem(2, 20, kernel="linear").fit(X * 1e152)
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match="Input X contains NaN: 140 values are missing in 70 rows"):
         nystroem().fit(np.full((70, 2), np.nan))
 
 
@@ -297,11 +296,11 @@ def test_sparse_rows_and_other_array_kinds():
     np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(model.transform(sp.csr_array(data)), dense.transform(data), atol=1e-6)
     assert nystroem(landmarks="kmeans").fit(sp.csr_array(data)).certificate_.ok
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"X is sparse, and laplacian\(\) takes no sparse rows\. Those"):
         nystroem(kernel="laplacian").fit(sp.csr_array(data))
     features = KernelPCA(2, kernel="rbf", solver="random-features")
     assert not features.__sklearn_tags__().input_tags.sparse
-    with refused(DataError):
+    with pytest.raises(DataError, match='solver="random-features" needs dense rows, but X is'):
         features.fit(sp.csr_array(data))
     strict = pytest.importorskip("array_api_strict")
     model = nystroem().fit(strict.asarray(X))
@@ -342,10 +341,10 @@ def test_what_cannot_be_approximated_is_refused():
             2, kernel="rbf", solver="random-features", landmarks="uniform"
         ),
     }
-    for model in fits.values():
-        with refused(ParameterError):
+    for message, model in fits.items():
+        with pytest.raises(ParameterError, match=message):
             model.fit(X if model.kernel != "precomputed" else X @ X.T)
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="with n_landmarks=60 for 700 rows needs about 957 kB of"):
         nystroem(memory_limit=10_000).fit(X)
 
 
@@ -405,7 +404,7 @@ def test_rows_in_parts_are_as_all_at_once():
     with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as raised:
         exact.partial_fit(X)
     assert isinstance(raised.value.__cause__, UnavailableError)
-    assert "Use KernelPCA(solver='nystroem', n_landmarks=1000)" in str(raised.value.__cause__)
+    assert "Use solver='nystroem' with n_landmarks=1000" in str(raised.value.__cause__)
 
 
 def test_a_saved_model_goes_on(tmp_path):
@@ -439,9 +438,9 @@ def test_landmarks_lead_back_to_rows():
     model = nystroem(4, 20, kernel="linear").fit(rows)
     np.testing.assert_allclose(model.inverse_transform(model.transform(rows)), rows, atol=1e-4)
     model = KernelPCA(2, kernel="rbf", solver="random-features").fit(X)
-    with refused(DataError):
+    with pytest.raises(DataError, match="A model of random features stores no rows, so there are"):
         model.inverse_transform(model.transform(X))
-    with refused(ParameterError, "preimage"):
+    with pytest.raises(ParameterError, match=r"needs rows\. A model of random features stores no rows, so"):
         KernelPCA(2, kernel="rbf", solver="random-features", preimage="ridge").fit(X)
 
 
@@ -478,7 +477,7 @@ def test_a_file_larger_than_memory_gives_what_its_array_gives(how, tmp_path):
 
 def test_a_fit_of_all_rows_that_does_not_fit_names_what_does():
     X = np.random.default_rng(0).standard_normal((30_000, 3))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 7\.34 GB of working memory,"):
         KernelPCA(5000, kernel="rbf", memory_limit="300MB").plan(X)
 
 
@@ -497,7 +496,7 @@ def test_more_rows_learn_the_way_back_again():
 def test_a_fit_that_fails_leaves_the_model_as_it_was():
     model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=9).fit(np.eye(12))
     before = dict(vars(model))
-    with refused(ParameterError, "n_landmarks"):
+    with pytest.raises(ParameterError, match="n_landmarks applies only to solver="):
         model.set_params(solver="krylov").fit(np.eye(12))
     model.set_params(solver="nystroem")
     assert vars(model).keys() == before.keys()

@@ -21,7 +21,6 @@ from gramian.errors import (
     MissingValuesWarning,
     ParameterError,
 )
-from refusals import refused
 
 RNG = np.random.default_rng(0)
 N, D, K = 80, 9, 3
@@ -266,9 +265,9 @@ def test_files_are_read_with_the_method_of_the_model(tmp_path):
     by_means = PCA(K, missing="mean").fit(tmp_path / "x.csv")
     assert np.allclose(by_means.components_, PCA(K, missing="mean").fit(HOLED).components_)
     assert by_means.n_missing_ == HOLES.sum()
-    with refused(ParameterError, "missing"):
+    with pytest.raises(ParameterError, match=r", with which the data were read\. Leave out one\."):
         PCA(K, missing="em").fit(scan(tmp_path / "x.csv", missing="mean"))
-    with refused(ParameterError, "missing"):
+    with pytest.raises(ParameterError, match=r"needs a PCA that was fitted with it\. Leave it out, or"):
         by_means.transform(scan(tmp_path / "x.csv", missing="em"))
 
 
@@ -292,9 +291,9 @@ def test_regularization_is_a_strength_or_is_chosen():
     chosen = PCA(2, missing="iterative", regularization="cv", random_state=0).fit(HOLED)
     assert chosen.imputed_.regularization / factor in (0.0, 0.5, 1.0, 2.0, 4.0)
     for value in (-1, "much", True, np.inf):
-        with refused(ParameterError, "regularization"):
+        with pytest.raises(ParameterError, match=r"must be a number of at least 0\. It multiplies the noise"):
             PCA(2, missing="iterative", regularization=value).fit(HOLED)
-    with refused(ParameterError, "regularization"):
+    with pytest.raises(ParameterError, match=r'regularization=1\.0 applies only to missing="iterative"\.'):
         PCA(2, missing="em", regularization=1.0).fit(HOLED)
 
 
@@ -453,9 +452,9 @@ def test_rows_with_holes_are_mapped_only_where_that_was_asked_for():
     row[1, 4] = np.nan
     for pca in (PCA(K).fit(WHOLE), PCA().fit(WHOLE)):
         for call in (pca.transform, pca.score_samples, pca.fit):
-            with refused(DataError, "missing"):
+            with pytest.raises(DataError, match=r"Input X contains NaN: row 1, column 4\."):
                 call(row)
-        with refused(DataError, "missing"):
+        with pytest.raises(DataError, match=r"Input X contains NaN: row 1, column 4\. The model maps"):
             pca.transform(row)
     for method in ("em", "iterative", "mean", "projection"):
         assert np.isfinite(PCA(K, missing=method).fit(WHOLE).transform(row)).all()
@@ -482,9 +481,9 @@ def test_infinity_is_named_in_any_kind_of_data_and_an_empty_column_too(tmp_path)
     for method in ("em", "iterative"):
         with pytest.raises(DataError, match=r"column 4 \('e'\)\. .*Leave out such columns"):
             PCA(2, missing=method).fit(empty)
-        with pytest.raises(DataError, match=r'column 4 \(.e.\)\. .*drop=."e". does so'):
+        with pytest.raises(DataError, match=r"column 4 \(.e.\)\. .*drop=\[.e.\] does so"):
             PCA(2).fit(scan(tmp_path / "empty.csv", missing=method))
-    with pytest.raises(DataError, match=r'No row has a value in .e.: .*drop=."e".?\.'):
+    with pytest.raises(DataError, match=r"No row has a value in .e.: .*drop=\[.e.\]\."):
         scan(tmp_path / "empty.csv", missing="drop-rows").read()
 
 
@@ -512,22 +511,28 @@ def test_what_the_fit_raises():
             infinite,
             sparse,
         ):
-            with refused(DataError):
+            with pytest.raises(
+                DataError,
+                match=(
+                    r"2 rows have no entry at all: row 4,|1 column has no entry at all:|"
+                    r"Input X contains inf \(infinity\):|223 values are missing, and missing="
+                ),
+            ):
                 PCA(2, missing=method).fit(X)
     for method in ("error", "projection"):
-        with refused(DataError, "missing"):
+        with pytest.raises(DataError, match="Input X contains NaN: 223 values are missing in 78 rows"):
             PCA(2, missing=method).fit(HOLED)
-    with refused(ParameterError, "missing"):
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         PCA(2, missing="zero").fit(HOLED)
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match="n_components=9 does not suit missing="):
         PCA(9, missing="em").fit(HOLED)
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         PCA("many", missing="em").fit(HOLED)
-    with refused(DataError):
+    with pytest.raises(DataError, match="needs at least 3 rows and 2 columns that vary, but there"):
         PCA(missing="em").fit([[1.0, 2.0], [np.nan, 1.0]])
-    with refused(ParameterError, "missing"):
+    with pytest.raises(ParameterError, match="estimates column means, but center=False does not"):
         PCA(2, missing="em", center=False).fit(HOLED)
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="Imputing 80 rows x 9 columns with 2 components needs"):
         PCA(2, missing="em", memory_limit=10_000).fit(HOLED)
     with pytest.warns(MissingValuesWarning, match="did not converge"):
         _ = _stopped_early()
@@ -548,16 +553,16 @@ def _stopped_early():
 @pytest.mark.filterwarnings("ignore:the eigenvalues are known to:gramian.errors.CertificateWarning")
 def test_partial_fit_says_what_to_do():
     pca = PCA(2, missing="em").fit(HOLED)
-    with refused(DataError):
+    with pytest.raises(DataError, match="partial_fit does not impute: a batch says too little of"):
         pca.partial_fit(HOLED)
-    with refused(DataError):
+    with pytest.raises(DataError, match="The fit imputed 223 entries, which are no observations,"):
         pca.partial_fit(WHOLE)
     assert PCA(2).partial_fit(pca.impute(HOLED)).n_samples_ == N
 
 
 def test_other_estimators_say_what_to_call_first():
     for estimator in (KernelPCA(2), Whitener()):
-        with refused(DataError, "missing"):
+        with pytest.raises(DataError, match="Input X contains NaN: 223 values are missing in 78 rows"):
             estimator.fit(HOLED)
         estimator.fit(PCA(K, missing="em").fit(HOLED).impute(HOLED))
 
@@ -566,7 +571,7 @@ def test_plan_and_complete_data_need_no_imputation():
     pca = PCA(K, missing="em")
     plan = pca.plan(HOLED)
     assert (plan.solver, plan.operator) == (pca.fit(HOLED).plan_.solver, "covariance")
-    with refused(ParameterError, "solver"):
+    with pytest.raises(ParameterError, match='needs a table, but missing="em" decomposes the expected'):
         PCA(K, missing="em", solver="gram").fit(HOLED)
     pca.fit(WHOLE)
     assert (pca.n_missing_, pca.imputed_) == (0, None)
@@ -607,21 +612,23 @@ def test_genotypes_with_missing_calls(method):
         pca = PCA(2, missing=method, scale="genotype").fit(calls)
         assert pca.constant_features_.tolist() == [0]
         assert np.isfinite(pca.transform(calls)).all()
-    with refused(DataError):
+    with pytest.raises(DataError, match='scale="genotype" is for counts of an allele, 0, 1 or 2,'):
         PCA(2, missing=method, scale="genotype").fit(calls - 1)
 
 
 @pytest.mark.parametrize("method", ["em", "iterative"])
 def test_what_cannot_impute_says_so_at_once(method):
     flat = np.where(HOLES, np.nan, 3.0)
-    with refused(DataError):
+    with pytest.raises(DataError, match="needs at least 3 rows and 2 columns that vary, but there"):
         PCA(2, missing=method).fit(flat)
-    with refused(ParameterError, "ddof"):
+    with pytest.raises(ParameterError, match=r"must be a whole number from 0 to 79\. Sums are divided by"):
         PCA(2, missing=method, ddof="a").fit(HOLED)
-    with refused(DataError):
+    with pytest.raises(DataError, match="The weights sum to 1, but sums of squares are divided by"):
         PCA(2, missing=method).fit(HOLED, sample_weight=np.full(N, 1 / N))
     some = np.arange(N) < 3
-    with refused((ParameterError, DataError)):
+    with pytest.raises(
+        (ParameterError, DataError), match=r"1 column has no entry at all: column 7\. Nothing"
+    ):
         PCA(2, missing=method).fit(HOLED, sample_weight=some)
 
 
@@ -649,7 +656,7 @@ def test_a_share_and_an_error_hold_with_the_noise_of_the_model():
 
 
 def test_coefficients_of_expected_covariances_do_not_exist():
-    with refused(DataError):
+    with pytest.raises(DataError, match='The components of missing="em" are not sums of the rows:'):
         PCA(2, missing="em").fit(HOLED).dual_coefficients(HOLED)
 
 

@@ -41,7 +41,6 @@ from gramian.solve import solving
 from gramian.solve.certificates import Certificate
 from gramian.solve.solving import plan
 from helpers import covering, spectrum_matrix
-from refusals import refused
 
 SOLVERS = ("full", "covariance", "gram", "krylov", "auto")
 PRODUCTS = ("covariance", "gram", "krylov")
@@ -471,9 +470,9 @@ def test_other_n_components_are_refused():
     ]:
         X = np.random.default_rng(0).standard_normal((20, 9))
         for solver in SOLVERS:
-            with refused(ParameterError, "n_components"):
+            with pytest.raises(ParameterError, match="n_components"):
                 PCA(value, solver=solver).fit(X)
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match="n_components"):
             PCA(value).plan(X)
 
 
@@ -498,15 +497,25 @@ def test_other_parameters_are_refused():
         {"random_state": "x"},
     ]:
         X = np.random.default_rng(0).standard_normal((20, 9))
-        with refused(ParameterError, next(iter(parameters))):
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"\] must hold 9|cannot start a random|ddof=-1 must be a|ddof=1\.0 must be a|"
+                r"ddof=20 must be a|is not an amount of|is not known\. Allowed:|memory_limit=-5 is|"
+                r"must be a number|scale=\[1\.0, 2\.0\] must|scale=\[nan, nan, nan,|"
+                r"scale=array\(\[0\., 0\.,"
+            ),
+        ):
             PCA(**parameters).fit(X)
     assert PCA(scale=[1e90] * 9).fit(X).certificate_.ok
-    with refused(ParameterError, "scale"):
+    with pytest.raises(
+        ParameterError, match=r"scale=\[1e\+90, 1e\+90, 1e\+90, 1e\+90, 1e\+90, 1e\+90, 1e\+90,"
+    ):
         PCA(scale=[1e90] * 9).fit(X.astype(np.float32))
     for divisor, size in ((1e-90, "91"), (1e-38, "39"), (1e38, "-39")):
         for solver in SOLVERS:
             model = PCA(scale=[divisor] * 9, solver=solver)
-            with refused(DataError):
+            with pytest.raises(DataError, match=r"er ones in feature_weight, or X in float64\."):
                 model.fit((X if size != "-39" else X / 100).astype(np.float32))
             assert np.isfinite(model.fit(X).transform(X)).all()
     with pytest.warns(RankWarning, match="rank 0"):
@@ -615,9 +624,9 @@ def test_the_probabilistic_model_is_that_of_scikit_learn():
         np.testing.assert_allclose(ours.noise_variance_, peer.noise_variance_, atol=1e-13)
         np.testing.assert_allclose(ours.get_covariance(), peer.get_covariance(), atol=1e-8)
         if k is None and shape == (9, 30):
-            with refused(DataError):
+            with pytest.raises(DataError, match=r"The fitted covariance is singular \(6 of 30 directions"):
                 ours.get_precision()
-            with refused(DataError):
+            with pytest.raises(DataError, match=r"The fitted covariance is singular \(6 of 30 directions"):
                 ours.score(X)
             continue
         np.testing.assert_allclose(ours.get_precision(), peer.get_precision(), rtol=1e-8, atol=1e-8)
@@ -643,7 +652,7 @@ def test_a_singular_model_has_no_likelihood_and_says_so():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankWarning)
             model = PCA(k).fit(X)
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"The fitted covariance is singular \(1 of 3 directions have"):
             model.get_precision()
 
 
@@ -704,22 +713,22 @@ def test_the_plan_needs_no_pass_over_the_data():
 
 def test_a_route_that_does_not_fit_is_refused_before_work():
     X = np.random.default_rng(0).standard_normal((300, 200))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"The covariance route needs about 19\.9 MB of working"):
         PCA(2, solver="covariance", memory_limit=1000).fit(X)
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"The full route needs about 4\.16 MB of working memory, and"):
         PCA(2, memory_limit="1kB").fit(X)
 
 
 def test_a_refusal_says_what_the_data_of_a_file_takes_of_the_limit(tmp_path):
     np.savez(tmp_path / "x.npz", np.zeros((300, 4000), dtype="u1"))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="The krylov route needs about 17 MB of working memory, and"):
         PCA(2, memory_limit="20MB").fit(tmp_path / "x.npz")
 
 
 def test_the_memory_limit_may_come_from_the_environment(monkeypatch):
     X = np.random.default_rng(0).standard_normal((300, 200))
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1kB")
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"The full route needs about 4\.16 MB of working memory, and"):
         PCA(2).fit(X)
     PCA(2, memory_limit="1GB").fit(X)
 
@@ -749,7 +758,7 @@ def test_all_components_give_the_data_back():
 
 def test_inverse_transform_refuses_another_number_of_components():
     model = PCA(3).fit(SPECTRA["separated"])
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"X has 2 columns, but inverse_transform takes 3 scores\."):
         model.inverse_transform(np.zeros((4, 2)))
 
 
@@ -831,16 +840,16 @@ def test_array_kinds_beyond_the_rank(array_kind):
 def test_array_kinds_refuse_nan(array_kind):
     X = SPECTRA["separated"].copy()
     X[3, 5] = np.nan
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r'Input X contains NaN: row 3, column 5\. Use missing="em"'):
         PCA(2).fit(array_kind.make(X))
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 3, column 5\. The model maps"):
         PCA(2).fit(array_kind.make(SPECTRA["separated"])).transform(array_kind.make(X))
     model = PCA(2, missing="projection").fit(array_kind.make(SPECTRA["separated"]))
     scores = as_float64(model.transform(array_kind.make(X)))
     assert np.isfinite(scores).all()
     assert np.allclose(scores[4:], as_float64(model.transform(array_kind.make(X[4:]))), rtol=1e-4)
     X[3, 6] = np.inf
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 3, column 6\. Replace"):
         model.transform(array_kind.make(X))
 
 
@@ -973,12 +982,12 @@ def test_files_are_read_with_their_names(tmp_path):
         assert model.feature_names_in_.tolist() == ["a", "b", "c"]
         np.testing.assert_allclose(model.transform(source), expected.transform(X), atol=1e-12)
     np.testing.assert_allclose(model.transform(frame[["a", "b", "c"]]), expected.transform(X))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r", which the model was fitted on\. Expected: a, b, c\. Add"):
         model.transform(scan(file, columns="a,b"))
     np.testing.assert_array_equal(model.transform(scan(file, columns="c,b,a")), model.transform(file))
     text = tmp_path / "text.csv"
     text.write_text("a,b\n1,x\n2,x\n")
-    with refused(DataError):
+    with pytest.raises(DataError, match="has 1 column that holds no numbers:"):
         PCA().fit(text)
 
 
@@ -1006,17 +1015,17 @@ def test_nan_and_infinity_are_named_with_row_and_column(solver):
         X = np.random.default_rng(0).standard_normal(shape)
         X[33, 4] = bad
         for data in (X, X.astype("f4")):
-            with refused(DataError):
+            with pytest.raises(DataError, match=r": row 33, column 4\."):
                 PCA(2, solver=solver).fit(data)
         model = PCA(2, solver="auto", random_state=0).fit(np.nan_to_num(X, posinf=0, neginf=0))
         if np.isinf(bad):
-            with refused(DataError):
+            with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 33, column 4\."):
                 model.transform(X)
 
 
 def test_nan_in_a_frame_is_named_by_its_column():
     frame = pd.DataFrame({"height": [1.0, 2, 3], "weight": [4, None, 5]}, index=["x", "y", "z"])
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
         PCA().fit(frame)
 
 
@@ -1184,11 +1193,11 @@ def test_genotypes_are_scaled_by_the_frequency_of_their_allele(tmp_path):
         stream.partial_fit(batch)
     assert stream.explained_variance_ == pytest.approx(values, rel=1e-4)
     X[50, 20] = -9
-    with refused(DataError):
+    with pytest.raises(DataError, match='scale="genotype" is for counts of an allele, 0, 1 or 2,'):
         stream.partial_fit(X[50:60])
-    with refused(DataError):
+    with pytest.raises(DataError, match='scale="genotype" is for counts of an allele, 0, 1 or 2,'):
         PCA(2, scale="genotype").fit(X)
-    with refused(ParameterError, "scale"):
+    with pytest.raises(ParameterError, match="computes allele frequencies from column means, but"):
         PCA(2, scale="genotype", center=False).fit(X)
 
 
@@ -1242,9 +1251,9 @@ def test_dual_coefficients_are_those_of_the_dual_matrix():
         K = C @ C.T
         np.testing.assert_allclose(alpha.T @ K @ alpha, np.eye(3), atol=1e-10)
         np.testing.assert_allclose(K @ alpha, alpha * model.singular_values_**2, rtol=1e-8, atol=1e-8)
-    with refused(DataError):
+    with pytest.raises(DataError, match="Coefficients of the fitted rows need those rows: 4 rows,"):
         model.dual_coefficients(X[:4])
-    with refused(DataError):
+    with pytest.raises(DataError, match="Coefficients of the fitted rows need those rows: weights"):
         PCA(2).fit(X, sample_weight=np.arange(1, 9)).dual_coefficients(X)
     with pytest.warns(RankWarning):
         flat = PCA(3).fit(X[:, [0, 0, 0]])
@@ -1269,9 +1278,9 @@ def test_reconstruction_errors_for_every_number_of_components():
     np.testing.assert_allclose(few.reconstruction_errors(new, [4, 5]), np.column_stack([back, back]))
     line = np.outer(np.arange(9.0), [1e3, 2e3])
     assert PCA(1).fit(line).reconstruction_errors(line, [1]).max() < 1e-18
-    with refused(ParameterError, "counts"):
+    with pytest.raises(ParameterError, match=r"counts=5 must be a whole number from 0 to 4\."):
         model.reconstruction_errors(X, [5])
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: 6 values are missing in 1 row \(1"):
         model.reconstruction_errors(np.full((1, 6), np.nan))
 
 
@@ -1289,5 +1298,5 @@ def test_a_plan_needs_only_a_shape():
         (1, 5),
         (5, 0),
     ]:
-        with refused(ParameterError):
+        with pytest.raises(ParameterError, match="must be a whole number of at least"):
             PCA().plan(shape)

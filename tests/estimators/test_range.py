@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from gramian import PCA, KernelPCA, Whitener
 from gramian.errors import DataError, RankWarning
-from refusals import refused
 
 RNG = np.random.default_rng(0)
 FULL = RNG.uniform(-1.0, 1.0, (40, 9))
@@ -66,7 +65,7 @@ def test_results_of_large_float32_are_finite_or_refused(base):
 def test_new_rows_whose_scores_no_float64_holds_are_refused():
     rows = np.full((2, 9), 1.7e308)
     for model in (PCA(2).fit(LINE + FULL), PCA(2, whiten=True).fit(FULL + LINE)):
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"Scores exceed what float64 can hold \("):
             model.transform(rows)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Rows of these scores exceed what float64 can hold \("):
         PCA(2, scale=np.full(9, 1e10)).fit(FULL).inverse_transform(np.full((1, 2), 1e300))

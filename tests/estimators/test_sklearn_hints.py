@@ -14,7 +14,6 @@ from sklearn.utils.validation import has_fit_parameter
 import gramian
 import gramian.faces
 from gramian.errors import InputTypeError
-from refusals import refused
 
 X = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0], [0.0, 1.0], [4.0, 4.0], [5.0, 3.0]])
 y = np.array([0.0, 1.5, 0.5, 2.5, 3.0, 1.0])
@@ -27,7 +26,7 @@ def test_every_parameter_of_scikit_learn_is_ours_or_has_advice(name):
     ours = set(inspect.signature(kind).parameters)
     assert set(kind._habits) == theirs - ours
     for parameter in theirs - ours:
-        with refused(InputTypeError):
+        with pytest.raises(InputTypeError, match=r"PCA from gramian\.compat\.sklearn, which takes every"):
             kind(2, **{parameter: 1})
 
 
@@ -55,23 +54,27 @@ def test_models_are_made_as_ever():
 
 def test_tol_of_nought_says_what_scikit_learn_means_by_it():
     for kind in (gramian.PCA, gramian.KernelPCA):
-        with refused(gramian.errors.ParameterError, "tol"):
+        with pytest.raises(
+            gramian.errors.ParameterError, match=r"tol=0\.0 must be a number above 0 and below 1\. It bounds"
+        ):
             kind(1, tol=0.0).fit([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])
 
 
 def test_parameters_of_scikit_learns_selection_have_advice():
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"gramian\.SequentialFeatureSelector does not support tol\."):
         gramian.SequentialFeatureSelector(Ridge(), tol=1e-3)
     auto = gramian.SequentialFeatureSelector(Ridge(), n_features_to_select="auto")
-    with refused(gramian.errors.ParameterError, "n_features_to_select"):
+    with pytest.raises(
+        gramian.errors.ParameterError, match=r"is not supported: 0\.5 selects half of the features, and"
+    ):
         auto.fit(X, y)
     for name in (
         "discrete_features",
         "copy",
     ):
-        with refused(InputTypeError):
+        with pytest.raises(InputTypeError, match=r"gramian\.mutual_information does not support"):
             gramian.mutual_information(X, y, **{name: True})
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match="mutual_information has no parameter"):
         gramian.mutual_information(X, y, neighbours=3)
 
 

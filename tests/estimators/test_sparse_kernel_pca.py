@@ -16,7 +16,6 @@ from gramian.arrays import to_numpy
 from gramian.errors import CertificateWarning, DataError, ModelFileError, ParameterError, RankWarning
 from gramian.kernels import RBF
 from helpers import covering
-from refusals import refused
 
 RNG = np.random.default_rng(0)
 X = sp.random(80, 40, 0.15, format="csr", random_state=RNG)
@@ -91,9 +90,9 @@ def test_rows_are_never_made_dense():
 def test_what_needs_the_rows_themselves_says_so():
     for kernel in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0, 1)", "linear.after(log1p)", np.dot]:
         for request in (KernelPCA(2, kernel=kernel).fit, KernelPCA(2, kernel=kernel).plan):
-            with refused(DataError):
+            with pytest.raises(DataError, match=r"\) takes no sparse rows\. Those that do: linear, poly,"):
                 request(X)
-    with refused(DataError):
+    with pytest.raises(DataError, match='kernel="precomputed" needs a dense matrix, but X is'):
         KernelPCA(2, kernel="precomputed").fit(X @ X.T)
     # New rows are made dense block by block for a model of dense ones.
     model = KernelPCA(2, kernel="laplacian").fit(X.toarray())
@@ -104,9 +103,9 @@ def test_there_is_no_way_back_to_sparse_rows():
     model = KernelPCA(2, kernel="rbf").fit(X)
     assert str(model.preimage_) == "none: the fitted rows are sparse."
     for back in (model.inverse_transform, model.denoise):
-        with refused(DataError):
+        with pytest.raises(DataError, match="A model fitted on sparse rows has no pre-images, because"):
             back(model.transform(X))
-    with refused(ParameterError, "preimage"):
+    with pytest.raises(ParameterError, match=r"needs rows\. A model fitted on sparse rows has no"):
         KernelPCA(2, preimage="ridge").fit(X)
 
 
@@ -115,7 +114,7 @@ def test_rules_that_need_the_rows_say_so():
     assert "X is sparse" in result["parallel"].sentence
     assert "X is sparse" in result["cv"].sentence
     assert result["fraction"].number > 1
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match=r"draws new dense data of the same size, but X is sparse\."):
         KernelPCA("parallel").fit(X)
 
 

@@ -13,7 +13,6 @@ from gramian.faces.light import relight
 from gramian.records import ModelKind
 from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
-from refusals import refused
 
 
 def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch):
@@ -29,7 +28,7 @@ def test_a_notebook_shows_the_certificate():
 
 def test_rows_are_not_reconstructed_by_the_figure_of_a_pca():
     space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Pictures of faces have three axes \(n, height, width\), not"):
         plots.reconstructions(space, np.zeros((2, 320)))
 
 

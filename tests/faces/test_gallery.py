@@ -16,7 +16,6 @@ from gramian.faces import FaceSpace, Recogniser
 from gramian.faces import gallery as module
 from gramian.faces.gallery import Gallery, enroll_into
 from gramian.store.atomic import locked
-from refusals import refused
 
 K = 16
 
@@ -124,7 +123,7 @@ def test_all_or_nothing(gallery, path):
     before = path.read_bytes()
     vectors, hashes, _ = pictures_of("Ben", 3)
     taken = pictures_of("Anna")[1][0]
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"A picture is already enrolled for Anna \(folder of"):
         gallery.enroll_many(["Ben", "Eve", "Ben"], vectors, [*hashes[:2], taken])
     with pytest.raises(ValueError, match="vectors contains NaN"):
         gallery.enroll("Ben", vectors * [[1], [1], [np.nan]], hashes)
@@ -136,13 +135,13 @@ def test_all_or_nothing(gallery, path):
 
 
 def test_a_gallery_belongs_to_a_model(gallery, path):
-    with refused(DataError):
+    with pytest.raises(DataError, match="was made with the model abababababab, but this model is"):
         Gallery.open(path, Other)
     Gallery.open(path).close()
 
 
 def test_a_gallery_is_not_made_over_another(gallery, path):
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"exists already\. Open it, or choose another name\."):
         Gallery.create(path, Model)
 
 
@@ -157,11 +156,11 @@ def test_a_gallery_needs_a_fitted_model(gallery, path):
 
 def test_arguments_of_another_kind(gallery):
     vectors, hashes, _ = pictures_of("Anna")
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"s name must be text, not list\."):
         gallery.enroll([["Anna"]] * 2, vectors, hashes)
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"s name must be text, not NoneType\."):
         gallery.forget(None)
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"None is not a path\. Pass a string or a pathlib\.Path\."):
         Gallery.open(None)
     gallery.enroll_many((name for name in ("Anna", "Ben")), vectors, iter(hashes))
     assert [person.name for person in gallery.people()] == ["Anna", "Ben"]
@@ -176,7 +175,7 @@ def test_opened_for_reading(gallery, path):
             lambda: reader.configure(far=0.1),
             lambda: enroll(reader, "B"),
         ):
-            with refused(FileError):
+            with pytest.raises(FileError, match=r"was opened read-only\. Open it again without read_only\."):
                 change()
     assert len(gallery) == 2
 
@@ -185,7 +184,7 @@ def test_after_closing(gallery):
     gallery.close()
     gallery.close()
     for use in (gallery.people, gallery.vectors, lambda: len(gallery), lambda: gallery.forget("Anna")):
-        with refused(FileError):
+        with pytest.raises(FileError, match=r"has been closed\. Open the gallery again\."):
             use()
 
 
@@ -212,7 +211,7 @@ def test_forgetting_everybody(gallery, path):
     gallery.forget("Ben")
     assert gallery.people() == ()
     assert gallery.vectors()[0].shape == (0, K)
-    with refused(DataError):
+    with pytest.raises(DataError, match="Start with: gramian faces enroll MODEL GALLERY PICTURES"):
         gallery.recogniser()
     enroll(gallery, "Anna")
     assert len(gallery) == 2
@@ -221,16 +220,16 @@ def test_forgetting_everybody(gallery, path):
 def test_the_name_of_somebody(gallery):
     enroll(gallery, "Zo\u00eb")
     assert gallery.person(" Zoe\u0308 ") == "Zo\u00eb"
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"zoe is not among the 1 person of the gallery\. Did you"):
         gallery.person("zoe")
 
 
 def test_forgetting_nobody(gallery, path):
     enroll(gallery, "Anna Maria")
     before = path.read_bytes()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Anna Mara is not among the 1 person of the gallery\. Did"):
         gallery.forget("Anna Mara")
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"\)\. Give at least one letter\."):
         gallery.forget("")
     assert path.read_bytes() == before
 
@@ -397,7 +396,7 @@ def test_settings_are_stored_and_may_be_overruled(path, recorded):
             "far": 0.25,
             "n_components": 3,
         }
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match=r"n_components=17 must be a whole number from 1 to 16\."):
             gallery.configure(n_components=17)
     with pytest.raises(TypeError, match="unexpected keyword argument 'matching'"):
         Gallery.create(path.with_name("new"), Model, matching="mean")
@@ -438,7 +437,7 @@ def test_what_cannot_be_enrolled_makes_no_gallery(path):
         with pytest.raises(ValueError, match=match):
             enroll_into(path, Model, people, vectors, HASHES[:1] * 2)
         assert os.listdir(path.parent) == []
-    with refused(FileError):
+    with pytest.raises(FileError, match="cannot be written: there is no folder"):
         enroll_into(path / "deeper", Model, ["Anna"], VECTORS[:1], HASHES[:1])
     with pytest.raises(TypeError, match="is not an estimator instance"):
         enroll_into(path, None, ["Anna"], VECTORS[:1], HASHES[:1])
@@ -447,7 +446,7 @@ def test_what_cannot_be_enrolled_makes_no_gallery(path):
 def test_a_gallery_of_another_model_is_left_as_it_is(path):
     enroll_into(path, Other, ["Anna"], VECTORS[:1], HASHES[:1])
     before = path.read_bytes()
-    with refused(DataError):
+    with pytest.raises(DataError, match="was made with the model cdcdcdcdcdcd, but this model is"):
         enroll_into(path, Model, ["Ben"], VECTORS[:1], HASHES[1:2])
     assert path.read_bytes() == before
 

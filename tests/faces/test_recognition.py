@@ -11,7 +11,6 @@ from gramian.errors import DataError, ParameterError
 from gramian.faces import FaceSpace
 from gramian.faces.recognition import Recogniser, _answer, identify, verify
 from gramian.faces.similarity import DISTANCES
-from refusals import refused
 
 K = 12
 
@@ -171,9 +170,9 @@ def test_verification_asks_about_one_person(world):
 
 
 def test_somebody_who_is_not_enrolled(world):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"is not among the 15 people enrolled \(people_\)\."):
         world.recogniser().verify(world.vectors[:1], "p3")
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"is not among the 15 people enrolled \(people_\)\."):
         world.recogniser().verify(world.vectors[:1], "Zoë")
 
 
@@ -267,7 +266,7 @@ def test_ten_people_with_two_pictures_are_enough_for_discriminants():
 
 
 def test_too_few_for_discriminants_that_were_asked_for():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
         World(5, 1).recogniser(discriminant=True)
     assert World(3, 2).recogniser(discriminant=True).discriminant_ is not None
 
@@ -336,7 +335,13 @@ def test_parameters_outside_of_what_they_may_be(world):
         {"n_components": True},
         {"n_components": 2.5},
     ]:
-        with refused(ParameterError):
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"far=0 must be a|is not known\. Allowed:|is not known\. Give|n_components=0 must|"
+                r"n_components=13 must|n_components=2\.5 must|n_components=True"
+            ),
+        ):
             world.recogniser(**settings)
 
 
@@ -350,9 +355,16 @@ def test_names_and_variances_that_do_not_fit(world):
         ([1.0, float("nan")] * 30, world.variances),
         (world.people, [1.0, 1.0, 1.0]),
     ):
-        with refused(DataError):
+        with pytest.raises(
+            DataError,
+            match=(
+                r"60 vectors but 2 people\. Give one|60 vectors but 3 people\. Give one|"
+                r"people\[0\] is None, not a name\. Give|, not a name\. Give one for each|"
+                r"people\[1\] is nan, not a name\. Give|3 variances but vectors of 12"
+            ),
+        ):
             Recogniser().fit(world.vectors, people, variances)
-    with refused(ParameterError, "variances"):
+    with pytest.raises(ParameterError, match="variances must be one finite number of at least 0 for"):
         Recogniser().fit(world.vectors, world.people, -world.variances)
     with pytest.raises(ValueError, match="a minimum of 1 is required"):
         Recogniser().fit(world.vectors[:0], [], world.variances)
@@ -368,19 +380,21 @@ def test_names_may_be_numbers_and_come_one_after_the_other(world):
 def test_scores_of_faces_go_with_their_threshold(world):
     recogniser = world.recogniser(far=0.05)
     for scores, threshold in (([1.0], None), (None, 0.5)):
-        with refused(ParameterError, "face_scores"):
+        with pytest.raises(
+            ParameterError, match=r"face_scores and face_threshold belong together\. Give both"
+        ):
             recogniser.identify(world.vectors[:1], scores, threshold)
     with pytest.raises(ValueError, match=r"zip\(\) argument"):
         recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
 
 
 def test_vectors_of_another_model(world):
-    with refused(DataError):
+    with pytest.raises(DataError, match="The vectors have 5 components, but the enrolled people"):
         world.recogniser().similarity(world.vectors[:, :5])
 
 
 def test_asked_before_anybody_is_known(world):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Nobody is enrolled in this recogniser\. Call fit first\."):
         Recogniser().similarity(world.vectors)
 
 
@@ -502,10 +516,10 @@ def test_what_is_no_face_is_nobody(space, recogniser):
 
 
 def test_what_cannot_be_asked(drawn, space, recogniser):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"The pictures are 12x14 \(width x height\), but the model"):
         identify(space, recogniser, drawn.pictures[:, ::2, ::2])
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"is not among the 12 people enrolled \(people_\)\."):
         verify(space, recogniser, drawn.take([0]), "p99")
     other = FaceSpace(5).fit(drawn)
-    with refused(DataError):
+    with pytest.raises(DataError, match="The vectors have 5 components, but the enrolled people"):
         identify(other, recogniser, drawn)

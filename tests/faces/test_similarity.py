@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from gramian.errors import DataError, ParameterError
 from gramian.faces import similarity
 from gramian.faces.similarity import SHRINKAGE, Matcher, as_vectors, discriminants, whitening, why_none
-from refusals import refused
 
 
 def literal(queries, vectors, people, *, cosine, match):
@@ -102,15 +101,15 @@ def test_a_component_without_variance_counts_for_nothing():
 
 def test_what_is_no_variance():
     for bad in [[1.0, np.nan], [-1.0], [[1.0]], [np.inf]]:
-        with refused(ParameterError, "variances"):
+        with pytest.raises(ParameterError, match="variances must be one finite number of at least 0 for"):
             whitening(bad)
 
 
 def test_vectors_too_long_for_float32():
     vectors, people, queries = some_people(0)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
         Matcher(np.float32(1e25) * vectors, people, cosine=False)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
         Matcher(vectors, people, cosine=False).similarity(np.float32(1e25) * queries)
     assert np.isfinite(Matcher(np.float32(1e25) * vectors, people, cosine=True).similarity(queries)).all()
 
@@ -199,15 +198,15 @@ def test_of_very_many_people_an_even_part_is_enough(monkeypatch):
 
 def test_nobody_has_two_pictures():
     vectors, _ = people_at_places()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
         discriminants(vectors, np.arange(len(vectors)))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
         discriminants(vectors, np.zeros(len(vectors), dtype=int))
 
 
 def test_nobody_varies():
     vectors, people = people_at_places()
-    with refused(DataError):
+    with pytest.raises(DataError, match="All pictures of each person are the same, so there are no"):
         discriminants(vectors[people * 4], people)
 
 
@@ -238,5 +237,5 @@ def test_vectors_that_are_none():
     with pytest.raises(ValueError, match="minimum of 1 is required"):
         as_vectors(np.empty((0, 3)), at_least=1)
     assert as_vectors(np.empty((0, 3)), 3).shape == (0, 3)
-    with refused(DataError):
+    with pytest.raises(DataError, match="The vectors have 5 components, but the enrolled people"):
         as_vectors(np.ones((2, 5)), 12)

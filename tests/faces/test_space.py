@@ -16,7 +16,6 @@ from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.faces import FaceSpace, read_faces
 from gramian.faces.light import LIGHTS, relight
 from gramian.faces.space import relative_errors
-from refusals import refused
 
 FACES = drawn_faces(12, 5, size=(20, 24), seed=0)
 NEW = drawn_faces(4, 2, size=(20, 24), seed=1)
@@ -66,9 +65,9 @@ def test_a_plan_is_what_a_fit_does():
         assert (plan.solver, plan.operator, plan.reason) == (done.solver, done.operator, done.reason)
         assert [step.name for step in plan.steps] == [step.name for step in done.steps]
         assert (plan.bytes, plan.seconds) == (done.bytes, done.seconds)
-    with refused(ParameterError, "light"):
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         FaceSpace(light="dim").plan(FACES)
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match="n_components=99 but 60 rows x 480 columns have at most 60"):
         FaceSpace(99).plan(FACES)
 
 
@@ -208,17 +207,17 @@ def test_parameters_are_stored_untouched():
 
 
 def test_one_picture_makes_no_space():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"There is 1 picture, but a FaceSpace needs a minimum of 2\."):
         FaceSpace().fit(FACES.take([0]))
 
 
 def test_pictures_that_are_all_the_same_teach_nothing():
     same = FACES.pictures[:1].repeat(5, axis=0)
     for shift in (0.0, 0.05):
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"All 5 pictures are the same\. Give different ones\."):
             FaceSpace(1, shift=shift).fit(same)
     grey = np.arange(5)[:, None, None] * np.ones((5, 24, 20), dtype=np.uint8)
-    with refused(DataError):
+    with pytest.raises(DataError, match="All 5 pictures are the same after light="):
         FaceSpace(1, light="equalise").fit(grey)
 
 
@@ -265,28 +264,35 @@ def test_parameters_that_cannot_be():
         {"kernel": "rfb"},
         {"random_state": "x"},
     ):
-        with refused(ParameterError):
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"is not known\. Allowed:|n_components=61 but 60 rows x 480|"
+                r"n_components=1\.5 is not a positive|is not an amount of memory\. Give|"
+                r"is not known\. Did you mean|cannot start a random number"
+            ),
+        ):
             FaceSpace(**parameters).fit(FACES)
 
 
 def test_components_that_are_not_there():
     space = FaceSpace(5).fit(FACES)
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match=r"n_components=6 must be a whole number from 1 to 5\."):
         space.errors(NEW, [3, 6])
     for wrong in (0, -1, 2.5, True):
-        with refused(ParameterError, "n_components"):
+        with pytest.raises(ParameterError, match=r"must be a whole number from 1 to 5\."):
             space.reconstruct(NEW, wrong)
 
 
 def test_pictures_of_another_size():
     space = FaceSpace(5).fit(FACES)
     for method in (space.transform, space.reconstruct, space.face_score):
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"The pictures are 24x28 \(width x height\), but the model"):
             method(drawn_faces(1, 1, size=(24, 28)))
 
 
 def test_people_of_another_number():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"people has shape \(3,\) for 60 pictures\. Give one name for"):
         FaceSpace().fit(FACES.pictures, people=["a", "b", "c"])
 
 

@@ -1,5 +1,6 @@
 """What diagnose finds: each trap by its code, nothing serious in clean tables, and remedies that work."""
 
+import html as markup
 import json
 import pickle
 import warnings
@@ -281,7 +282,7 @@ def test_a_fit_warns_its_caller_and_nobody_else(kind, tmp_path):
             fit()
         (one,) = (one for one in raised if one.category is DiagnosticWarning)
         assert one.filename == __file__
-        assert pickle.loads(pickle.dumps(one.message)).worded("shell") == one.message.worded("shell")
+        assert str(pickle.loads(pickle.dumps(one.message))) == str(one.message)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DiagnosticWarning)
         clone(made).set_params(**({"scale": "unit"} if kind == "PCA" else {"gamma": "scale"})).fit(X)
@@ -314,7 +315,7 @@ def test_serious_findings_stand_above_the_numbers_and_notes_below(tmp_path, caps
     for text in (printed, *pages):
         place = text.index("proline has 99.77 % of the variance")
         assert place < text.index("because of its scale") < text.index("Note: PC1 follows the order of rows")
-        assert "--scale unit" in text
+        assert 'scale="unit"' in markup.unescape(text)
         assert all(place < text.index(word) for word in ("Certified", "eigenvalue"))
     model = PCA(2).fit(wine)
     summary = str(model.summary())
@@ -370,19 +371,6 @@ def test_a_monitor_is_its_model_and_others_are_refused():
     assert gramian.diagnose(Monitor(PCA(2)).fit(X), X).codes == gramian.diagnose(PCA(2).fit(X), X).codes
     with pytest.raises(InputTypeError, match="not a Whitener"):
         gramian.diagnose(gramian.Whitener().fit(X))
-
-
-def test_each_reader_gets_the_remedy_in_their_words(tmp_path, capsys):
-    np.savetxt(tmp_path / "X.csv", load_wine().data, delimiter=",")
-    model = PCA(2).fit(load_wine().data)
-    model.save(tmp_path / "m.gramian")
-    assert 'use scale="unit"' in str(gramian.diagnose(model, load_wine().data))
-    assert main(["diagnose", str(tmp_path / "m.gramian"), str(tmp_path / "X.csv")]) == 0
-    assert "use --scale unit. (scale-dominates)" in capsys.readouterr().out
-    assert main(["diagnose", str(tmp_path / "m.gramian"), str(tmp_path / "X.csv"), "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)["findings"][0]
-    assert (first["code"], first["severity"]) == ("scale-dominates", "serious")
-    assert first["evidence"]["columns"] == ["x12"]
 
 
 def test_a_row_is_named_by_the_index_of_its_frame():

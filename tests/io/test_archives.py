@@ -13,7 +13,6 @@ from scipy.io import savemat
 
 from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.io.scan import Scan, scan
-from refusals import refused
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 Y = np.array(["u", "v", "u", "w"])
@@ -54,11 +53,11 @@ def test_datasets_of_hdf5(tmp_path):
         np.testing.assert_array_equal(table.values, X[1:])
         assert table.values.dtype == np.float32
         assert table.labels.tolist() == ["v", "u", "w"]
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"holds note \(single float64\), test/data \(2 x 3 float32\),"):
         scan(path).read()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"\. It holds note \(single float64\), test/data \(2 x 3"):
         scan(f"{path}::data").read()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"holds 4 text\. A table has real numbers and two axes, rows"):
         scan(f"{path}::train/target").read()
     write_h5(tmp_path / "one.hdf5", a__b=X)
     assert scan(tmp_path / "one.hdf5").read().notes == (
@@ -76,7 +75,7 @@ def test_variables_of_matlab(tmp_path):
         table = scan(f"{path}::X", labels_from=f"{path}::y").read()
         np.testing.assert_array_equal(table.values, X)
         assert table.labels.tolist() == [0, 1, 2, 3]
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"t64\)\. Choose one, as in"):
             scan(path).read()
     savemat(tmp_path / "s.mat", {"S": sparse.csc_matrix(X)})
     np.testing.assert_array_equal(scan(tmp_path / "s.mat").read().values, X)
@@ -98,7 +97,7 @@ def test_idx_files(tmp_path):
     assert (table.labels.tolist(), len(table.values)) == ([3, 4], 2)
     (tmp_path / "f.idx").write_bytes(idx(X, 13))
     np.testing.assert_array_equal(scan(tmp_path / "f.idx").read().values, X)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"holds 4 uint8\. A table has real numbers and two axes,"):
         scan(labels).read()
 
 
@@ -143,28 +142,30 @@ def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
         file.create_dataset("X", (10**7, 10**5), "f4", chunks=(1000, 1000))
     savemat(tmp_path / "x.mat", {"X": sparse.csc_matrix(([1.0], ([0], [0])), shape=(10**6, 10**6))})
     for name in ("x.h5", "x.mat"):
-        with refused(MemoryLimitError):
+        with pytest.raises(
+            MemoryLimitError, match=r"TB, and 20\.2 GB of memory may be used\. Save a part of it"
+        ):
             scan(tmp_path / name).read()
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "100 kB")
     data = idx(np.zeros((1000, 200), np.uint8), 8)
     (tmp_path / "x.idx.gz").write_bytes(gzip.compress(data))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="when it is unpacked, takes 200 kB, and 100 kB of memory"):
         scan(tmp_path / "x.idx.gz").read()
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1 MB")
     write_h5ad(tmp_path / "x.h5ad", sparse.csr_matrix((40, 10_000), dtype=np.float64))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"holds 40 x 10000 float64, which takes 3\.2 MB, and 1 MB of"):
         scan(tmp_path / "x.h5ad").read()
     assert scan(tmp_path / "x.h5ad", rows="2:3").read().values.shape == (1, 10_000)
     with h5py.File(tmp_path / "x.h5ad", "a") as file:
         del file["var/_index"]
         file["var"].create_dataset("_index", 10**9, h5py.string_dtype(), chunks=1000)
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="/var/_index holds 1000000000 text, which takes 64 GB, and"):
         scan(tmp_path / "x.h5ad").read()
 
 
 def test_complex_numbers_are_refused(tmp_path):
     savemat(tmp_path / "x.mat", {"X": X * 1j})
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"holds complex numbers\. Save its real or its imaginary"):
         scan(tmp_path / "x.mat").read()
 
 
@@ -189,7 +190,7 @@ def test_annotated_matrices_that_disagree_with_themselves(tmp_path):
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch):
     write_h5(tmp_path / "x.h5", X=X)
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with refused(MissingExtraError):
+    with pytest.raises(MissingExtraError, match=r"reading HDF5 files needs h5py, which is not installed\."):
         scan(tmp_path / "x.h5").read()
 
 
@@ -240,14 +241,14 @@ def test_annotated_matrices(tmp_path, kind):
 def test_what_annotated_matrices_lack(tmp_path):
     path = tmp_path / "x.h5ad"
     write_h5ad(path, X)
-    with refused(ParameterError, "label"):
+    with pytest.raises(ParameterError, match="is no column of obs of"):
         scan(path, label="knd").read()
-    with refused(ParameterError, "drop"):
+    with pytest.raises(ParameterError, match=r"has no such column\. Did you mean"):
         scan(path, drop="gene9").read()
-    with refused(ParameterError, "label"):
+    with pytest.raises(ParameterError, match="with transpose names a row, but labels of"):
         scan(path, label="kind", transpose=True).read()
     write_h5(path, X=X)
-    with refused(FileError):
+    with pytest.raises(FileError, match="cannot be read: it is truncated, damaged or protected, or"):
         scan(path).read()
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(FileError, match="truncated"):
@@ -276,7 +277,7 @@ def test_numbers_in_other_files_are_not_read(tmp_path):
     (tmp_path / "secret").write_bytes(bytes(range(48)))
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", (3, 2), dtype="f8", external=[(str(tmp_path / "secret"), 0, 48)])
-    with refused(DataError):
+    with pytest.raises(DataError, match="/X stores its numbers in other files, which is not"):
         scan(tmp_path / "x.h5").read()
 
 
@@ -309,7 +310,7 @@ def test_no_part_of_an_annotated_matrix_is_read_from_another_file(tmp_path, how)
             for label in ("kind", "depth"):
                 if part.startswith("obs/") and label not in part and "_index" not in part:
                     continue
-                with refused(DataError):
+                with pytest.raises(DataError, match=r", which is not supported\. Copy"):
                     read(scan(path, label=label))
 
 

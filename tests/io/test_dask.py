@@ -9,7 +9,6 @@ import pytest
 from gramian import PCA, Whitener
 from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
-from refusals import refused
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 
@@ -58,33 +57,33 @@ def test_lengths_that_are_not_known_are_counted_and_chunks_of_integers_taken():
         model, expected = PCA(3, **options), PCA(3, **options).fit(rows)
         np.testing.assert_allclose(model.fit_transform(unknown), expected.transform(rows), atol=1e-8)
         assert model.score(unknown) == pytest.approx(PCA(3).fit(rows).score(rows))
-    with refused(ParameterError, "n_components"):
+    with pytest.raises(ParameterError, match="n_components=13 but 359 rows x 12 columns have at most 12"):
         PCA(13).fit(unknown)
 
 
 def test_what_is_no_table_is_refused():
     with pytest.raises(DataError, match="Expected 2D array"):
         PCA().fit(da.ones(10))
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r'Input X contains NaN: row 71, column 2\. Use missing="em"'):
         PCA().fit(da.where(da.arange(500, chunks=70)[:, None] * 12 + da.arange(12) == 71 * 12 + 2, np.nan, X))
     holed = X.copy()
     holed[71, 2] = np.nan
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 of chunk 1, column 2\. Use"):
         Whitener(n_components=2).fit(X).transform(da.from_array(holed, chunks=(70, 12))).compute()
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 of chunk 1, column 2\. Use"):
         PCA(2).fit(X).transform(da.from_array(holed, chunks=(70, 12))).compute()
     model = PCA(2, missing="projection").fit(X)
     lazy = model.transform(da.from_array(holed, chunks=(70, 12)))
     np.testing.assert_allclose(lazy.compute(), model.transform(holed), rtol=1e-12)
     with pytest.raises(DataError, match="minimum of 2 is required"):
         PCA().fit(da.ones((1, 3)))
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"X is a dask\.bag\.core\.Bag\. Of Dask"):
         PCA().fit(pytest.importorskip("dask.bag").from_sequence([1, 2]))
     sparse = pytest.importorskip("scipy.sparse")
     other = da.from_array(X, chunks=(70, 12)).map_blocks(
         sparse.csr_matrix, dtype=float, meta=np.empty((0, 0))
     )
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"The chunks of X are scipy\.sparse\._csr\.csr_matrix, but"):
         PCA(2).fit(other)
     known = da.from_array(X, chunks=(70, 12)).map_blocks(sparse.csr_matrix)
     for chunks in (other, known):

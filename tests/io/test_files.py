@@ -21,7 +21,6 @@ from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.io.choose import choose
 from gramian.io.files import Location, locate
 from gramian.reading import ReadingOptions
-from refusals import refused
 
 CSV = b"x,y\n1,2\n3,4.5\n"
 VALUES = [[1, 2], [3, 4.5]]
@@ -95,7 +94,7 @@ def test_streams_of_matlab_4_which_has_no_signature():
     for place, wrong in ((0, 1100), (0, 5000), (0, 1060), (0, 1003), (3, 2), (4, 0)):
         numbers = [1000, 2, 1, 0, 2]
         numbers[place] = wrong
-        with refused(FileError):
+        with pytest.raises(FileError, match="standard input is neither text nor a known format: it"):
             read_stream(io.BytesIO(struct.pack(">5I", *numbers) + b"X\0" + bytes(16)))
 
 
@@ -116,7 +115,7 @@ def test_keys_of_archives(tmp_path):
     np.savez(path, X=VALUES, Z=np.eye(3))
     assert read(f"{path}::Z").values.shape == (3, 3)
     assert str(locate(f"{path}::Z")) == f"{path}::Z"
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"holds X \(2 x 2 float64\), Z \(3 x 3 float64\)\. Choose one,"):
         read(path)
 
 
@@ -129,24 +128,24 @@ def test_two_colons_may_be_part_of_a_name(tmp_path):
 def test_keys_belong_to_archives_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(CSV)
-    with refused(ParameterError, "path"):
+    with pytest.raises(ParameterError, match=r"::NAME chooses one array or sheet of a file of \.xlsx,"):
         locate(f"{path}::X")
 
 
 def test_empty_path():
-    with refused(ParameterError, "path"):
+    with pytest.raises(ParameterError, match=r"is empty\. Give the path of a file or a folder\."):
         locate("  ")
 
 
 def test_missing_file_is_answered_with_the_closest(tmp_path):
     (tmp_path / "USArrests.csv").write_bytes(CSV)
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"there is no such file or folder\. Did you mean"):
         locate(str(tmp_path / "USArests.csv"))
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"there is no such file or folder\. The folder"):
         locate(str(tmp_path / "gone" / "x.csv"))
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"there is no such file or folder\. The folder"):
         locate(str(tmp_path / "USArrests.csv" / "x.csv"))
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"there is no such file or folder\. Check the path\."):
         locate(str(tmp_path / "gone.npz::X"))
 
 
@@ -169,7 +168,7 @@ def test_other_kinds_are_refused(tmp_path):
         "x",
     ]:
         (tmp_path / name).write_bytes(b"x")
-        with refused(FileError):
+        with pytest.raises(FileError, match=r"is a file of the kind|is a file without a"):
             locate(str(tmp_path / name))
 
 
@@ -177,7 +176,7 @@ def test_files_of_no_bytes_are_refused(tmp_path):
     for kind in (*KINDS, "zip", "png", "tsv", "txt"):
         path = tmp_path / f"x.{kind}"
         path.write_bytes(b"")
-        with refused(FileError):
+        with pytest.raises(FileError, match=r"is empty \(0 bytes\)\. Make or copy it"):
             read(path)
 
 
@@ -215,16 +214,16 @@ def test_files_named_like_another_kind_are_refused(tmp_path, name, message):
 
 def test_archives_of_the_other_kind_say_what_they_lack(tmp_path):
     (tmp_path / "x.npz").write_bytes(content("zip"))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"holds no arrays of numbers or text\. Is it the right file\?"):
         read(tmp_path / "x.npz")
     (tmp_path / "x.zip").write_bytes(content("npz"))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"holds no pictures but 1 other file \(X\.npy\)\. Pictures are"):
         read(tmp_path / "x.zip")
 
 
 def test_binary_content_named_csv_is_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(bytes(range(1, 256)) + b"\0")
-    with refused(FileError):
+    with pytest.raises(FileError, match="is neither text nor a file of another known kind: bytes"):
         read(tmp_path / "x.csv")
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"", mtime=0))
     with pytest.raises(FileError, match="0 bytes when unpacked"):
@@ -280,9 +279,9 @@ def test_folder_list_and_single_picture(tmp_path):
 def test_columns_of_pictures_and_sizes_of_tables_are_refused(tmp_path):
     (tmp_path / "x.png").write_bytes(png())
     (tmp_path / "x.csv").write_bytes(CSV)
-    with refused(ParameterError, "label"):
+    with pytest.raises(ParameterError, match=r"which holds pictures\. Leave it out\."):
         read(tmp_path / "x.png", label="y")
-    with refused(ParameterError, "size"):
+    with pytest.raises(ParameterError, match=r"which holds a table\. Leave it out\."):
         read(tmp_path / "x.csv", size=(3, 4))
 
 
@@ -295,13 +294,13 @@ def test_damaged_zip(tmp_path):
 
 
 def test_streams_that_give_nothing_or_no_bytes():
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"standard input is empty \(0 bytes\)\. A stream can be read"):
         read_stream(io.BytesIO())
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"standard input returns str, but bytes are needed\. Open it"):
         read_stream(io.StringIO("1,2"))
     closed = io.BytesIO(CSV)
     closed.close()
-    with refused(FileError):
+    with pytest.raises(FileError, match="standard input cannot be read: it is truncated, damaged"):
         read_stream(closed)
 
 
@@ -330,12 +329,12 @@ def test_a_pipe_named_like_an_archive_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("x.zip", "x.npz", "x.npy", "x.png", "x.parquet"):
         (tmp_path / name).symlink_to(tmp_path / "pipe")
-        with refused(FileError):
+        with pytest.raises(FileError, match=r"is not a regular file\. Save its"):
             read(tmp_path / name)
 
 
 def test_names_in_messages_can_be_printed():
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"\[2J\.csv: there is no such file or folder\. Check the path\."):
         locate("a\x1b[2J.csv")
-    with refused(FileError):
+    with pytest.raises(FileError, match="xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"):
         locate("x" * 300)

@@ -1,11 +1,11 @@
 """Missing values: refused, filled, dropped."""
 
 import numpy as np
+import pytest
 
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
 from gramian.io.treatment import handle_missing
-from refusals import refused
 
 NAN = np.nan
 
@@ -52,10 +52,10 @@ def test_mean_fills_pictures_pixel_by_pixel():
 
 
 def test_mean_of_an_empty_column_is_refused():
-    with refused(DataError):
+    with pytest.raises(DataError, match='missing="mean" needs a value in every column, but column'):
         handle_missing(table([[1, NAN], [2, NAN]], feature_names=("y", "x")), "mean")
     many = np.full((2, 12), NAN)
-    with refused(DataError):
+    with pytest.raises(DataError, match='missing="mean" needs a value in every column, but column'):
         handle_missing(Table(many), "mean")
 
 
@@ -84,12 +84,12 @@ def test_drop_columns_takes_names_along():
 
 
 def test_dropping_everything_is_refused():
-    with refused(DataError):
+    with pytest.raises(DataError, match='missing="drop-rows" leaves none of the 2 rows of memory:'):
         handle_missing(table([[1, NAN], [NAN, 2]]), "drop-rows")
-    with refused(DataError):
+    with pytest.raises(DataError, match='missing="drop-columns" leaves none of the 2 columns of'):
         handle_missing(table([[1, NAN], [NAN, 2]]), "drop-columns")
 
 
 def test_drop_columns_would_break_pictures():
-    with refused(ParameterError, "missing"):
+    with pytest.raises(ParameterError, match="would drop pixels and with them the shape of the"):
         handle_missing(Table(np.full((2, 1, 1), NAN), picture_shape=(1, 1)), "drop-columns")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gramian.errors import DataError, FileError, GramianError
 from gramian.io.formats.arrays import open_npy, open_npz
 from gramian.io.source import Opened, damage
-from refusals import refused
 
 
 def saved(array, **options):
@@ -63,11 +62,11 @@ def test_what_was_saved_is_read(order):
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused(array):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x\.npy holds"):
         npy(saved(array, allow_pickle=True))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x\.npz::X holds"):
         npz(archived(X=array))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x\.npz::X holds"):
         npz(archived(X=array, other=np.eye(2)), "X")
 
 
@@ -78,13 +77,13 @@ def test_the_only_table_in_an_archive_is_used_and_noted():
 
 
 def test_a_choice_between_arrays_is_asked_for():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x\.npz holds A \(2 x 2 float64\), B \(1 x 2 x 3 uint8\)\."):
         npz(archived(A=np.eye(2), B=np.zeros((1, 2, 3), np.uint8)))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x\.npz holds a0 \(2 x 2 float64\), a1 \(2 x 2 float64\), a2 \(2"):
         npz(archived(**{f"a{index}": np.eye(2) for index in range(15)}))
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"\. It holds A \(2 x 2 float64\)\."):
         npz(archived(A=np.eye(2)), "C")
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x\.npz holds no arrays of numbers or text\. Is it the right"):
         npz(archived())
 
 

@@ -11,7 +11,6 @@ from scipy import sparse
 from gramian.errors import DataError, FileError
 from gramian.io.preview import FIRST, MOST, WIDEST, preview
 from gramian.io.scan import Scan, scan
-from refusals import refused
 
 
 def seen(text):
@@ -72,7 +71,7 @@ def test_columns_of_lists_and_structures_are_text_that_needs_a_use():
         odd, _ = seen(stream.getvalue()).columns
         assert (odd.kind, odd.missing, odd.distinct) == ("text", column.null_count, 2)
         for read in (Scan.read, lambda asked: asked.open(1)):
-            with refused(DataError):
+            with pytest.raises(DataError, match="standard input has 1 column that holds no numbers:"):
                 read(scan(io.BytesIO(stream.getvalue())))
             assert read(scan(io.BytesIO(stream.getvalue()), drop="odd")).values.shape == (4, 1)
 
@@ -92,12 +91,14 @@ def test_much_and_strange_is_told_in_short():
     twice = seen("a,a\n1,2\n3,4\n")
     assert [column.name for column in twice.columns] == ["a", "a_2"]
     for wrong, error in (("\n\n", DataError), ("a,b\n1\n2,3\n", DataError)):
-        with refused(error):
+        with pytest.raises(
+            error, match=r"table has no rows: there is no text|table, line 2: 1 field where 2 are"
+        ):
             seen(wrong)
-    with refused(FileError):
+    with pytest.raises(FileError, match="table cannot be read: it is truncated, damaged or"):
         seen(b"PAR1 and no more")
 
 
 def test_a_header_alone_is_refused():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x has no rows\. Add at least one row of numbers\."):
         preview(io.BytesIO(b"a,b\n"), "x")

@@ -18,7 +18,6 @@ from gramian.arrays import as_float64, to_numpy
 from gramian.data import Block, Rows, SparseRows, as_rows
 from gramian.errors import DataError, InputTypeError
 from gramian.io.scan import scan
-from refusals import refused
 
 X = np.where(np.arange(300).reshape(50, 6) % 3, np.random.default_rng(0).standard_normal((50, 6)), 0.0)
 SMALL = [[1, 2], [3, 4], [5, 6]]
@@ -91,9 +90,9 @@ def test_an_error_in_a_block_is_the_callers():
         return block.dense
 
     rows = as_rows(X)
-    with refused(DataError):
+    with pytest.raises(DataError, match="row 40"):
         rows.map(refuse, 10)
-    with refused(DataError):
+    with pytest.raises(DataError, match="row 40"):
         rows.reduce(refuse, operator.add, 10)
 
 
@@ -232,7 +231,7 @@ def test_files_give_names_and_the_table(tmp_path):
 
 def test_text_is_neither_data_nor_a_path():
     for text in ("faces.npz::X", b"faces.npz"):
-        with refused(InputTypeError):
+        with pytest.raises(InputTypeError, match=r"\. To read a file, write gramian\.scan\("):
             as_rows(text)
 
 
@@ -241,17 +240,17 @@ def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
         holed = X.copy()
         holed[7, 3] = holed[9, 1] = bad
         made = rows_kind.make(holed)
-        with refused(DataError):
+        with pytest.raises(DataError, match="Input X contains"):
             as_rows(made)
         rows = as_rows(made, check_finite=False)
-        with refused(DataError):
+        with pytest.raises(DataError, match="Input X contains"):
             rows.require_finite()
 
 
 def test_names_of_the_bad_entry_are_said():
     frame = pd.DataFrame(np.ones((4, 3)), columns=list("abc"), index=["first", "second", "third", "fourth"])
     frame.iloc[1, 2] = np.nan
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
         as_rows(frame)
 
 
@@ -265,10 +264,10 @@ def test_bad_entries_are_counted_over_all_blocks():
     values = np.ones((40, 100_000), dtype=np.float32)
     values[37, 99_999] = np.nan
     values[39, 5:9] = np.nan
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match="Input X contains NaN: 5 values are missing in 2 rows and"):
         as_rows(values)
     values[39, 5] = np.inf
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 39, column 5\."):
         as_rows(values)
 
 
@@ -378,7 +377,7 @@ def test_columns_that_hold_no_numbers_are_named_as_what_they_are():
 
 def test_a_lazy_frame_is_to_be_collected():
     frame = pl.DataFrame({"x": [1.0, 2.0]})
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match="X is a LazyFrame, a query whose rows are not computed"):
         as_rows(frame.lazy())
     assert as_rows(frame.lazy().collect()).shape == (2, 1)
 
@@ -434,7 +433,7 @@ def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():
         assert rows.feature_names == ("a", "b", "sparse")
         np.testing.assert_array_equal(rows.in_memory(), table)
     sparse_frame = table.astype(pd.SparseDtype(float, 0.0))
-    with refused(DataError):
+    with pytest.raises(DataError, match="Whitener does not support sparse data, because"):
         Whitener().fit(sparse_frame)
     model = PCA(1).fit(sparse_frame)
     assert model.feature_names_in_.tolist() == ["a", "b", "sparse"]

@@ -14,7 +14,6 @@ from PIL import Image
 
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, ParameterError
 from gramian.io.scan import Scan, scan
-from refusals import refused
 
 CSV = "name,x,y,kind\na,1,2,u\nb,3,,v\nc,5,6,u\nd,7,8,v\n"
 
@@ -54,14 +53,14 @@ def test_a_scan_is_frozen_and_reads_later(path):
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
         later.missing = "mean"
     path.unlink()
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
         later.read()
 
 
 def test_nan_is_refused_with_the_row_of_the_file(path):
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
         scan(path, rows="1:3", label="kind").read()
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
         scan(path, rows="-3:", label="kind").read()
 
 
@@ -125,7 +124,10 @@ def test_names_with_commas_can_be_quoted(tmp_path):
     ],
 )
 def test_arguments_are_checked_at_once(path, options, error):
-    with refused(error):
+    with pytest.raises(
+        error,
+        match=r"holds no names|is not|no such|must be|columns, drop, id|rows is a int|is empty",
+    ):
         scan(path, **options)
 
 
@@ -141,7 +143,14 @@ def test_arguments_are_checked_at_once(path, options, error):
 )
 def test_what_only_the_content_can_tell_is_refused_when_reading(path, options):
     other = {} if "size" in options or "drop" in options else {"label": "kind"}
-    with refused(ParameterError, *options):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"has no such column\. Its 4 columns|has no such column\. Did you mean|"
+            r"reaches outside the 4 rows of|selects none of the 4 rows of|"
+            r"which holds a table\. Leave it out\."
+        ),
+    ):
         scan(path, **other, **options).read()
 
 
@@ -159,7 +168,14 @@ def test_what_only_the_content_can_tell_is_refused_when_reading(path, options):
 )
 def test_paths_are_checked_at_once(wrong, error, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # without files of a similar name, which a message would suggest
-    with refused(error):
+    with pytest.raises(
+        error,
+        match=(
+            r"path is a ndarray\. Allowed are a|path is a NoneType\. Allowed are a|"
+            r"path=\[\] names no picture\. Give at|path is a list\. Allowed are a path,|"
+            r"gone\.png: there is no such file or|gone\.csv: there is no such file or"
+        ),
+    ):
         scan(wrong)
 
 
@@ -182,7 +198,7 @@ def test_marks_of_missing_values_may_be_numbers(tmp_path):
 def test_marks_of_missing_values_belong_to_text(tmp_path, folder):
     np.save(tmp_path / "x.npy", np.eye(2))
     for place in (tmp_path / "x.npy", folder / "0.png"):
-        with refused(ParameterError, "na_values"):
+        with pytest.raises(ParameterError, match="na_values does not apply to"):
             scan(place, na_values="-").read()
 
 
@@ -190,30 +206,30 @@ def test_streams():
     assert scan(io.BytesIO(b"1,2\n3,4\n")).read().values.tolist() == [[1, 2], [3, 4]]
     once = scan(io.BytesIO(b"1,2\n"))
     once.read()
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"standard input is empty \(0 bytes\)\. A stream can be read"):
         once.read()
 
 
 def test_text_streams_are_refused():
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"standard input returns str, but bytes are needed\. Open it"):
         scan(io.StringIO("1,2")).read()
 
 
 def test_pictures(folder):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"pictures of different sizes: 0\.png is 3x4, 2\.png is 6x8"):
         scan(folder).read()
     assert scan(folder, rows="0:2").read().values.shape == (2, 4, 3)
     assert scan(folder, size="6x8").read().values.shape == (3, 8, 6)
     table = scan([folder / "1.png", str(folder / "0.png")]).read()
     assert table.values[:, 0, 0].tolist() == [1, 0]
-    with refused(ParameterError, "transpose"):
+    with pytest.raises(ParameterError, match="transpose=True is for tables, but"):
         scan(folder, rows="0:2", transpose=True).read()
 
 
 def test_a_list_of_pictures_takes_no_folders_or_tables(folder, path):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for"):
         scan([folder]).read()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for"):
         scan([path]).read()
 
 
@@ -268,7 +284,7 @@ def test_nci60_with_labels(data_dir):
 
 def test_multidrug_with_missing_values(data_dir):
     file = existing(data_dir, "tables", "multidrug_nci60.npz")
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match="Input X contains NaN: 3,300 values are missing in 54 rows"):
         scan(f"{file}::compound").read()
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
     with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::compound"):  # names the folder of data

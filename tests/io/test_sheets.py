@@ -15,7 +15,6 @@ from pyarrow import feather, ipc
 from gramian.data import as_rows
 from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
 from gramian.io.scan import scan
-from refusals import refused
 
 
 def write_book(path, **sheets):
@@ -44,9 +43,9 @@ def test_sheets_of_excel(tmp_path):
     assert scan(
         io.BytesIO(path.read_bytes()), label="kind", drop="y", missing="mean"
     ).read().values.shape == (3, 1)
-    with refused(ParameterError, "path"):
+    with pytest.raises(ParameterError, match=r"\. Its sheets are"):
         scan(f"{path}::third").read()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"is empty\. Its sheets are"):
         scan(f"{path}::none").read()
 
 
@@ -54,7 +53,7 @@ def test_errors_in_cells_are_missing_values(tmp_path):
     errors = ["#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A"]
     rows = [["x", "y"], [1, 2], [2.5, 4], *([error, 6] for error in errors)]
     path = write_book(tmp_path / "x.xlsx", a=rows)
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match="Input X contains NaN: 7 values are missing in 7 rows and"):
         as_rows(scan(path))
     table = scan(path, missing="drop-rows").read()
     assert (table.values.tolist(), table.row_names) == ([[1, 2], [2.5, 4]], None)
@@ -66,7 +65,7 @@ def test_what_spreadsheets_hold_beside_numbers(tmp_path):
         tmp_path / "x.xlsx", a=[["x", "t", "b"], [1, day, True], [2, day, False], [None, None, None]]
     )
     assert scan(path, drop="t").read().values.tolist() == [[1, 1], [2, 0]]
-    with refused(DataError):
+    with pytest.raises(DataError, match="has 1 column that holds no numbers:"):
         scan(path).read()
     labels = write_book(tmp_path / "y.xlsx", a=[["x"], [9]], b=[["kind"], [5], [6]])
     assert scan(path, drop="t", labels_from=f"{labels}::b:kind").read().labels.tolist() == [5, 6]
@@ -80,7 +79,7 @@ def test_excel_files_that_cannot_be_read(tmp_path, monkeypatch):
         with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
             scan(path).read()
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with refused(MissingExtraError):
+    with pytest.raises(MissingExtraError, match="reading Excel files needs openpyxl, which is not"):
         scan(path).read()
 
 
@@ -101,7 +100,7 @@ def test_sheets_that_claim_to_be_huge(tmp_path, monkeypatch):
     assert scan(path).read().values.tolist() == [[1, 2], [3, 4]]
     rewritten(path, b"<v>1</v>", b"<v>1" + b"0" * 10**6 + b"</v>")
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4 MB")
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match=r"takes 5\.08 MB, and 4 MB of memory may be used\. Save the"):
         scan(path).read()
 
 

@@ -17,7 +17,6 @@ from gramian.errors import (
     MissingExtraError,
     ParameterError,
 )
-from refusals import refused
 
 zarr = pytest.importorskip("zarr", reason='needs pip install "gramian[cluster]"')
 
@@ -61,9 +60,9 @@ def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
         assert faces.picture_shape == (4, 5)
         np.testing.assert_array_equal(np.reshape(faces.values[0:1995], (1995, 20)), X[5:2000])
         np.testing.assert_array_equal(scan(f"{tmp_path}/g::a/old").open(limit).values[0:3000], X > 3)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"/g holds a/faces \(3000 x 4 x 5 float32\), a/old \(3000 x 20"):
         scan(tmp_path / "g").read()
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"/g::names holds 3000 text\. A table has real numbers and"):
         scan(f"{tmp_path}/g::names").read()
 
 
@@ -76,18 +75,18 @@ def test_chunks_that_are_damaged_or_not_there_are_named_by_their_rows(store):
             scan(store).open(limit).values[0:300]
     (store / "c/3/1").unlink()
     for limit in (SMALL, 1 << 30):
-        with refused(FileError):
+        with pytest.raises(FileError, match="rows 210 to 279: the chunk c/3/1 is not there; the store"):
             scan(store).open(limit).values[0:300]
 
 
 def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"\. It holds x \(3000 x 20 float32\)\."):
         scan(f"{store}::y").read()
     zarr.create_array(tmp_path / "long.zarr", data=X, chunks=(3000, 20))
-    with refused(MemoryLimitError):
+    with pytest.raises(MemoryLimitError, match="is stored in chunks of 3000 x 20: reading a row takes 240"):
         scan(tmp_path / "long.zarr").open(SMALL)
     (tmp_path / "pictures").mkdir()
-    with refused(ParameterError, "path"):
+    with pytest.raises(ParameterError, match=r"::NAME chooses one array or sheet of a file of \.xlsx,"):
         scan(f"{tmp_path}/pictures::x")
     old = zarr.create_array(tmp_path / "old.zarr", data=X, zarr_format=2, filters=None)
     np.testing.assert_array_equal(scan(tmp_path / "old.zarr").read().values, old[:])
@@ -100,7 +99,7 @@ def test_what_is_no_store_of_numbers_is_refused(store, tmp_path, monkeypatch):
     with pytest.raises(FileError, match="truncated, damaged or protected"):
         scan(store).read()
     monkeypatch.setitem(sys.modules, "zarr", None)
-    with refused(MissingExtraError):
+    with pytest.raises(MissingExtraError, match=r"reading Zarr stores needs zarr, which is not installed\."):
         scan(store).read()
 
 
@@ -121,7 +120,7 @@ def test_a_store_in_a_zip_file(tmp_path):
             np.testing.assert_array_equal(np.reshape(read.values[0:1995], (1995, 20)), X[5:2000])
     with zarr.storage.ZipStore(tmp_path / "one.zarr", mode="w") as store:
         zarr.create_array(store, shape=(6, 4), chunks=(2, 4), dtype="f4")[:4] = X[:4, :4]
-    with refused(FileError):
+    with pytest.raises(FileError, match="rows 4 to 5: the chunk c/2/0 is not there; the store may"):
         scan(tmp_path / "one.zarr").read()
     (tmp_path / "text.zarr").write_text("no store")
     with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
@@ -134,7 +133,7 @@ def test_a_packed_store_is_known_by_its_content(tmp_path):
         for name in "xy":
             group.create_array(name, data=X)
     stream = io.BytesIO((tmp_path / "a.zarr.zip").read_bytes())
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"standard input holds x \(3000 x 20 float32\), y \(3000 x 20"):
         scan(stream).read()
     with zarr.storage.ZipStore(tmp_path / "b.zarr.zip", mode="w") as store:
         zarr.create_array(store, data=X, chunks=(700, 12))

@@ -14,7 +14,6 @@ from gramian.errors import DataError, ParameterError
 from gramian.io.preview import preview
 from gramian.reading import ReadingOptions
 from gramian.tables.layout import detect_layout, fields_of, notes_below
-from refusals import refused
 
 STRANGE = Path(__file__).parents[1] / "strange"
 
@@ -118,10 +117,10 @@ def test_notes_below_the_table():
     assert table.notes[0] == ("2 lines below the table were left out: 'Source: Office of Waters, table 12'")
     literal = "x,y\n1,2\n3,4\nsome words that are not a row\n"
     assert read_text(literal).values.tolist() == [[1, 2], [3, 4]]
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"standard input, line 4: 1 field where 2 are expected \("):
         read_text(literal, skip_footer=0)
     assert read_text("x,y\n1,2\n3,4\n5,6\n\n", skip_footer=2).values.tolist() == [[1, 2], [3, 4]]
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"standard input has no rows: only a header line\. Add at"):
         read_text("x,y\n1,2\n3,4\n", skip_footer=5)
 
 
@@ -183,7 +182,9 @@ def test_what_is_no_note():
         ["a,1", "Total,1"],
     ):
         assert notes_below([fields_of(line.encode(), ",") for line in lines], ",", 2) == 0, lines
-    with refused(DataError):  # a file that was cut
+    with pytest.raises(
+        DataError, match=r"standard input, line 3: 1 field where 3 are expected \("
+    ):  # a file that was cut
         read_text("name,x,y\na,1,2\nb\n")
 
 
@@ -278,10 +279,10 @@ def test_long_tables_that_cannot_be_made_wide():
         ("id,what,x,k\na,u,1,p\na,v,2,q\nb,u,3,p\n", {"pivot": "id,what,x", "label": "k"}),
         ("id,what,x\na,u,1\n,v,2\n", {"pivot": "id,what,x"}),
     ):
-        with refused((DataError, ParameterError)):
+        with pytest.raises((DataError, ParameterError), match="standard input"):
             read_text(text, **options)
     for wrong in ("id,x", "id,id,x"):
-        with refused(ParameterError, "pivot"):
+        with pytest.raises(ParameterError, match=r"\) is not three columns\. Give the columns of ids, of"):
             read_text(twice, pivot=wrong)
 
 
@@ -295,7 +296,7 @@ def test_limits_of_detection():
     half = read("limits.csv", label="zone", below_limit="half").values
     assert half[np.isnan(table.values)].tolist() == [0.15, 0.15, 50.0, 0.15, 0.15]
     np.testing.assert_array_equal(half[~np.isnan(table.values)], table.values[~np.isnan(table.values)])
-    with refused(ParameterError, "below_limit"):
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         read("limits.csv", below_limit="third")
 
 
@@ -304,7 +305,7 @@ def test_limits_and_signs_in_late_rows_are_those_of_the_first():
     late = f"x,y\n{rows * 100}<7,2\n(3),$1\n"
     values = scan(io.BytesIO(late.encode()), missing="drop-rows").open(1 << 20).values
     assert (values.shape, values[-1:].tolist()) == ((100_001, 2), [[-3, 1]])
-    with refused(DataError):
+    with pytest.raises(DataError, match="standard input has 1 column that holds no numbers:"):
         scan(io.BytesIO(f"{late}5,€1\n".encode())).open(1 << 20)
 
 
@@ -325,14 +326,16 @@ def test_a_header_that_is_asked_for():
     assert (none.feature_names, none.values.tolist()) == (None, [[7, 8], [1, 2]])
     assert read_text("# by hand\n# x y\n1 2\n3 4\n", header=2).feature_names == ("x", "y")
     for header in (9, 2):
-        with refused(ParameterError, "header"):
+        with pytest.raises(
+            ParameterError, match=r"of standard input is empty or does not exist\. Count lines"
+        ):
             read_text("x,y\n\n1,2\n", header=header)
     for wrong in (-1, 1.5):
-        with refused(ParameterError, "header"):
+        with pytest.raises(ParameterError, match=r"must be a whole number of at least 0\."):
             read_text(text, header=wrong)
-    with refused(ParameterError, "header"):
+    with pytest.raises(ParameterError, match="header does not apply to standard input, which holds no"):
         scan(io.BytesIO(npy()), header=1).read()
-    with refused(ParameterError, "pivot"):
+    with pytest.raises(ParameterError, match="pivot does not apply to standard input, which holds no"):
         scan(io.BytesIO(npy()), pivot="a,b,c").read()
 
 
@@ -375,7 +378,7 @@ def test_a_row_beyond_the_limit_of_one_field():
 
 def test_a_header_that_goes_on_in_the_first_row_is_advised():
     text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
-    with refused(DataError) as caught:
+    with pytest.raises(DataError, match="standard input has 2 columns that hold no numbers:") as caught:
         read_text(text)
     assert "Read it with header=2." in str(caught.value)
     assert read_text(text, header=2).values.tolist() == [[1.5, 2], [3, 4]]
@@ -385,10 +388,10 @@ def test_a_header_that_goes_on_in_the_first_row_is_advised():
 def test_words_of_a_header_are_no_marks_of_missing_values():
     rows = "".join(f"{row},{row}\n" for row in range(20))
     for text in (f"x,y\nlength,2\n{rows}", f"x,y\n{rows}x,y\n{rows}"):
-        with refused(DataError) as caught:
+        with pytest.raises(DataError, match="standard input has") as caught:
             read_text(text)
         assert "na_values" not in str(caught.value)
-    with refused(DataError) as caught:
+    with pytest.raises(DataError, match="standard input has 1 column that holds no numbers:") as caught:
         read_text(f"x,y\n{rows}missing,2\n{rows}")
     assert 'na_values=["missing"]' in str(caught.value)
 

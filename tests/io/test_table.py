@@ -11,7 +11,6 @@ from gramian.io.choose import table_of
 from gramian.io.parts import contiguous, pick_columns, pick_rows, transpose, unique_names
 from gramian.io.source import ArraySource, Header
 from gramian.reading import ReadingOptions
-from refusals import refused
 
 
 def table_from_array(array, choice, name):
@@ -50,7 +49,7 @@ def test_pick_rows_is_python_slicing_inside_the_table(n, start, stop, step):
 
 
 def test_pick_rows_refusal_shows_what_came_and_what_is_allowed():
-    with refused(ParameterError, "rows"):
+    with pytest.raises(ParameterError, match=r"reaches outside the 400 rows of x\. Rows are counted from"):
         pick_rows(400, slice(0, 2286), "x")
 
 
@@ -71,12 +70,12 @@ def test_pick_columns_takes_id_label_and_weights_out():
 def test_unknown_names_are_answered_with_the_closest():
     for option in ("columns", "drop", "id", "label", "weights"):
         value = "murdr" if option in ("id", "label", "weights") else ("murdr",)
-        with refused(ParameterError, option):
+        with pytest.raises(ParameterError, match=r": x has no such column\. Did you mean"):
             pick_columns(["Murder", "Rape"], ReadingOptions(**{option: value}), "x")
 
 
 def test_unknown_name_like_no_other_lists_the_columns():
-    with refused(ParameterError, "columns"):
+    with pytest.raises(ParameterError, match=r": x has no such column\. Its 2 columns are"):
         pick_columns(["Murder", "Rape"], ReadingOptions(columns=("zzz",)), "x")
 
 
@@ -105,7 +104,7 @@ def test_columns_of_arrays_are_known_by_position():
 
 
 def test_array_with_every_column_dropped_is_refused():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"x has no columns left\. Drop fewer columns, or choose some"):
         table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
 
 
@@ -114,7 +113,7 @@ def test_pictures_keep_their_shape_and_have_no_columns():
     table = table_from_array(pictures, ReadingOptions(rows=slice(0, 2)), "x")
     assert table.values.shape == (2, 4, 5)
     assert table.picture_shape == (4, 5)
-    with refused(ParameterError, "label"):
+    with pytest.raises(ParameterError, match=r"label does not apply to x, which holds pictures\. Leave it"):
         table_from_array(pictures, ReadingOptions(label="0"), "x")
 
 
@@ -128,5 +127,5 @@ def test_transpose_swaps_names_and_makes_them_unique():
 
 
 def test_transpose_refuses_pictures():
-    with refused(ParameterError, "transpose"):
+    with pytest.raises(ParameterError, match=r"transpose=True is for tables, but memory holds pictures\."):
         transpose(Table(np.zeros((1, 2, 2)), picture_shape=(2, 2)))

@@ -32,7 +32,6 @@ from gramian.kernels import (
     exp,
     kernel_from_name,
 )
-from refusals import refused
 
 X = np.abs(np.random.default_rng(3).standard_normal((14, 3))) + 0.05
 Y = X[:5] * 1.3 + 0.1
@@ -84,7 +83,7 @@ def test_what_has_no_meaning():
 
 @pytest.mark.parametrize("factor", [float("nan"), float("inf"), "2", None])
 def test_factors_are_numbers(factor):
-    with refused(ParameterError, "factor"):
+    with pytest.raises(ParameterError, match=r"must be a finite number\."):
         Scaled(k1, factor).gram(X)
 
 
@@ -332,7 +331,7 @@ def test_a_difference_is_never_proven(a, b):
 
 def test_exponents_are_positive():
     for exponent in [0, -1, -0.5, float("nan"), "2", None]:
-        with refused(ParameterError, "exponent"):
+        with pytest.raises(ParameterError, match=r"must be a number above 0\."):
             Power(k1, exponent).gram(X)
         assert Power(k1, exponent).validity.status == "unknown", exponent
 
@@ -358,10 +357,10 @@ def test_whole_powers_of_negative_values(exponent):
 
 
 def test_fractional_powers_of_negative_values_are_refused():
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"- 2\) \*\* 0\.5 has no value where rbf\(gamma="):
         ((k1 - 2) ** 0.5).gram(X)
     torch = pytest.importorskip("torch")
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"- 2\) \*\* 0\.5 has no value where rbf\(gamma="):
         ((k1 - 2) ** 0.5).gram(torch.asarray(X))
 
 
@@ -582,19 +581,19 @@ def test_overflow_is_refused_with_the_kernel_that_does():
         Linear() * 1e308 + Linear() * 1e308,
         RBF() ** 1e300,
     ]:
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"overflows on this data\. Scale the data or the kernels in"):
             kernel.gram(ROWS * 40)
 
 
 @pytest.mark.parametrize("bad", [3, None, "rbf", np.ones(2)])
 def test_parts_are_kernels(bad):
     for made in (Sum(RBF(), bad), Product(bad, RBF()), Scaled(bad, 2.0), Power(bad, 2), Exp(bad)):
-        with refused(InputTypeError):
+        with pytest.raises(InputTypeError, match="is no kernel object such as"):
             made.gram(ROWS)
 
 
 def test_parameters_deep_inside_are_checked():
-    with refused(ParameterError, "sigma"):
+    with pytest.raises(ParameterError, match=r"sigma=-1\.0 must be a number above 0\. Give one, one for"):
         (2 * (RBF(sigma=-1.0) + Linear())).normalized().gram(ROWS)
 
 

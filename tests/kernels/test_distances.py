@@ -8,7 +8,6 @@ from sklearn.metrics import pairwise
 
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import ChiSquared, Laplacian
-from refusals import refused
 
 X = np.random.default_rng(5).standard_normal((20, 3))
 H = np.abs(X)
@@ -17,7 +16,7 @@ H = np.abs(X)
 def test_gamma_must_be_positive():
     for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
         for kind in [Laplacian, ChiSquared]:
-            with refused(ParameterError, "gamma"):
+            with pytest.raises(ParameterError, match=r"must be a number above 0\. Or give"):
                 kind(gamma).gram(H)
 
 
@@ -65,13 +64,13 @@ def test_bins_that_are_empty_in_both_count_nothing():
 def test_chi_squared_refuses_negative_numbers(kind):
     xp = pytest.importorskip(kind)
     rows, bad = xp.asarray([[0.5, 2.0], [3.0, 4.0]]), xp.asarray([[1.0, 2.0], [3.0, -0.25]])
-    with refused(DataError):
+    with pytest.raises(DataError, match="The chi-squared kernel is for histograms, but X reaches"):
         ChiSquared().gram(bad)
-    with refused(DataError):
+    with pytest.raises(DataError, match="The chi-squared kernel is for histograms, but X reaches"):
         ChiSquared().gram(rows, bad)
-    with refused(DataError):
+    with pytest.raises(DataError, match="The chi-squared kernel is for histograms, but X reaches"):
         ChiSquared().bind(rows).diagonal(bad)
-    with refused(DataError):
+    with pytest.raises(DataError, match="The chi-squared kernel is for histograms, but X reaches"):
         (1.0 + ChiSquared()).gram(bad)
 
 

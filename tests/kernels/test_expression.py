@@ -28,7 +28,6 @@ from gramian.kernels import (
     kernel_from_name,
 )
 from gramian.kernels.expression import ALIASES, DEEPEST, FORMULAS, LONGEST, METHODS, parse
-from refusals import refused
 
 gauss, line = RBF(), Linear()
 
@@ -312,27 +311,29 @@ def test_code_is_refused_and_never_run(text, monkeypatch):
 
 def test_it_is_one_line_of_plain_text():
     for text in ["rbf\n+ linear", "rbf\0", "rbf\t", "\x1b[31mrbf", "rbf\u2028", "\ud800", "rbf\r\n+1"]:
-        with refused(ParameterError, "kernel"):
+        with pytest.raises(ParameterError, match=r"must be one line of plain text\."):
             parse(text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "      "])
 def test_nothing_at_all(text):
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r", column 1: this cannot be read \(invalid syntax\)\."):
         parse(text)
 
 
 def test_long_text():
     terms = "+".join(["rbf"] * (DEEPEST - 1))
     assert repr(parse(terms)).count("rbf()") == DEEPEST - 1
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"kernel has 2001 characters, more than 2000\."):
         parse("rbf" + " " * (LONGEST - 2))
     assert parse("rbf" + " " * (LONGEST - 3)) == RBF()
 
 
 def test_a_fault_in_long_text_is_shown_where_it_is():
     text = " + ".join(["rbf(sigma=2)"] * 40) + " + rfb + " + " + ".join(["linear"] * 40)
-    with refused(ParameterError, "kernel") as caught:
+    with pytest.raises(
+        ParameterError, match=r"2\) \+ rbf\(sigma=2\) \+ rbf\(sigma=2\) \+ rbf\(sigma=2\) \+ rfb \+"
+    ) as caught:
         parse(text)
     said = str(caught.value)
     column = text.index("rfb")
@@ -358,7 +359,7 @@ def test_deep_nesting_is_refused():
         "rbf" + ".a" * 800,
         "rbf" + "[0]" * 600,
     ]:
-        with refused(ParameterError, "kernel"):
+        with pytest.raises(ParameterError, match="kernel"):
             parse(text)
 
 
@@ -374,7 +375,7 @@ def test_the_deepest_that_is_read_can_be_used():
 
 
 def test_it_is_said_what_the_text_is_for():
-    with refused(ParameterError, "--kernel"):
+    with pytest.raises(ParameterError, match="--kernel rfb, column 1: kernel"):
         parse("rfb", where="--kernel")
 
 
@@ -382,7 +383,7 @@ def test_no_warning_escapes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert parse(r"rbf.on('\d')") == RBF().on("\\d")
-        with refused(ParameterError, "kernel"):
+        with pytest.raises(ParameterError, match="has no meaning here; see linear, poly, rbf, laplacian,"):
             parse("1if 1else 2")
 
 

@@ -10,7 +10,6 @@ import pytest
 from exact_kernels import quadratic_form
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import Constant, Cosine, Linear, Polynomial, Sigmoid
-from refusals import refused
 
 X = np.random.default_rng(5).standard_normal((37, 5))
 
@@ -20,26 +19,28 @@ X = np.random.default_rng(5).standard_normal((37, 5))
 
 def test_degree_must_be_positive():
     for degree in [0, -1, float("nan"), float("inf"), "3", True, None, (1, 2)]:
-        with refused(ParameterError, "degree"):
+        with pytest.raises(
+            ParameterError, match=r"must be a number above 0\. Give a whole number such as 3\."
+        ):
             Polynomial(degree=degree).gram(X)
 
 
 def test_gamma_of_the_polynomial_must_be_positive():
     for gamma in [0, 0.0, -1.0, float("nan"), float("inf"), "1", True, [1.0], 1j]:
-        with refused(ParameterError, "gamma"):
+        with pytest.raises(ParameterError, match=r", or leave it out for 1 over the number of columns\."):
             Polynomial(gamma=gamma).gram(X)
 
 
 def test_coef0_must_be_a_number():
     for coef0 in [float("nan"), float("inf"), "1", None]:
         for kind in [Polynomial, Sigmoid]:
-            with refused(ParameterError, "coef0"):
+            with pytest.raises(ParameterError, match=r"must be a finite number\."):
                 kind(coef0=coef0).gram(X)
 
 
 @pytest.mark.parametrize("gamma", [float("nan"), float("inf"), "auto", "median"])
 def test_gamma_of_the_sigmoid_must_be_a_number(gamma):
-    with refused(ParameterError, "gamma"):
+    with pytest.raises(ParameterError, match=r", or leave it out for 1 over the number of columns\."):
         Sigmoid(gamma=gamma).gram(X)
 
 
@@ -74,16 +75,16 @@ def test_cosine_of_a_zero_row_is_zero():
     [(Polynomial(degree=30, gamma=1.0), 1e12), (Linear(), 1e160), (Sigmoid(gamma=1.0), 1e160)],
 )
 def test_overflow_is_refused_before_any_nan(kernel, scale):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"\) overflows on this data: rows reach a norm of"):
         kernel.gram(X * scale)
 
 
 @pytest.mark.parametrize("coef0", [0.0, -1.0])
 def test_fractional_power_of_a_negative_number_is_refused(coef0):
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"\.0\) has no value where gamma x \. y \+ coef0 is negative,"):
         Polynomial(degree=2.5, gamma=1.0, coef0=coef0).gram(X)
     # Where only the diagonal is negative as well.
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"poly\(degree=1\.5, gamma=1\.0, coef0=-1\.0\) has no value"):
         Polynomial(degree=1.5, gamma=1.0, coef0=-1.0).gram([[0.5]])
 
 

@@ -28,7 +28,6 @@ from gramian.kernels import (
 )
 from gramian.kernels.algebra import bracketed, literal
 from gramian.kernels.facts import Facts, proven
-from refusals import refused
 
 X = np.random.default_rng(3).standard_normal((12, 4))
 KERNELS = [
@@ -151,11 +150,11 @@ def test_parameters_are_set_by_name():
     kernel = RBF(gamma=1.0)
     assert kernel.set_params(gamma=2.0) is kernel
     assert kernel == RBF(gamma=2.0)
-    with refused(ParameterError, "width"):
+    with pytest.raises(ParameterError, match=r"width is no parameter of RBF\. It has: sigma, gamma\."):
         kernel.set_params(width=1.0)
-    with refused(ParameterError, "gamma"):
+    with pytest.raises(ParameterError, match=r"gamma is no parameter of Linear\. It has: none\."):
         Linear().set_params(gamma=1.0)
-    with refused(ParameterError, "sigma__a"):
+    with pytest.raises(ParameterError, match=r"sigma__a is no parameter of RBF\. It has: sigma, gamma\."):
         RBF(sigma=1.0).set_params(sigma__a=1.0)
 
 
@@ -169,9 +168,9 @@ def test_parameters_inside_of_others():
     # A part and what is inside of it, together: the part comes first.
     kernel.set_params(kernel__left__gamma=None, kernel=RBF() + Linear(), kernel__left__sigma=7.0)
     assert kernel == (RBF(sigma=7.0) + Linear()).normalized()
-    with refused(ParameterError, "degree"):
+    with pytest.raises(ParameterError, match=r"degree is no parameter of RBF\. It has: sigma, gamma\."):
         kernel.set_params(kernel__left__degree=2)
-    with refused(ParameterError, "left__sigma"):
+    with pytest.raises(ParameterError, match=r"left__sigma is no parameter of Normalized\. It has: kernel\."):
         kernel.set_params(left__sigma=2)
 
 
@@ -351,13 +350,13 @@ def test_values_in_print():
 
 
 def test_parts_that_are_no_kernels_are_refused_before_anything_is_computed():
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match="is no kernel object such as"):
         Sum(RBF(), "rbf").resolve(X)
 
 
 @pytest.mark.parametrize("made", [Cosine(), Laplacian(), Sigmoid(), Constant()])
 def test_kernels_without_a_feature_map_say_so(made):
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"\(\) has no feature map that can be written down: linear"):
         made.feature_map(3)
 
 
@@ -369,13 +368,13 @@ def test_two_vectors_give_a_number():
         value = RBF(gamma=0.5)(one, two)
         assert isinstance(value, float)
         assert value == pytest.approx(np.exp(-0.5), rel=1e-14)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"X has shape \(\), but a kernel takes rows: shape \(n, d\)\."):
         RBF()(0.0, [1.0])
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"X has 2 columns and Y has 3: they must be the same\."):
         RBF()([1, 2], [1, 2, 3])
     with pytest.raises(DataError, match="not a table of numbers"):
         RBF()(["a"], ["b"])
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"X has shape \(2,\), but a kernel takes rows: shape \(n, d\)\."):
         RBF()([1, 2])
 
 

@@ -20,7 +20,6 @@ from gramian.kernels import (
     kernel_from_name,
 )
 from gramian.kernels.expression import ALIASES, CLASSES, FORMULAS, PRECOMPUTED, PointFormula
-from refusals import refused
 
 
 def test_names_take_their_own_parameters():
@@ -63,29 +62,29 @@ def test_gamma_can_be_the_median():
     ],
 )
 def test_unknown_names_come_with_a_suggestion(wrong):
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"\? Known: linear, poly, rbf, laplacian, matern, rq,"):
         kernel_from_name(wrong)
 
 
 def test_unknown_names_list_what_is_allowed():
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"is not known\. Known: linear, poly, rbf, laplacian,"):
         kernel_from_name("zzz")
 
 
 def test_expressions_are_read():
     assert kernel_from_name("rbf(sigma=2) + 0.5 * poly") == RBF(sigma=2) + 0.5 * Polynomial()
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"is not known\. Did you mean"):
         kernel_from_name("rbf + rfb")
 
 
 def test_what_is_no_kernel_at_all_is_a_type_error():
     for wrong in [3, None, 1.5, ["rbf"], np.ones(2), b"rbf"]:
-        with refused(InputTypeError):
+        with pytest.raises(InputTypeError, match="is not a name, an expression, a function or a Kernel"):
             kernel_from_name(wrong)
 
 
 def test_a_class_is_not_yet_a_kernel():
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"kernel=RBF is a class\. Pass an object: RBF\(\)\."):
         kernel_from_name(RBF)
 
 
@@ -97,7 +96,9 @@ def test_an_object_is_itself():
 def test_what_carries_its_own_parameters_takes_none_beside_them():
     for extra in [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}]:
         for kernel in [RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
-            with refused(ParameterError, "kernel"):
+            with pytest.raises(
+                ParameterError, match=r"has its own parameters\. Set gamma, degree and coef0 there\."
+            ):
                 kernel_from_name(kernel, **extra)
 
 
@@ -129,6 +130,6 @@ def test_names_are_those_of_the_formulas_and_the_matrix():
 
 @pytest.mark.parametrize("name", ["matern", "rq", "rational_quadratic"])
 def test_gamma_beside_a_length_scale_is_refused(name):
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r"takes no gamma\. Write"):
         kernel_from_name(name, gamma=2.0)
     assert kernel_from_name(name).length_scale == 1.0

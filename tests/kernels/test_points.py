@@ -8,7 +8,6 @@ from gramian.errors import DataError, ParameterError
 from gramian.kernels import RBF, kernel_from_name
 from gramian.kernels.auditing import audit
 from gramian.kernels.expression import PointFormula
-from refusals import refused
 
 rng = np.random.default_rng(0)
 X, Y = rng.random((7, 3)) + 0.1, rng.random((4, 3)) + 0.1
@@ -122,11 +121,11 @@ def test_what_a_formula_cannot_be_is_said_with_the_column():
         "log(1 + lineer)",
         "abs(" * 150 + "x" + ")" * 150,
     ):
-        with refused(ParameterError, "kernel"):
+        with pytest.raises(ParameterError, match=", column"):
             kernel_from_name(text)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"min\(x, y\) gives 3 numbers for two rows of 3 columns, one"):
         kernel_from_name("min(x, y)").gram(X)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"log\(-dot\(x, y\)\) has no finite value for some of these"):
         kernel_from_name("log(-dot(x, y))").gram(X)
-    with refused(ParameterError, "kernel"):
+    with pytest.raises(ParameterError, match=r", column 7: this cannot be computed\."):
         kernel_from_name("9**9**9**9 * dot(x, y)")

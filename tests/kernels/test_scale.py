@@ -9,7 +9,6 @@ from sklearn.svm import SVC
 from gramian import KernelPCA
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import RBF, ChiSquared, Laplacian, Polynomial, Sigmoid, kernel_from_name
-from refusals import refused
 
 X, y = load_iris(return_X_y=True)
 GAMMA = 1.0 / (4 * X.var())
@@ -25,7 +24,7 @@ def test_every_kernel_with_a_gamma_takes_it():
         assert "gamma" in str(kernel) or "scale" in str(kernel)
         model = KernelPCA(2, kernel=kernel.name, gamma="scale", coef0=0.1).fit(X)
         assert model.gamma_ == pytest.approx(GAMMA, rel=1e-12)
-        with refused(ParameterError, "gamma"):
+        with pytest.raises(ParameterError, match="must be a"):
             cls(gamma="scales").gram(X)
 
 
@@ -39,7 +38,7 @@ def test_it_is_the_one_of_svc(array_kind):
     offset = sp.csr_array(1e8 + np.array([[1.0, -1.0], [-1.0, 1.0]]))
     assert RBF(gamma="scale").resolve(offset).gamma == pytest.approx(0.5, rel=1e-6)
     for far in (1e200 * X, sp.csr_array(1e200 * X)):
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"has no value: X\.var\(\) is inf\. Scale the data\."):
             RBF(gamma="scale").resolve(far)
 
 

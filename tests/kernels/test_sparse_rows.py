@@ -20,7 +20,6 @@ from gramian.kernels import (
     kernel_from_name,
 )
 from helpers import covering
-from refusals import refused
 
 RNG = np.random.default_rng(3)
 X = sp.random(40, 30, 0.2, format="csr", random_state=RNG)
@@ -63,15 +62,17 @@ def test_entries_stored_in_parts_are_added():
 
 def test_a_kernel_that_needs_all_entries_names_those_that_do_not():
     for name in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0)", "linear.after(log1p)", "linear + chi2"]:
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"\) takes no sparse rows\. Those that do: linear, poly,"):
             kernel_from_name(name).gram(X)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"X is sparse, and callable\(function=<lambda>\) takes no"):
         kernel_from_name(lambda x, y: float(x @ y)).gram(X)
 
 
 def test_rows_that_are_no_numbers_are_refused():
     for bad in [np.nan, 1j]:
-        with refused(DataError):
+        with pytest.raises(
+            DataError, match=r"X has NaN or infinity, for which a|X holds complex128, which is not"
+        ):
             Linear().gram(sp.csr_array(np.array([[bad, 0.0]])))
 
 
@@ -111,7 +112,7 @@ def test_the_median_distance_of_sparse_rows():
         expected = RBF(gamma="median").resolve(rows.toarray()).gamma
         assert RBF(gamma="median").resolve(rows).gamma == pytest.approx(expected, rel=1e-9)
     far = sp.csr_array(1e8 + RNG.standard_normal((9, 2)))
-    with refused(DataError):
+    with pytest.raises(DataError, match="Sparse rows far from 0 leave no digits of their median"):
         RBF(gamma="median").resolve(far)
 
 
@@ -119,5 +120,5 @@ def test_numbers_at_the_ends_of_the_range():
     for scale in [1e-200, 1e-160, 1e60, 1e140]:
         for kernel in [Linear(), Cosine(), RBF(sigma=1.0), Matern(), RationalQuadratic()]:
             assert excess(kernel, sp.csr_array(scale * X[:6].toarray())) <= 1, (scale, kernel)
-    with refused(DataError):
+    with pytest.raises(DataError, match=r"rbf\(gamma=0\.5\) overflows on this data: rows reach a norm"):
         RBF(sigma=1.0).gram(sp.csr_array(1e200 * X.toarray()))

@@ -14,7 +14,6 @@ from gramian.kernels.widths import (
     median_distance,
     resolved_width,
 )
-from refusals import refused
 
 
 def rows(n, d=3, seed=0):
@@ -87,7 +86,9 @@ def test_where_more_than_half_of_the_pairs_are_equal_the_median_is_that_of_the_o
 def test_rows_that_are_all_equal_have_no_width():
     for X in [np.ones((5, 2)), np.zeros((3, 1)), np.ones((1, 4)), np.full((4, 2), 1e8)]:
         for metric in ["euclidean", "cityblock"]:
-            with refused(DataError):
+            with pytest.raises(
+                DataError, match=r"The median distance of rows is 0, which is no width\. Give"
+            ):
                 median_distance(X, metric)
 
 
@@ -124,7 +125,7 @@ def test_other_kernels_of_the_median():
 
 @pytest.mark.parametrize("kernel", [RBF(sigma="median"), RBF(gamma="median"), Matern("median")])
 def test_a_median_whose_square_does_not_fit_is_refused(kernel):
-    with refused(ParameterError):
+    with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
         kernel.resolve(rows(5) * 1e-157)
 
 
@@ -149,7 +150,7 @@ def test_what_it_may_not_be():
         True,
         np.nan,
     ]:
-        with refused(ParameterError):
+        with pytest.raises(ParameterError, match=r"must be a number above 0\. Give one, one for every"):
             check_width("w", value)
 
 
@@ -164,12 +165,12 @@ def test_resolved_widths():
     assert resolved_width("w", 2, X) == 2.0
     assert resolved_width("w", np.array([1, 2, 3]), X) == (1.0, 2.0, 3.0)
     assert resolved_width("w", "median", X) == pytest.approx(literal(X))
-    with refused(ParameterError, "w"):
+    with pytest.raises(ParameterError, match=r"w has 2 widths but X has 3 features: give one each\."):
         resolved_width("w", [1.0, 2.0], X)
 
 
 @pytest.mark.parametrize("sigma", [1e-160, 1e163, 1e-300, 1e300])
 def test_gamma_has_to_fit_into_a_number(sigma):
     assert gamma_of("s", 2.0) == 0.125
-    with refused(ParameterError, "s"):
+    with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
         gamma_of("s", sigma)

@@ -7,7 +7,6 @@ from scipy import sparse
 import gramian
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.laws.relations import Relation, Relations
-from refusals import refused
 
 T = np.linspace(0, 2 * np.pi, 120, endpoint=False)
 CIRCLE = np.column_stack([3 + 1.5 * np.cos(T), 2 + 1.5 * np.sin(T)])
@@ -58,7 +57,7 @@ def test_a_law_as_a_cubic_in_the_names_of_a_frame(rng):
     result = gramian.relations(frame, 3)
     assert [r.equation for r in result] == ["bmi height^2 - weight = 0"]
     np.testing.assert_allclose(result[0](frame), 0, atol=1e-12)
-    with refused(DataError):
+    with pytest.raises(DataError, match=", but the relation is between 3 columns:"):
         result[0](frame[["weight", "height", "bmi"]])
 
 
@@ -212,38 +211,38 @@ def test_too_few_rows_are_refused():
         np.tile(CIRCLE[:8], (50, 1)),
         np.ones((100, 1)),
     ]:
-        with refused(DataError):
+        with pytest.raises(DataError, match=r"distinct rows \(two per monomial\), fewer columns or a"):
             gramian.relations(X)
 
 
 def test_nan_is_refused_where_it_is():
     X = CIRCLE.copy()
     X[7, 1] = np.nan
-    with refused(DataError, "missing"):
+    with pytest.raises(DataError, match=r'Input X contains NaN: row 7, column 1\. Use missing="em"'):
         gramian.relations(X)
-    with refused(InputTypeError):
+    with pytest.raises(InputTypeError, match=r"\. To read a file, write gramian\.scan\("):
         gramian.relations("circle.csv")
 
 
 def test_too_many_monomials_are_refused_with_their_number():
-    with refused(ParameterError, "degree"):
+    with pytest.raises(ParameterError, match="degree=2 is too high: 40 columns have 861 monomials up to"):
         gramian.relations(np.ones((2000, 40)))
 
 
 def test_a_degree_is_a_positive_whole_number():
     for degree in [0, -1, 1.5, True, "2", None]:
-        with refused(ParameterError, "degree"):
+        with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
             gramian.relations(CIRCLE, degree)
 
 
 def test_a_tolerance_lies_between_0_and_1():
     for tol in [0, 1, -0.1, float("nan"), True, "1e-3"]:
-        with refused(ParameterError, "tol"):
+        with pytest.raises(ParameterError, match=r"must be a number above 0 and below 1\. It is the largest"):
             gramian.relations(CIRCLE, tol=tol)
 
 
 def test_a_relation_takes_rows_of_its_own_width():
     (circle,) = gramian.relations(CIRCLE)
     np.testing.assert_allclose(circle([[3, 2], [4.5, 2]]), [-2.25, 0], atol=1e-12)
-    with refused(DataError):
+    with pytest.raises(DataError, match="X has 3 columns, but the relation is between 2 columns:"):
         circle(np.ones((4, 3)))

@@ -48,7 +48,7 @@ def test_the_command_rotates_and_draws(X, tmp_path, capsys):
     assert facts["files"] == [str(figure)]
     assert figure.read_bytes().startswith(b"<svg")
     assert main(["rotate", str(model), "--components", "9"]) == 2
-    assert "--components 9 must be a whole number from 2 to 3" in capsys.readouterr().err
+    assert "n_components=9 must be a whole number from 2 to 3" in capsys.readouterr().err
 
 
 def test_the_rules_of_the_command_are_those_of_python(X, table, capsys):

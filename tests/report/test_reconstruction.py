@@ -8,7 +8,6 @@ from gramian.data.table import Table
 from gramian.errors import FileError
 from gramian.report import pictures
 from gramian.report.pictures import Errors, check_picture_folder, picture_names, rebuilt
-from refusals import refused
 
 
 def test_errors_are_those_of_the_definition():
@@ -48,5 +47,5 @@ def test_names_differ_even_where_case_does_not_count():
 def test_a_folder_in_use_is_refused(tmp_path):
     check_picture_folder(tmp_path, "list.csv")
     (tmp_path / "a.png").write_text("")
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"is not empty, and its pictures could be overwritten\. Name"):
         check_picture_folder(tmp_path, "list.csv")

@@ -2,11 +2,11 @@ import csv
 import io
 
 import numpy as np
+import pytest
 
 from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.report.tables import feature_names, format_of, row_names, row_table, write_table
-from refusals import refused
 
 
 def as_csv(columns):
@@ -50,5 +50,7 @@ def test_a_label_called_like_a_component_gives_way():
 
 def test_kinds_are_told_by_the_name():
     assert format_of("a.PARQUET") == "parquet"
-    with refused(ParameterError, "-o"):
+    with pytest.raises(
+        ParameterError, match=r"-o a\.txt does not end in \.csv, \.parquet, \.npy or \.zarr\."
+    ):
         format_of("a.txt")

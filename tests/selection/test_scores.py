@@ -12,7 +12,6 @@ from sklearn.feature_selection import chi2, f_classif, f_regression, r_regressio
 from gramian.errors import DataError, ParameterError
 from gramian.selection import filters
 from gramian.selection.filters import Ranker, chi2_score, correlation_score, f_score, unit_columns
-from refusals import refused
 
 IRIS = load_iris(return_X_y=True)
 NUMBERS = load_diabetes(return_X_y=True)
@@ -222,11 +221,11 @@ def test_nothing_warns(recwarn):
 
 
 def test_chi2_refuses_what_it_cannot_read():
-    with refused(DataError):
+    with pytest.raises(DataError, match='score="chi2" needs counts, but column'):
         chi2_score(np.array([[1.0, 1.0], [0.0, -2.0]]), np.array([0, 1]), names=["a", "b"])
-    with refused(DataError):
+    with pytest.raises(DataError, match='score="chi2" needs counts, but column'):
         chi2_score(np.array([[-1.0], [0.0]]), np.array([0, 1]))
-    with refused(ParameterError, "score"):
+    with pytest.raises(ParameterError, match=r'needs classes, but the label is a number\. Use score="f"'):
         chi2_score(*IRIS, discrete=False)
 
 

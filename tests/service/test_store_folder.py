@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from gramian.errors import FileError, InputTypeError, ParameterError
-from refusals import refused
 from served import Limits, create_app
 
 storage = pytest.importorskip("gramian.service.storage")
@@ -67,7 +66,7 @@ def test_a_folder_of_other_files_is_no_store(names, tmp_path):
     fill(tmp_path, *names)
     before = tree(tmp_path)
     for open_it in (storage.prepare_store, lambda folder: create_app(store=folder)):
-        with refused(FileError):
+        with pytest.raises(FileError, match=r"but no \.gramian-store, so it is not a store\. Name a new"):
             open_it(tmp_path)
     assert tree(tmp_path) == before
 
@@ -81,7 +80,7 @@ def test_links_are_not_followed(tmp_path):
         opened(store)
         (store / name).rmdir()
         (store / name).symlink_to(precious)
-        with refused(FileError):
+        with pytest.raises(FileError, match=r"is not a folder of the store\. Move"):
             storage.prepare_store(store)
         (store / name).unlink()
     made = opened(store)
@@ -133,7 +132,7 @@ def test_what_cannot_be_a_store(tmp_path):
 def test_a_write_protected_store(tmp_path, monkeypatch):
     # Root may write everywhere, so the system's answer is the test's.
     monkeypatch.setattr("gramian.service.storage.os.access", lambda path, mode: path.name != "models")
-    with refused(FileError):
+    with pytest.raises(FileError, match=r"is write-protected\. Make it writable, or name another"):
         create_app(store=tmp_path / "store")
 
 
@@ -170,9 +169,12 @@ def test_one_server_uses_a_store_until_it_is_gone(tmp_path):
     command = [sys.executable, "-c", program, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "locked\n"
-        with refused(FileError):
+        with pytest.raises(FileError, match=r"is in use by another server\. Stop it, or name another"):
             create_app(store=tmp_path)
         other.send_signal(signal.SIGKILL)
     create_app(store=tmp_path)
-    with storage.locked(tmp_path), refused(FileError):
+    with (
+        storage.locked(tmp_path),
+        pytest.raises(FileError, match=r"is in use by another server\. Stop it, or name another"),
+    ):
         storage.prepare_store(tmp_path)

@@ -16,7 +16,7 @@ from gramian.analysis.components import column_names, kind_of, names_of, shares_
 from gramian.analysis.units import RATIO, UNITS_GAP, column_variances, neighbours, unit_difference
 from gramian.arrays import as_float64
 from gramian.checks import percent, shown
-from gramian.errors import DataError, DiagnosticWarning, Surface, asked_by_user, option, worded
+from gramian.errors import DataError, DiagnosticWarning, asked_by_user
 from gramian.records import ModelKind
 
 FEWEST = 10  # rows from which scores say something about rows
@@ -60,42 +60,13 @@ class Finding:
     remedy: str
     evidence: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
-    def __post_init__(self) -> None:
-        vars(self).update(_marked=(self.sentence, self.remedy))
-        vars(self).update(sentence=worded(self.sentence), remedy=worded(self.remedy))
+    def facts(self) -> dict[str, Any]:
+        """Return the attributes as values for JSON, by their names."""
+        return vars(self) | {"evidence": dict(self.evidence)}
 
-    def facts(self, surface: Surface = "python") -> dict[str, Any]:
-        """Return the attributes as values for JSON.
-
-        Parameters
-        ----------
-        surface : {"python", "shell", "page"}
-            Whose terms sentence and remedy use.
-
-        Returns
-        -------
-        dict
-            By the names of the attributes.
-        """
-        sentence, remedy = (worded(text, surface) for text in vars(self)["_marked"])
-        said = {"code": self.code, "severity": self.severity, "sentence": sentence, "remedy": remedy}
-        return said | {"evidence": dict(self.evidence)}
-
-    def line(self, surface: Surface = "python") -> str:
-        """Return severity, sentence, remedy and code.
-
-        Parameters
-        ----------
-        surface : {"python", "shell", "page"}
-            Whose terms the remedy uses.
-
-        Returns
-        -------
-        str
-            One line.
-        """
-        text = shown(worded(" ".join(vars(self)["_marked"]), surface))
-        return f"{self.severity.capitalize()}: {text} ({self.code})"
+    def line(self) -> str:
+        """Return severity, sentence, remedy and code in one line."""
+        return f"{self.severity.capitalize()}: {shown(f'{self.sentence} {self.remedy}')} ({self.code})"
 
 
 def model_findings(model: Any) -> tuple[Finding, ...]:
@@ -106,16 +77,16 @@ def model_findings(model: Any) -> tuple[Finding, ...]:
     return tuple(width_findings(model)) if kind is ModelKind.KERNEL_PCA else ()
 
 
-def serious_lines(model: Any, surface: Surface = "python") -> tuple[str, ...]:
+def serious_lines(model: Any) -> tuple[str, ...]:
     """Return a line for each of the findings of a model."""
-    return tuple(one.line(surface) for one in model_findings(model))
+    return tuple(one.line() for one in model_findings(model))
 
 
 def warn_of_findings(model: Any) -> None:
     """Warn of what a model shows that the caller has fitted, unless gramian itself asked for the fit."""
     if asked_by_user():
         for one in model_findings(model):
-            DiagnosticWarning(" ".join(vars(one)["_marked"])).warn()
+            DiagnosticWarning(f"{one.sentence} {one.remedy}").warn()
 
 
 # ------------------------------------------------------------------ units
@@ -150,7 +121,7 @@ def scale_dominates(clause: str, evidence: Mapping[str, Any], subject: str) -> F
     # A name of a column stays as it is.
     capital = clause.startswith(("columns ", "deviations ", "ranges "))
     sentence = f"{clause[0].upper() if capital else clause[0]}{clause[1:]} and {decide} {subject}."
-    remedy = f"If columns have different units, use {option('scale', 'unit')}."
+    remedy = 'If columns have different units, use scale="unit".'
     return Finding("scale-dominates", "serious", sentence, remedy, evidence)
 
 
@@ -194,7 +165,7 @@ def width_findings(
         return
     evidence = {width: getattr(kernel, width), "share of PC1": first, "variance": variance}
     if not radial:
-        yield Finding(code, "serious", sentence, f"Use PCA, or a larger {option(width)}.", evidence)
+        yield Finding(code, "serious", sentence, f"Use PCA, or a larger {width}.", evidence)
         return
     value = ""
     if rows is not None and len(rows) > 2 and rows.std(axis=0).any():
@@ -202,4 +173,4 @@ def width_findings(
             median = getattr(type(kernel)(**{width: "median"}).resolve(rows), width)
             evidence[f"{width} of the median"] = median
             value = f", which is {median:.3g} for these rows"
-    yield Finding(code, "serious", sentence, f"Use {option(width, 'median')}{value}.", evidence)
+    yield Finding(code, "serious", sentence, f'Use {width}="median"{value}.', evidence)

@@ -19,7 +19,7 @@ from gramian.analysis.units import FEW, neighbours, same_range, unit_difference
 from gramian.checks import check_choice, counted, first_few, percent
 from gramian.data.as_rows import to_rows
 from gramian.data.table import RowsRequest, Table
-from gramian.errors import DataError, Surface, option, worded
+from gramian.errors import DataError
 from gramian.io.names import are_variables
 from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
@@ -93,11 +93,11 @@ class Proposal:
     why: str
     evidence: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
-    def line(self, surface: Surface = "python") -> str:
-        """Return the choice as a surface spells it, and the reason."""
+    def line(self) -> str:
+        """Return the choice and the reason."""
         value = one_name(self.value) if self.option in ("label", "drop") else self.value
         value = list(value) if isinstance(value, tuple) else value
-        return f"{worded(option(self.option, value), surface)}: {self.why}"
+        return f"{self.option}={value!r}: {self.why}"
 
     def __str__(self) -> str:
         return self.line()
@@ -170,25 +170,13 @@ class Proposals(Members[Proposal]):
                 found[name] = [*(getattr(reading, name) or ()), *found[name]]
         return found
 
-    def lines(self, surface: Surface = "python") -> list[str]:
-        """Return a line each; of many columns to leave out, those after the eighth share one.
-
-        Parameters
-        ----------
-        surface : {"python", "shell", "page"}
-            Whose terms the options have.
-
-        Returns
-        -------
-        list of str
-            Options and reasons.
-        """
+    def lines(self) -> list[str]:
+        """Return a line each; of many columns to leave out, those after the eighth share one."""
         drops = [one for one in self.items if one.option == "drop"]
         rest = drops[MOST_SHOWN:] if len(drops) > MOST_SHOWN + 1 else []
-        lines = [one.line(surface) for one in self.items if one not in rest]
+        lines = [one.line() for one in self.items if one not in rest]
         if rest:
-            spelled = worded(option("drop", [one.value for one in rest]), surface)
-            lines.append(f"{spelled}: for such reasons too")
+            lines.append(f"drop={[one.value for one in rest]!r}: for such reasons too")
         return lines
 
     def __str__(self) -> str:

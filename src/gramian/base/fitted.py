@@ -19,7 +19,7 @@ from gramian.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.base import inputs, saving, sklearn
 from gramian.checks import counted, names_its_arguments
 from gramian.data import Rows
-from gramian.errors import CertificateWarning, DataError, RankWarning, by_surface, option
+from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.notebook import Section
 from gramian.records import (
     Attempt,
@@ -168,7 +168,7 @@ class Decomposer(Planned, Transformer, saving.DecompositionAttributes):
 def warn_of_none(choice: Any) -> None:
     """Warn that a rule for the number of components finds none."""
     if choice.number == 0:
-        given = by_surface(f"n_components={choice.rule!r}", option("n_components", choice.rule))
+        given = f"n_components={choice.rule!r}"
         said = f"{given} finds no component; one is kept. {choice.sentence}"
         RankWarning(said).warn()
 
@@ -212,7 +212,7 @@ def store_solution(
         RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.").warn()
     elif asked and 0 < rank < k:
         RankWarning(
-            f"{option('n_components', k)} but {of} has rank {rank}: the last "
+            f"n_components={k!r} but {of} has rank {rank}: the last "
             f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
             "scores 0."
         ).warn()

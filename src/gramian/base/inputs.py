@@ -18,7 +18,7 @@ from gramian.arrays import moved, real_numbers
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.data import Rows
 from gramian.data.table import Expected
-from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import FloatArray, Target, random_stream
 
 SCALES = ("unit", "pareto", "genotype")
@@ -49,7 +49,7 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
     if isinstance(n_components, Integral) and not isinstance(n_components, bool):
         count = int(n_components)
         if count > limit:
-            one = by_surface(" (n_features=1)") if shape[1] == 1 else ""
+            one = " (n_features=1)" if shape[1] == 1 else ""
             raise ParameterError(
                 "n_components",
                 count,
@@ -64,8 +64,7 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
         "n_components",
         n_components,
         "is not a positive number of components, and not a fraction between 0 and 1",
-        f"Give an integer from 1 to {limit}, a fraction such as 0.95, or "
-        f"{by_surface('None', 'leave it out')} for all.",
+        f"Give an integer from 1 to {limit}, a fraction such as 0.95, or None for all.",
     )
 
 
@@ -93,8 +92,8 @@ def ddof_of(ddof: Any, rows: Rows) -> float:
     if not weight > checked * (1 + 1e-9):
         raise DataError(
             f"The weights sum to {weight:.6g}, but sums of squares are divided by this sum less "
-            f"{option('ddof', checked)}.",
-            f"Give weights that count rows, as weights * n / weights.sum() does, or set {option('ddof', 0)}.",
+            f"ddof={checked!r}.",
+            "Give weights that count rows, as weights * n / weights.sum() does, or set ddof=0.",
         )
     return float(checked)
 
@@ -123,9 +122,8 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
             raise ParameterError(
                 "scale",
                 scale,
-                "computes allele frequencies from column means, but "
-                f"{option('center', False)} does not subtract them",
-                f"Use {option('center', True)}.",
+                "computes allele frequencies from column means, but center=False does not subtract them",
+                "Use center=True.",
             )
         return check_choice("scale", scale, SCALES)
     d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
@@ -135,8 +133,8 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
         scale,
         f"must hold {d} positive numbers, one for each column, of at most {most:.2g} for data in "
         f"{rows.dtype}",
-        f"{by_surface('None', 'Nothing')} divides by nothing, {choice('unit')} by standard deviations, "
-        f"{choice('pareto')} by their roots, {choice('genotype')} by sqrt(2 p (1 - p)) for allele "
+        "None divides by nothing, 'unit' by standard deviations, "
+        "'pareto' by their roots, 'genotype' by sqrt(2 p (1 - p)) for allele "
         "frequencies p.",
     )
     return _by_column(scale, d, most, refusal)
@@ -182,7 +180,7 @@ def _drawn(random_state: Any) -> list[int]:
                 "random_state",
                 random_state,
                 "cannot start a random number generator",
-                by_surface(f"{whole}, a numpy Generator or RandomState, or None.", f"{whole}."),
+                f"{whole}, a numpy Generator or RandomState, or None.",
             ) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
     return [int(seed) for seed in seeds]
@@ -259,7 +257,7 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
     size = f"{fitted[1]}x{fitted[0]}"
     # Arrays of pictures have no names and are not resized while reading.
     files = rows.table is not None and rows.table.row_names is not None
-    advice = f"while reading, with {option('size', size)}" if files else "first"
+    advice = f"while reading, with size={size!r}" if files else "first"
     raise DataError(
         f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}.",
         f"Resize them {advice}.",

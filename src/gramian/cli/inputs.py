@@ -74,7 +74,7 @@ def proposed(
         return source, reading, options, Proposals()
     left = {name for name in names if name in takes and name not in chosen} | KNOWN
     found, source = found.active.only(lambda one: one.option in left and keep(one)), looked
-    for line in found.lines("shell"):
+    for line in found.lines():
         say(f"gramian: proposed {line}")
     read: dict[str, Any] = found.merged(looked)
     read |= {name: tuple(value) for name, value in read.items() if isinstance(value, list)}

@@ -41,7 +41,7 @@ from gramian.cli.outputs import (
     rows_target,
     write_content,
 )
-from gramian.errors import ParameterError, worded
+from gramian.errors import ParameterError
 from gramian.operations.operation import Asked, Input, Operation, Out, Result
 from gramian.options import OUTPUT, Declared, as_arguments, spelled
 from gramian.plots.registry import function_of
@@ -239,7 +239,7 @@ class Call:
     def _answer(self, result: Result, files: list[tuple[Out, str, str]]) -> None:
         outs = self.operation.outs
         names = [name for _, name, _ in files if name != "-"]
-        text, piped = worded(str(_known(result.text)), "shell"), len(names) < len(files)
+        text, piped = str(_known(result.text)), len(names) < len(files)
         if piped and (not text or outs[0].kind == "table"):
             return
         facts = dict(_known(result.facts))

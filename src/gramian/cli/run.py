@@ -17,7 +17,6 @@ from gramian.errors import (
     CostWarning,
     FewRowsWarning,
     GramianError,
-    GramianWarning,
     IndefiniteKernelWarning,
     InputTypeError,
     MissingValuesWarning,
@@ -25,13 +24,10 @@ from gramian.errors import (
     PreimageWarning,
     RankWarning,
     not_written,
-    option,
     reason,
     shortened,
-    worded,
 )
 from gramian.progress import say
-from gramian.wording import TERMS
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 WARNINGS = (
@@ -89,9 +85,9 @@ def _invoke(command: Any, arguments: list[str]) -> int:
     except PARSER_ERROR as error:
         return _parser_error(error)
     except (ParameterError, InputTypeError) as error:
-        return _fail(error.worded("shell"), USAGE)
+        return _fail(str(error), USAGE)
     except GramianError as error:
-        return _fail(error.worded("shell"), DATA_ERROR)
+        return _fail(str(error), DATA_ERROR)
     except MemoryError as error:
         return _fail(f"memory ran out. {error}".strip(), DATA_ERROR)
     except OSError as error:
@@ -140,10 +136,9 @@ def _hint(message: str) -> str:
     """Return what is meant by an argument in Python's spelling, which the parser does not expect."""
     extra = re.search(r"unexpected extra argument\S* \(([^()]*)\)$", message)
     words = [word.replace("scale=True", "scale=unit") for word in extra[1].split()] if extra else []
-    names = {*TERMS, "center"}
     given = [word.partition("=") for word in words]
-    known = [(name, value.strip("[]()'\"")) for name, _, value in given if value and name in names]
-    if options := [worded(option(name, value), "shell") for name, value in known]:
+    known = [(name, value.strip("[]()'\"")) for name, _, value in given if value and name.isidentifier()]
+    if options := [f"--{name.replace('_', '-')} {value}" for name, value in known]:
         return f" Did you mean {' '.join(options)}?"
     alone = any(word.casefold() in ("true", "false", "yes", "no") for word in words)
     return " An option such as --whiten has no value: leave it out." if alone else ""
@@ -157,7 +152,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    text = message.worded("shell") if isinstance(message, GramianWarning) else str(message)
+    text = str(message)
     if "does not have valid feature names" in text:  # of scikit-learn
         text = "the data have no column names, so their columns are taken in the order of the fitted ones."
     say(f"gramian: warning: {_rounded(text)}")

@@ -26,7 +26,7 @@ def info(model: ModelFile, as_json: JsonFlag = False) -> None:
         stored = read_model(path)
         fitted = described(stored) or load(path)
     facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
-    facts |= info_facts(fitted, stored.kind, "shell")
+    facts |= info_facts(fitted, stored.kind)
     lines = [_made(facts["model"])]
     if "components" in facts:
         lines = [*_lines(facts["model"]), "", *model_lines(mapping_of(fitted), diagnosis_of(fitted))]

@@ -19,7 +19,7 @@ from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_by
 from gramian.checks import amount, slices
 from gramian.data.memory import ArrayRows
 from gramian.data.rows import Block, Holes, Rows
-from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, needs, option
+from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
 
 log = logging.getLogger(__name__)
 
@@ -302,10 +302,7 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
     if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
         metal = device == "mps"
         why = ": it has no float64, which means, sums and certificates need" if metal else ""
-        hint = by_surface(
-            'Write "cuda", "cuda:1" or "cpu" (PyTorch on the host), or leave it out.',
-            "Write cuda, cuda:1 or cpu (PyTorch on the host), or leave it out.",
-        )
+        hint = 'Write "cuda", "cuda:1" or "cpu" (PyTorch on the host), or leave it out.'
         raise ParameterError("device", device, f"is not supported{why}", hint)
     torch = _torch()
     if device.startswith("cuda"):
@@ -317,13 +314,13 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
                 "device",
                 device,
                 f", but PyTorch {torch.__version__} {sees}",
-                f"Leave {option('device')} out to work on the host.",
+                "Leave device out to work on the host.",
             )
         device = f"cuda:{number if ':' in device else torch.cuda.current_device()}"
     if rows.skips_zeros or not rows.in_one_place:
         kind, way = ("sparse", "X.toarray()") if rows.skips_zeros else ("in chunks of Dask", "a file")
         raise DataError(
-            f"{option('device', device)} takes dense rows of one machine, but X is {kind}.",
+            f"device={device!r} takes dense rows of one machine, but X is {kind}.",
             f"Leave it out, or pass {way}.",
         )
     if not is_numpy(rows.like):
@@ -334,7 +331,7 @@ def sent_to(rows: Rows, device: str | None) -> Rows:
             "device",
             device,
             f", but X is an array on {where!r} already. Results are computed where the array is",
-            f"Leave {option('device')} out, or move it: X.to({device!r}) in PyTorch.",
+            f"Leave device out, or move it: X.to({device!r}) in PyTorch.",
         )
     attributes = {f.name: getattr(rows, f.name) for f in fields(Rows)}
     return DeviceRows(host=rows, device=torch.device(device), **attributes)

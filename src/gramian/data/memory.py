@@ -17,7 +17,7 @@ from gramian.checks import counted, first_few
 from gramian.checks import slices as cut
 from gramian.data.rows import Block, Holes, Rows
 from gramian.data.table import RowsRequest
-from gramian.errors import DataError, InputTypeError, by_surface
+from gramian.errors import DataError, InputTypeError
 
 # How the types of columns without numbers begin, in pandas and polars.
 _NO_NUMBERS = ("str", "categor", "enum", "date", "time", "duration", "period", "interval", "list", "struct")
@@ -140,15 +140,10 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
     except (ValueError, OverflowError) as error:
         advice = " Text is not data: drop or encode it first."
         text = "could not convert string" in str(error)
-        few = (
-            f"There are too few rows: {estimator} needs at least {minimum}."
-            if "minimum of" in str(error)
-            else None
-        )
         said = f"{error}.{advice}" if text else str(error)
         if "unique column names" in said:
             said += "\nRename these columns, or pass X.to_numpy()."
-        raise DataError(by_surface(said, few or said)) from error
+        raise DataError(said) from error
 
 
 def _without_na(X: Any) -> npt.NDArray[Any]:

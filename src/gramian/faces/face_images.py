@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gramian.arrays import to_numpy
 from gramian.checks import counted
 from gramian.data import as_rows, table
-from gramian.errors import DataError, InputTypeError, by_surface
+from gramian.errors import DataError, InputTypeError
 from gramian.io.scan import Scan
 
 SMALLEST = 8  # pixels a side: smaller pictures show no face
@@ -140,7 +140,7 @@ def as_pictures(faces: Any) -> Pictures:
     if pictures.ndim != 3:
         raise DataError(
             f"Pictures of faces have three axes (n, height, width), not the shape {pictures.shape}.",
-            by_surface("In Python picture[None] makes one picture such an array."),
+            "In Python picture[None] makes one picture such an array.",
         )
     if not pictures.size:
         raise DataError(

@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter
 
 from gramian.arrays import as_float64, parallel_map
 from gramian.checks import check_choice, check_number, evenly, slices
-from gramian.errors import DataError, option
+from gramian.errors import DataError
 from gramian.records import FloatArray
 
 LIGHTS = ("none", "log", "equalise", "dog")
@@ -100,8 +100,8 @@ def choose_light(pictures: npt.NDArray[Any], people: npt.NDArray[Any] | None) ->
     several = np.bincount(people)[people] > 1
     if not several.any():
         raise DataError(
-            f"{option('light', 'auto')} compares pictures of one person, but nobody has two.",
-            f"Name the people, or use {option('light', 'none', 'equalise')}.",
+            'light="auto" compares pictures of one person, but nobody has two.',
+            'Name the people, or use light="none" or "equalise".',
         )
     shares = {}
     for light in LIGHTS:
@@ -162,7 +162,7 @@ def _logarithms(pictures: npt.NDArray[Any]) -> Relit:
     if least <= -1:
         raise DataError(
             f"A grey value is {least:.6g}, but the logarithm needs values above -1.",
-            f"Scale grey values to 0..255, or use {option('light', 'none', 'equalise')}.",
+            'Scale grey values to 0..255, or use light="none" or "equalise".',
         )
     return np.asarray(np.log1p(pictures, dtype=np.float32))
 

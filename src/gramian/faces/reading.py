@@ -25,7 +25,6 @@ from gramian.errors import (
     MemoryLimitError,
     MissingExtraError,
     ParameterError,
-    option,
 )
 from gramian.faces.face_images import SMALLEST, Faces, as_pictures
 from gramian.io.files import Location, locate, opened_source
@@ -38,7 +37,7 @@ from gramian.progress import track
 
 SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
 ARRAYS = (".npz", ".npy")
-EXAMPLE = option("size", "92x112")
+EXAMPLE = 'size="92x112"'
 Size = tuple[int, int]  # width, height
 
 
@@ -303,7 +302,7 @@ def _common_size(pictures: Sequence[PictureFile], forms: Sequence[PictureForm]) 
     raise DataError(
         f"pictures of {len(sizes)} different sizes (width x height): {', '.join(parts)}"
         f"{', ...' if len(sizes) > 3 else ''}.",
-        f"Leave some out, or resize all, for instance with {option('size', most)}; faces must stay aligned.",
+        f"Leave some out, or resize all, for instance with size={most!r}; faces must stay aligned.",
     )
 
 

@@ -15,7 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from gramian.arrays import as_float64, blas_threads
 from gramian.checks import check_choice, check_integer, check_share
-from gramian.errors import DataError, ParameterError, by_surface, choice
+from gramian.errors import DataError, ParameterError
 from gramian.faces import face_images, similarity
 from gramian.faces.similarity import Codes, Matcher, Vectors
 from gramian.faces.space import FaceSpace
@@ -221,12 +221,12 @@ class Recogniser:
         check_choice("distance", self.distance, similarity.DISTANCES)
         check_choice("match", self.match, similarity.MATCHES)
         if not (isinstance(self.discriminant, (bool, np.bool_)) or self.discriminant == "auto"):
-            known = f"is not known. Give True, False or {choice('auto')}."
+            known = "is not known. Give True, False or 'auto'."
             raise ParameterError("discriminant", self.discriminant, known)
         if self.far is not None:
             check_share("far", self.far, "It is a share of strangers, such as 0.01.")
         if self.n_components is not None:
-            every = by_surface("; None takes all")
+            every = "; None takes all"
             advice = f"Vectors have {available} components{every}." if available else ""
             check_integer("n_components", self.n_components, 1, available, advice)
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.checks import evenly, slices
-from gramian.errors import DataError, ParameterError, option
+from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
 DISTANCES = ("cosine", "euclidean", "mahalanobis", "whitened-cosine")
@@ -183,7 +183,7 @@ def _squares(rows: Vectors) -> Vectors:
     if not np.isfinite(squares).all():
         raise DataError(
             "A vector is too long for distances in float32.",
-            f"Use {option('distance', 'cosine')}, or scale the grey values.",
+            'Use distance="cosine", or scale the grey values.',
         )
     return np.asarray(squares)
 
@@ -265,12 +265,12 @@ def discriminants(
     if len(np.unique(owners)) < 2:
         raise DataError(
             "Discriminants need two people with two pictures each.",
-            f"Enroll more pictures, or use {option('discriminant', 'auto')}.",
+            'Enroll more pictures, or use discriminant="auto".',
         )
     if not _varies(values, owners):
         raise DataError(
             "All pictures of each person are the same, so there are no discriminants.",
-            f"Enroll pictures taken at different times, or use {option('discriminant', False)}.",
+            "Enroll pictures taken at different times, or use discriminant=False.",
         )
     model = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=_Within(shift_covariance))
     # A small product for each person: threads would wait for each other longer than they work.

@@ -17,7 +17,7 @@ from gramian.arrays import as_float64
 from gramian.base import inputs, saving, sklearn
 from gramian.base.fitted import InNotebooks, parameter_at_fit
 from gramian.checks import check_choice, check_integer, counted, slices
-from gramian.errors import DataError, RankWarning, ignoring, option
+from gramian.errors import DataError, RankWarning, ignoring
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import (
     LIGHTS,
@@ -338,7 +338,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
             raise DataError(
                 f"The pictures are {pictures.shape[2]}x{pictures.shape[1]} (width x height), but the model "
                 f"has pictures of {width}x{height}.",
-                f"Read them with {option('size', f'{width}x{height}')}.",
+                f"Read them with size={f'{width}x{height}'!r}.",
             )
         return pictures
 
@@ -488,7 +488,7 @@ def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
 def _check_varied(relit: Relit, pictures: Pictures, light: str) -> None:
     if (relit != relit[:1]).any():
         return
-    after = "" if (pictures == pictures[:1]).all() else f" after {option('light', light)}"
+    after = "" if (pictures == pictures[:1]).all() else f" after light={light!r}"
     raise DataError(f"All {len(relit)} pictures are the same{after}.", "Give different ones.")
 
 

@@ -22,7 +22,7 @@ from gramian.base.inputs import check_target, generators
 from gramian.checks import check_choice
 from gramian.data import as_rows
 from gramian.data.as_rows import weighted
-from gramian.errors import GramianError, InputTypeError, ParameterError, by_surface, option, worded
+from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.notebook import Grid, InNotebook
 from gramian.pca.estimator import PCA
 from gramian.pca.fits import TableFit
@@ -31,7 +31,7 @@ from gramian.records import ModelKind, Seed
 
 RuleFunction = Callable[[str], ComponentChoice]
 
-PASS = by_surface("Pass the data too: choose_components(model, X).", "Give the data too.")
+PASS = "Pass the data too: choose_components(model, X)."
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,7 @@ def choose_components(
     asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
     if max_rmse is None:
         if rules is not None and "max_rmse" in asked:
-            hint = f"Set {option('max_rmse')}, a number in fitted units."
+            hint = "Set max_rmse, a number in fitted units."
             raise ParameterError("rules", "max_rmse", "needs an error", hint)
         asked = [rule for rule in asked if rule != "max_rmse"]
     else:
@@ -262,7 +262,7 @@ def _of_pca(
                 return material.choose(rule, copy.deepcopy(rng))
             refused = "The rule needs the data: call choose_components(model, X)."
         if refused:
-            return ComponentChoice(rule, None, {}, worded(refused))
+            return ComponentChoice(rule, None, {}, refused)
         spectrum = scree if material is None else material.scree
         if rule == "fraction":
             return fraction_rule(spectrum, float(fraction))

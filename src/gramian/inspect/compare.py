@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from gramian.analysis.components import component_names, decomposition_of, kind_of, names_of
 from gramian.arrays import as_float64
 from gramian.checks import counted, listed
-from gramian.errors import DataError, InputTypeError, option
+from gramian.errors import DataError, InputTypeError
 from gramian.notebook import Grid, Tabulated
 from gramian.records import DirectionBounds, FloatArray, ModelKind
 
@@ -307,7 +307,7 @@ def _require_same_question(old: Any, new: Any) -> None:
         after: Any = getattr(new, name, None)
         if not np.array_equal(before, after):
             raise DataError(
-                f"The models were fitted with {option(name, before)} and {option(name, after)}: their "
+                f"The models were fitted with {name}={before!r} and {name}={after!r}: their "
                 "components mean different things.",
                 "Fit both with the same one.",
             )

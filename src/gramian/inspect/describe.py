@@ -12,7 +12,7 @@ from gramian.analysis.components import column_names, kind_of
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes
 from gramian.checks import check_integer
 from gramian.data import Rows
-from gramian.errors import ParameterError, by_surface
+from gramian.errors import ParameterError
 from gramian.io.metadata import Metadata, as_metadata, labels_of
 from gramian.operators.centered import center_rows
 from gramian.records import FloatArray
@@ -99,11 +99,7 @@ def _metadata_of(rows: Rows) -> Metadata:
         raise ParameterError(
             "meta",
             allowed="is needed",
-            hint=by_surface(
-                'Pass meta, or read the data with label="sex,age" of gramian.scan.',
-                "Give --meta FILE, or --label with columns such as sex,age.",
-                "Choose columns of labels.",
-            ),
+            hint='Pass meta, or read the data with label="sex,age" of gramian.scan.',
         )
     return Metadata(labels)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gramian.analysis.components import decomposition_of, kind_of, mapping_of
 from gramian.analysis.findings import Finding, model_findings
-from gramian.errors import InputTypeError, Surface
+from gramian.errors import InputTypeError
 from gramian.notebook import Grid, Tabulated
 from gramian.records import Members, ModelKind
 
@@ -57,37 +57,21 @@ class Diagnosis(Tabulated, Members[Finding]):
         """The codes of all findings."""
         return tuple(one.code for one in self)
 
-    def lines(self, surface: Surface = "python") -> list[str]:
-        """Return a line for each finding.
-
-        Parameters
-        ----------
-        surface : {"python", "shell", "page"}
-            Whose terms remedies use.
-
-        Returns
-        -------
-        list of str
-            The lines; one that says so where nothing was found.
-        """
-        result = [one.line(surface) for one in self]
+    def lines(self) -> list[str]:
+        """Return a line for each finding; one that says so where nothing was found."""
+        result = [one.line() for one in self]
         result = result or [NOTHING_FOUND]
         return result if self.looked_at_rows else [*result, ONLY_MODEL]
 
-    def facts(self, surface: Surface = "python") -> list[dict[str, Any]]:
+    def facts(self) -> list[dict[str, Any]]:
         """Return the findings as values for JSON.
-
-        Parameters
-        ----------
-        surface : {"python", "shell", "page"}
-            Whose terms sentences and remedies use.
 
         Returns
         -------
         list of dict
             With ``code``, ``severity``, ``sentence``, ``remedy`` and ``evidence``.
         """
-        return [one.facts(surface) for one in self]
+        return [one.facts() for one in self]
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield from self.lines()
@@ -181,13 +165,13 @@ def diagnosis_of(model: Any, table: Any = None) -> Diagnosis | None:
     return _diagnosed(model, table) if same else Diagnosis(model_findings(model), False)
 
 
-def serious_and_notes(diagnosis: Diagnosis | None, surface: Surface) -> tuple[list[str], list[str]]:
+def serious_and_notes(diagnosis: Diagnosis | None) -> tuple[list[str], list[str]]:
     """Return what stands above the numbers of a fit, and what stands below them.
 
     What the rows do not separate is said by the sentence on the sample.
     """
     if diagnosis is None:
         return [], []
-    notes = [one.line(surface) for one in diagnosis.notes if one.code != "not-separated"]
+    notes = [one.line() for one in diagnosis.notes if one.code != "not-separated"]
     more = [] if diagnosis.looked_at_rows else [ONLY_MODEL]
-    return [one.line(surface) for one in diagnosis.serious], [*notes, *more]
+    return [one.line() for one in diagnosis.serious], [*notes, *more]

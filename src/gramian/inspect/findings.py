@@ -44,7 +44,7 @@ from gramian.checks import counted, evenly, first_few, listed, percent
 from gramian.data import Rows
 from gramian.data.labels import has_label
 from gramian.data.rows import row_number, row_text
-from gramian.errors import MissingValuesWarning, by_surface, ignoring, option
+from gramian.errors import MissingValuesWarning, ignoring
 from gramian.records import FloatArray, IntArray, ModelKind
 from gramian.tables.cells import units_of
 
@@ -194,11 +194,7 @@ def identifier(e: Evidence) -> Iterator[Finding]:
                 "identifier",
                 "serious" if followed else "note",
                 f"{e.names[j]} {why}{f', and {e.name(followed[0])} follows it' if followed else ''}.",
-                by_surface(
-                    LEAVE_OUT,
-                    f"Leave it out with {option('drop', e.names[j])}.",
-                    LEAVE_OUT,
-                ),
+                LEAVE_OUT,
                 {"column": e.names[j], "component": followed[0] + 1 if followed else None},
             )
 
@@ -261,7 +257,7 @@ def relatives(e: Evidence) -> Iterator[Finding]:
 
     near = pairs[0].kinship >= FIRST_DEGREE
     others = tuple(dict.fromkeys(names[pair.second] for pair in pairs))
-    which = option("exclude", ",".join(others)) if len(others) <= MOST_EXCLUDED else option("exclude")
+    which = f"exclude={','.join(others)!r}" if len(others) <= MOST_EXCLUDED else "exclude"
     yield Finding(
         *("related-rows", "serious" if near else "note"),
         f"{counted(len(pairs), 'pair')} of rows {'is' if len(pairs) == 1 else 'are'} related: "

@@ -16,7 +16,7 @@ from scipy import sparse
 from gramian import checks
 from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Origin, Table
-from gramian.errors import DataError, ParameterError, of_new_rows, option
+from gramian.errors import DataError, ParameterError, of_new_rows
 from gramian.io import parts
 from gramian.io.files import Place, opened_source
 from gramian.io.metadata import LabelPlace, with_labels
@@ -33,7 +33,7 @@ from gramian.io.treatment import (
 )
 from gramian.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
 
-UNMATCHED = f"Count them as missing with {option('unmatched', 'leave-out')}."
+UNMATCHED = 'Count them as missing with unmatched="leave-out".'
 OTHER_NAMES = "Name variants alike in both files, as plink2 --set-all-var-ids @:# does."
 
 
@@ -278,16 +278,14 @@ def _value_columns(
     if (reading.id or reading.label_row) and source.row_names is not None and not elsewhere:
         which = "label" if reading.id is None else "id"
         problem = f"does not apply to {name}, which already names its rows"
-        raise ParameterError(
-            which, getattr(reading, which), problem, f"Leave out {option('id')} and {option('label')}."
-        )
+        raise ParameterError(which, getattr(reading, which), problem, "Leave out id and label.")
     if reading.label_row is not None:
         why = f"rows of {name} have no names"
-        hint = f"Read labels from another file with {option('labels_from')}."
+        hint = "Read labels from another file with labels_from."
         if elsewhere:
             why = f"labels of {name} are columns of obs"
-            hint = f"Leave out {option('transpose')}: its rows are samples already."
-        problem = f"with {option('transpose')} names a row, but {why}"
+            hint = "Leave out transpose: its rows are samples already."
+        problem = f"with transpose names a row, but {why}"
         raise ParameterError("label", reading.label_row, problem, hint)
     if len(source.shape) == 3:
         refuse(reading, COLUMN_OPTIONS, name, "pictures")
@@ -307,9 +305,7 @@ def _value_columns(
         order, notes = Expected(some).places(available, name, *advice)
         places = [places[place] for place in order]
     if not places:
-        raise DataError(
-            f"{name} has no columns left.", f"Drop fewer columns, or choose some with {option('columns')}."
-        )
+        raise DataError(f"{name} has no columns left.", "Drop fewer columns, or choose some with columns.")
     return None if places == list(range(len(columns))) else places, notes
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import shlex
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -26,12 +25,11 @@ import pyarrow.compute as pc
 from gramian.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Table
-from gramian.errors import DataError, ParameterError, by_surface, option, shortened
+from gramian.errors import DataError, ParameterError, shortened
 from gramian.io import parts, stored
 from gramian.io.long import find_long
 from gramian.io.names import are_variables
 from gramian.io.source import whole_within
-from gramian.options import as_arguments, given_options
 from gramian.reading import ReadingOptions, one_name
 from gramian.tables import strings
 from gramian.tables.layout import INDEX_NAMES, Layout
@@ -669,7 +667,7 @@ class _Growing:
                 raise DataError(
                     f"The first rows of {source.source} are named in column {names[self.id]!r}, but "
                     "later rows have the same names.",
-                    f"Say what it is with {option('id')}, {option('label')} or {option('drop')}.",
+                    "Say what it is with id, label or drop.",
                 )
             named = False
         wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
@@ -825,7 +823,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
         raise ParameterError(
             "label",
             row,
-            f"with {option('transpose')} names a row, but {source.source} has no such row in its column "
+            f"with transpose names a row, but {source.source} has no such row in its column "
             f"{id_name!r}, which holds {listed(close)}",
         )
     if len(others) == 0:
@@ -875,9 +873,6 @@ def refuse_text(
     else:
         marks, correct = _slips(columns, text), not marks
         changed = _advised_for_model(marks, reading, expected)
-    given = {one: value for one, value in given_options(replace(reading, **changed)).items() if value != ()}
-    call = ", ".join(f"{one}={_as_python(value)}" for one, value in given.items())
-    file = "" if columns.source.path is None else f"{_as_python(str(columns.source.path))}, "
     what = (
         f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
         f"{_describe(columns, text)}. {_why_text(columns, text, {} if correct else marks)}".rstrip()
@@ -886,16 +881,9 @@ def refuse_text(
     if not options:
         check = "Check that this is the right file, and how its numbers are written."
         return DataError(what, f"The model was fitted on numbers in such columns. {check}")
-    read, give = ("Correct it, or read it", "Correct it, or give") if correct else ("Read it", "Give")
-    page = "Leave out such columns, or choose one as labels or as names of rows."
-    return DataError(
-        what,
-        by_surface(
-            f"{read} with {f'gramian.scan({file}{call})' if file else call}.",
-            f"{give} {shlex.join(as_arguments(ReadingOptions(**options)))}",
-            page if expected is None else "Correct such entries, or leave out their rows.",
-        ),
-    )
+    read = "Correct it, or read it" if correct else "Read it"
+    call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items())
+    return DataError(what, f"{read} with {call}.")
 
 
 def _slips(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:

@@ -15,7 +15,7 @@ from gramian.checks import counted, listed
 from gramian.data.as_rows import index_names
 from gramian.data.labels import as_variable, declared_levels, label_texts
 from gramian.data.table import Table
-from gramian.errors import DataError, FileError, InputTypeError, option
+from gramian.errors import DataError, FileError, InputTypeError
 from gramian.io.files import Location, format_of, locate, opened_source
 from gramian.io.names import readable
 from gramian.io.parts import label_fields, pick_rows
@@ -214,7 +214,7 @@ def locate_labels(text: str | os.PathLike[str] | LabelPlace) -> LabelPlace:
         return text
     if not isinstance(text, str | os.PathLike):
         raise InputTypeError(
-            f"{option('labels_from')} is a {type(text).__name__}.", "Give the path of a file, or FILE:COLUMN."
+            f"labels_from is a {type(text).__name__}.", "Give the path of a file, or FILE:COLUMN."
         )
     text = os.fsdecode(text)
     name, separator, column = text.rpartition(":")

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import NAMES_SHOWN, listed
+from gramian.checks import NAMES_SHOWN, either, listed
 from gramian.data.table import Table
-from gramian.errors import ParameterError, choice, option
+from gramian.errors import ParameterError
 from gramian.reading import ReadingOptions
 
 LOGICAL = "true and false were read as 1 and 0"
@@ -179,9 +179,9 @@ def unknown_columns(name: str, unknown: Sequence[str], names: Sequence[str], sou
         for wanted in unknown[:3]
         for match in difflib.get_close_matches(wanted.casefold(), folded, n=3)
     }
-    hint = f"Did you mean {choice(*close)}?" if close else f"Its {len(names)} columns are {listed(names)}."
+    hint = f"Did you mean {listed(close)}?" if close else f"Its {len(names)} columns are {listed(names)}."
     # A name of a list in a file knows its line.
-    where = getattr(unknown[0], "place", option(name, *unknown[:NAMES_SHOWN]))
+    where = getattr(unknown[0], "place", f"{name}={either(unknown[:NAMES_SHOWN])}")
     what = f"column {str(unknown[0])!r}" if hasattr(unknown[0], "place") else "such column"
     wrong = f"{source} has no {what}."
     return ParameterError(name, str(unknown[0]), f": {wrong}", hint, problem=f"{where}: {wrong}")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from gramian.arrays import require_memory
 from gramian.checks import counted
-from gramian.errors import DataError, option
+from gramian.errors import DataError
 from gramian.io.columns import Columns, ColumnsInMemory, ColumnSource, as_names, is_number
 from gramian.io.long import codes
 from gramian.io.parts import unknown_columns
@@ -50,7 +50,7 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     if not is_number(value):
         raise DataError(
             f"The column {reading.pivot[2]!r} of {name} holds no numbers.",
-            f"Name the column of values last: {option('pivot', 'ID,VARIABLE,VALUE')}.",
+            'Name the column of values last: pivot="ID,VARIABLE,VALUE".',
         )
     for column, called in zip((id, variable), reading.pivot, strict=False):
         if column.null_count:

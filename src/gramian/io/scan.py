@@ -14,7 +14,7 @@ from typing import IO, Any, get_args
 
 from gramian.checks import check_choice, check_integer, counted, listed
 from gramian.data.table import Expected, Table
-from gramian.errors import InputTypeError, ParameterError, by_surface, option
+from gramian.errors import InputTypeError, ParameterError
 from gramian.io.choose import choose
 from gramian.io.files import Location, locate
 from gramian.io.metadata import LabelPlace, locate_labels
@@ -270,19 +270,14 @@ def _check_rows(rows: Any) -> slice | None:
     """Make a slice of "start:stop:step"; what it selects is known only when reading."""
     if rows is None:
         return None
-    how = by_surface(
-        'Write a range such as "0:100", "10:", ":50" or "0:100:2".',
-        "Write a range such as 0:100, 10:, :50 or 0:100:2.",
-    )
+    how = 'Write a range such as "0:100", "10:", ":50" or "0:100:2".'
     if isinstance(rows, str):
         match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
         if match is None:
             raise ParameterError("rows", rows, "is not understood", how)
         rows = slice(*(None if part is None else int(part) for part in match.groups()))
     if not isinstance(rows, slice):
-        raise InputTypeError(
-            f"{option('rows')} is a {type(rows).__name__}.", f"{how} A slice is allowed too."
-        )
+        raise InputTypeError(f"rows is a {type(rows).__name__}.", f"{how} A slice is allowed too.")
     if rows.step is not None:
         check_integer("the step of rows", rows.step, advice=how)
     return rows
@@ -295,14 +290,14 @@ def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
         # A name that contains a comma can be quoted, as in the file itself.
         names = [one.strip() for one in next(csv.reader([names], skipinitialspace=True), [])]
     if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
-        raise ParameterError(name, names, "holds no names", f"Give some, such as {option(name, 'a,b')}.")
+        raise ParameterError(name, names, "holds no names", f'Give some, such as {name}="a,b".')
     return tuple(names)
 
 
 def _check_pivot(names: Any) -> tuple[str, ...] | None:
     three = _check_names("pivot", names)
     if three is not None and (len(three) != 3 or len(set(three)) != 3):
-        how = f"Give the columns of ids, of variables and of values: {option('pivot', 'ID,VARIABLE,VALUE')}."
+        how = 'Give the columns of ids, of variables and of values: pivot="ID,VARIABLE,VALUE".'
         raise ParameterError("pivot", three, "is not three columns", how)
     return three
 
@@ -357,7 +352,7 @@ def check_size(size: Any) -> tuple[int, int] | None:
     """
     if size is None:
         return None
-    how = f"Give width and height in pixels: {option('size', '92x112')}."
+    how = 'Give width and height in pixels: size="92x112".'
     if isinstance(size, str):
         match = re.fullmatch(r"\s*(\d{1,9})\s*[xX]\s*(\d{1,9})\s*", size, re.ASCII)
         if match is None:
@@ -367,7 +362,7 @@ def check_size(size: Any) -> tuple[int, int] | None:
         width, height = size
         return check_integer("width", width), check_integer("height", height)
     except (TypeError, ValueError) as error:
-        raise InputTypeError(f"{option('size', size)} is not two integers of at least 1.", how) from error
+        raise InputTypeError(f"size={size!r} is not two integers of at least 1.", how) from error
 
 
 def _lasting(table: Table, key: str | None) -> dict[str, Any]:
@@ -436,17 +431,17 @@ def _check_together(scan: Scan) -> None:
     used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
     twice = [name for name, count in Counter(used).items() if count > 1]
     if twice:
-        names = ", ".join(map(option, COLUMN_OPTIONS[:-1]))
+        names = ", ".join(COLUMN_OPTIONS[:-1])
         raise ParameterError(
             "columns",
-            problem=f"{names} and {option('weights')} name {listed(twice)} more than once.",
+            problem=f"{names} and weights name {listed(twice)} more than once.",
             hint="A column has one use: name it once.",
         )
     if scan.weights is not None and scan.transpose:
-        problem = f"names a column of the file, which is a row after {option('transpose')}"
+        problem = "names a column of the file, which is a row after transpose"
         raise ParameterError("weights", allowed=problem, hint="Leave out one of them.")
     if scan.label is not None and scan.labels_from is not None:
-        problem = f"names a column of the file, and {option('labels_from')} another file"
+        problem = "names a column of the file, and labels_from another file"
         raise ParameterError("label", allowed=problem, hint="Leave out one of them.")
 
 

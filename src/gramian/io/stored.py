@@ -26,7 +26,7 @@ from gramian.checks import amount, counted, slices
 from gramian.data.memory import Sparse
 from gramian.data.rows import BLOCK_BYTES, Block, Holes, Rows
 from gramian.data.table import RowsRequest
-from gramian.errors import FULL, DataError, FileError, MemoryLimitError, option, reason
+from gramian.errors import FULL, DataError, FileError, MemoryLimitError, reason
 from gramian.io.parts import take_columns
 from gramian.io.source import bytes_of_rows, damage, dtype_of_rows, whole_within
 from gramian.progress import Passes, track
@@ -116,8 +116,8 @@ class StoredRows(Rows):
             For all but arrays in one piece.
         """
         raise MemoryLimitError(
-            f"{option('transpose', True)} reads columns, but {self.source} is too large for memory and is "
-            f"stored by rows. Raise {option('memory_limit')}, or save it as .npy, which is read by columns "
+            f"transpose=True reads columns, but {self.source} is too large for memory and is "
+            "stored by rows. Raise memory_limit, or save it as .npy, which is read by columns "
             "too."
         )
 
@@ -458,7 +458,7 @@ class ChunkedRows(StoredRows):
         if resident > whole_within(limit):
             raise MemoryLimitError(
                 f"{source} is stored in chunks of {' x '.join(map(str, chunks))}: reading a row takes "
-                f"{amount(band * row)}, but {option('memory_limit')} leaves {amount(target)}. Raise it, or "
+                f"{amount(band * row)}, but memory_limit leaves {amount(target)}. Raise it, or "
                 "write the file again in chunks of few rows: "
                 f"{cls.rechunked(dataset.name, (max(1, target // row), *others))}"
             )
@@ -536,7 +536,7 @@ def refuse_by_columns(form: str, entries: int, limit: int, source: str, way_out:
         raise MemoryLimitError(
             f"{source} holds a sparse matrix in {form.upper()} format, so reading rows needs all of its "
             f"{amount(ENTRY * entries)}, but a table may take at most {amount(whole_within(limit))}. Write "
-            f"it by rows, {way_out}, or raise {option('memory_limit')}."
+            f"it by rows, {way_out}, or raise memory_limit."
         )
 
 
@@ -770,7 +770,7 @@ class Spool:
         return FileError(
             f"{self.source} does not fit into memory, and its temporary copy does not fit into "
             f"{self.folder}: {why}.{needed} Free some space there, set TMPDIR to a folder on a larger disk, "
-            f"or raise {option('memory_limit')}."
+            "or raise memory_limit."
         )
 
 

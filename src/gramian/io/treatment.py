@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import check_choice, counted, first_few, listed
+from gramian.checks import check_choice, counted, either, first_few, listed
 from gramian.data.as_rows import to_rows
 from gramian.data.labels import NO_LABEL, has_label
 from gramian.data.rows import Holes, Rows, row_text
 from gramian.data.table import Expected, Missing, RowsRequest, Table
-from gramian.errors import DataError, MissingValuesWarning, ParameterError, by_surface, choice, option
+from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.io.parts import group_column
 from gramian.io.source import dtype_of_rows
 from gramian.io.stored import (
@@ -150,7 +150,7 @@ def in_fitted_alleles(
             f"{table.source} and the fitted data count different alleles of {many}, and it is unclear how to "
             f"exchange them: {shown}. (A/T and C/G read the same on both strands.) Write both files with the "
             "same A1 and strand (plink --a1-allele, --flip), or leave such variants out with "
-            f"{option('unmatched', 'leave-out')}."
+            'unmatched="leave-out".'
         )
     if (absent and not leave_out) or len(absent) == len(names):
         return table  # whose columns are compared by name
@@ -178,7 +178,7 @@ def in_fitted_alleles(
     if missing and warn:
         MissingValuesWarning(
             f"{table.source}: {'; '.join(missing)}. Scores follow from the others; pass "
-            f"{option('unmatched', 'leave-out')} if that is expected."
+            'unmatched="leave-out" if that is expected.'
         ).warn()
     else:
         notes += missing
@@ -229,7 +229,7 @@ def with_transform(table: Table, kind: Transform) -> Table:
     values = table.values
     if kind == "clr" and hasattr(values, "indptr"):
         problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"
-        raise ParameterError("transform", kind, problem, f"Use {option('transform', 'log1p', 'sqrt')}.")
+        raise ParameterError("transform", kind, problem, 'Use transform="log1p" or "sqrt".')
     f = partial(computed, table, kind)
     if not isinstance(values, StoredRows):
         return replace(table, values=f(table.flat, slice(0), slice(0)).reshape(values.shape))
@@ -277,25 +277,25 @@ def _check(numbers: npt.NDArray[Any], kind: Transform, at: Any, table: Table, ro
     i, j = at(place)
     where = f"{row_text(rows_of_table(table), row + i)}, {column_text(table, column + j)}"
     if kind == "clr":
-        needs, instead = "positive numbers", option("transform", "log1p", "sqrt")
+        needs, instead = "positive numbers", 'transform="log1p" or "sqrt"'
         advice = f"Put a small positive number in place of zeros, or use {instead}"
     else:
         needs = "numbers of at least 0"
-        advice = f"If it is no count, leave out {option('transform')} or the column"
+        advice = "If it is no count, leave out transform or the column"
     raise ParameterError(
         "transform",
         kind,
         f"needs {needs}, but {table.source} has {np.ravel(numbers)[place]:.6g} in {where}",
-        f"{advice}; if the row is wrong, leave it out with {option('exclude')}.",
+        f"{advice}; if the row is wrong, leave it out with exclude.",
     )
 
 
 # ---- Missing values: find them, then raise an error or apply the policy and add a note
 
 _NO_MEANS = (
-    f"The model was fitted without {option('missing', 'mean')}, so it has no means to fill with. Leave those "
-    f"rows out with {option('missing', 'drop-rows')}, fill the values first, or fit the model again with "
-    f"{option('missing', 'mean')}."
+    'The model was fitted without missing="mean", so it has no means to fill with. Leave those '
+    'rows out with missing="drop-rows", fill the values first, or fit the model again with '
+    'missing="mean".'
 )
 
 
@@ -333,7 +333,7 @@ def handle_missing(
             "missing",
             policy,
             "needs a PCA that was fitted with it",
-            f"Leave it out, or drop such rows with {option('missing', 'drop-rows')}.",
+            'Leave it out, or drop such rows with missing="drop-rows".',
         )
     if policy == "mean" and expected is not None and expected.means is None:
         problem = "would depend on the new data instead of the fitted one"
@@ -401,7 +401,7 @@ def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
             "missing",
             policy,
             f"needs the table in memory, but {table.source} is too large",
-            f"Use {option('missing', 'mean')}, choose rows, or raise the memory limit.",
+            'Use missing="mean", choose rows, or raise the memory limit.',
         )
     if holes is not None and holes.empty:
         keep = np.delete(np.arange(len(table.values)), holes.empty)
@@ -459,10 +459,8 @@ def _column_means(table: Table, holes: Holes | None) -> npt.NDArray[np.float64]:
     if empty := np.flatnonzero(missing == n).tolist():
         shown = first_few(empty, partial(column_text, table))
         raise DataError(
-            f"{option('missing', 'mean')} needs a value in every column, but {shown} of {table.source} has "
-            "none.",
-            f"Leave out empty columns with {by_surface('drop=[...]', '--drop', 'drop')}, or use "
-            f"{option('missing', 'drop-columns')}.",
+            f'missing="mean" needs a value in every column, but {shown} of {table.source} has none.',
+            'Leave out empty columns with drop=[...], or use missing="drop-columns".',
         )
     if hasattr(table.values, "means"):
         return np.asarray(table.values.means)
@@ -476,7 +474,7 @@ def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: st
     if len(means) != d:
         raise DataError(
             f"{table.source} has {counted(d, 'column')}, but the model was fitted on {len(means):,}.",
-            f"Choose them with {by_surface('columns=[...]', '--columns', 'columns')}.",
+            "Choose them with columns=[...].",
         )
     values = table.values
     if isinstance(values, StoredRows):
@@ -501,18 +499,18 @@ def _drop_rows(table: Table, holes: Holes, expected: Expected | None) -> Table:
     keep = np.delete(np.arange(n), list(holes.by_row))
     if len(keep) == 0:
         others = ["mean", "drop-columns"] if (holes.by_column == 0).any() else ["mean"]
-        hint = f"Use {option('missing', *others)}, or fill it first."
+        hint = f"Use missing={either(others)}, or fill it first."
         if (
             names := [table.feature_names[j] for j in np.flatnonzero(holes.by_column == n)]
             if table.feature_names
             else []
         ):
-            hint = f"No row has a value in {listed(names)}: leave that out with {option('drop', names)}."
+            hint = f"No row has a value in {listed(names)}: leave that out with drop={names!r}."
         if expected is not None:
-            advice = f"Fill the values first, or fit a PCA with {option('missing', 'em')}."
+            advice = 'Fill the values first, or fit a PCA with missing="em".'
             hint = "Leave it out." if expected.holes else advice
         raise DataError(
-            f"{option('missing', 'drop-rows')} leaves none of the {n} rows of {table.source}: every row has "
+            f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row has '
             "a missing value.",
             hint,
         )
@@ -553,16 +551,16 @@ def _drop_columns(table: Table, holes: Holes) -> Table:
             "missing",
             "drop-columns",
             "would drop pixels and with them the shape of the pictures",
-            f"Use {option('missing', 'mean', 'drop-rows')}.",
+            'Use missing="mean" or "drop-rows".',
         )
     keep = np.flatnonzero(holes.by_column == 0)
     n_columns = len(holes.by_column)
     if len(keep) == 0:
         others = ["mean", "drop-rows"] if len(holes.by_row) < len(table.values) else ["mean"]
         raise DataError(
-            f"{option('missing', 'drop-columns')} leaves none of the {n_columns} columns of {table.source}: "
+            f'missing="drop-columns" leaves none of the {n_columns} columns of {table.source}: '
             "every column has a missing value.",
-            f"Use {option('missing', *others)}, or fill it first.",
+            f"Use missing={either(others)}, or fill it first.",
         )
     note = f"columns with missing values were dropped: {n_columns - len(keep)} of {n_columns}"
     return _with_columns(table, keep, note)
@@ -653,7 +651,7 @@ def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) 
         present = [_text(one) for one in np.unique(values).tolist() if one == one]
         problem = f"names no row: {column!r} of {table.source} has no such value"
         near = difflib.get_close_matches(value, present[:SEARCHED], n=3)
-        hint = f"Did you mean {choice(*(f'{column}={one}' for one in near))}?"
+        hint = f"Did you mean {listed(f'{column}={one}' for one in near)}?"
         raise ParameterError("exclude", entry, problem, hint if near else f"It has {listed(present)}.")
     return np.asarray(rows)
 
@@ -669,7 +667,7 @@ def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> Pa
     near = [f"{one}={value}" for one in difflib.get_close_matches(column, columns)] if equals else []
     near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
     if near:
-        advice = f"Did you mean {choice(*dict.fromkeys(near[:3]))}?"
+        advice = f"Did you mean {listed(dict.fromkeys(near[:3]))}?"
     elif table.row_names is not None:
         advice = f"Rows are named {listed(table.row_names)}. {ADVICE}"
     else:

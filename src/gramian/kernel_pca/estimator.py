@@ -21,7 +21,7 @@ from gramian.data import Rows, as_rows, device
 from gramian.data.as_rows import weighted
 from gramian.data.rows import require_magnitudes
 from gramian.data.table import Expected
-from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError, by_surface, option
+from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError
 from gramian.kernel_pca import feature_maps, fits, preimages, projection
 from gramian.kernel_pca.scaling import Standardisation
 from gramian.kernels import Kernel
@@ -321,13 +321,9 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         if not self._approximate:
             raise UnavailableError(
                 "partial_fit",
-                allowed=f"needs a fixed number of features, but with {option('solver', self.solver)} "
+                allowed=f"needs a fixed number of features, but with solver={self.solver!r} "
                 "they grow with the rows",
-                hint=by_surface(
-                    "Use KernelPCA(solver='nystroem', n_landmarks=1000) or "
-                    "KernelPCA(solver='random-features').",
-                    f"Use {option('solver', 'nystroem', 'random-features')}.",
-                ),
+                hint="Use solver='nystroem' with n_landmarks=1000, or solver='random-features'.",
             )
         return True
 
@@ -388,8 +384,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         rows = as_rows(X, weigh=True, estimator="KernelPCA", check_finite=not columns, **options)
         if fits.is_precomputed(self):
             rows.require_dense(
-                f"{option('kernel', 'precomputed')} needs a dense matrix, but X is sparse. "
-                f"{by_surface('Pass X.toarray()', 'Give a dense one')}, or the rows themselves with the "
+                'kernel="precomputed" needs a dense matrix, but X is sparse. '
+                "Pass X.toarray(), or the rows themselves with the "
                 "kernel's name."
             )
         rows = weighted(rows, sample_weight)
@@ -415,9 +411,9 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         try:
             return fits.ExactFit(self, rows.here(), scaling)
         except MemoryLimitError as error:
-            nystroem = by_surface("KernelPCA(solver='nystroem')", option("solver", "nystroem"))
+            nystroem = "KernelPCA(solver='nystroem')"
             way_out = f"{nystroem} stores only landmarks."
-            raise MemoryLimitError(f"{error._text} An exact model stores all rows. {way_out}") from error
+            raise MemoryLimitError(f"{error} An exact model stores all rows. {way_out}") from error
 
     def _adopt(self, model: fits.KernelModel, X: Any, rows: Rows) -> None:
         """Set the attributes from the result of a fit; X is None if ``partial_fit`` added rows."""

@@ -19,9 +19,9 @@ from gramian import errors
 from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.base.fitted import warn_of_none, with_orthonormality
 from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
-from gramian.checks import check_choice, check_integer, duration, solver_names
+from gramian.checks import check_choice, check_integer, duration, either, solver_names
 from gramian.data import Block, Rows, as_rows
-from gramian.errors import GramianError, MemoryLimitError, ParameterError, by_surface, choice, option
+from gramian.errors import GramianError, MemoryLimitError, ParameterError
 from gramian.kernel_pca.feature_maps import RandomFourierMap
 from gramian.kernel_pca.preimages import preimage_method
 from gramian.kernel_pca.scaling import Standardisation
@@ -198,9 +198,7 @@ class FeatureFit(KernelFit):
         costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
         if self._rule == "rpcholesky" and (room := rows.room) is not None:
             need = rows.shape[0] * m * (4 if self._single else 8)
-            way_out = (
-                f"Take a smaller {option('n_landmarks')}, {option('landmarks', 'uniform')}, or more workers."
-            )
+            way_out = 'Take a smaller n_landmarks, landmarks="uniform", or more workers.'
             require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
         return plan(costs, self._request(target, rows.dtype))
 
@@ -246,9 +244,8 @@ class FeatureFit(KernelFit):
             raise ParameterError(
                 "solver",
                 solver,
-                "evaluates the kernel on some rows, so it does not support "
-                f"{option('kernel', 'precomputed')}",
-                f"Pass the rows and the kernel itself, or leave {option('solver')} at {choice('auto')}.",
+                'evaluates the kernel on some rows, so it does not support kernel="precomputed"',
+                "Pass the rows and the kernel itself, or leave solver at 'auto'.",
             )
         if not kernel.psd:
             raise ParameterError(
@@ -256,14 +253,13 @@ class FeatureFit(KernelFit):
                 solver,
                 f"needs a kernel that is proven positive semi-definite, but {kernel!r} is not: "
                 f"{kernel.validity.reason}",
-                f"Leave {option('solver')} at {choice('auto')}, which checks all eigenvalues.",
+                "Leave solver at 'auto', which checks all eigenvalues.",
             )
         if asked.repair is not None:
             raise ParameterError(
                 "repair",
                 asked.repair,
-                "is for kernels with negative eigenvalues, which "
-                f"{option('solver', solver)} does not support",
+                f"is for kernels with negative eigenvalues, which solver={solver!r} does not support",
                 "Leave it out.",
             )
         if isinstance(asked.n_components, str):
@@ -271,8 +267,8 @@ class FeatureFit(KernelFit):
                 "n_components",
                 asked.n_components,
                 "is a rule that fits all rows many times",
-                f"With {option('solver', solver)} use a number or a fraction, or run the rule on a sample of "
-                f"the rows{by_surface(': choose_components(model, sample)')}.",
+                f"With solver={solver!r} use a number or a fraction, or run the rule on a sample of "
+                "the rows: choose_components(model, sample).",
             )
         if solver == "random-features":
             return self._count_of_random(rows, kernel)
@@ -283,7 +279,7 @@ class FeatureFit(KernelFit):
                 "n_landmarks",
                 asked.n_landmarks,
                 "is not allowed with an array of landmarks, which sets their number",
-                f"Leave {option('n_landmarks')} out.",
+                "Leave n_landmarks out.",
             )
         else:
             return int(self._given.shape[0])
@@ -296,7 +292,7 @@ class FeatureFit(KernelFit):
         if not self.plain_landmarks:
             raise ParameterError(
                 "landmarks",
-                allowed=f"applies only to {option('solver', 'nystroem')}: random features have none",
+                allowed='applies only to solver="nystroem": random features have none',
                 hint="Leave it out.",
             )
         if not isinstance(kernel, RBF):
@@ -304,11 +300,11 @@ class FeatureFit(KernelFit):
                 "solver",
                 "random-features",
                 f"supports only the kernel rbf, not {kernel!r}",
-                f"Use {option('solver', 'nystroem')}, which supports every valid kernel.",
+                'Use solver="nystroem", which supports every valid kernel.',
             )
         rows.require_dense(
-            f"{option('solver', 'random-features')} needs dense rows, but X is sparse. Use "
-            f"{option('solver', 'nystroem')}, or {by_surface('pass X.toarray()', 'give a dense table')}."
+            'solver="random-features" needs dense rows, but X is sparse. Use '
+            'solver="nystroem", or pass X.toarray().'
         )
         asked = self.parameters.n_landmarks
         return N_LANDMARKS if asked is None else check_integer("n_landmarks", asked)
@@ -335,7 +331,7 @@ class FeatureFit(KernelFit):
                 "n_components",
                 target.count,
                 f"but {m} {of} have at most {m} components",
-                f"Ask for fewer, or set {option('n_landmarks', target.count)} or more.",
+                f"Ask for fewer, or set n_landmarks={target.count!r} or more.",
             )
         return target
 
@@ -466,7 +462,7 @@ NEGLIGIBLE = 1e-4  # part of the largest eigenvalue: entries rounded to float32 
 NEGATIVE = (
     "The Gram matrix has an eigenvalue of NUMBER or below, so this is not a valid kernel on this data. The "
     "components belong to positive eigenvalues, but distances and shares of variance in feature space have "
-    f"no meaning. Set negative eigenvalues to 0 ({option('repair', 'clip')}), or use a kernel that is "
+    'no meaning. Set negative eigenvalues to 0 (repair="clip"), or use a kernel that is '
     "positive semi-definite, such as rbf or poly."
 )
 
@@ -563,7 +559,7 @@ class ExactFit(KernelFit):
         try:
             return problem, evaluator, problem.schedule(request)
         except MemoryLimitError as error:
-            raise MemoryLimitError(f"{error._text} {self._cheaper()}") from error
+            raise MemoryLimitError(f"{error} {self._cheaper()}") from error
 
     def _request(self, problem: KernelProblem, target: Target) -> SolveRequest:
         asked, rows = self.parameters, self.rows
@@ -571,16 +567,15 @@ class ExactFit(KernelFit):
         if asked.n_landmarks is not None or not self.plain_landmarks:
             raise ParameterError(
                 "landmarks" if asked.n_landmarks is None else "n_landmarks",
-                allowed=f"applies only to {option('solver', *APPROXIMATE)}, but "
-                f"{option('solver', solver)} uses every row",
+                allowed=f"applies only to solver={either(APPROXIMATE)}, but solver={solver!r} uses every row",
                 hint="Leave it out, or set the solver.",
             )
         if solver == "krylov" and problem.everything and problem.clip:
             raise ParameterError(
                 "solver",
                 solver,
-                f"finds only the largest eigenvalues, but {option('repair', 'clip')} needs the negative ones",
-                f"Leave {option('solver')} at {choice('auto')}.",
+                'finds only the largest eigenvalues, but repair="clip" needs the negative ones',
+                "Leave solver at 'auto'.",
             )
         tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
         return SolveRequest(target, tol, limit, solver)
@@ -593,8 +588,8 @@ class ExactFit(KernelFit):
             return advice
         if isinstance(asked.n_components, str) or asked.repair is not None:
             return advice
-        nystroem = by_surface("KernelPCA(solver='nystroem')", option("solver", "nystroem"))
-        advice = f"A sample of the rows costs less, or {nystroem} with few {option('n_landmarks')}."
+        nystroem = "KernelPCA(solver='nystroem')"
+        advice = f"A sample of the rows costs less, or {nystroem} with few n_landmarks."
         other: Any = clone(asked)
         other.set_params(solver="nystroem", n_components=None, kernel=kernel)
         fit = FeatureFit(other, self.rows)
@@ -603,7 +598,7 @@ class ExactFit(KernelFit):
             seconds = fit.plan.seconds
             advice = (
                 f"{nystroem} uses landmarks instead of all rows and would take about {duration(seconds)} "
-                f"here; its {by_surface('certificate_', 'certificate')} bounds the exact eigenvalues."
+                "here; its certificate_ bounds the exact eigenvalues."
             )
         return advice
 
@@ -617,6 +612,6 @@ class ExactFit(KernelFit):
             errors.CertificateWarning(
                 f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
                 "because rows lie many kernel widths from 0. "
-                f"{by_surface('Pass X.toarray()', 'Give a dense table')}, so that gramian sums "
+                "Pass X.toarray(), so that gramian sums "
                 "differences instead, or use a wider kernel."
             ).warn()

@@ -14,28 +14,28 @@ import scipy  # whose parts are imported when they are first used
 
 from gramian import arrays, errors
 from gramian.checks import check_choice, evenly, slices
-from gramian.errors import DataError, IndefiniteKernelError, ParameterError, by_surface, option
+from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.kernels.arithmetic import zeros
 from gramian.records import FloatArray
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
-FOR = by_surface("For inverse_transform and denoise", "For pre-images")
+FOR = "For inverse_transform and denoise"
 # Why a model has no pre-images, with advice.
 PRECOMPUTED = (
     "a precomputed kernel has no rows",
     "A precomputed kernel has no rows, so there are no pre-images. Fit on the rows with the kernel itself, "
-    + by_surface("as a name (kernel='rbf'), expression, object or function.", "such as rbf."),
+    + "as a name (kernel='rbf'), expression, object or function.",
 )
 FEATURES = (
     "a model of random features stores no rows",
     f"A model of random features stores no rows, so there are no pre-images. {FOR}, fit with "
-    f"{option('solver', 'nystroem')}, whose landmarks are rows.",
+    'solver="nystroem", whose landmarks are rows.',
 )
 SPARSE = (
     "the fitted rows are sparse",
     f"A model fitted on sparse rows has no pre-images, because they would be dense. {FOR}, fit on "
-    f"{by_surface('X.toarray()', 'dense rows')}.",
+    "X.toarray().",
 )
 
 
@@ -101,15 +101,15 @@ def preimage_method(
     assert kernel is not None
     if asked == "fixed-point" and not kernel.stationary:
         needs = f"needs a kernel of x - y alone, such as rbf, matern or rq, not {kernel!r}"
-        raise ParameterError("preimage", asked, needs, f"Use {option('preimage', 'gradient', 'auto')}.")
+        raise ParameterError("preimage", asked, needs, 'Use preimage="gradient" or "auto".')
     if asked in ("fixed-point", "gradient") and kernel.not_differentiable:
         needs = f"needs derivatives. {kernel.not_differentiable}"
-        raise ParameterError("preimage", asked, needs, f"Use {option('preimage', 'ridge', 'auto')}.")
+        raise ParameterError("preimage", asked, needs, 'Use preimage="ridge" or "auto".')
     if isinstance(kernel, Linear):
         return PreimageMethod("exact", "the feature space of the linear kernel is the space of the rows.")
     if asked == "gradient" and kernel.validity.refuted:
         needs = f"minimises distances in feature space, and {kernel!r} is no valid kernel: it has none"
-        raise ParameterError("preimage", asked, needs, f"Use {option('preimage', 'ridge', 'auto')}.")
+        raise ParameterError("preimage", asked, needs, 'Use preimage="ridge" or "auto".')
     if asked != "auto":
         return PreimageMethod(asked, "you chose this method.")
     if kernel.not_differentiable:
@@ -172,8 +172,8 @@ def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
     if missed:
         errors.PreimageWarning(
             f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
-            f"nearest rows found. {by_surface('return_error=True says how far each is off; ')}"
-            f"{option('preimage', 'ridge')} needs no steps."
+            "nearest rows found. return_error=True says how far each is off; "
+            'preimage="ridge" needs no steps.'
         ).warn()
     return result.points
 
@@ -340,7 +340,7 @@ def residuals(space: FeatureSpace, X: Any, Z: Any) -> FloatArray:
         raise IndefiniteKernelError(
             f"The squared distance of pre-image {row} in feature space is "
             f"{squares[row] * unit[row] ** 2:.4g}: {space.evaluator.kernel!r} is no valid kernel here, so "
-            f"that there are no distances. {by_surface('Leave return_error out, or use', 'Use')} a kernel "
+            "that there are no distances. Leave return_error out, or use a kernel "
             "that is positive semidefinite, such as rbf or poly."
         )
     return np.asarray(unit * np.sqrt(np.maximum(squares, 0.0)))

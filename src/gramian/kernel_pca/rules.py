@@ -16,7 +16,7 @@ from gramian.analysis.component_rules import REPEATS, ComponentChoice, numbered,
 from gramian.arrays import as_float64
 from gramian.checks import evenly
 from gramian.data import Rows
-from gramian.errors import GramianWarning, ignoring, worded
+from gramian.errors import GramianWarning, ignoring
 from gramian.kernels import Kernel, Linear
 from gramian.pca.rules import UNEQUAL, refusal
 from gramian.records import FloatArray, Plan, Step
@@ -50,7 +50,7 @@ def components_of_kernel(
     if rule == "fraction":
         return _fraction(model, rows, fraction)
     if rows.weights is not None:
-        return ComponentChoice(rule, None, {}, worded(UNEQUAL))
+        return ComponentChoice(rule, None, {}, UNEQUAL)
     if rule == "parallel":
         return _parallel(model, rows, rng)
     return held_out_preimages(model, rows, rng)
@@ -95,7 +95,7 @@ def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
 
 def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
     """Horn's comparison with the kernel matrix of permuted columns, the kernel's parameters held."""
-    said = worded(refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.skips_zeros))
+    said = refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.skips_zeros)
     if said:
         return ComponentChoice("parallel", None, {}, said)
     n = rows.shape[0]

@@ -11,7 +11,7 @@ from gramian import arrays
 from gramian.base.inputs import ddof_of
 from gramian.checks import check_choice
 from gramian.data import Rows
-from gramian.errors import ParameterError, option
+from gramian.errors import ParameterError
 from gramian.operators.centered import center_rows
 from gramian.records import POSITIVE, FloatArray
 
@@ -94,6 +94,6 @@ def check_scale(scale: Any, *, precomputed: bool = False) -> None:
         raise ParameterError(
             "scale",
             scale,
-            f"divides columns, but with {option('kernel', 'precomputed')} the data are kernel values",
+            'divides columns, but with kernel="precomputed" the data are kernel values',
             "Leave it out, or give the rows themselves and the kernel's name.",
         )

@@ -10,7 +10,7 @@ from gramian import checks, records
 from gramian.analysis.tables import Items, row_items, rows_frame
 from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_float64
 from gramian.data import Rows
-from gramian.errors import IndefiniteKernelError, ParameterError, by_surface
+from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernel_pca.preimages import residuals
 from gramian.pca.tables import COLUMNS, ROWS, fitted_rows, row_names_of
 
@@ -22,11 +22,7 @@ def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
             "of",
             of,
             "needs components that are directions of the columns; those of a KernelPCA lie in feature space",
-            by_surface(
-                'Use table("rows", X), or gramian.describe(model, X, meta) for correlations of columns with '
-                "scores.",
-                "Ask for the table of rows, or describe the model for correlations of columns with scores.",
-            ),
+            "Ask for the table of rows, or describe the model for correlations of columns with scores.",
         )
     rows = fitted_rows(model, X)
     sums = None if vars(model).get("_unequal", False) else as_float64(model.eigenvalues_)

@@ -14,16 +14,7 @@ from scipy.linalg import norm
 
 from gramian.arrays import as_float64, blas_threads, eigh
 from gramian.checks import check_integer, check_number, check_seed, counted, evenly
-from gramian.errors import (
-    DataError,
-    GramianError,
-    IndefiniteKernelError,
-    InputTypeError,
-    ParameterError,
-    Surface,
-    option,
-    worded,
-)
+from gramian.errors import DataError, GramianError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels import algebra, arithmetic, functions
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
@@ -119,30 +110,15 @@ class AuditReport(InNotebook):
         if self.value_tol is not None:
             lines.append(
                 f"Assumed: every value is accurate to {self.value_tol:g} times the largest. "
-                f"Raise {option('value_tol')} for a function that is less accurate."
+                "Raise value_tol for a function that is less accurate."
             )
         return lines
 
     def __str__(self) -> str:
-        return self.worded("python")
-
-    def worded(self, surface: Surface) -> str:
-        """Return the report in the terms of Python, of the shell or of a page.
-
-        Parameters
-        ----------
-        surface : {"python", "shell", "page"}
-
-        Returns
-        -------
-        str
-            The report.
-        """
-        found = self._sentences() + ([] if self.witness is None else ["", str(self.witness)])
-        return worded("\n".join(found), surface)
+        return "\n".join(self._sentences() + ([] if self.witness is None else ["", str(self.witness)]))
 
     def _notebook(self) -> Iterator[str | Grid]:
-        yield from worded("\n".join(self._sentences())).splitlines()
+        yield from "\n".join(self._sentences()).splitlines()
         if self.witness is not None:
             yield from self.witness._notebook()
 
@@ -721,9 +697,7 @@ def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
             break
     if not results:
         assert problem is not None
-        tried = (
-            f"Points of 1 to {OTHER_FEATURES[-1]} features were tried; for more, give {option('n_features')}."
-        )
+        tried = f"Points of 1 to {OTHER_FEATURES[-1]} features were tried; for more, give n_features."
         raise DataError(str(problem), tried)
     return tuple(results)
 

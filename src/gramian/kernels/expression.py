@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, slices
-from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
 from gramian.kernels.facts import CLOSURE, Facts, Validity, proven
@@ -105,7 +105,7 @@ def kernel_from_name(
         takes = cls().get_params(deep=False)
         if gamma is not None and "length_scale" in takes:
             hint = f"Write '{cls.name}(length_scale=2.0)'."
-            raise ParameterError("kernel", kernel, f"takes no {option('gamma')}", hint)
+            raise ParameterError("kernel", kernel, "takes no gamma", hint)
         return cls(**{name: v for name, v in wanted.items() if name in takes and v is not None})
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputTypeError(f"kernel={kernel.__name__} is a class. Pass an object: {kernel.__name__}().")
@@ -116,7 +116,7 @@ def kernel_from_name(
     if isinstance(kernel, (Kernel, str)):
         made = kernel if isinstance(kernel, Kernel) else parse(kernel)
         if gamma is not None or degree != 3 or coef0 != 1:
-            hint = f"Set {option('gamma')}, {option('degree')} and {option('coef0')} there."
+            hint = "Set gamma, degree and coef0 there."
             raise ParameterError("kernel", kernel, "has its own parameters", hint)
         return made
     return FunctionKernel(kernel, params)
@@ -184,9 +184,7 @@ class _Reader:
         start = max(0, column - SHOWN // 2) if len(self.text) > SHOWN else 0
         shown = self.text[start : start + SHOWN]
         said = f" {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
-        # Parameters within an expression are written alike everywhere.
-        shell = f"{shown if self.where == 'kernel' else self.given(shown)}, column{said}"
-        whole = by_surface(f"{self.given(shown)}, column{said}", shell, f"Column{said}")
+        whole = f"{self.given(shown)}, column{said}"
         return ParameterError(self.where, self.text, problem, problem=whole)
 
     def given(self, text: str) -> str:
@@ -252,7 +250,7 @@ class _Reader:
         if name in FORMULAS:
             return FORMULAS[name]
         near = difflib.get_close_matches(name.lower(), [*FORMULAS, *ALIASES, *FUNCTIONS], n=1)
-        hint = f" Did you mean {choice(near[0])}?" if near else ""
+        hint = f" Did you mean {near[0]!r}?" if near else ""
         known = f"Known: {', '.join(FORMULAS)}; of x and y {', '.join(FUNCTIONS)}"
         raise self.fault(self.at(node), f"kernel {node.id!r} is not known.{hint} {known}")
 
@@ -337,8 +335,7 @@ class _Reader:
                 return tuple(entries) if isinstance(value, (tuple, list)) else value
         raise self.fault(
             self.at(node),
-            "a parameter is a number, a list of numbers, 'median', 'scale'"
-            + by_surface(" or None", ", or leave it out"),
+            "a parameter is a number, a list of numbers, 'median', 'scale'" + " or None",
         )
 
 

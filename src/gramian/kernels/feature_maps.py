@@ -21,7 +21,7 @@ import scipy  # whose parts are imported when they are first used
 
 from gramian import arrays, notebook
 from gramian.checks import amount, check_choice, check_integer, check_number, check_share, slices
-from gramian.errors import DataError, MemoryLimitError, ParameterError, by_surface, option
+from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
 from gramian.kernels.widths import GAMMA_AND_SIGMA, gamma_of
 from gramian.records import BoundKind, FloatArray
@@ -450,8 +450,8 @@ def polynomial_map(
         return PolynomialFeatureMap(labels, power, factor, constant)
     for name, value, known in (("gamma", gamma, (None, 1)), ("coef0", constant, (0, 1))):
         if value not in known:
-            why = f"is part of the coefficients, which {option('weights', None)} leaves out"
-            raise ParameterError(name, value, why, f"Leave it out, or use {option('weights', 'kernel')}.")
+            why = "is part of the coefficients, which weights=None leaves out"
+            raise ParameterError(name, value, why, 'Leave it out, or use weights="kernel".')
     return PlainFeatureMap(labels, power, constant)
 
 
@@ -684,7 +684,7 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
     if values.shape != (d,) or not (np.isfinite(values) & (values > 0)).all():
-        other = by_surface("None", "leave it out")
+        other = "None"
         raise ParameterError(name, given, f"must be a positive number, or {d} of them, or {other}")
     return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
 
@@ -706,7 +706,7 @@ def check_size(what: str, d: int, top: int, p: int, allowed: Any) -> None:
             "max_features",
             int(allowed),
             f"is exceeded: {what} of {d:,} features has C({top}, {p}) {shown} monomials",
-            f"Use KernelPCA, lower the degree, or raise {option('max_features')}.",
+            "Use KernelPCA, lower the degree, or raise max_features.",
         )
 
 

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from gramian.arrays import from_numpy, is_numpy, namespace, row_products, to_float64
 from gramian.checks import check_number, slices
-from gramian.errors import DataError, ParameterError, choice
+from gramian.errors import DataError, ParameterError
 from gramian.kernels import arithmetic, widths
 from gramian.kernels.algebra import Constant, Kernel
 from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE_UNIT, TINY, UNIT
@@ -968,7 +968,7 @@ class ChiSquared(Formula):
 
     def check(self) -> None:
         if not widths.is_scale(self.gamma):
-            check_number("gamma", self.gamma, above=0, advice=f"Or give {choice(widths.SCALE)}.")
+            check_number("gamma", self.gamma, above=0, advice=f"Or give {widths.SCALE!r}.")
 
     def admit(self, X: Any) -> None:
         least = float(namespace(X).min(X)) if X.shape[0] else 0.0

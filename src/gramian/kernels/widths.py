@@ -10,17 +10,17 @@ from scipy import sparse
 
 from gramian.arrays import as_float64, is_numpy, namespace, rows_of, to_float64
 from gramian.checks import check_number, evenly
-from gramian.errors import DataError, ParameterError, choice, option
+from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray
 
 MEDIAN = "median"
 SCALE = "scale"
 MEDIAN_ROWS = 1000
 LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
-SCALE_OR_NONE = f"{choice('scale')}, or leave it out for 1 over the number of columns."
+SCALE_OR_NONE = "'scale', or leave it out for 1 over the number of columns."
 # Made once: every fit checks its numbers several times.
-OR_FACTOR = f"Or give {choice('median')} or {SCALE_OR_NONE}"
-OR_WIDTHS = f"Give one, one for every feature, or {choice('median')}."
+OR_FACTOR = f"Or give 'median' or {SCALE_OR_NONE}"
+OR_WIDTHS = "Give one, one for every feature, or 'median'."
 # What is wrong with both, and what they are.
 GAMMA_AND_SIGMA = "and sigma are two names of one width, so give one of them", "gamma is 1 / (2 sigma^2)."
 
@@ -59,7 +59,7 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
         apart = distances[distances > 0]
         median = float(np.median(apart)) if apart.size else 0.0
     if not 0 < median < np.inf:
-        hint = f"Give {option('gamma')} or {option('sigma')}."
+        hint = "Give gamma or sigma."
         raise DataError(f"The median distance of rows is {median:g}, which is no width.", hint)
     return median
 
@@ -109,7 +109,7 @@ def scale_factor(X: Any) -> float:
             variance = float(namespace(X).var(to_float64(X)))
         factor = 1.0 / (d * variance) if variance else 1.0
     if not 0 < factor < np.inf:
-        raise DataError(f"{option('gamma', SCALE)} has no value: X.var() is {variance:.3g}. Scale the data.")
+        raise DataError(f"gamma={SCALE!r} has no value: X.var() is {variance:.3g}. Scale the data.")
     return factor
 
 

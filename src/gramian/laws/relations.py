@@ -11,7 +11,7 @@ import numpy as np
 from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.checks import check_integer, check_share, counted, listed
 from gramian.data import Rows, as_rows, table
-from gramian.errors import DataError, MemoryLimitError, ParameterError, option
+from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.feature_maps import count_monomials, monomial_name
 from gramian.laws.points import Frame, frame_of, points_of, stand_ins
 from gramian.laws.polynomials import term_order
@@ -292,8 +292,8 @@ def _rows(X: Any, degree: int) -> Rows:
         try:
             return as_rows(X, weigh=False, estimator="relations")
         except MemoryLimitError as error:
-            one = f"{option('degree', 1)} takes one pass over any number of rows."
-            raise MemoryLimitError(error._text, one) from error
+            one = "degree=1 takes one pass over any number of rows."
+            raise MemoryLimitError(str(error), one) from error
     rows = as_rows(X, weigh=False, estimator="relations", check_finite=False, limit=memory_limit_bytes(None))
     if rows.free_to_revisit:
         rows.require_finite()

@@ -34,15 +34,7 @@ from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, know
 from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.data import Rows, as_rows, table
 from gramian.data.as_rows import index_names
-from gramian.errors import (
-    DataError,
-    ParameterError,
-    UnavailableError,
-    by_surface,
-    ignoring,
-    of_new_rows,
-    option,
-)
+from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
 from gramian.models import monitoring
 from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_rows, run_rules, runs_of
 from gramian.notebook import Grid, Tabulated
@@ -341,7 +333,7 @@ class Monitor(Saved, MonitorAttributes):
                     "missing",
                     "mean",
                     "gives rows with missing values too small a T2 and SPE",
-                    f"Use {option('missing', 'em', 'iterative')}.",
+                    'Use missing="em" or "iterative".',
                 )
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
@@ -446,7 +438,7 @@ class Monitor(Saved, MonitorAttributes):
         rows = rows.here()
         (n, d), count = rows.shape, int(self.cv)
         if count > n:
-            hint = f"Use a smaller {option('cv')}, or more rows."
+            hint = "Use a smaller cv, or more rows."
             raise ParameterError("cv", count, f"but {n:,} rows have at most {n:,} folds", hint)
         results, asked = [], self.model_.get_params(deep=False)
         # All components are all of a fold too; an imputation leaves out one.
@@ -551,8 +543,8 @@ class Monitor(Saved, MonitorAttributes):
             same = self._are_of_the_fit(data, _Measure.of(self.model_)(data))
             if rows == "fit" and not same:
                 raise DataError(
-                    f"{option('rows', 'fit')}, but these {data.shape[0]:,} rows are not the "
-                    f"{self.model_.n_samples_:,} rows of the fit. Use {option('rows', 'new')}."
+                    f'rows="fit", but these {data.shape[0]:,} rows are not the '
+                    f'{self.model_.n_samples_:,} rows of the fit. Use rows="new".'
                 )
             rows = "fit" if same else "new"
             if same and isinstance(self.model_, PCA):
@@ -724,13 +716,13 @@ class Monitor(Saved, MonitorAttributes):
             assert expected.names is not None  # of earlier rows
             expected = replace(expected, names=expected.names[:d])
         rows = as_rows(X, estimator="Monitor", check_finite=False, expected=expected).here()
-        rows.require_dense(f"{option('lags')} needs dense rows. Use X.toarray().")
+        rows.require_dense("lags needs dense rows. Use X.toarray().")
         n, own = rows.shape
         if d and own != d:
             raise DataError(f"X has {own} features, but Monitor is expecting {d} features as input.")
         if n <= lags and not _takes_holes(model):
-            raise DataError(f"{counted(n, 'row')} and {option('lags', lags)} leave no row with a history.")
-        hint, limit = f"Use fewer {option('lags')}, or fewer rows.", memory_limit_bytes(model.memory_limit)
+            raise DataError(f"{counted(n, 'row')} and lags={lags!r} leave no row with a history.")
+        hint, limit = "Use fewer lags, or fewer rows.", memory_limit_bytes(model.memory_limit)
         require_memory("Earlier rows", 8 * n * own * (lags + 1), limit, hint)
         values, X = np.full((n, own * (lags + 1)), np.nan), as_float64(dense(rows.in_memory()))
         if expected is not None and rows.feature_names is not None:
@@ -904,7 +896,7 @@ def monitor_of(
     rule = {} if consecutive is None else {"consecutive": consecutive}
     if given and normal is None:
         if alpha is not None:
-            hint = f"Leave {option('alpha')} out, or give normal rows."
+            hint = "Leave alpha out, or give normal rows."
             raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
         if not rule:
             return model  # type: ignore[no-any-return]
@@ -1105,7 +1097,7 @@ def _without_spe(model: Any) -> str:
     if model.kernel_ is None:
         return "There is no SPE: a precomputed kernel has no k(x, x) of new rows."
     if model.feature_map_ is not None:
-        there = by_surface("solver='nystroem'", option("solver", "nystroem"))
+        there = "solver='nystroem'"
         return f"There is no SPE with random features; there is with {there}."
     if sparse.issparse(model.X_fit_) or sparse.issparse(model.landmarks_):
         return "There is no SPE for a kernel PCA of sparse rows; there is for X.toarray()."
@@ -1142,8 +1134,8 @@ def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:
     if len(others):
         row = int(others[0]) + 1
         gaps = (
-            f", and {option('lags')} counts rows. Give the parts between gaps one by one, or insert empty "
-            f"rows, for a model with {option('missing', 'em')}."
+            ", and lags counts rows. Give the parts between gaps one by one, or insert empty "
+            'rows, for a model with missing="em".'
         )
         errors.DiagnosticWarning(
             f"{counted(len(others), 'row')} of {len(times):,} {'is' if len(others) == 1 else 'are'} not the "

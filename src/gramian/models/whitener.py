@@ -17,7 +17,7 @@ from gramian.checks import check_choice
 from gramian.data import Rows, as_rows, table
 from gramian.data.as_rows import weighted
 from gramian.data.device import sent_to
-from gramian.errors import DataError, ParameterError, option
+from gramian.errors import DataError, ParameterError
 from gramian.models import whitening
 from gramian.pca.estimator import PCA
 from gramian.progress import shows_progress
@@ -227,14 +227,14 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
             raise ParameterError(
                 "n_components",
                 self.n_components,
-                f"is not supported with {option('method', 'cholesky')}, which gives a value for every column",
-                f"Leave it out, or use {option('method', 'zca', 'pca')}.",
+                'is not supported with method="cholesky", which gives a value for every column',
+                'Leave it out, or use method="zca" or "pca".',
             )
         if rows.shape[1] ** 2 > MOST_ENTRIES:
             raise DataError(
-                f"{option('method', 'cholesky')} needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} "
+                f'method="cholesky" needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} '
                 f"numbers, but at most {MOST_ENTRIES:,} are allowed.",
-                f"Use {option('method', 'zca', 'pca')}, which need no such matrix.",
+                'Use method="zca" or "pca", which need no such matrix.',
             )
         if whitening.check_regularization(self.regularization) is None:
             _require_full_rank(min(rows.shape[0] - 1, rows.shape[1]), rows.shape)
@@ -459,8 +459,8 @@ def _require_full_rank(rank: int, shape: tuple[int, int]) -> None:
     n, d = shape
     if rank < d:
         raise DataError(
-            f"{option('method', 'cholesky')} needs a covariance of full rank, but {n:,} rows x {d:,} columns "
+            f'method="cholesky" needs a covariance of full rank, but {n:,} rows x {d:,} columns '
             f"have rank {rank:,} at most.",
-            f"Set {option('regularization', 'ledoit-wolf')} or a (larger) number, drop columns that depend "
-            f"on others, or use {option('method', 'zca')}, which gives 0 in directions without variance.",
+            'Set regularization="ledoit-wolf" or a (larger) number, drop columns that depend '
+            'on others, or use method="zca", which gives 0 in directions without variance.',
         )

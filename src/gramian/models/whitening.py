@@ -18,7 +18,7 @@ from gramian import arrays
 from gramian.analysis.projection import inverse_deviations
 from gramian.checks import check_choice, check_number, slices
 from gramian.data import Block, Rows
-from gramian.errors import DataError, choice, option
+from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.records import FloatArray, Spectrum
@@ -69,10 +69,7 @@ def check_regularization(value: Any) -> float | str | None:
         return None
     if isinstance(value, str):
         return check_choice("regularization", value, SHRINKAGE)
-    advice = (
-        f"It is added to every variance. Give {choice('ledoit-wolf')} or {choice('oas')} to estimate it, or "
-        "leave it out."
-    )
+    advice = "It is added to every variance. Give 'ledoit-wolf' or 'oas' to estimate it, or leave it out."
     return check_number("regularization", value, least=0.0, advice=advice) or None
 
 
@@ -411,7 +408,7 @@ class Whitening:
                 rows.require_finite()
                 raise DataError(
                     f"Whitened values of a row far from the fitted rows exceed what {rows.dtype} can hold.",
-                    f"Leave out such rows, or fit with a larger {option('regularization')}.",
+                    "Leave out such rows, or fit with a larger regularization.",
                 )
             return Z
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from gramian.checks import check_integer, counted
 from gramian.errors import IndefiniteKernelError, ParameterError
-from gramian.errors import option as option_of
 from gramian.operations.operation import DATA, LARGE_DATA, MODEL, WHOLE_MODEL, Blocks, Out, Result, operation
 from gramian.operations.shared import DEVICE, MEMORY_LIMIT
 from gramian.options import flag, option
@@ -122,7 +121,7 @@ def _check_preimages(model: Any) -> None:
         raise ParameterError(
             "model",
             problem=f"The model has no pre-images: {model.preimage_.reason}",
-            hint=f"Fit on dense rows, with {option_of('kernel')}.",
+            hint="Fit on dense rows, with kernel.",
         )
 
 
@@ -171,7 +170,7 @@ def _check_denoise(options: Denoise, model: Any) -> None:
         raise ParameterError(
             "model",
             problem=f"denoise needs a kernel PCA, and this is a {type(model).__name__}.",
-            hint=f"For a PCA the same is gramian reconstruct; or fit with {option_of('kernel', 'rbf')}.",
+            hint='For a PCA the same is gramian reconstruct; or fit with kernel="rbf".',
         )
     _check_preimages(model)
 

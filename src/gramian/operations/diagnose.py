@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gramian.errors import by_surface
 from gramian.operations.operation import DATA, META, MODEL, Result, operation
 
 COLUMNS = ("code", "severity", "sentence", "remedy")
@@ -29,5 +28,5 @@ def diagnose(options: Diagnose, model: Any, data: Any) -> Result:
     result = diagnose(model, data)
     findings = [asdict(one) for one in result.findings]
     columns = {name: [one[name] for one in findings] for name in COLUMNS}
-    text = by_surface(*("\n".join(result.lines(surface)) for surface in ("python", "shell", "page")))
+    text = "\n".join(result.lines())
     return Result(text, {"findings": findings}, tables={"findings": columns})

@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from gramian.checks import counted, first_few, shown
-from gramian.errors import DataError, ParameterError, by_surface
-from gramian.errors import option as option_of
+from gramian.errors import DataError, ParameterError
 from gramian.operations.operation import Input, Out, Result, operation
 from gramian.operations.shared import SEED, read_components, read_counts
 from gramian.options import flag, option
@@ -114,7 +113,7 @@ def _check_model(options: Any, model: Any) -> None:
         raise ParameterError(
             "model",
             problem=f"This is a {type(model).__name__}, not a model of faces.",
-            hint=by_surface(fit, fit, "Choose another."),
+            hint=fit,
         )
 
 
@@ -288,7 +287,7 @@ def enroll(options: Enroll, model: Any, gallery: Any, pictures: Any, person: str
         with Gallery.open(gallery, model, read_only=True) as opened:
             recogniser = opened.recogniser()
     except DataError as error:  # settings that do not suit who is in it yet
-        notes.append(f"warning: enrolled, but nobody can be recognised yet. {error.worded('shell')}")
+        notes.append(f"warning: enrolled, but nobody can be recognised yet. {error}")
     else:
         facts |= {"far": recogniser.far_}
         facts |= {"trade": [rates(one) for one in recogniser.calibration_.trade]}
@@ -306,7 +305,7 @@ def _named(person: str) -> str:
     try:
         return person_name(person)
     except DataError as error:
-        raise ParameterError("person", person, problem=f"{option_of('person')}: {error}") from error
+        raise ParameterError("person", person, problem=f"person: {error}") from error
 
 
 def _people(faces: Any, person: str | None) -> Sequence[str]:
@@ -317,11 +316,7 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
             raise ParameterError(
                 "person",
                 problem=f"{shown(faces.names[0])}: the person is not known.",
-                hint=by_surface(
-                    "Name the person of each.",
-                    "Give --person NAME, or a folder with one folder for each person.",
-                    "Put pictures into a folder for each person.",
-                ),
+                hint="Give person, or a folder with one folder for each person.",
             )
         return tuple(folders)
     if folders is not None and len(set(folders)) > 1:
@@ -329,8 +324,8 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
             "person",
             person,
             problem=f"{shown(faces.source)} has folders of {len(set(folders)):,} people, but "
-            f"{option_of('person')} names one.",
-            hint=f"Leave {option_of('person')} out, or name one of the folders.",
+            "person names one.",
+            hint="Leave person out, or name one of the folders.",
         )
     return [person] * len(faces)
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from gramian.checks import check_choice, solver_names
 from gramian.errors import ParameterError
-from gramian.errors import option as option_of
 from gramian.operations.operation import DATA, Result, operation
 from gramian.operations.shared import DEVICE, SEED, number_or_name, read_components
 from gramian.options import (
@@ -44,7 +43,7 @@ DDOF = option("NUMBER", "PCA: variances divide by rows - ddof.", usual="1")
 def _check_landmarks(flag: str, value: str) -> str:
     if value.isdecimal():
         raise ParameterError(
-            flag, value, "is a number, but this names a rule", f"Use {option_of('n_landmarks', int(value))}."
+            flag, value, "is a number, but this names a rule", f"Use n_landmarks={int(value)!r}."
         )
     return check_choice(flag, value, LANDMARKS)
 
@@ -322,7 +321,7 @@ def fit(
         "data": data_facts(table),
         "model": model_facts(made),
         "components": component_facts(made),
-        **diagnosis_facts(diagnosis, "shell"),
+        **diagnosis_facts(diagnosis),
         "seconds": seconds,
         "command": command,
         "versions": versions(),
@@ -341,7 +340,7 @@ def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:
     from gramian.analysis.sampling import sampling_note
     from gramian.inspect.diagnose import serious_and_notes
 
-    serious, notes = serious_and_notes(diagnosis, "shell")
+    serious, notes = serious_and_notes(diagnosis)
     above = [*serious, ""] if serious else []
     lines = [*above, *component_table(model), "", *notes, *filter(None, [sampling_note(model)])]
     if not verbose:

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gramian.checks import check_number, six_digits
-from gramian.errors import ParameterError, Surface, by_surface
+from gramian.errors import ParameterError
 from gramian.operations.operation import DATA, Input, Result, operation
 from gramian.operations.shared import SEED
 from gramian.options import only_for, option
 
-SURFACES: tuple[Surface, ...] = ("python", "shell", "page")
 TIME_LIMIT = 30.0  # seconds, as long as a server works for a visitor
 
 
@@ -99,7 +98,7 @@ def audit(options: Audit, kernel: str, data: Any = None) -> Result:
     report = audit(audited, rows, **given, time_limit=options.time_limit or TIME_LIMIT)
     drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
     figures = {} if report.witness is None else drawn
-    text = by_surface(*(_rounded(report.worded(surface)) for surface in SURFACES))
+    text = _rounded(str(report))
     return Result(text, audit_facts(report), figures=figures)
 
 

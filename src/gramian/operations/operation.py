@@ -14,7 +14,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_type_hints
 
-from gramian.errors import ParameterError, by_surface
+from gramian.errors import ParameterError
 from gramian.options import Declared, form_of
 
 
@@ -317,11 +317,7 @@ class Operation:
         ParameterError
         """
         if self.needs_label and not there:
-            way = by_surface(
-                "Give a table with labels.",
-                "Name its column with --label, or its file with --labels-from.",
-                "Choose its column.",
-            )
+            way = "Name its column with label, or its file with labels_from."
             raise ParameterError("label", problem=f"{self.name} needs a label.", hint=way)
 
     def opened(self, options: Any, reader: Reader) -> dict[str, Any]:

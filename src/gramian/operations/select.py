@@ -7,7 +7,6 @@ from typing import Any
 
 from gramian.checks import check_choice, listed
 from gramian.errors import ParameterError
-from gramian.errors import option as option_of
 from gramian.operations.operation import DATA, Out, Result, operation
 from gramian.operations.shared import SEED, number_or_share
 from gramian.options import flag, given_options, only_for, option
@@ -141,13 +140,13 @@ def refuse_several_labels(data: Any) -> None:
             problem = (
                 f"has the columns {listed([data.label_name, *data.metadata])}, but one is predicted here"
             )
-            one = option_of("labels_from", f"{file}:{data.label_name}")
+            one = f"labels_from={f'{file}:{data.label_name}'!r}"
             raise ParameterError("labels_from", file, problem, f"Name one, as in {one}.")
         raise ParameterError(
             "label",
             ",".join([data.label_name, *data.metadata]),
             "names several columns, but one is predicted here",
-            f"Name one, and leave out the others with {option_of('drop')}.",
+            "Name one, and leave out the others with drop.",
         )
 
 

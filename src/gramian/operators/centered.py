@@ -24,7 +24,7 @@ from gramian.checks import slices as cut
 from gramian.data import Block, Rows
 from gramian.data.device import device_blocks
 from gramian.data.rows import SeenRows, magnitudes, require_magnitudes, row_text
-from gramian.errors import DataError, option
+from gramian.errors import DataError
 from gramian.operators.operator import (
     LARGE,
     SPARSE_LONG,
@@ -54,7 +54,7 @@ ALONE = 1e-9
 # Products of float32 are near enough to 1 while norms of columns are below the first, and what underflows is
 # below the second, relative to the sum of squares of C. A product of two that underflows loses up to LOST.
 LARGEST_NORM, UNSEEN, LOST = 2.0**50, 1e-12, 2.0**-149
-COUNTS = f"{option('scale', 'genotype')} is for counts of an allele, 0, 1 or 2"
+COUNTS = 'scale="genotype" is for counts of an allele, 0, 1 or 2'
 
 
 @dataclass(frozen=True, eq=False)
@@ -662,10 +662,9 @@ def from_moments(
             if not FLOAT32.minexp <= size < FLOAT32.maxexp:
                 more, less = ("larger", "smaller") if size > 0 else ("smaller", "larger")
                 raise DataError(
-                    f"With {option('scale')} and {option('feature_weight')} X has a size of about "
+                    "With scale and feature_weight X has a size of about "
                     f"10^{size * math.log10(2):.0f}, which float32 cannot hold.",
-                    f"Give {more} numbers in {option('scale')}, {less} ones in {option('feature_weight')}, "
-                    "or X in float64.",
+                    f"Give {more} numbers in scale, {less} ones in feature_weight, or X in float64.",
                 )
     noise = float(rounding.sum())
     rest = np.zeros(d) + result.rest if center else None
@@ -705,8 +704,7 @@ def require_counts(rows: Rows) -> None:
         named += f" ({rows.feature_names[column]!r})" if rows.feature_names else ""
         raise DataError(
             f"{COUNTS}, and {named} holds {value:g}.",
-            f"Put a missing call to NaN and read it with {option('missing', 'mean')}, or use "
-            f"{option('scale', 'unit')}.",
+            'Put a missing call to NaN and read it with missing="mean", or use scale="unit".',
         )
 
 
@@ -720,7 +718,7 @@ def _require_frequencies(frequency: FloatArray, variance: FloatArray) -> None:
     if wrong.size:
         raise DataError(
             f"{COUNTS}, and column {wrong[0]} of the earlier batches has other values.",
-            f"Set {option('scale', 'unit')}, or start again with a fresh model.",
+            'Set scale="unit", or start again with a fresh model.',
         )
 
 

@@ -22,7 +22,6 @@ from gramian import arrays
 from gramian.checks import amount, evenly, slices
 from gramian.data import Rows
 from gramian.data.device import device_blocks
-from gramian.errors import option
 from gramian.kernels import Evaluator
 from gramian.operators.centered import merge_moments
 from gramian.operators.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
@@ -568,11 +567,11 @@ def feature_costs(
         Step("multiply", f"their {m} x {m} products, {kind}", n * m * m / 2 / LARGE[kind]),
     ]
     steps = [replace(step, seconds=step.seconds + STARTED) for step in steps]
-    other = f" or {option('landmarks', 'uniform')}," if rule == "rpcholesky" else ""
+    other = ' or landmarks="uniform",' if rule == "rpcholesky" else ""
     why = f"You set solver={solver!r}; time grows linearly with the number of rows, not quadratically."
     made = Plan(f"covariance of {m} {what}", solver, tuple(steps), size, why, kind)
     too_large = (
-        f"{option('solver', solver)} with {option('n_landmarks', m)} for {n:,} rows",
-        f"Use a smaller {option('n_landmarks')},{other} or raise {option('memory_limit')}.",
+        f"solver={solver!r} with n_landmarks={m!r} for {n:,} rows",
+        f"Use a smaller n_landmarks,{other} or raise memory_limit.",
     )
     return SymmetricCosts(rank or m, substitute=made, too_large=too_large)

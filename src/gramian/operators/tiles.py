@@ -21,7 +21,7 @@ import numpy.typing as npt
 from gramian import arrays
 from gramian.checks import slices
 from gramian.data.device import full_precision, out_of_memory, release_unused, smaller, tile_length
-from gramian.errors import DataError, option
+from gramian.errors import DataError
 from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
 from gramian.operators.operator import (
@@ -139,7 +139,7 @@ class MatrixSource:
         n, m = K.shape
         if n != m:
             raise DataError(
-                f"{option('kernel', 'precomputed')} needs the square matrix of kernel values between all "
+                'kernel="precomputed" needs the square matrix of kernel values between all '
                 f"rows to fit; got {n} rows x {m} columns.",
                 "Precomputed matrix must be a square matrix.",
             )

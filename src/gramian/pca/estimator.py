@@ -24,7 +24,7 @@ from gramian.data import Rows, as_rows, device
 from gramian.data.as_rows import weighted
 from gramian.data.rows import SeenRows
 from gramian.data.table import Expected
-from gramian.errors import DataError, MemoryLimitError, of_new_rows, option
+from gramian.errors import DataError, MemoryLimitError, of_new_rows
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.progress import shows_progress
 from gramian.records import OPTIONAL, POSITIVE, FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
@@ -816,7 +816,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         check_is_fitted(self)
         if self.imputed_ is not None and self.imputed_.method == "em":
             raise DataError(
-                f"The components of {option('missing', 'em')} are not sums of the rows: the covariance of "
+                'The components of missing="em" are not sums of the rows: the covariance of '
                 "missing entries is part of them.",
                 "Fit the rows that impute returns.",
             )

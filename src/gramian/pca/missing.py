@@ -15,10 +15,10 @@ from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.projection import incomplete_rows
 from gramian.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
-from gramian.checks import check_choice, check_number, counted, first_few
+from gramian.checks import check_choice, check_number, counted, either, first_few
 from gramian.data import ArrayRows, Rows, as_rows
 from gramian.data.rows import Holes, require_magnitudes, row_text
-from gramian.errors import DataError, MissingValuesWarning, ParameterError, by_surface, option
+from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.operators.centered import require_counts
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.pca.stream import ExpectedFit
@@ -194,14 +194,14 @@ def method_of(asked: PCAParameters, rows: Rows) -> str:
         raise ParameterError(
             "regularization",
             asked.regularization,
-            f"applies only to {option('missing', 'iterative')}",
+            'applies only to missing="iterative"',
             "Leave it out.",
         )
     if read and method not in ("error", "projection", read):
         raise ParameterError(
             "missing",
             method,
-            f"contradicts {option('missing', read)}, with which the data were read",
+            f"contradicts missing={read!r}, with which the data were read",
             "Leave out one.",
         )
     return read or method
@@ -240,12 +240,9 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     if not isinstance(rows, ArrayRows) or not is_numpy(rows.like):
         raise DataError(
             f"{counted(holes.missing, 'value')} {'is' if holes.missing == 1 else 'are'} missing, and "
-            f"{option('missing', method)} fills NumPy arrays, frames and files that fit into memory.",
-            by_surface(
-                "Read a larger file with gramian.scan(path, missing='mean'), move arrays of a device to the "
-                "host, load Dask data by .compute(), or fill sparse data first.",
-                f"Use {option('missing', 'mean')}, or fill the data first.",
-            ),
+            f"missing={method!r} fills NumPy arrays, frames and files that fit into memory.",
+            "Use missing='mean' for a larger file, move arrays of a device to the host, load Dask data by "
+            ".compute(), or fill sparse data first.",
         )
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
@@ -272,8 +269,8 @@ def _check_solver(asked: PCAParameters) -> None:
         raise ParameterError(
             "solver",
             asked.solver,
-            f"needs a table, but {option('missing', 'em')} decomposes the expected covariance matrix",
-            f"Use {option('solver', 'auto', 'covariance', 'krylov')}, or {option('missing', 'iterative')}.",
+            'needs a table, but missing="em" decomposes the expected covariance matrix',
+            'Use solver="auto" or "covariance" or "krylov", or missing="iterative".',
         )
 
 
@@ -297,9 +294,9 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
     names = rows.feature_names
     empty_rows = [row_text(rows, row) for row, count in holes.by_row.items() if count == d]
     empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
-    grid = by_surface(" gramian.xarray.pca takes such cells of a grid as a mask.", "")
+    grid = " gramian.xarray.pca takes such cells of a grid as a mask."
     if names and rows.table is not None:
-        grid = f" {option('drop', [names[j] for j in columns])} does so."
+        grid = f" drop={[names[j] for j in columns]!r} does so."
     for what, empty, advice in (("row", empty_rows, ""), ("column", empty_columns, grid)):
         if empty:
             raise DataError(
@@ -345,14 +342,14 @@ def _number(
         raise ParameterError(
             "missing",
             method,
-            f"estimates column means, but {option('center', False)} does not subtract them",
-            f"Use {option('center', True)}, or use {option('missing', 'mean')}.",
+            "estimates column means, but center=False does not subtract them",
+            'Use center=True, or use missing="mean".',
         )
     if most < 1:
         raise DataError(
-            f"{option('missing', method)} needs at least 3 rows and 2 columns that vary, but there are "
+            f"missing={method!r} needs at least 3 rows and 2 columns that vary, but there are "
             f"{determining[0]} x {determining[1]}.",
-            f"Use {option('missing', 'mean')}.",
+            'Use missing="mean".',
         )
     if not isinstance(count, Integral) or isinstance(count, bool):
         _ = TableFit(asked, rows).wanted  # refused before the search, which takes a while
@@ -361,9 +358,9 @@ def _number(
         raise ParameterError(
             "n_components",
             count,
-            f"does not suit {option('missing', method)}, which imputes with 1 to {most} components for "
+            f"does not suit missing={method!r}, which imputes with 1 to {most} components for "
             f"{determining[0]} rows x {determining[1]} columns",
-            f"Give such a number, or {by_surface('None', 'leave it out')}: then cross-validation chooses the "
+            "Give such a number, or None: then cross-validation chooses the "
             "number that imputes, and all components are kept.",
         )
     return int(count), most
@@ -526,7 +523,7 @@ def _require_room(asked: PCAParameters, shape: tuple[int, int], k: int, method: 
         # The table and copies of it, the k x k matrices of every row and column, and the expected covariance.
         8 * (6 * n * d + (2 * n + 4 * d) * (k + 1) ** 2 + (3 * d * d if method == "em" else 0)),
         memory_limit_bytes(asked.memory_limit),
-        f"Use {option('missing', *instead)}, fewer components, or raise {option('memory_limit')}.",
+        f"Use missing={either(instead)}, fewer components, or raise memory_limit.",
     )
 
 
@@ -535,7 +532,7 @@ def _warn(result: imputation.Imputation, method: str, why: str) -> None:
     if result.converged and not why:
         return
     said = f": {why}" if why else f" in {result.iterations:,} steps"
-    other = by_surface("missing='iterative'", option("missing", "iterative"))
+    other = "missing='iterative'"
     instead = f" or {other}, which is regularised" if method == "em" else ""
     MissingValuesWarning(
         f"The imputation by {BY[method]} {'is not determined' if why else 'did not converge'}{said}. Use "

@@ -15,7 +15,7 @@ from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import ComponentRequest
 from gramian.checks import check_choice, check_number
 from gramian.data import Rows
-from gramian.errors import ParameterError, choice, option
+from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.operator import TableCosts
 from gramian.records import FloatArray, Plan, SolveRequest, Step, Target
@@ -27,7 +27,7 @@ NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_compon
 PLANNED = 10
 UNEQUAL = (
     "the rule is for rows of equal weight, but the rows have weights. Use a number of components, a "
-    f"fraction such as 0.95, or {option('max_rmse')}."
+    "fraction such as 0.95, or max_rmse."
 )
 # So many components are asked for, one after the other, until a rule is sure: as many as it may well take.
 CV_COUNTS, DRAWN_COUNTS = (16, 32, 64), (8, 16, 32)
@@ -52,7 +52,7 @@ def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
             raise ParameterError(
                 "n_components",
                 asked.n_components,
-                f"and {option('max_rmse', asked.max_rmse)} both set the number of components",
+                f"and max_rmse={asked.max_rmse!r} both set the number of components",
                 "Leave out one of them.",
             )
         check_rmse(asked.max_rmse)
@@ -83,20 +83,17 @@ def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool, eq
     if sparse and component_rules.RULES[rule].draws:
         return (
             f"'{rule}' draws new dense data of the same size, but X is sparse. "
-            f"Pass X.toarray() if it fits into memory, or use {choice('gavish-donoho')}."
+            "Pass X.toarray() if it fits into memory, or use 'gavish-donoho'."
         )
     if not center and component_rules.RULES[rule].of_covariances:
         why = "the rule is for variances, and without centring the mean is the first component"
         if rule == "parallel":
             why = "permuted columns keep their means, so the rule cannot tell the mean from noise"
-        return (
-            f"the rule needs {option('center', True)}: {why}. "
-            f"Use {choice('gavish-donoho', 'sign-flip')} or {choice('cv')}."
-        )
+        return f"the rule needs center=True: {why}. Use 'gavish-donoho', 'sign-flip' or 'cv'."
     if rule == "mle" and shape[0] <= shape[1]:
         return (
             f"Minka's evidence needs more rows than columns, but X has {shape[0]} rows x {shape[1]} columns. "
-            f"Use {choice('gavish-donoho', 'parallel')} or {choice('sign-flip')}."
+            "Use 'gavish-donoho', 'parallel' or 'sign-flip'."
         )
     return ""
 
@@ -148,7 +145,7 @@ def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
         When they do not fit.
     """
     need = (2 if rule == "cv" else 3) * rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
-    way_out = f"Raise {option('memory_limit')}, use {choice('gavish-donoho')}, or a sample of the rows."
+    way_out = "Raise memory_limit, use 'gavish-donoho', or a sample of the rows."
     require_memory(f"The rule '{rule}', which copies the data,", need, memory_limit, way_out)
     return need
 

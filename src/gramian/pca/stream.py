@@ -18,7 +18,7 @@ from gramian.base.inputs import check_ddof, check_feature_weight, check_scale, d
 from gramian.checks import check_number, counted
 from gramian.data import Rows
 from gramian.data.rows import SeenRows
-from gramian.errors import DataError, ParameterError, by_surface, option
+from gramian.errors import DataError, ParameterError
 from gramian.operators.centered import require_counts
 from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit
 from gramian.solve.linear import LinearProblem
@@ -114,7 +114,7 @@ class Stream:
                 "solver",
                 asked.solver,
                 "needs all rows at once, but partial_fit does not store them",
-                f"Use {option('solver', 'auto', 'covariance', 'krylov')}.",
+                'Use solver="auto" or "covariance" or "krylov".',
             )
         count = asked.n_components
         if isinstance(count, Integral) and not isinstance(count, bool) and int(count) > d:
@@ -204,17 +204,17 @@ class Stream:
         least = max(2, int(count) if isinstance(count, Integral) else 0)
         name = f"This {type(asked).__name__} instance is not fitted yet:"
         if seen.rows < least:
-            why = f" for {option('n_components', count)}" if least > 2 else ""
+            why = f" for n_components={count!r}" if least > 2 else ""
             raise TooFewRowsError(
                 f"{name} {counted(seen.rows, 'row was', 'rows were')} read, but at least {least} are needed"
                 f"{why}.",
-                by_surface("In Python call partial_fit with more rows.", "Give more rows."),
+                "Give more rows.",
             )
         if not seen.effective > asked.ddof * (1 + 1e-9):
             raise TooFewRowsError(
-                f"{name} with {option('forgetting', asked.forgetting)} the effective number of rows is "
-                f"{seen.effective:.3g}, but it must exceed {option('ddof', asked.ddof)}.",
-                f"Use larger batches, a larger {option('forgetting')}, or weights that count rows.",
+                f"{name} with forgetting={asked.forgetting!r} the effective number of rows is "
+                f"{seen.effective:.3g}, but it must exceed ddof={asked.ddof!r}.",
+                "Use larger batches, a larger forgetting, or weights that count rows.",
             )
 
 

@@ -15,7 +15,7 @@ from gramian.analysis.components import feature_names_of, kind_of
 from gramian.analysis.units import column_axis
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, counted
-from gramian.errors import DataError, by_surface
+from gramian.errors import DataError
 from gramian.inspect.describe import describe
 from gramian.inspect.rotate import Rotation
 from gramian.pca.tables import linear_columns
@@ -232,8 +232,7 @@ def _directions(model: Any) -> FloatArray:
     if not kind_of(fitted(model)).linear:
         raise DataError(
             f"A {type(model).__name__} has no loadings: its components are not linear in the columns.",
-            "Draw its scores, or "
-            + by_surface("gramian.plots.kernel_contours for two columns.", "contours of two columns."),
+            "Draw its scores, or " + "gramian.plots.kernel_contours for two columns.",
         )
     result = as_float64(model.components_).T
     if not result.shape[1]:

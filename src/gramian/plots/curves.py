@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.analysis.candidates import Selection
 from gramian.analysis.components import kind_of
-from gramian.errors import DataError, option
+from gramian.errors import DataError
 from gramian.plots.names import fitted
 from gramian.plots.style import (
     BLUE,
@@ -65,7 +65,7 @@ def selection(result: Any) -> Any:
     if not isinstance(result, Selection) or not len(result):
         raise DataError(
             "There is no selection to draw.",
-            f"A filter compares numbers of features only with {option('k', 'cv')}, and a search that was "
+            'A filter compares numbers of features only with k="cv", and a search that was '
             "stopped immediately has no candidates.",
         )
     mean = np.array([one.mean for one in result], dtype=float)

@@ -17,7 +17,7 @@ from gramian.arrays import as_float64
 from gramian.checks import check_share, counted, listed
 from gramian.data.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.data.table import Table
-from gramian.errors import DataError, ParameterError, by_surface, option
+from gramian.errors import DataError, ParameterError
 from gramian.plots import style
 from gramian.plots.names import (
     MOST_SHAPES,
@@ -149,7 +149,7 @@ class Cloud:
         else:
             pair = [across, place_of(y, k, "y")]
             if pair[0] == pair[1]:
-                problem = f"and {option('y')} are both PC{across + 1}"
+                problem = f"and y are both PC{across + 1}"
                 raise ParameterError("x", allowed=problem, hint="Choose two different components.")
             values, fields = Z[:, pair], [f"PC{place + 1}" for place in pair]
             titles = [axis_title(model, place) for place in pair]
@@ -334,7 +334,7 @@ class Group:
                 raise ParameterError(
                     what,
                     allowed=f"has {len(distinct)} distinct numbers, but shapes are for classes",
-                    hint=f"Use {option('color')} for numbers, or at most {MOST_NUMBERS} of them.",
+                    hint=f"Use color for numbers, or at most {MOST_NUMBERS} of them.",
                 )
             return cls(given.astype(np.float64), [], title)
         texts = label_texts(given)
@@ -389,7 +389,7 @@ def _column(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[str
     columns = feature_names_of(model)
     if X is None or name not in columns:
         problem = f"is not a column of the data: {listed([*columns, *further])}"
-        hint = by_surface("Name one of these, or give one label for each row.", "Name one of these.")
+        hint = "Name one of these, or give one label for each row."
         raise ParameterError(what, name, problem, hint)
     return numbers_of(X)[:, columns.index(name)], ()
 

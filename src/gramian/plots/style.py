@@ -21,7 +21,7 @@ import pyarrow as pa
 from altair.utils.schemapi import debug_mode
 
 from gramian.checks import names_its_arguments, shown
-from gramian.errors import ParameterError, needs, option
+from gramian.errors import ParameterError, needs
 from gramian.records import FloatArray
 from gramian.store.atomic import atomic_write
 
@@ -226,7 +226,7 @@ class Drawn(Part):
         if kind not in FORMATS:
             raise ParameterError(
                 *("fp", os.fspath(fp) if is_path else fp, "has no known format"),
-                f"Use a name with .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give {option('format')}.",
+                f"Use a name with .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give format.",
             )
         options: dict[str, Any] = {"inline": inline} if kind == "html" else {"scale_factor": scale_factor}
         if kind == "png":

@@ -15,7 +15,7 @@ from gramian.analysis.components import column_names, component_names, names_of,
 from gramian.arrays import as_float64
 from gramian.base import model_file
 from gramian.checks import counted, percent, plain, shown, six_digits
-from gramian.errors import Surface, shortened
+from gramian.errors import shortened
 from gramian.inspect.diagnose import Diagnosis, diagnosis_of
 from gramian.reading import IMPUTED
 from gramian.records import Certificate, ModelKind, Plan
@@ -228,15 +228,13 @@ def model_facts(model: Any) -> dict[str, Any]:
     }
 
 
-def diagnosis_facts(diagnosis: Diagnosis | None, surface: Surface) -> dict[str, Any]:
-    """Return what a diagnosis found, worded for a reader, and whether it has looked at rows."""
-    found = [] if diagnosis is None else plain(diagnosis.facts(surface))
+def diagnosis_facts(diagnosis: Diagnosis | None) -> dict[str, Any]:
+    """Return what a diagnosis found, and whether it has looked at rows."""
+    found = [] if diagnosis is None else plain(diagnosis.facts())
     return {"diagnosis": found, "diagnosed_rows": diagnosis is not None and diagnosis.looked_at_rows}
 
 
-def info_facts(
-    model: Any, kind: str, surface: Surface = "page", diagnosis: Diagnosis | None = None
-) -> dict[str, Any]:
+def info_facts(model: Any, kind: str, diagnosis: Diagnosis | None = None) -> dict[str, Any]:
     """Return the facts of a fitted model, with its components and what misleads in them if it has some.
 
     Parameters
@@ -244,16 +242,14 @@ def info_facts(
     model : fitted estimator
     kind : str
         Its name in its file.
-    surface : {"shell", "page"}
-        Whose terms the findings use.
     diagnosis : Diagnosis, optional
         By default of the model alone.
     """
     if model.model_kind.has_components:
-        found = diagnosis_facts(diagnosis_of(model) if diagnosis is None else diagnosis, surface)
+        found = diagnosis_facts(diagnosis_of(model) if diagnosis is None else diagnosis)
         return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model), **found}
     if model.model_kind is ModelKind.MONITOR:
-        return info_facts(model.model_, type(model.model_).__name__, surface, diagnosis) | {
+        return info_facts(model.model_, type(model.model_).__name__, diagnosis) | {
             "limits": str(model.limits_)
         }
     # A map of features has no components.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gramian.errors import Surface
 from gramian.inspect.diagnose import Diagnosis
 
 
@@ -44,8 +43,3 @@ class Fitted:
     format: str = "csv"
     reading: Mapping[str, Any] | None = None
     diagnosis: Diagnosis | None = None
-
-    @property
-    def surface(self) -> Surface:
-        """Whose terms findings use: of the shell that has fitted, of the page, or of Python."""
-        return "shell" if self.command else "python" if self.reading is None else "page"

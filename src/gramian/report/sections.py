@@ -208,7 +208,7 @@ class _Explained:
             "certificate": "" if ok else "DOES NOT HOLD",
         }
         failed = "" if ok else "The certificate does not hold. See What is guaranteed."
-        serious, notes = serious_and_notes(self.diagnosis, self.fitted.surface)
+        serious, notes = serious_and_notes(self.diagnosis)
         sections = {
             "Scores": self.rows,
             "Components as pictures" if self.pictures else "Loadings": self.columns,

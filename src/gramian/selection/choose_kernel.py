@@ -34,11 +34,7 @@ from gramian.errors import (
     ParameterError,
     PreimageWarning,
     RankWarning,
-    by_surface,
-    choice,
     ignoring,
-    option,
-    worded,
 )
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.fits import asked_kernel
@@ -89,9 +85,6 @@ class TriedKernel(Candidate):
 
     remark: str = ""
     said: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        vars(self).update(_marked=self.remark, remark=worded(self.remark))
 
     @property
     def model(self) -> KernelPCA:
@@ -369,7 +362,7 @@ def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
         with blas_threads():
             result = judge.judged(one)
     except GramianError as error:
-        return TriedKernel(one, None, math.nan, remark=error._text)
+        return TriedKernel(one, None, math.nan, remark=str(error))
     return replace(result, candidate=one, remark=_doubt(one))
 
 
@@ -393,8 +386,8 @@ def _selection(
 ) -> KernelSelection:
     judged = [one for one in tried if one.value is not None]
     if not judged:
-        said = "; ".join(f"{one.expression}: {vars(one)['_marked']}" for one in tried[:3])
-        by = option("criterion", criterion)
+        said = "; ".join(f"{one.expression}: {one.remark}" for one in tried[:3])
+        by = f"criterion={criterion!r}"
         raise DataError(f"None of {len(tried)} kernels can be evaluated by {by}. {said}")
     sign = -1.0 if criterion == "preimage" else 1.0
     values = sign * np.array([one.mean for one in judged])
@@ -541,9 +534,7 @@ def _check(asked: Asked) -> None:
     criterion = asked.criterion
     for name in ("estimator", "scoring"):
         if criterion != "score" and getattr(asked, name) is not None:
-            only = (
-                f"applies to {option('criterion', 'score')} only, but the criterion is {choice(criterion)}."
-            )
+            only = f'applies to criterion="score" only, but the criterion is {criterion!r}.'
             raise ParameterError(name, allowed=only, hint="Leave out one of them.")
 
 
@@ -601,7 +592,7 @@ def spread_rows(
 
 def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...]]:
     """Return which numbers of components a candidate is tried with; checked for all before any work."""
-    wanted, advice = asked.n_components, by_surface("Or a list to choose from, or None for a default list.")
+    wanted, advice = asked.n_components, "Or a list to choose from, or None for a default list."
     given = () if wanted is None else wanted if np.ndim(wanted) else [wanted]
     numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
     default = COUNTS[asked.criterion]
@@ -650,7 +641,7 @@ def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
     lists = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
     if not lists or not len(given):
         example = "Give for instance ['linear', 'rbf(sigma=2)'], or None for a default list."
-        raise InputTypeError(f"candidates={given!r} is not a list of kernels.", by_surface(example))
+        raise InputTypeError(f"candidates={given!r} is not a list of kernels.", example)
     return tuple(_candidate(one, rows) for one in given)
 
 
@@ -665,7 +656,7 @@ def _candidate(given: Any, rows: Rows) -> KernelPCA:
         )
     wanted = model.n_components
     if wanted is not None:
-        check_integer(f"The n_components of {model!r}", wanted, 1, advice=by_surface("None chooses it."))
+        check_integer(f"The n_components of {model!r}", wanted, 1, advice="None chooses it.")
     kernel = asked_kernel(model)
     resolved = kernel.resolve(as_scaled(model.scale, rows), rows.feature_names)
     # As it was written, where nothing in it waits for data: a width stays a width.

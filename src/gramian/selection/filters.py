@@ -27,7 +27,7 @@ from gramian.base.inputs import generators
 from gramian.base.sklearn import knows_names
 from gramian.checks import check_choice, check_integer, check_number, counted
 from gramian.data import Rows
-from gramian.errors import DataError, ParameterError, by_surface, choice, option
+from gramian.errors import DataError, ParameterError
 from gramian.records import FloatArray, Seed
 from gramian.selection.mutual_information import mutual_information
 from gramian.selection.targets import ColumnSelector, Labelled, as_labelled
@@ -204,9 +204,9 @@ class FeatureFilter(ColumnSelector):
         data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one, cv=self.cv)
         if sparse.issparse(data.X) and self.redundancy is not None:
             raise DataError(
-                f"{option('redundancy', 'mrmr')} compares every feature with every other one, all of them "
+                'redundancy="mrmr" compares every feature with every other one, all of them '
                 "dense, and X is sparse.",
-                f"{by_surface('Pass X.toarray(), or leave', 'Leave')} {option('redundancy')} out.",
+                "Pass X.toarray(), or leave redundancy out.",
             )
         d = data.X.shape[1]
         asked = number_of_features(self.k, d)
@@ -254,7 +254,7 @@ class FeatureFilter(ColumnSelector):
             if np.unique(y[train]).size < 2:
                 raise DataError(
                     f"The training rows of fold {place + 1} all have the same label.",
-                    f"Give fewer folds, or {option('k')} as a number.",
+                    "Give fewer folds, or k as a number.",
                 )
         if self.estimator is None:
             # The default standardises, so that a power of two changes nothing but what overflows.
@@ -323,7 +323,7 @@ def number_of_features(k: Any, d: int) -> int | None:
     if isinstance(k, str):
         check_choice("k", k, ("cv",))
         return None
-    advice = f"Give a number from 1 to {d}, a share such as 0.1, or {choice('cv')}."
+    advice = f"Give a number from 1 to {d}, a share such as 0.1, or 'cv'."
     if isinstance(k, (Integral, bool)):
         return check_integer("k", k, 1, d, advice)
     return max(1, int(np.floor(check_number("k", k, above=0, most=1, advice=advice) * d + 0.5)))
@@ -403,7 +403,7 @@ def _one_fold(
     try:
         order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state).order
     except (DataError, ParameterError) as error:
-        raise DataError(f"In fold {fold + 1}, which trains on {len(train)} rows: {error._text}") from error
+        raise DataError(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
     with warnings_counted() as said:
         scores = [validation.score(np.sort(order[:size]), fold) for size in sizes]
     return scores, said
@@ -614,7 +614,7 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
     [4.0, 0.0]
     """
     if not discrete:
-        others = option("score", "f", "correlation", "mutual-information")
+        others = 'score="f" or "correlation" or "mutual-information"'
         raise ParameterError("score", "chi2", "needs classes, but the label is a number", f"Use {others}.")
     least = dense(X.min(axis=0)).ravel()
     negative = np.flatnonzero(least < 0)
@@ -622,8 +622,7 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
         j = int(negative[0])
         name = names[j] if names is not None else f"x{j}"
         raise DataError(
-            f"{option('score', 'chi2')} needs counts, but column {name!r} has the negative value "
-            f"{least[j]:g}.",
+            f'score="chi2" needs counts, but column {name!r} has the negative value {least[j]:g}.',
             "Negative values in data passed to chi2 are not allowed: use another score, or leave such "
             "columns out.",
         )
@@ -772,7 +771,7 @@ def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
             raise ValueError(f"it returned {values.size} and {p_values.size} for {X.shape[1]} features.")
     except (TypeError, ValueError) as error:
         each = "one number for each feature, or a pair of scores and p-values"
-        raise DataError(f"{option('score')}={name} must return {each}: {error}") from error
+        raise DataError(f"score={name} must return {each}: {error}") from error
     missing = np.isnan(values)
     notes = (f"The score {name} gave NaN for {int(missing.sum())} features, which rank last.",)
     tested = np.where(np.isnan(p_values) | missing, 1.0, p_values) if isinstance(given, tuple) else None

@@ -21,7 +21,7 @@ from gramian.arrays import dense, memory_limit_bytes, parallel_map
 from gramian.base.sklearn import NEVER_OVERWRITTEN, knowing
 from gramian.checks import check_integer, listed, slices
 from gramian.data import Rows
-from gramian.errors import DataError, ParameterError, by_surface, choice
+from gramian.errors import DataError, ParameterError
 from gramian.notebook import Grid, InNotebook
 from gramian.records import FloatArray, Seed
 from gramian.selection.targets import Labelled, as_labelled, column_of, looks_discrete
@@ -276,7 +276,7 @@ def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
         mask = np.zeros(d, dtype=bool)
         mask[given.astype(np.intp) if given.size == 0 else given] = True
     except (IndexError, ValueError, TypeError) as error:
-        hint = f"Give {choice('auto')}, True, False, {d} booleans, or positions or names of features."
+        hint = f"Give 'auto', True, False, {d} booleans, or positions or names of features."
         raise ParameterError("discrete", discrete, f"does not fit {d} features", hint) from error
     return mask
 
@@ -294,7 +294,7 @@ def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> No
     elif not kinds.all() and np.bincount(data.y).max() < 2:
         raise DataError(
             f"All {n} labels are different, so no row has a neighbour in its class.",
-            by_surface("Use discrete_target=False if they are numbers."),
+            "Use discrete_target=False if they are numbers.",
         )
 
 

@@ -19,14 +19,7 @@ from gramian.base.inputs import check_features, expected_columns, store_features
 from gramian.base.sklearn import BaseEstimator, TransformerMixin
 from gramian.data import Rows, as_rows, table
 from gramian.data.labels import as_array, has_label
-from gramian.errors import (
-    DataError,
-    InputTypeError,
-    MissingValuesWarning,
-    ParameterError,
-    by_surface,
-    choice,
-)
+from gramian.errors import DataError, InputTypeError, MissingValuesWarning, ParameterError
 from gramian.records import FloatArray, RealArray
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
@@ -106,11 +99,7 @@ def as_labelled(
     if y is None:
         raise DataError(
             f"{name} requires y to be passed, but the target y is None.",
-            by_surface(
-                "Give one label for each row; in the shell, --label COLUMN.",
-                "Name their column with --label.",
-                "Choose the column of the labels.",
-            ),
+            "Give one label for each row; in the shell, --label COLUMN.",
         )
     if not isinstance(estimator, str):
         store_features(estimator, X, rows)
@@ -145,7 +134,7 @@ def as_target(
         For infinity, another number of labels than rows, more than one column, a single class, no label.
     """
     if not (isinstance(discrete, bool) or discrete == "auto"):
-        raise ParameterError("discrete", discrete, f"is not known. Give True, False or {choice('auto')}.")
+        raise ParameterError("discrete", discrete, "is not known. Give True, False or 'auto'.")
     values = as_array(y)
     try:
         values = column_or_1d(values, warn=True)

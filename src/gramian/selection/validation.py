@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gramian.checks import check_integer, counted, listed
-from gramian.errors import DataError, InputTypeError, ParameterError, by_surface, choice, option
+from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.records import FloatArray, IntArray
 
 Fold = tuple[IntArray, IntArray]
@@ -30,8 +30,7 @@ Scorer = Callable[..., float]
 SAID = 3
 ADVICE = {
     "Fitting": "Use an estimator that can be fitted on every candidate, or leave these features out.",
-    "Scoring": f"Use another {option('scoring')}, or a {option('cv')} on whose folds the estimator can be "
-    "scored.",
+    "Scoring": "Use another scoring, or a cv on whose folds the estimator can be scored.",
 }
 
 
@@ -50,7 +49,7 @@ def scorer_of(estimator: Any, scoring: Any) -> Scorer:
     """
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputTypeError(
-            f"{option('estimator', estimator)} is not an estimator with fit.",
+            f"estimator={estimator!r} is not an estimator with fit.",
             "Give for instance LogisticRegression().",
         )
     try:
@@ -59,8 +58,8 @@ def scorer_of(estimator: Any, scoring: Any) -> Scorer:
         scorer: Scorer = check_scoring(estimator, scoring=scoring)
     except (TypeError, ValueError) as error:
         why = "" if isinstance(scoring, str) else f": {error}"
-        name = f"Give the name of a scikit-learn score, such as {choice('accuracy')} or {choice('r2')}."
-        also = by_surface(" In Python also a function scorer(estimator, X, y).")
+        name = "Give the name of a scikit-learn score, such as 'accuracy' or 'r2'."
+        also = " In Python also a function scorer(estimator, X, y)."
         raise ParameterError("scoring", scoring, f"cannot be used{why}", name + also) from error
     return scorer
 
@@ -147,7 +146,7 @@ def draw_folds(
     """
     n, given = len(y), cv
     if cv is None or isinstance(cv, (Integral, bool)):
-        also = by_surface("In Python also a splitter, or splits.")
+        also = "In Python also a splitter, or splits."
         folds = check_integer("cv", 5 if cv is None else cv, 2, advice=also)
         seed = None if shuffle is None else int(shuffle.integers(2**31))
         kind = StratifiedKFold if classifier else KFold
@@ -160,7 +159,7 @@ def draw_folds(
         classes, counts = np.unique(y, return_counts=True)
         few = int(np.argmin(counts))
         if (rows := int(counts[few])) < splitter.n_splits:
-            fewer = f"Give {option('cv', rows)} at most, or leave" if rows > 1 else "Leave"
+            fewer = f"Give cv={rows!r} at most, or leave" if rows > 1 else "Leave"
             raise DataError(
                 f"The class {classes[few].item()!r} has {counted(rows, 'row')}, fewer than the "
                 f"{splitter.n_splits} folds.",
@@ -172,11 +171,11 @@ def draw_folds(
         parts = [(every[np.asarray(train)], every[np.asarray(test)]) for train, test in splitter.split(X, y)]
     except (TypeError, ValueError, IndexError) as error:
         grouped = "For grouped rows give the splits: cv=list(splitter.split(X, y, groups))."
-        hint = by_surface(f"Give fewer folds. {grouped}", "Give fewer folds.")
-        raise DataError(f"{option('cv', given)} cannot split {n} rows: {error}", hint) from error
+        hint = f"Give fewer folds. {grouped}"
+        raise DataError(f"cv={given!r} cannot split {n} rows: {error}", hint) from error
     if not parts:
         raise DataError(
-            f"{option('cv', given)} has no splits.",
+            f"cv={given!r} has no splits.",
             "A generator can be read only once: give a list, or a number of folds.",
         )
     return parts
@@ -208,7 +207,7 @@ def fitted_score(
     if not np.isfinite(score):
         raise DataError(
             f"Scoring {estimator_name(estimator)} {where} gave {score} on {len(new[1])} held-out rows.",
-            f"Use another {option('scoring')}, or a {option('cv')} with larger folds.",
+            "Use another scoring, or a cv with larger folds.",
         )
     return score
 

@@ -28,7 +28,7 @@ from gramian.analysis.candidates import (
 )
 from gramian.base.sklearn import MetaEstimatorMixin, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, listed, plain
-from gramian.errors import ParameterError, by_surface, choice, option
+from gramian.errors import ParameterError
 from gramian.records import FloatArray, IntArray
 from gramian.selection.subset_scores import SubsetScores
 from gramian.selection.targets import ColumnSelector, as_labelled
@@ -197,7 +197,7 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
                 "n_features_to_select",
                 "one-se",
                 "needs a standard error, but there is a single fold.",
-                f"Use {choice('best')}, a number, or two or more folds{by_surface(' and validate=True')}.",
+                "Use 'best', a number, or two or more folds and validate=True.",
             )
         validation = Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
@@ -409,7 +409,7 @@ def search_of(
     ParameterError
         For a number that cannot be reached, a patience without use or below 1, and too many subsets.
     """
-    every, name = option("direction", "exhaustive"), "n_features_to_select"
+    every, name = 'direction="exhaustive"', "n_features_to_select"
     if exhaustive and (floating or patience is not None):
         useless, value = ("floating", True) if patience is None else ("patience", patience)
         raise ParameterError(useless, value, f"has no use: {every} scores all subsets.", "Leave it out.")
@@ -419,12 +419,12 @@ def search_of(
             "exhaustive",
             f"allows at most {MOST_EXHAUSTIVE} free features or groups, and there are {len(space.free)}, "
             f"with {2 ** len(space.free) - 1:,} subsets.",
-            f"Use {choice('forward')}, groups, or fewer columns.",
+            "Use 'forward', groups, or fewer columns.",
         )
     search = Exhaustive if exhaustive else SubsetSearch
     d, held = space.n_features, len(space.fixed)
     if isinstance(wanted, str) and wanted == "auto":
-        both = f"{choice('best')} or {choice('one-se')}"
+        both = "'best' or 'one-se'"
         hint = f"0.5 selects half of the features, and {both} choose the number."
         raise ParameterError(name, wanted, f"is not supported: {hint}")
     if isinstance(wanted, str):
@@ -432,9 +432,9 @@ def search_of(
         enough = None if patience is None else check_integer("patience", patience)
         return search(space, adding, floating, rule, None, enough)
     if patience is not None:
-        only = f"applies to best and one-se only, but {option(name, wanted)}."
+        only = f"applies to best and one-se only, but {name}={wanted!r}."
         raise ParameterError("patience", patience, only, "Leave out one of the two.")
-    rules = choice("best", "one-se")
+    rules = "'best', 'one-se'"
     advice = f"Give {rules}, a number of features from 1 to {d}, or a share between 0 and 1."
     if isinstance(wanted, (Integral, bool)):
         limit = check_integer(name, wanted, 1, d, advice)

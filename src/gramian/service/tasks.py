@@ -32,7 +32,6 @@ from gramian.errors import (
     ParameterError,
     needs,
     shortened,
-    worded,
 )
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.inspect.diagnose import diagnosis_of
@@ -113,7 +112,7 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     except GramianError as error:
         if not draft or seen is None:
             raise
-        problem = error.worded("page")
+        problem = str(error)
     facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
     again = partial(bodies.columns_of, data)
     found = {method: proposals(seen, method, options, None, again) for method in METHODS}
@@ -354,13 +353,13 @@ def operate(operation: str, options: Message, draw: int | None, answer: Message,
             raise DataError("The result has no table.", "Request it as JSON.")
         write_table(answer["path"], next(iter(result.tables.values())), answer["kind"])
         return {}
-    text = worded(str(result.text() if callable(result.text) else result.text), "page")
+    text = str(result.text() if callable(result.text) else result.text)
     drawn: Message = {}
     for name, figure in result.figures.items() if draw else ():
         try:
             drawn[name] = drawing(figure, draw)
         except DataError as error:  # the result shows nothing that could be drawn
-            notes.append(error.worded("page").partition("\n")[0])
+            notes.append(str(error).partition("\n")[0])
     whole = {"text": text, "notes": notes, "facts": plain(facts), "figures": drawn}
     return written(answer, json.dumps(whole, allow_nan=False))
 

@@ -21,7 +21,7 @@ from gramian.checks import plain
 from gramian.data import as_rows
 from gramian.data.labels import in_order, label_texts
 from gramian.data.table import Table
-from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs, worded
+from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces import example_faces
 from gramian.io.metadata import labels_of
 from gramian.kernel_pca.scaling import as_scaled
@@ -258,7 +258,7 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     verb = operations()["kernels audit"]
     result = verb(verb.options(**chosen, time_limit=seconds), kernel=expression)
     facts: Message = plain(result.facts) | {
-        "text": worded(result.text, "page"),
+        "text": result.text,
         "figure": None,
         "formula": "",
     }

@@ -135,9 +135,9 @@ def status_of(error: Exception, what: str = "This request") -> tuple[int, str]:
         return 507, "The server's disk is full. Try again later."
     if any(isinstance(cause, MemoryError) or getattr(cause, "errno", 0) == EFBIG for cause in causes):
         limit = f"{what} exceeds the memory limit. Use fewer rows, columns or components."
-        return 413, error.worded("page") if isinstance(error, MemoryLimitError) else limit
+        return 413, str(error) if isinstance(error, MemoryLimitError) else limit
     if isinstance(error, GramianError):
-        return next(status for kind, status in STATUSES if isinstance(error, kind)), error.worded("page")
+        return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
     if isinstance(error, OSError):
         return 500, "A file could not be read."
     theirs = isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)

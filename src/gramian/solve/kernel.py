@@ -27,7 +27,7 @@ from gramian.arrays import (
 )
 from gramian.checks import counted
 from gramian.data import Rows
-from gramian.errors import IndefiniteKernelError, ParameterError, option
+from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
 from gramian.operators import scatter, tiles
@@ -294,7 +294,7 @@ class KernelProblem(Problem):
             f"({bound * factor:.1e}), so this is not "
             f"a valid kernel on this data; {int((spectrum.values > bound).sum())} eigenvalues are positive. "
             "Ask for no more components than that, set the negative ones to 0 "
-            f"({option('repair', 'clip')}), or use a kernel that is positive semi-definite, such as rbf or "
+            '(repair="clip"), or use a kernel that is positive semi-definite, such as rbf or '
             "poly."
         )
 

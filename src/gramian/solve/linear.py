@@ -14,7 +14,7 @@ from gramian import arrays
 from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.data import Rows, as_rows
 from gramian.data.device import quick_double
-from gramian.errors import DataError, option
+from gramian.errors import DataError
 from gramian.operators.centered import (
     PIECES,
     CenteredRows,
@@ -451,9 +451,9 @@ def require_range(view: CenteredRows, degrees: float) -> None:
     if view.total > 0 and not sys.float_info.min / sys.float_info.epsilon <= variance < math.inf:
         size = (math.log2(view.total) / 2 + view.unit_exponent) * math.log10(2)
         raise DataError(
-            f"With {option('scale')} and {option('feature_weight')} X has a size of about 10^{size:.0f}, "
+            f"With scale and feature_weight X has a size of about 10^{size:.0f}, "
             "whose square float64 cannot hold.",
-            f"Give other numbers in {option('scale')} and {option('feature_weight')}.",
+            "Give other numbers in scale and feature_weight.",
         )
 
 

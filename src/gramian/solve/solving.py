@@ -21,7 +21,7 @@ import numpy as np
 from gramian.arrays import blas_threads, is_numpy, namespace, on_accelerator
 from gramian.checks import amount, duration
 from gramian.data.device import explained_memory_errors
-from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError, option
+from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
 from gramian.operators.operator import (
     CENTRE,
     COVARIANCE,
@@ -62,7 +62,7 @@ SAVED = 5e-4  # seconds below which a product saves nothing worth a digit of the
 QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
 CONTINUATIONS = 3  # of an iteration from what the probe saw, each for as many pairs as it has columns
 LONG = 600.0
-LIMIT = option("memory_limit")
+LIMIT = "memory_limit"
 SHOWN = 3
 
 STORAGES = {
@@ -125,7 +125,7 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
     fitting = sorted((item for item in wanted if item.bytes <= request.memory_limit), key=order)
     if not fitting:
         least = min(wanted, key=lambda item: item.bytes)
-        smaller = f"few components, which {option('solver', 'krylov')} finds in less memory"
+        smaller = 'few components, which solver="krylov" finds in less memory'
         if any(not item.route.direct for item in wanted):
             smaller = "fewer components, or use fewer rows"
         way_out = f"Raise {LIMIT}, or ask for {smaller}."

@@ -11,7 +11,6 @@ import numpy as np
 from gramian.arrays import from_numpy, numpy_dtype
 from gramian.data import Rows
 from gramian.data.rows import SeenRows
-from gramian.errors import option
 from gramian.operators.centered import (
     ALONE,
     EQUAL,
@@ -260,7 +259,7 @@ def scatter_costs(rows: int, d: int, batches: int = 1) -> SymmetricCosts:
     seconds += batches * (BATCH_SECONDS + BESIDE * 8 * d * d / BANDWIDTH)
     too_large = (
         f"A stream of {d:,} columns stores several matrices of {d:,} x {d:,} numbers and",
-        f"Raise {option('memory_limit')}, or fit a file of all rows, which needs less.",
+        "Raise memory_limit, or fit a file of all rows, which needs less.",
     )
     return SymmetricCosts(d, "covariance", BESIDE, seconds, made, too_large=too_large)
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, first_few
-from gramian.errors import DataError, FileError, GramianError, needs, option
+from gramian.errors import DataError, FileError, GramianError, needs
 from gramian.io.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 from gramian.io.parts import pick_rows
 from gramian.io.source import SAVE_FIRST, ArraySource, Opened, PictureSource, damage, open_regular
@@ -494,7 +494,7 @@ def _different(first: str, one: PictureForm, second: str, other: PictureForm) ->
     size = f"{one.width}x{one.height}"
     return DataError(
         f"pictures of different sizes: {first} is {size}, {second} is {other.width}x{other.height} "
-        f"(width x height). Resize them while reading, for instance with {option('size', size)}."
+        f"(width x height). Resize them while reading, for instance with size={size!r}."
     )
 
 

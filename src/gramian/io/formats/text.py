@@ -23,7 +23,7 @@ from pyarrow import csv as arrow_csv
 from gramian import arrays, progress
 from gramian.checks import amount, counted, evenly
 from gramian.data.table import Expected
-from gramian.errors import DataError, FileError, option
+from gramian.errors import DataError, FileError
 from gramian.io.columns import ColumnSource
 from gramian.io.names import R_DATA, R_STARTS, refuse_document
 from gramian.io.source import GZIP, Opened, expanded
@@ -444,7 +444,7 @@ def _uneven_rows(data: bytes, row: Any, source: str, before: int, separator: str
     lines = [] if match is None else data[match.end() :].decode("utf-8", errors="replace").split("\n", 8)[:8]
     below = [len(fields) for fields in csv.reader(lines, delimiter=separator) if fields]
     if len(below) > 1 and row.expected_columns not in below:
-        leave = f"leave it out with {option('skip_footer')}, or save it apart"
+        leave = "leave it out with skip_footer, or save it apart"
         advice = f"what begins there is no part of the table: {leave}"
     return DataError(
         f"{source}, {line}: {counted(row.actual_columns, 'field')} where {row.expected_columns} are expected "
