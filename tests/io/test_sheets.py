@@ -79,7 +79,7 @@ def test_excel_files_that_cannot_be_read(tmp_path, monkeypatch):
         with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
             scan(path).read()
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(MissingExtraError, match="reading Excel files needs openpyxl, which is not"):
+    with pytest.raises(MissingExtraError, match="reading Excel files needs python_calamine, which is not"):
         scan(path).read()
 
 

@@ -1,14 +1,12 @@
 """Tables as people really have them: each file of tests/strange is read to the numbers that it means."""
 
 import io
-import shlex
 from pathlib import Path
 
 import numpy as np
 import openpyxl
 import pytest
 
-import gramian
 from gramian import scan
 from gramian.errors import DataError, ParameterError
 from gramian.io.preview import preview
@@ -397,7 +395,7 @@ def test_words_of_a_header_are_no_marks_of_missing_values():
 
 
 @pytest.mark.parametrize("name", ["penguins", *sorted(path.name for path in STRANGE.iterdir())])
-def test_the_advice_of_a_refusal_is_one_call_and_one_command_that_work(name, tmp_path, monkeypatch):
+def test_the_advice_of_a_refusal_reads_the_file(name, tmp_path):
     path = STRANGE / name
     if name == "penguins":
         rows = [f"{'ACG'[n % 3]},{'BD'[n % 2]},{n * 1.5},{n * n},{['m', 'f', ''][n % 3]}" for n in range(12)]
@@ -406,15 +404,7 @@ def test_the_advice_of_a_refusal_is_one_call_and_one_command_that_work(name, tmp
     try:
         scan(path).read()
     except DataError as error:
-        call, shell = str(error), error.worded("shell")
+        advice = str(error).rpartition("ead it with ")[2].removesuffix(".")
     else:
         return
-    advice = call.partition("Read it with ")[2].removesuffix(".")
-    call = advice if "scan(" in advice else f"gramian.scan({str(path)!r}, {advice})"
-    table = eval(call, {"gramian": gramian}).read()
-    options = iter(shlex.split(shell.partition(" Give ")[2]))
-    names = (option.removeprefix("--").replace("-", "_") for option in options)
-    given = {name: True if name == "transpose" else next(options) for name in names}
-    again = scan(path, **given).read()
-    assert np.isfinite(table.values).all()
-    np.testing.assert_array_equal(again.values, table.values)
+    assert np.isfinite(scan(path, **eval(f"dict({advice})")).read().values).all()
