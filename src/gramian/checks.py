@@ -292,7 +292,8 @@ def amount(size: float) -> str:
 
 def slices(length: int, size: int) -> list[slice]:
     """Cut ``range(length)`` into slices of at most ``size``, in order."""
-    return [slice(start, min(length, start + size)) for start in range(0, length, size)]
+    starts = range(0, length, size)
+    return list(map(slice, starts, [*starts[1:], length]))
 
 
 def evenly(length: int, most: int) -> list[int]:

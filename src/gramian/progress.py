@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Protocol, TypeVar
 
 from gramian.checks import shown
@@ -113,41 +112,9 @@ def pace(done: int, total: int, what: str, began: float) -> str:
 
 @dataclass
 class Passes:
-    """Counts the passes over rows that are read block by block, and reports how far each is."""
+    """The number of passes over rows that are read block by block."""
 
     count: int = 0
-
-    def run(
-        self,
-        batches: Sequence[T],
-        work: Callable[[T], S],
-        combine: Callable[[S, S], S],
-        kind: str,
-        progress: tuple[Sequence[int], int, str],
-    ) -> S:
-        """Combine the results of one pass, batch after batch.
-
-        Parameters
-        ----------
-        batches : sequence
-            Parts of the data.
-        work : callable
-            Of one of them.
-        combine : callable
-            Of the results of earlier batches and of the next one.
-        kind : str
-            What is computed, in words.
-        progress : (sequence of int, int, str)
-            How much is done when each batch begins, of how many, of what.
-        """
-        (starts, total, what), began = progress, time.perf_counter()
-        self.count += 1
-        unit = f"pass {self.count}"
-
-        def text(done: int) -> str:
-            return f"{unit} ({kind}): {pace(starts[done], total, what, began)}"
-
-        return reduce(combine, map(work, track(batches, unit, text=text)))
 
 
 # ---------------------------------------------------------------------- bars

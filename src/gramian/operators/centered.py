@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ from gramian.operators.operator import (
     rows_of_sparse,
     sparse_workers,
 )
+from gramian.progress import pace, track
 from gramian.records import FloatArray, Moments
 
 R = TypeVar("R")
@@ -441,9 +443,15 @@ def in_batches(
         return work(slices)
     each = max(1, slices[0].stop * view.rows.stored_bytes // slices[-1].stop)
     batches = [slices[some] for some in cut(len(slices), max(1, LAP_BYTES // each))]
-    starts, length = [batch[0].start for batch in batches], slices[-1].stop
-    progress = starts, length, "rows" if length == view.rows.shape[0] else "columns"
-    return passes.run(batches, work, combine, doing, progress)
+    starts, length, began = [batch[0].start for batch in batches], slices[-1].stop, time.perf_counter()
+    what = "rows" if length == view.rows.shape[0] else "columns"
+    passes.count += 1
+    unit = f"pass {passes.count}"
+
+    def text(done: int) -> str:
+        return f"{unit} ({doing}): {pace(starts[done], length, what, began)}"
+
+    return functools.reduce(combine, map(work, track(batches, unit, text=text)))
 
 
 def filled(

@@ -78,17 +78,17 @@ class Form:
     arithmetic: str = "float64"
     share: float = 0.0
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether the matrix itself is formed."""
         return self.storage == "whole"
 
-    @property
+    @cached_property
     def of_table(self) -> bool:
         """Whether it is one of a table's two matrices, which name a solver."""
         return self.matrix in ("covariance", "gram")
 
-    @property
+    @cached_property
     def double(self) -> bool:
         """Whether products are made in float64."""
         return self.arithmetic == "float64"

@@ -185,13 +185,11 @@ class LinearProblem(Problem):
     def measured(self) -> CenteredRows:
         """Return the centred data, measuring it in one pass where that has not been done."""
         if self.view is None:
-            self.view = center_rows(self.rows, **self._options)
+            self.view = center_rows(
+                self.rows, center=self.center, scale=self.scale, ddof=self.ddof, metric=self.metric
+            )
             require_range(self.view, self.degrees)
         return self.view
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {"center": self.center, "scale": self.scale, "ddof": self.ddof, "metric": self.metric}
 
     def build(self, route: Route) -> ScatterOperator:
         """Build the covariance or the Gram matrix; data that were not measured are on the way."""
@@ -208,7 +206,8 @@ class LinearProblem(Problem):
         probe = None if double or self.worst_case else self._probe(rows)
         asked: dict[str, Any] = {"center": self.center, "double": double, "probe": probe}
         result, unseen = scatter(rows, **asked)
-        self.view = from_moments(self.rows, result, unseen=unseen, **self._options)
+        options: dict[str, Any] = {"scale": self.scale, "ddof": self.ddof, "metric": self.metric}
+        self.view = from_moments(self.rows, result, center=self.center, unseen=unseen, **options)
         require_range(self.view, self.degrees)
         view = replace(self.view, rows=rows).multiplied_in(double=double)
         if isinstance(result, SingleMoments) and view.arithmetic == np.float64:  # it is beyond float32

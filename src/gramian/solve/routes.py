@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -267,7 +268,7 @@ def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatAr
         return count_of(target, values, total)
 
     known = target.count or (A.shape[0] if target.fraction is None else None)
-    values, vectors = arrays.decomposed(A, on_device, lambda A: arrays.leading_pairs(A, known or count))
+    values, vectors = arrays.decomposed(A, on_device, partial(arrays.leading_pairs, count=known or count))
     k = count(values)
     return values[:k].copy(), arrays.moved(vectors[:, :k], A), values[k:].copy()
 

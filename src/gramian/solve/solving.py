@@ -238,6 +238,8 @@ class Schedule:
     ----------
     first : Ranked
         The route that is tried first; the others are ranked when it fails, or when somebody looks.
+    seconds : float
+        Predicted ones of the plan.
 
     Raises
     ------
@@ -248,17 +250,13 @@ class Schedule:
     def __init__(self, costs: Costs, request: SolveRequest, *, everything: bool = False) -> None:
         self.costs, self.request, self.everything = costs, request, everything
         self.first = small_first(costs, request) or self.items[0]
+        made = 0.0 if costs.substitute is None else costs.substitute.seconds
+        self.seconds = made + self.first.seconds
 
     @cached_property
     def items(self) -> tuple[Ranked, ...]:
         """The routes in the order in which they are tried."""
         return tuple(ranked(self.costs, self.request, everything=self.everything))
-
-    @property
-    def seconds(self) -> float:
-        """Predicted seconds of the plan."""
-        made = 0.0 if self.costs.substitute is None else self.costs.substitute.seconds
-        return made + self.first.seconds
 
     @property
     def reason(self) -> str:
@@ -402,42 +400,16 @@ class Problem(ABC):
         return certificate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Run:
-    """A route that was run; in words when somebody asks.
+    """A route that was run; the others are as of :class:`gramian.records.Attempt`."""
 
-    Attributes
-    ----------
-    planned : Schedule
-    tried : tuple of Ranked
-        The routes so far, this one last.
-    took : float
-        Seconds.
-    passes, error, rank, why
-        As of :class:`gramian.records.Attempt`.
-    before : str
-        Why the previous route was not accepted.
-    """
-
-    planned: Schedule
-    tried: tuple[Ranked, ...]
+    item: Ranked
     took: float
     passes: int
     error: float
     rank: int
     why: str
-    before: str = ""
-
-    @cached_property
-    def attempt(self) -> Attempt:
-        """The route with its alternatives at that time, and what became of it."""
-        plan = self.planned.in_words(self.tried[-1], self.planned.without(self.tried))
-        reason = f"The previous route was not accepted: {self.before}." if self.before else plan.reason
-        plan = replace(plan, took=self.took, reason=reason)
-        return Attempt(plan, self.passes, self.error, self.rank, self.why)
-
-    def __str__(self) -> str:
-        return str(self.attempt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,6 +418,7 @@ class Account:
 
     Attributes
     ----------
+    planned : Schedule
     runs : tuple of Run
         Every route that was run, in order.
     best : int
@@ -456,6 +429,7 @@ class Account:
         The plan where more is to be said than what ran.
     """
 
+    planned: Schedule
     runs: tuple[Run, ...]
     best: int = 0
     earlier: float = 0.0
@@ -463,18 +437,24 @@ class Account:
 
     @cached_property
     def attempts(self) -> tuple[Attempt, ...]:
-        """Every route that was run, in order."""
-        first, *others = (run.attempt for run in self.runs)
-        return self._later(first), *others
+        """Every route that was run, in order, with its alternatives at that time, and what became of it."""
+        result = list[Attempt]()
+        for i, run in enumerate(self.runs):
+            tried = [earlier.item for earlier in self.runs[: i + 1]]
+            plan = self.planned.in_words(run.item, self.planned.without(tried))
+            reason = f"The previous route was not accepted: {self.runs[i - 1].why}." if i else plan.reason
+            plan = replace(plan, took=run.took + (0.0 if i else self.earlier), reason=reason)
+            result.append(Attempt(plan, run.passes, run.error, run.rank, run.why))
+        return tuple(result)
 
     @cached_property
     def plan(self) -> Plan:
         """The route that gave the answer, as it ran."""
-        return self.told or self._later(self.runs[self.best].attempt).plan
+        plan = self.told or self.attempts[self.best].plan
+        return replace(plan, took=(plan.took or 0.0) + self.earlier) if self.best and not self.told else plan
 
-    def _later(self, attempt: Attempt) -> Attempt:
-        plan = attempt.plan
-        return replace(attempt, plan=replace(plan, took=(plan.took or 0.0) + self.earlier))
+    def __str__(self) -> str:
+        return str(self.attempts[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -493,7 +473,7 @@ class Solution:
     spectrum: Spectrum
     certificate: Certificate | None
     operator: Any
-    account: Account = Account(())
+    account: Account = None  # type: ignore[assignment]  # until the last route has run
 
     @property
     def plan(self) -> Plan:
@@ -542,10 +522,9 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
         rows = getattr(problem, "rows", None)
         with alone, nullcontext() if rows is None or is_numpy(rows.like) else explained_memory_errors(rows):
             solution, status, why = _run(problem, planned, request, tried, start)
-        spectrum, before = solution.spectrum, runs[-1].why if runs else ""
-        took, error = time.perf_counter() - began, _error(solution.certificate)
-        runs.append(Run(planned, tried, took, spectrum.passes, error, spectrum.rank, why, before))
-        note(log, "%s", runs[-1])
+        spectrum, took = solution.spectrum, time.perf_counter() - began
+        runs.append(Run(item, took, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
+        note(log, "%s", Account(planned, tuple(runs)))
         if best is None or status is Status.COMPLETE or _quality(solution, request) > _quality(best, request):
             best, winner = solution, len(runs) - 1
         following = None if status is Status.COMPLETE else _next(planned.without(tried), item, status)
@@ -557,7 +536,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
                 solution.operator.release()
         item = following
     assert best is not None
-    account = Account(tuple(runs), winner, problem.earlier)
+    account = Account(planned, tuple(runs), winner, problem.earlier)
     spectrum = best.spectrum
     if runs[0].why:
         reasons = "; then ".join(run.why for run in runs if run.why)
