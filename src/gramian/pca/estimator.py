@@ -443,8 +443,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         except MemoryLimitError:
             if not rows.free_to_revisit or not (rows.resident_bytes and _reads_again(X)):
                 raise
-        # A table may take a quarter of the limit that its file is read with: this one stays on disk.
-        fit, rows, table = planned(rows.resident_bytes)
+        # A table may take a quarter of the limit that its file is read with: this one stays on disk now.
+        fit, rows, table = planned(3 * rows.resident_bytes)
         return fit, rows, table, fit.predicted()
 
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Decomposition, Rows]:
