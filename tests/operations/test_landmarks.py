@@ -12,6 +12,6 @@ def test_a_number_in_place_of_a_rule_for_landmarks_names_the_other_option(capsys
         _check_landmarks("--landmarks", "50")
     assert (raised.value.parameter, raised.value.value) == ("--landmarks", "50")
     assert main(["fit", "x.csv", "--kernel", "rbf", "--solver", "nystroem", "--landmarks", "50"]) == 2
-    assert "Use --n-landmarks 50." in capsys.readouterr().err
+    assert "Use n_landmarks=50." in capsys.readouterr().err
     assert main(["fit", "x.csv", "--kernel", "rbf", "--landmarks", "worst"]) == 2
-    assert "Allowed: rpcholesky, uniform, kmeans" in capsys.readouterr().err
+    assert "Allowed: 'rpcholesky', 'uniform', 'kmeans'" in capsys.readouterr().err
