@@ -108,50 +108,16 @@ def test_rows_are_moved_once_and_too_many_name_the_way_out(tmp_path, monkeypatch
     np.testing.assert_allclose(stream.transform(TABLE).std(axis=0, ddof=1) ** 2, exact, rtol=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["covariance", "krylov", "gram"])
-@pytest.mark.walk
-def test_a_block_that_the_device_has_no_memory_for_is_halved(solver, failing, monkeypatch, caplog):
-    X = TABLE if solver != "gram" else TABLE.T.copy()
-    exact = np.linalg.eigvalsh(np.cov(X.T))[::-1][:2]
-    failing(9000)
-    model = PCA(2, device="cpu", solver=solver, random_state=0).fit(X)
-    np.testing.assert_allclose(model.explained_variance_, exact, rtol=1e-9)
-    assert "they are halved" in caplog.text
-    failing(300)
-    with pytest.raises(MemoryLimitError, match="do not fit on the device: it is out of memory with"):
-        PCA(2, device="cpu", solver=solver, random_state=0).fit(X)
-
-
-def test_tiles_that_the_device_has_no_memory_for_are_fewer_and_then_smaller(failing, monkeypatch, caplog):
-    X = TABLE[:400, :3]
-    exact = KernelPCA(3, kernel="rbf", gamma=0.2, solver="dense").fit(X)
-    failing(20_000)
-    for solver in ("krylov", "dense"):
-        caplog.clear()
-        model = KernelPCA(3, kernel="rbf", gamma=0.2, device="cpu", solver=solver, random_state=0).fit(X)
-        np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
-        assert model.certificate_.ok
-        assert "they are halved" in caplog.text
-    # With some of the tiles kept by then, these are let go first.
-    monkeypatch.undo()
-    real, calls = tiles.TileMatrix._fill, []
-
-    def once(matrix, stack, scratch):
-        calls.append(stack)
-        if len(calls) == 6:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return real(matrix, stack, scratch)
-
-    monkeypatch.setattr(tiles, "tile_length", lambda like: 64)
-    monkeypatch.setattr(tiles.TileMatrix, "_fill", once)
-    caplog.clear()
-    model = KernelPCA(3, kernel="rbf", gamma=0.2, device="cpu", solver="krylov", random_state=0).fit(X)
-    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
-    assert "it stores 2 of 5 tiles" in caplog.text
-    monkeypatch.undo()
+def test_what_the_device_has_no_memory_for_says_what_would_fit(failing):
     failing(100)
-    with pytest.raises(MemoryLimitError, match="400 rows of a kernel matrix do not fit on the device"):
-        KernelPCA(3, kernel="rbf", gamma=0.2, device="cpu", random_state=0).fit(X)
+    kernel = KernelPCA(3, kernel="rbf", gamma=0.2, solver="krylov", device="cpu")
+    for model, X, what in (
+        (PCA(2, solver="covariance", device="cpu"), TABLE, "columns"),
+        (PCA(2, solver="krylov", device="cpu"), TABLE, "columns"),
+        (kernel, TABLE[:400, :3], "400 rows of a kernel matrix"),
+    ):
+        with pytest.raises(MemoryLimitError, match=f"{what} do not fit on the device: it is out of memory"):
+            model.fit(X)
 
 
 def test_float32_is_multiplied_as_float32_whatever_pytorch_was_set_to():

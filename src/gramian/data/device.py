@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -21,14 +20,11 @@ from gramian.data.memory import ArrayRows
 from gramian.data.rows import Block, Holes, Rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError, needs
 
-log = logging.getLogger(__name__)
-
 R = TypeVar("R")
 # Share of a device's free memory that one block of a table may take: what is made of it in float64 takes a
 # multiple of it.
 BLOCK = 1 / 24
 MOST_BYTES = 1 << 30  # of one block; more is not faster
-LEAST_BYTES = 1 << 14  # of a block, below which it is not made smaller
 SAFE = 0.9  # of the free memory, which others may take from
 FULL_TILES = 8 << 30  # bytes that are free where tiles of a kernel matrix are large
 # Capabilities of CUDA devices that multiply float64 at half the speed of float32 or more.
@@ -69,7 +65,7 @@ class DeviceRows(Rows):
     def _whole(self) -> Any:
         if self.host.stored_bytes > SAFE * free_memory(self.like):
             why = "all of them have to be there at once"
-            raise MemoryLimitError(_does_not_fit(_named(self), why, self.like))
+            raise MemoryLimitError(_does_not_fit(named(self), why, self.like))
         table = _torch().empty(self.shape, dtype=self.like.dtype, device=self.device)
         for part, block in self._blocks():
             table[part] = block
@@ -134,14 +130,12 @@ def device_blocks(
 ) -> Iterator[R]:
     """Yield ``work`` of blocks of rows (0) or of columns (1) on a device, in order.
 
-    Where the device has no memory left for a block, it and all that follow are made half as large.
-
     Parameters
     ----------
     rows : Rows
         On a device, or moved there.
     work : callable
-        Takes the slice and the numbers; called once more, with less, where the memory did not do.
+        Takes the slice and the numbers.
     axis : int
     width : int
         Numbers that are made of a row, where they are more than it has.
@@ -149,38 +143,30 @@ def device_blocks(
     Raises
     ------
     MemoryLimitError
-        Where the device has no memory for ``LEAST_BYTES`` of them.
+        Where the device has no memory for a block.
     """
-    every, length, start = slice(None), rows.shape[axis], 0
-    size = block_length(rows, axis, width)
-    while start < length:
-        values: Any = None
-        try:
-            for begin in range(start, length, size):
-                part = slice(begin, min(length, begin + size))
-                values = rows.cut(part, every) if axis == 0 else rows.cut(every, part)
-                with full_precision():
-                    result = work(part, values)
-                values = None
-                yield result
-                start = part.stop
-        except out_of_memory() as error:
-            # What is held here, and by the traceback, is not free before it is gone.
-            values = error.__traceback__ = None
-            size = smaller(size, rows.stored_bytes // length, rows.like, _named(rows))
+    every = slice(None)
+    for part in slices(rows.shape[axis], block_length(rows, axis, width)):
+        with explained_memory_errors(rows.like, named(rows)), full_precision():
+            result = work(part, rows.cut(part, every) if axis == 0 else rows.cut(every, part))
+        yield result
 
 
 @contextmanager
-def explained_memory_errors(rows: Any) -> Iterator[None]:
+def explained_memory_errors(like: Any, what: str) -> Iterator[None]:
     """Raise a MemoryLimitError that states what would fit if a step runs out of device memory."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    kinds = () if torch is None else (torch.OutOfMemoryError,)
+    kinds += () if cupy is None else (cupy.cuda.memory.OutOfMemoryError,)
     try:
         yield
-    except out_of_memory() as error:
-        if rows is None or is_numpy(rows.like):
+    except kinds as error:
+        if is_numpy(like):
             raise
-        error.__traceback__ = None
-        release_unused()
-        raise MemoryLimitError(_does_not_fit(_named(rows), "it is out of memory", rows.like)) from error
+        error.__traceback__ = None  # what it holds is not free before
+        if torch is not None and torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        raise MemoryLimitError(_does_not_fit(what, "it is out of memory", like)) from error
 
 
 @contextmanager
@@ -205,29 +191,6 @@ def full_precision() -> Iterator[None]:
     finally:
         for kind, precision in zip(kinds, asked, strict=True):
             kind.fp32_precision = precision
-
-
-def smaller(size: int, each: int, like: Any, of: str) -> int:
-    """Return half of the number of rows, or columns, of so many bytes, that a device has no memory for.
-
-    Raises
-    ------
-    MemoryLimitError
-        Where that is too little to be worth while.
-    """
-    release_unused()
-    if size == 1 or size * each < 2 * LEAST_BYTES:
-        why = f"it is out of memory with {size:,} rows or columns at a time"
-        raise MemoryLimitError(_does_not_fit(of, why, like))
-    log.warning("the device is out of memory with blocks of %s rows or columns: they are halved", f"{size:,}")
-    return size // 2
-
-
-def release_unused() -> None:
-    """Return the memory that PyTorch caches to the device."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 def _does_not_fit(what: str, why: str, like: Any) -> str:
@@ -256,7 +219,8 @@ def quick_double(like: Any) -> bool:
     return _torch().cuda.get_device_capability(device) in FULL_DOUBLE
 
 
-def _named(rows: Rows) -> str:
+def named(rows: Rows) -> str:
+    """Return the size of a table, for messages."""
     n, d = rows.shape
     return f"{n:,} rows x {d:,} columns"
 
@@ -267,13 +231,6 @@ def block_length(rows: Rows, axis: int, width: int = 0) -> int:
     size = min(MOST_BYTES, int(BLOCK * free_memory(rows.like)))
     length = size // max(1, max(rows.shape[1 - axis], width) * rows.dtype.itemsize)
     return max(1, min((n, d)[axis], max(length, rows.least_columns if axis else 1)))
-
-
-def out_of_memory() -> tuple[type[BaseException], ...]:
-    """Return the out-of-memory exceptions of the installed libraries."""
-    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-    of_torch = () if torch is None else (torch.OutOfMemoryError,)
-    return of_torch if cupy is None else (*of_torch, cupy.cuda.memory.OutOfMemoryError)
 
 
 # ------------------------------------------------------------------------ where work is done

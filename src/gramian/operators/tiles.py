@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -20,7 +18,7 @@ import numpy.typing as npt
 
 from gramian import arrays
 from gramian.checks import slices
-from gramian.data.device import full_precision, out_of_memory, release_unused, smaller, tile_length
+from gramian.data.device import explained_memory_errors, full_precision, tile_length
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
@@ -365,25 +363,6 @@ class Stack:
         """Whether it is the tile on the diagonal."""
         return self.rows == self.columns
 
-    def cut(self, size: int) -> list[Stack]:
-        """Return the same part of the matrix in pieces of so many rows and columns at most."""
-        if max(self.shape) <= size:
-            return [self]
-        return [
-            Stack(
-                self.column,
-                self.tiles,
-                *(slice(whole.start + part.start, whole.start + part.stop) for whole, part in both),
-            )
-            for both in product(
-                *(
-                    [(whole, part) for part in slices(length, size)]
-                    for whole, length in zip((self.rows, self.columns), self.shape, strict=True)
-                )
-            )
-            if not self.diagonal or both[0][1].start >= both[1][1].start
-        ]
-
 
 class TileMatrix:
     """A symmetric (n, n) matrix that is multiplied tile by tile.
@@ -660,33 +639,11 @@ class TileMatrix:
         return total
 
     def _on_device(self, work: Callable[[Stack], R]) -> Iterator[R]:
-        """Yield what ``work`` makes of every tile; where memory ends, fewer are kept, or they are smaller."""
-        todo, used = deque(self._stacks()), list[Stack]()
-        while todo:
-            try:
-                with full_precision():
-                    result = work(todo[0])
-            except out_of_memory() as error:
-                error.__traceback__ = None  # what it holds is not free before
-                todo = deque(self._lighter(list(todo)))
-                continue
-            used.append(todo.popleft())
+        """Yield what ``work`` makes of every tile."""
+        for stack in self._stacks():
+            with explained_memory_errors(self.like, f"{self.n:,} rows of a kernel matrix"), full_precision():
+                result = work(stack)
             yield result
-        self._stripes = [used]
-
-    def _lighter(self, todo: list[Stack]) -> list[Stack]:
-        """What is left to do when a device has no memory for the next tile: fewer kept, else smaller ones."""
-        there = [stack for stack, tile in self._kept.items() if tile is not None]
-        if there:
-            kept = there[: len(there) // 2]
-            log.warning("the device is out of memory: it stores %d of %d tiles", len(kept), len(there))
-            self._kept = {stack: self._kept[stack] for stack in kept}
-            release_unused()
-            return todo
-        self._kept = {}
-        size = max(todo[0].shape)
-        size = smaller(size, 8 * size, self.like, f"{self.n:,} rows of a kernel matrix")
-        return [part for stack in todo for part in stack.cut(size)]
 
 
 def _sums(filled: Any, side: int, left: Any, right: Any) -> tuple[FloatArray, FloatArray, float]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from gramian.arrays import blas_threads, is_numpy, namespace, on_accelerator
 from gramian.checks import amount, duration
-from gramian.data.device import explained_memory_errors
+from gramian.data.device import explained_memory_errors, named
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
 from gramian.operators.operator import (
     CENTRE,
@@ -519,8 +519,9 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = blas_threads() if TINY <= item.seconds < BRIEF else nullcontext()
-        rows = getattr(problem, "rows", None)
-        with alone, nullcontext() if rows is None or is_numpy(rows.like) else explained_memory_errors(rows):
+        rows: Any = getattr(problem, "rows", None)
+        on_host = rows is None or is_numpy(rows.like)
+        with alone, nullcontext() if on_host else explained_memory_errors(rows.like, named(rows)):
             solution, status, why = _run(problem, planned, request, tried, start)
         spectrum, took = solution.spectrum, time.perf_counter() - began
         runs.append(Run(item, took, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
