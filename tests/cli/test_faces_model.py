@@ -139,7 +139,7 @@ def test_mixed_sizes_propose_a_size(work, gramian):
     Image.new("L", (30, 30)).save("faces/p01/other.png")
     ran = gramian("faces", "fit", "faces", "-o", "m.gramian")
     assert ran.code == 1
-    assert "32 are 20x24 (p01/1.png), 1 is 30x30 (p01/other.png)" in ran.err
+    assert "p01/1.png is 20x24, p01/other.png is 30x30 (width x height)" in ran.err
     assert "size='20x24'" in ran.err
 
 
@@ -192,7 +192,7 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
     Image.new("RGB", (300, 200), (200, 10, 10)).save("Foto von Zoë.jpg")
     ran = gramian("faces", "reconstruct", model, "Foto von Zoë.jpg", "-o", "strip.png")
     assert ran.code == 0, ran.err
-    assert "were resized to 20x24, the first Foto von Zoë.jpg from 300x200" in ran.err
+    assert "were resized to 20x24" in ran.err
 
 
 @pytest.mark.parametrize(

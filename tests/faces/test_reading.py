@@ -20,8 +20,7 @@ from gramian.errors import (
     MissingExtraError,
     ParameterError,
 )
-from gramian.faces.reading import _common_size, _require_memory, read_faces
-from gramian.io.formats.pictures import PictureFile, PictureForm
+from gramian.faces import read_faces
 
 
 def grey(seed=0, height=12, width=10, dtype=np.uint8):
@@ -147,13 +146,12 @@ def test_a_list_of_files_and_folders(tmp_path):
 # ------------------------------------------------------------------ kinds of pictures
 
 
-def test_16_bit_keeps_its_values_and_a_mixture_is_brought_to_one_scale(tmp_path):
+def test_16_bit_keeps_its_values_and_a_mixture_is_refused(tmp_path):
     deep = grey(1, dtype=np.uint16)
     assert read_faces(write(tmp_path / "deep", {"1.png": deep})).pictures.dtype == np.uint16
-    faces = read_faces(write(tmp_path / "both", {"1.png": grey(0), "2.png": deep}))
-    assert faces.pictures.dtype == np.float32
-    np.testing.assert_allclose(faces.pictures[1], deep / 257, rtol=1e-6)
-    assert faces.notes == ("Grey values of different depths were scaled to 0..255",)
+    for name, content in (("2.png", deep), ("2.tif", encoded(grey(1).astype(np.float32), "TIFF"))):
+        with pytest.raises(DataError, match="pictures of different kinds"):
+            read_faces(write(tmp_path / name, {"1.png": grey(0), name: content}))
 
 
 def test_colours_of_print_animations_and_floats(tmp_path):
@@ -164,28 +162,17 @@ def test_colours_of_print_animations_and_floats(tmp_path):
     faces = read_faces(tmp_path)
     np.testing.assert_array_equal(faces.pictures[0], grey(1))
     assert np.abs(faces.pictures[1].astype(int) - 155).max() <= 3
-    assert faces.notes == ("1 picture has several frames, and only the first was used",)
+    assert faces.notes == (
+        "1 picture has several frames, and only the first was used",
+        "1 colour picture was made grey (ITU-R 601-2 luma)",
+    )
     values = np.full((12, 10), 0.25, dtype=np.float32)
     assert read_faces(write(tmp_path / "float", {"1.tif": encoded(values, "TIFF")})).pictures[0, 0, 0] == 0.25
 
 
-@pytest.mark.parametrize("kind", ["int32", "float32"])
-def test_grey_of_unknown_white_alone_is_kept_as_it_is(kind, tmp_path):
-    files = {f"{i}.tif": encoded(grey(i).astype(kind) * -1000, "TIFF") for i in range(2)}
-    faces = read_faces(write(tmp_path, files))
-    np.testing.assert_array_equal(faces.pictures[1], grey(1) * -1000.0)
-    assert faces.notes == (f"Grey values are {kind} and were not scaled to 0..255",)
-
-
-def test_deep_portable_maps_are_brought_to_the_same_scale(tmp_path):
-    deep = grey(1, dtype=np.uint16)
-    faces = read_faces(write(tmp_path, {"1.png": grey(0), "2.pgm": encoded(deep, "PPM")}))
-    np.testing.assert_allclose(faces.pictures[1], deep / 257, rtol=1e-6)
-
-
 def test_floats_that_are_no_numbers_are_bad(tmp_path):
     values = np.full((12, 10), np.nan, dtype=np.float32)
-    with pytest.raises(DataError, match=r"contains no usable picture: 1\.tif contains NaN or"):
+    with pytest.raises(DataError, match=r"Picture 0 \(counted from 0\) contains NaN or infinity"):
         read_faces(write(tmp_path, {"1.tif": encoded(values, "TIFF")}))
 
 
@@ -243,18 +230,18 @@ def test_one_picture_is_enough_to_be_read(tmp_path):
 
 def test_mixed_sizes_are_refused_before_decoding_and_a_size_is_proposed(tmp_path):
     write(tmp_path, PEOPLE | {"anna/big.png": grey(0, 20, 30)})
-    with pytest.raises(DataError, match=r"pictures of 2 different sizes \(width x height\): 4 are 1"):
+    with pytest.raises(DataError, match=r"pictures of different sizes: anna/big\.png is 30x20"):
         read_faces(tmp_path)
     faces = read_faces(tmp_path, size="10x12")
     assert faces.pictures.shape == (5, 12, 10)
-    assert faces.notes == ("1 of 5 pictures were resized to 10x12, the first anna/big.png from 30x20",)
+    assert faces.notes == ("1 of 5 pictures were resized to 10x12",)
 
 
 def test_50_megapixels(tmp_path, monkeypatch):
     Image.new("L", (10_000, 5_000), 90).save(tmp_path / "huge.png")
     assert (read_faces(tmp_path, size=(20, 10)).pictures == 90).all()
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "100MB")
-    with pytest.raises(MemoryLimitError, match=r"pixels would take 250 MB, but the memory limit is 100 MB\."):
+    with pytest.raises(MemoryLimitError, match="pixels takes 250 MB, and 100 MB of memory may be used"):
         read_faces(tmp_path)
 
 
@@ -332,7 +319,7 @@ def test_a_pipe_under_the_name_of_a_file_is_not_waited_for(name, tmp_path):
 
 def test_the_only_picture_is_named_once(tmp_path):
     write(tmp_path, {"1.png": b"text"})
-    with pytest.raises(DataError, match="is not a picture despite its name, or its first bytes are"):
+    with pytest.raises(FileError, match="is not a picture despite its name, or its first bytes are"):
         read_faces(tmp_path / "1.png")
 
 
@@ -435,7 +422,7 @@ def test_arrays_that_are_no_pictures(tmp_path):
 def test_a_size_that_does_not_fit(tmp_path, monkeypatch):
     np.save(tmp_path / "f.npy", some())
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1MB")
-    with pytest.raises(MemoryLimitError, match=r"pixels would take 2\.7 MB, but the memory limit is 1 MB\."):
+    with pytest.raises(MemoryLimitError, match=r"pixels takes 2\.7 MB, and 1 MB of memory may be used"):
         read_faces(tmp_path / "f.npy", size=(300, 300))
 
 
@@ -484,13 +471,6 @@ def test_names_that_cannot_be_printed(tmp_path):
         assert not any(letter in "".join(faces.names) for letter in "\t\n\x1b\udcff")
 
 
-def test_grey_values_of_several_unknown_scales(tmp_path):
-    floats = encoded(grey(1).astype(np.float32), "TIFF")
-    write(tmp_path, {"1.png": grey(2), "2.tif": floats})
-    with pytest.raises(DataError, match="The pictures have grey values of different types"):
-        read_faces(tmp_path)
-
-
 def test_sizes(tmp_path):
     write(tmp_path, PEOPLE)
     assert read_faces(tmp_path, size=(9, 8)).pictures.shape == (4, 8, 9)
@@ -502,22 +482,3 @@ def test_sizes(tmp_path):
     ):
         with pytest.raises(kind, match=r'size="92x112"\.'):
             read_faces(tmp_path, size=size)
-
-
-def test_memory(monkeypatch):
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "1GB")
-    _require_memory(10, (1000, 1000), np.dtype(np.uint8))
-    with pytest.raises(MemoryLimitError, match=r"pixels would take 5 GB, but the memory limit is 1 GB\."):
-        _require_memory(1000, (1000, 1000), np.dtype(np.uint8))
-
-
-def test_the_common_size():
-    def common(*sizes):
-        pictures = [PictureFile(name, None) for name in "abcdefg"[: len(sizes)]]
-        return _common_size(pictures, [PictureForm(h, w, np.dtype(np.uint8)) for w, h in sizes])
-
-    assert common((9, 8), (9, 8)) == (9, 8)
-    with pytest.raises(DataError, match=r"pictures of 2 different sizes \(width x height\): 2 are 9x8"):
-        common((9, 8), (8, 9), (9, 8))
-    with pytest.raises(DataError, match=r"pictures of 4 different sizes \(width x height\): 1 is 9x8"):
-        common((9, 8), (8, 9), (9, 9), (8, 8))

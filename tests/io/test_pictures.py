@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import re
 import subprocess
 import sys
 import zipfile
@@ -24,7 +23,6 @@ from gramian.io.formats.pictures import (
     PictureForm,
     grey_values,
     open_member,
-    opened_zip,
     picture_content,
     picture_form,
     picture_source,
@@ -284,7 +282,7 @@ def test_folder_that_cannot_be_listed(tmp_path):
 
 def test_picture_that_is_gone(tmp_path):
     with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
-        read_pictures(pictures_in_list([tmp_path / "gone.png"]), "list")
+        read_pictures(pictures_in_list([tmp_path / "gone.png"])[0], "list")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of arbitrary bytes exist on POSIX only")
@@ -302,7 +300,7 @@ def test_names_that_are_not_unicode_can_be_printed(tmp_path):
 
 def test_list_keeps_its_order_and_takes_only_pictures(tmp_path):
     paths = [tmp_path / "b.png", tmp_path / "a.jpg"]
-    assert [picture.name for picture in pictures_in_list(paths)] == [p.as_posix() for p in paths]
+    assert [picture.name for picture in pictures_in_list(paths)[0]] == [p.as_posix() for p in paths]
     with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for"):
         pictures_in_list([tmp_path / "a.csv"])
 
@@ -331,37 +329,26 @@ def test_zip():
     np.testing.assert_array_equal(table.values[1], grey(seed=9))
 
 
-def test_zip_without_pictures_or_with_giants(monkeypatch):
-    with (
-        archive(**{"a.txt": b"x"}) as file,
-        pytest.raises(DataError, match=r"holds no pictures|pixels that a picture"),
-    ):
-        pictures_in_zip(file, "x.zip")
-    monkeypatch.setattr("gramian.io.formats.pictures.LARGEST_FILE", 10)
-    with (
-        archive(**{"a.png": b"x" * 11}) as file,
-        pytest.raises(DataError, match=r"a\.png in x\.zip unpacks to 11 bytes, 2 times its"),
-    ):
+def test_zip_without_pictures():
+    with archive(**{"a.txt": b"x"}) as file, pytest.raises(DataError, match="holds no pictures"):
         pictures_in_zip(file, "x.zip")
 
 
-def test_giants_can_be_left_out(monkeypatch):
-    monkeypatch.setattr("gramian.io.formats.pictures.LARGEST_FILE", 200)
-    bad = []
-    with archive(**{"a.png": b"x" * 201, "b.png": encoded(grey())}) as file:
-        result, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append((name, str(error))))
-    assert [picture.name for picture in result] == ["b.png"]
-    assert bad[0][0] == "a.png"
-    assert "unpacks to 201 bytes" in bad[0][1]
-
-
-def test_a_run_of_zeros_is_no_picture():
+def test_what_is_unreadable_in_a_zip_is_refused_or_left_out(monkeypatch):
     long = encoded(grey()) + bytes(17 << 20)
-    with archive(**{"a.png": long, "b.png": encoded(grey())}) as file:
-        bad = []
-        result, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(str(error)))
-        assert [picture.name for picture in result] == ["b.png"]
-        assert re.search(r"^a\.png in x\.zip unpacks to 178\d+ bytes, \d+ times its compressed size", bad[0])
+    with archive(**{"a.png": long, "b.png": encoded(grey()), "c.png": encoded(grey())}) as file:
+        file.getinfo("b.png").flag_bits |= 1
+        result, notes = pictures_in_zip(file, "x.zip")
+        with pytest.raises(DataError, match=r"^a\.png in x\.zip unpacks to 178\d+ bytes, \d+ times"):
+            read_pictures(result, "x.zip")
+        skipped = []
+        source = picture_source(result, "x.zip", notes).array(None, None, skipped)
+        assert source.row_names == ("c.png",)
+        assert [name for name, _ in skipped] == ["a.png", "b.png"]
+        assert skipped[1][1].startswith("is encrypted")
+        monkeypatch.setattr("gramian.io.formats.pictures.LARGEST_FILE", 10)
+        with pytest.raises(DataError, match=r"x\.zip contains no usable picture: a\.png in x\.zip"):
+            picture_source(result[:1], "x.zip").array(None, None, [])
 
 
 def test_no_more_is_unpacked_than_a_member_says_to_hold(tmp_path):
@@ -369,24 +356,14 @@ def test_no_more_is_unpacked_than_a_member_says_to_hold(tmp_path):
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         with zipfile.ZipFile(path, "w", method) as file:
             file.writestr("a.png", encoded(grey()) + bytes(1 << 20))
-        with opened_zip(path) as file:
+        with zipfile.ZipFile(path) as file:
             file.getinfo("a.png").file_size = 1000
             with pytest.raises(zipfile.BadZipFile, match="CRC"):
-                open_member(file, file.getinfo("a.png"))
+                open_member(file, file.getinfo("a.png"), "x.zip")
             (picture,), _ = pictures_in_zip(file, "x.zip")
             message = r"a\.png cannot be read: it is truncated, .*\(Bad CRC"
             with pytest.raises(FileError, match=message):
                 read_pictures([picture], "x.zip")
-
-
-def test_encrypted_members():
-    with archive(**{"a.png": encoded(grey()), "b.png": encoded(grey())}) as file:
-        file.getinfo("a.png").flag_bits |= 1
-        with pytest.raises(FileError, match=r"a\.png is encrypted\. Unpack it first, or leave it out\."):
-            pictures_in_zip(file, "x.zip")
-        bad = []
-        result, _ = pictures_in_zip(file, "x.zip", lambda name, error: bad.append(name))
-        assert ([picture.name for picture in result], bad) == (["b.png"], ["a.png"])
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -396,19 +373,6 @@ def test_two_members_of_one_name(tmp_path):
         file.writestr("a\x1b.png", encoded(grey(seed=1)))
         result, _ = pictures_in_zip(file, "x.zip")
         np.testing.assert_array_equal(read_pictures(result, "x.zip").values, [grey(seed=1)])
-
-
-def test_what_is_no_archive(tmp_path):
-    for content in (b"", b"hello", b"PK\x03\x04 and then nothing"):
-        (tmp_path / "x.zip").write_bytes(content)
-        message = r"x\.zip cannot be read: it is truncated, damaged"
-        with pytest.raises(FileError, match=message), opened_zip(tmp_path / "x.zip"):
-            pass
-    with (
-        pytest.raises(FileError, match=r"cannot be read|is not a ZIP|is no"),
-        opened_zip(tmp_path / "gone.zip"),
-    ):
-        pass
 
 
 def test_names_of_other_files_can_be_printed():

@@ -43,7 +43,7 @@ def read_pictures(source: Any, model: Any = None, *, size: Any = None, **how: An
     -------
     gramian.faces.Faces
     """
-    from gramian.faces.reading import read_faces
+    from gramian.faces.face_images import read_faces
 
     with shows_progress(f"reading {shown(source) if isinstance(source, str) else 'pictures'}"):
         faces = read_faces(source, size=size if model is None else model.picture_shape_[::-1], **how)

@@ -15,10 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gramian.faces.face_images import Faces
+    from gramian.faces.face_images import Faces, example_faces, read_faces
     from gramian.faces.gallery import Gallery
     from gramian.faces.light import LIGHTS, relight
-    from gramian.faces.reading import example_faces, read_faces
     from gramian.faces.recognition import Answer, Recogniser, identify, verify
     from gramian.faces.space import FaceSpace
 
@@ -29,9 +28,9 @@ _HOME = {
     "Faces": "face_images",
     "Gallery": "gallery",
     "Recogniser": "recognition",
-    "example_faces": "reading",
+    "example_faces": "face_images",
     "identify": "recognition",
-    "read_faces": "reading",
+    "read_faces": "face_images",
     "relight": "light",
     "verify": "recognition",
 }

@@ -1,24 +1,42 @@
-"""Pictures of faces in memory, with their people, names and hashes."""
+"""Pictures of faces with their people, names and hashes; and how they are read."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import to_numpy
-from gramian.checks import counted
+from gramian.arrays import require_memory, to_numpy
+from gramian.checks import check_choice, counted
 from gramian.data import as_rows, table
-from gramian.errors import DataError, InputTypeError
-from gramian.io.scan import Scan
+from gramian.errors import (
+    DataError,
+    FileError,
+    GramianError,
+    InputTypeError,
+    ParameterError,
+)
+from gramian.io.files import Location, locate, opened_source
+from gramian.io.formats.pictures import PictureFile, PictureForm, resized
+from gramian.io.names import PICTURE_SUFFIXES, readable
+from gramian.io.scan import Scan, check_size
+from gramian.io.source import PictureSource, damage
 
 SMALLEST = 8  # pixels a side: smaller pictures show no face
 # Sides of small pictures are whole numbers, so that proportions are never quite the same.
 TOLERATED = 1.1
 Pictures = npt.NDArray[Any]
+Size = tuple[int, int]  # width, height
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +46,7 @@ class Faces:
     Attributes
     ----------
     pictures : ndarray of shape (n, height, width)
-        Grey values: uint8, uint16, or float32 where kinds are mixed or deeper.
+        Grey values of one kind: uint8, uint16, or what deeper files and arrays hold.
     people : tuple of str or None
         The person on each: the name of its folder. None where pictures are not in folders.
     names : tuple of str
@@ -158,3 +176,237 @@ def as_pictures(faces: Any) -> Pictures:
             f"Picture {bad[0]} (counted from 0) contains NaN or infinity.", "Leave it out, or repair it."
         )
     return pictures
+
+
+SOURCES = "a folder, a .zip, a picture, an .npz or .npy file, or a list of pictures"
+
+
+def read_faces(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    size: str | tuple[int, int] | None = None,
+    strict: bool = False,
+    keep_files: bool = False,
+) -> Faces:
+    """Read pictures of faces as grey values.
+
+    Colour is converted to grey by ITU-R 601-2 luma, pictures are rotated as their camera recorded, the first
+    of several frames is used, and 16-bit grey keeps its values. In a folder or zip archive of folders, each
+    folder of the first level is a person; a single outer folder of an archive is skipped. Nothing is
+    unpacked to disk.
+
+    Parameters
+    ----------
+    source : path or list of paths
+        A folder, a .zip, a picture, an .npz file with pictures ``X`` and people ``y`` (``"FILE.npz::KEY"``
+        for pictures under another name), an .npy file, or a list of pictures and folders of pictures
+        without people.
+    size : "WIDTHxHEIGHT" or (width, height), optional
+        Resize every picture, to at least 8 pixels a side; by default all must have the same size.
+    strict : bool, default=False
+        Raise the error of the first unreadable picture. By default it is skipped and reported in ``skipped``.
+    keep_files : bool, default=False
+        Also keep the bytes of the files, as ``files``.
+
+    Returns
+    -------
+    Faces
+        Pictures of one size, with people where folders or an array name them.
+
+    Raises
+    ------
+    DataError
+        When no picture can be used, sizes differ, or an array does not name people for all of its pictures.
+    FileError
+        When the file does not exist, or is damaged, encrypted, a pipe or a device.
+    InputTypeError
+        When the source is not a path or a list of paths.
+    MemoryLimitError
+        When the pixels exceed the memory limit.
+    ParameterError
+        For a size below 8 pixels, and for ``keep_files`` with an array.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from gramian.faces import example_faces, read_faces
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for person, pixels in zip(["Anna", "Berta"], example_faces().pictures):
+    ...         Path(name, person).mkdir()
+    ...         Image.fromarray(pixels).save(Path(name, person, "1.png"))
+    ...     faces = read_faces(name, size="24x28")
+    ...
+    >>> faces.pictures.shape, faces.people, faces.names
+    ((2, 28, 24), ('Anna', 'Berta'), ('Anna/1.png', 'Berta/1.png'))
+    """
+    wanted = check_size(size)
+    if wanted is not None and min(wanted) < SMALLEST:
+        few = f"{wanted[0]}x{wanted[1]} is below the minimum of {SMALLEST} pixels a side"
+        raise ParameterError("size", allowed=few, hint='Ask for more, such as size="92x112".')
+    listed: Any = source if isinstance(source, list | tuple) else [source]
+    if not listed:
+        raise DataError("The list of pictures is empty.", "Give at least one path.")
+    locations = [_location(path) for path in listed]
+    location, path = locations[0], locations[0].path
+    suffix, name = path.suffix.lower(), readable(str(location))
+    name = name if len(listed) == 1 else f"{len(listed)} paths"
+    alone = len(listed) == 1 and suffix in PICTURE_SUFFIXES and not path.is_dir()
+    if not (listed is source or alone or path.is_dir() or suffix in (".zip", ".npz", ".npy")):
+        raise FileError(
+            f"{name} is not a folder, a .zip archive, a picture ({' '.join(PICTURE_SUFFIXES)}), or an .npz "
+            "or .npy file of pictures."
+        )
+    by_folder = not (listed is source or alone)
+    place = location if by_folder else [location.path for location in locations]
+    with opened_source(place, name=name) as (_, _, opened):
+        if isinstance(opened, PictureSource):
+            faces = _from_files(opened, wanted, None if strict or alone else [], keep_files)
+            return _with_people(faces, suffix == ".zip", strict) if by_folder else faces
+        if keep_files:
+            only = f"stores picture files only, but {name} is an array"
+            raise ParameterError(
+                "keep_files", allowed=only, hint="Leave it out, or save the pictures as files."
+            )
+        return _from_array(opened.read(), location, wanted)
+
+
+def example_faces(kind: str = "faces") -> Faces:
+    """Return pictures that come with gramian: people who do not exist, under changing expressions and light.
+
+    Parameters
+    ----------
+    kind : {"faces", "things", "visitors"}
+        - ``"faces"``: eight pictures of each of forty people, "p01" to "p40", in order;
+        - ``"things"``: sixty pictures of houses, trees and stripes;
+        - ``"visitors"``: a new picture of p03, one of a person who is not among the faces, and a house.
+
+    Returns
+    -------
+    Faces
+        uint8 pictures of 36x44 pixels.
+
+    Raises
+    ------
+    ParameterError
+        For another kind.
+
+    Examples
+    --------
+    >>> example_faces(), example_faces("visitors").names
+    (Faces(320 pictures of 40 people, 36x44, source='faces.npz'), ('p03.png', 'stranger.png', 'house.png'))
+    """
+    check_choice("kind", kind, ("faces", "things", "visitors"))
+    faces = read_faces(str(files("gramian") / "examples" / f"{kind}.npz"))
+    return replace(faces, source=f"{kind}.npz")
+
+
+def _location(source: Any) -> Location:
+    if not isinstance(source, str | os.PathLike):
+        raise InputTypeError(f"{type(source).__name__} is not a path of pictures.", f"Give {SOURCES}.")
+    text = os.fspath(source)
+    # locate would also suggest files of tables.
+    return Location(Path(text)) if os.path.isfile(text) else locate(text)
+
+
+def _require_room(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    # As they are read, and as float32 for computing.
+    need = math.prod(shape) * (dtype.itemsize + 4)
+    require_memory(
+        need, f"Holding {shape[0]:,} pictures of {shape[2]}x{shape[1]} pixels", "Make them smaller"
+    )
+
+
+def _from_files(
+    opened: PictureSource, size: Size | None, skipped: list[tuple[str, str]] | None, keep_files: bool
+) -> Faces:
+    read: list[tuple[str, str, Size, bytes]] = []
+
+    def on_read(picture: PictureFile, form: PictureForm, data: bytes) -> None:
+        digest, kept = hashlib.sha256(data).hexdigest(), data if keep_files else b""
+        read.append((readable(picture.name), digest, (form.width, form.height), kept))
+
+    array = opened.array(None, size, skipped, on_read, SMALLEST)
+    _, height, width = array.shape
+    _require_room(array.shape, array.dtype)
+    pictures = as_pictures(array.read())
+    names, hashes, sizes, kept = zip(*read, strict=True)
+    notes = array.notes
+    if other := sum(one != (width, height) for one in sizes):
+        notes += (f"{other} of {len(sizes)} pictures were resized to {width}x{height}",)
+    files = kept if keep_files else None
+    about = tuple(skipped or ()), notes, opened.source, sizes, files
+    return Faces(pictures, None, names, hashes, *about)
+
+
+def _with_people(faces: Faces, zipped: bool, strict: bool) -> Faces:
+    """Take people from the folders; skip pictures outside the folders where they are the minority."""
+    # Without the steps up and to the root that names in an archive may hold.
+    paths = [PurePosixPath(normpath(f"/{name}")).parts[1:] for name in faces.names]
+    tops = {path[0] for path in paths}
+    if zipped and len(tops) == 1 and min(len(path) for path in paths) > 2:
+        note = f"{tops.pop()} is the only folder in the archive: its folders are the people"
+        faces, paths = replace(faces, notes=(*faces.notes, note)), [path[1:] for path in paths]
+    inside = np.array([len(path) > 1 for path in paths])
+    if not inside.any():
+        return faces
+    if inside.mean() <= 0.5:
+        few = f"only {int(inside.sum())} of {len(paths)} pictures are in folders"
+        note = f"{few}: people are not taken from folders"
+        return replace(faces, notes=(*faces.notes, note))
+    why = "is in no folder, so its person is not known. Move it into a folder, or leave it out."
+    outside = tuple((faces.names[index], why) for index in np.flatnonzero(~inside))
+    if outside and strict:
+        raise DataError(" ".join(outside[0]))
+    people = tuple(unicodedata.normalize("NFC", path[0]) for path in paths)
+    return replace(faces, people=people, skipped=faces.skipped + outside).take(inside)
+
+
+def _from_array(values: Any, location: Location, size: Size | None) -> Faces:
+    """Take pictures of an .npy file, or of an .npz file with the people ``y`` and the names ``name``."""
+    source = readable(str(location))
+    try:
+        pictures = as_pictures(values)
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from error
+    if min(pictures.shape[1:]) < SMALLEST:
+        _, height, width = pictures.shape
+        raise DataError(
+            f"{source} is {width}x{height} pixels, below the minimum of {SMALLEST} pixels a side."
+        )
+    people = names = None
+    notes: tuple[str, ...] = ()
+    if location.path.suffix.lower() == ".npz":
+        people = _entries(location.path, "y", len(values), source)
+        try:
+            names = _entries(location.path, "name", len(values), source)
+        except GramianError as error:
+            notes = (f"pictures are named by their numbers because {error}",)
+    hashes = tuple(hashlib.sha256(picture.tobytes()).hexdigest() for picture in pictures)
+    if size is not None:
+        _require_room((len(pictures), *size[::-1]), pictures.dtype)
+        pictures = np.stack([resized(picture, size) for picture in pictures])
+    return Faces(
+        pictures,
+        None if people is None else tuple(unicodedata.normalize("NFC", readable(who)) for who in people),
+        tuple(readable(name) for name in names or map(str, range(len(pictures)))),
+        hashes,
+        notes=notes,
+        source=source,
+    )
+
+
+def _entries(path: Path, key: str, count: int, source: str) -> tuple[str, ...] | None:
+    """Return an array of an .npz file, one text or whole number a picture; None if it is not there."""
+    with damage(source), np.load(path) as arrays:
+        if key not in arrays:
+            return None
+        values = arrays[key]
+    entries = tuple(map(str, values.tolist())) if values.ndim else ()
+    if values.dtype.kind not in "iuU" or values.shape != (count,) or not all(map(str.strip, entries)):
+        raise DataError(
+            f"{source}: {key} holds {values.dtype} of shape {values.shape}, but a text or whole number for "
+            f"each of the {count} pictures is needed, and none may be empty. Correct it, or leave {key} out."
+        )
+    return entries

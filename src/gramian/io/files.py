@@ -164,8 +164,9 @@ def opened_source(
         If it does not fit into memory.
     """
     if isinstance(place, list | tuple):
-        many = f"{len(place)} pictures"
-        yield formats.FOLDER, Opened(many), picture_source(pictures_in_list(place), many)
+        name = name or f"{len(place)} pictures"
+        pictures, notes = pictures_in_list(place)
+        yield formats.FOLDER, Opened(name), picture_source(pictures, name, notes)
         return
     key, before = place.key if isinstance(place, Location) else None, _state(place)
     if looked and looked[0] == (place, before):

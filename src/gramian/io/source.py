@@ -441,11 +441,11 @@ class PictureSource:
     ----------
     source : str
     array : callable
-        Returns them as an array of grey values, given the slice of rows, and the size that they get.
+        Returns them as an array of grey values, given what :func:`array_of_pictures` is, from ``rows`` on.
     """
 
     source: str
-    array: Callable[[slice | None, tuple[int, int] | None], ArraySource]
+    array: Callable[..., ArraySource]
     column_names: tuple[str, ...] = ()
 
 

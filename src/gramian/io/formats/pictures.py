@@ -7,7 +7,7 @@ import os
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.checks import counted, first_few
-from gramian.errors import DataError, FileError, GramianError, needs
+from gramian.errors import DataError, FileError, GramianError, MissingExtraError, needs
 from gramian.io.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 from gramian.io.parts import pick_rows
-from gramian.io.source import SAVE_FIRST, ArraySource, Opened, PictureSource, damage, open_regular
+from gramian.io.source import ArraySource, Opened, PictureSource, damage, open_regular
 from gramian.io.stored import Spool
 from gramian.progress import track
 
@@ -241,95 +241,70 @@ def _leads_back(folder: Path, link: Path) -> bool:
     return any((folder / above).resolve().is_relative_to(target) for above in link.parents)
 
 
-def pictures_in_list(paths: Sequence[Path]) -> list[PictureFile]:
-    """Take the pictures of a list, in its order.
+def pictures_in_list(paths: Sequence[Path]) -> tuple[list[PictureFile], tuple[str, ...]]:
+    """Take the pictures of a list of files and folders, in its order.
+
+    Returns
+    -------
+    pictures : list of PictureFile
+    notes : tuple of str
+        What was skipped in folders.
 
     Raises
     ------
     DataError
-        If the name of one is not that of a picture.
+        If the name of one is not that of a picture, or a folder has none.
     """
+    results: list[PictureFile] = []
+    notes: tuple[str, ...] = ()
     for path in paths:
-        if not is_picture(path.name):
+        if path.is_dir():
+            pictures, skipped = pictures_in_folder(path)
+            results += [PictureFile((path / one.name).as_posix(), one.open) for one in pictures]
+            notes += skipped
+        elif is_picture(path.name):
+            results.append(PictureFile(path.as_posix(), partial(open_regular, path, path.as_posix())))
+        else:
             raise DataError(
                 f"{readable(str(path))} is not named like a picture. "
                 f"A list of paths is for pictures: {' '.join(PICTURE_SUFFIXES)}."
             )
-    return [PictureFile(path.as_posix(), partial(open_regular, path, path.as_posix())) for path in paths]
+    return results, notes
 
 
-@contextmanager
-def opened_zip(file: Path | IO[bytes], source: str | None = None) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive.
-
-    Parameters
-    ----------
-    file : Path or binary file
-    source : str, optional
-        Its name in messages; by default the path.
-
-    Raises
-    ------
-    FileError
-        If it is not a zip archive, truncated, a pipe or a device, or missing.
-    """
-    source = source or readable(str(file))
-    with open_regular(file, source, SAVE_FIRST) if isinstance(file, Path) else nullcontext(file) as opened:
-        with damage(source):
-            archive = zipfile.ZipFile(opened)
-        with archive:
-            yield archive
-
-
-def pictures_in_zip(
-    archive: zipfile.ZipFile, source: str, on_bad: Callable[[str, GramianError], None] | None = None
-) -> tuple[list[PictureFile], tuple[str, ...]]:
+def pictures_in_zip(archive: zipfile.ZipFile, source: str) -> tuple[list[PictureFile], tuple[str, ...]]:
     """Find the pictures in a zip archive, in natural order; nothing is unpacked to disk.
-
-    Parameters
-    ----------
-    archive : ZipFile
-    source : str
-    on_bad : callable, optional
-        Called with the name of a picture that is too large or encrypted and the error, and the picture is
-        left out; by default the error is raised.
 
     Raises
     ------
     DataError
-        If there is no picture, or one is too large.
-    FileError
-        If one of them is encrypted.
+        If there is no picture.
     """
     entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
     picture_names, notes = _only_pictures(list(entries), source)
-    results = []
-    for name in picture_names:
-        error = _fault(entries[name], source)
-        if error is None:
-            results.append(PictureFile(name, partial(open_member, archive, entries[name])))
-        elif on_bad is None:
-            raise error
-        else:
-            on_bad(name, error)
-    return results, notes
+    return [
+        PictureFile(name, partial(open_member, archive, entries[name], source)) for name in picture_names
+    ], notes
 
 
-def _fault(info: zipfile.ZipInfo, source: str) -> GramianError | None:
-    """Return the error of an archive's member, judged by the archive's directory."""
+def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: str) -> IO[bytes]:
+    """Open a member of an archive; no more is unpacked than its directory states.
+
+    Raises
+    ------
+    DataError
+        If it is too large.
+    FileError
+        If it is encrypted.
+    """
     name, size, packed = readable(info.filename), info.file_size, max(info.compress_size, 1)
     if info.flag_bits & _ENCRYPTED:
-        return FileError(f"{name} is encrypted. Unpack it first, or leave it out.")
+        raise FileError(f"{name} is encrypted. Unpack it first, or leave it out.")
     if size > LARGEST_FILE or (size > RATIO_COUNTS_FROM and size > LARGEST_RATIO * packed):
-        return DataError(
+        raise DataError(
             f"{name} in {source} unpacks to {size} bytes, {size // packed} times its compressed size, which "
             "is too much for a picture. Leave it out."
         )
-    return None
-
-
-def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member of an archive; no more is unpacked than its directory states."""
     if info.compress_type == zipfile.ZIP_STORED:
         return archive.open(info)
     with archive.open(info) as member:
@@ -352,23 +327,6 @@ def _only_pictures(names: list[str], source: str) -> tuple[list[str], tuple[str,
     return picture_names, (f"{skipped} skipped in {source}: {first_few(other, readable, _SKIPPED_SHOWN)}",)
 
 
-def frames_note(count: int) -> str:
-    """Return the note about pictures with several frames.
-
-    Examples
-    --------
-    >>> frames_note(2)
-    '2 pictures have several frames, and only the first was used'
-    """
-    return f"{counted(count, 'picture has', 'pictures have')} several frames, and only the first was used"
-
-
-def transparency_notes(count: int) -> tuple[str, ...]:
-    """Return the note about pictures with transparency, if there are any."""
-    some = counted(count, "picture with transparency was", "pictures with transparency were")
-    return (f"{some} laid on white",) if count else ()
-
-
 # ------------------- Pictures as a table: grey values, one picture a row
 
 
@@ -389,6 +347,9 @@ def array_of_pictures(
     notes: tuple[str, ...],
     rows: slice | None,
     size: tuple[int, int] | None,
+    skipped: list[tuple[str, str]] | None = None,
+    on_read: Callable[[PictureFile, PictureForm, bytes], None] | None = None,
+    least: int = 1,
 ) -> ArraySource:
     """Look at the headers of pictures, which become grey values, one picture a row.
 
@@ -404,6 +365,12 @@ def array_of_pictures(
         Which of them; the others are not opened.
     size : (width, height) or None
         Resize every picture to this; None asks that all have one size already.
+    skipped : list of (name, why), optional
+        Gets the pictures that cannot be read, which are left out; by default the first one raises its error.
+    on_read : callable, optional
+        Called with each picture that was read, its form before it was resized, and the bytes of its file.
+    least : int
+        Pictures with fewer pixels a side are not usable.
 
     Returns
     -------
@@ -413,28 +380,75 @@ def array_of_pictures(
     Raises
     ------
     DataError
-        If sizes or kinds of grey differ, or a picture is too large to be decoded safely.
+        If sizes or kinds of grey differ, a picture is too large to be decoded safely, or all are skipped.
     FileError
         If a picture is damaged.
     MissingExtraError
         If Pillow is not installed.
     """
-    pictures = [pictures[row] for row in pick_rows(len(pictures), rows, name)]
-    form, frames, coloured, transparent = _forms(pictures, size)
-    shape, digest = (len(pictures), form.height, form.width), hashlib.sha256()
+
+    @contextmanager
+    def skipping(picture: PictureFile) -> Iterator[None]:
+        try:
+            yield
+        except GramianError as error:
+            if skipped is None or isinstance(error, MissingExtraError):
+                raise
+            label = readable(picture.name)
+            skipped.append((label, str(error).removeprefix(f"{label} ")))
+
+    def require_some(count: int) -> None:
+        if not count:
+            shown = first_few([f"{label} {why}" for label, why in skipped or ()], str, _SKIPPED_SHOWN)
+            raise DataError(f"{name} contains no usable picture: {shown}")
+
+    # By their headers alone: all must fit together before any is decoded.
+    usable: list[tuple[PictureFile, PictureForm, bool]] = []
+    for picture in track([pictures[row] for row in pick_rows(len(pictures), rows, name)], "header"):
+        with skipping(picture):
+            form, several = picture_form(picture)
+            if min(form.width, form.height) < least:
+                raise DataError(
+                    f"{readable(picture.name)} is {form.width}x{form.height} pixels, below the minimum of "
+                    f"{least} pixels a side. Leave it out."
+                )
+            usable.append((picture, form, several))
+    require_some(len(usable))
+    form = usable[0][1]
+    if size is not None:
+        form = replace(form, width=size[0], height=size[1])
+    for picture, other, _ in usable:
+        if other.dtype != form.dtype or (size is None and other != form):
+            raise _different(usable[0][0].name, form, picture.name, other)
+    frames, coloured, transparent = (
+        sum(flags)
+        for flags in zip(*((more, one.coloured, one.transparent) for _, one, more in usable), strict=True)
+    )
+    for count, one, many, what in (
+        (frames, "picture has", "pictures have", "several frames, and only the first was used"),
+        (transparent, "picture with transparency was", "pictures with transparency were", "laid on white"),
+        (coloured, "colour picture was", "colour pictures were", "made grey (ITU-R 601-2 luma)"),
+    ):
+        notes += (f"{counted(count, one, many)} {what}",) if count else ()
+    shape, digest = (len(usable), form.height, form.width), hashlib.sha256()
 
     def grey() -> Iterator[npt.NDArray[Any]]:
-        for picture in track(pictures, "picture"):
-            data = picture_content(picture)
-            label = picture.name.encode("utf-8", "surrogateescape")
-            digest.update(label + b"\0" + len(data).to_bytes(8, "little") + data)
-            yield grey_values(picture.name, data, form)
+        for picture, original, _ in track(usable, "picture"):
+            with skipping(picture):
+                data = picture_content(picture)
+                values = grey_values(picture.name, data, form)
+                label = picture.name.encode("utf-8", "surrogateescape")
+                digest.update(label + b"\0" + len(data).to_bytes(8, "little") + data)
+                if on_read is not None:
+                    on_read(picture, original, data)
+                yield values
 
     def read(_: range | None = None) -> npt.NDArray[Any]:
-        values = np.empty(shape, dtype=form.dtype)
-        for place, picture in enumerate(grey()):
-            values[place] = picture
-        return values
+        values, count = np.empty(shape, dtype=form.dtype), 0
+        for count, picture in enumerate(grey(), start=1):
+            values[count - 1] = picture
+        require_some(count)
+        return values[:count]
 
     def lazy(limit: int) -> Any:
         spool = Spool(name, math.prod(shape) * form.dtype.itemsize)
@@ -442,46 +456,17 @@ def array_of_pictures(
             spool.append(picture[None])
         return spool.rows()
 
-    if frames:
-        notes = (*notes, frames_note(frames))
-    notes = (*notes, *transparency_notes(transparent))
-    if coloured:
-        notes = (
-            *notes,
-            f"{counted(coloured, 'colour picture was', 'colour pictures were')} made grey (ITU-R 601-2 luma)",
-        )
     return ArraySource(
         name,
         shape,
         form.dtype,
         read,
         lazy=lazy,
-        row_names=tuple(readable(picture.name) for picture in pictures),
+        row_names=tuple(readable(picture.name) for picture, _, _ in usable),
         notes=notes,
         sha256=digest.hexdigest,
         hashed="the names and contents of the pictures",
     )
-
-
-def _forms(
-    pictures: Sequence[PictureFile], size: tuple[int, int] | None
-) -> tuple[PictureForm, int, int, int]:
-    """Check by their headers alone that all pictures fit together, before any is decoded.
-
-    Returns their form, and how many have several frames, colours and transparency.
-    """
-    first = None
-    frames = coloured = transparent = 0
-    for picture in track(pictures, "header"):
-        form, animated = picture_form(picture)
-        frames, coloured = frames + animated, coloured + form.coloured
-        transparent += form.transparent
-        form = form if size is None else replace(form, width=size[0], height=size[1])
-        first = first or form
-        if form != first:
-            raise _different(pictures[0].name, first, picture.name, form)
-    assert first is not None
-    return first, frames, coloured, transparent
 
 
 def _different(first: str, one: PictureForm, second: str, other: PictureForm) -> DataError:
@@ -512,6 +497,7 @@ def open_folder(opened: Opened, key: str | None) -> PictureSource:
 
 def open_zip(opened: Opened, key: str | None) -> PictureSource:
     """Return the pictures of an archive, without unpacking it to disk."""
-    archive = opened.enter_context(opened_zip(opened.file, opened.name))
+    with damage(opened.name):
+        archive = opened.enter_context(zipfile.ZipFile(opened.file))
     pictures, notes = pictures_in_zip(archive, opened.name)
     return picture_source(pictures, opened.name, notes)
