@@ -104,17 +104,19 @@ def _typed(fields: Any, na_values: Sequence[str]) -> Any:
     text = pc.utf8_trim(_without_missing(fields, na_values), " \t")
     if text.null_count == len(text):
         return pa.nulls(len(text))
-    if _all(pc.match_substring_regex(text, cells.CLOCK)):  # Arrow casts times of a day alone
+    first = text.drop_null().slice(0, _FIRST)
+    if _all(pc.match_substring_regex(first, cells.CLOCK)):  # Arrow casts no times of a day
         days = pc.binary_join_element_wise("1970-01-01", text, " ")
-        with suppress(pa.ArrowInvalid):
-            return pc.cast(pc.cast(days, pa.timestamp("s")), pa.time32("s"))
+        return _cast(days, _TIMES[:1], pc.fill_null(fields, ""), pa.time32("s"))
     return _cast(text, _KINDS, pc.fill_null(fields, ""))
 
 
-def _cast(text: Any, kinds: Sequence[Any], otherwise: Any) -> Any:
+def _cast(text: Any, kinds: Sequence[Any], otherwise: Any, final: Any = None) -> Any:
+    first = text.slice(0, _FIRST)
     for kind in kinds:
-        with suppress(pa.ArrowInvalid):
-            return pc.cast(text, kind)
+        with suppress(pa.ArrowInvalid):  # each entry that fails takes time
+            pc.cast(first, kind)
+            return pc.cast(text, kind).cast(final or kind)
     return otherwise
 
 
