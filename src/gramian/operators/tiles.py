@@ -6,7 +6,6 @@ pass. Float32 tiles are multiplied in float32; sums over tiles run in float64 al
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -36,8 +35,6 @@ from gramian.operators.operator import (
 )
 from gramian.operators.operator import THIN as THIN_RATE
 from gramian.records import BoundKind, Calls, FloatArray
-
-log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast path
