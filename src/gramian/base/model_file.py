@@ -44,6 +44,7 @@ FORMAT_VERSION = 2
 BEGINNING = b'{"__metadata__":{"gramian":"{\\"checksum\\":\\"'  # after eight bytes of length
 CHECKSUM = slice(8 + len(BEGINNING), 8 + len(BEGINNING) + 64)
 TAG = "$"
+PLAIN = {bool, int, str}  # which an annotation says all about
 # What wrong contents may raise.
 INVALID = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 KERNELS = "gramian.kernels.expression"  # whose CLASSES and MAPS files may hold; a PCA does not import it
@@ -451,6 +452,8 @@ def check(name: str, value: Any, hint: Any, sizes: dict[str, int]) -> None:
     sizes : dict
         Those that are known by name; new ones are added.
     """
+    if type(value) is hint and hint in PLAIN:
+        return
     notes = getattr(hint, "__metadata__", ())
     hint = hint.__origin__ if notes else hint
     letters = next((note.split() for note in notes if note not in (OPTIONAL, POSITIVE)), None)
@@ -472,9 +475,8 @@ def check(name: str, value: Any, hint: Any, sizes: dict[str, int]) -> None:
     if letters is not None:
         _check_sizes(name, value, letters, sizes)
     elif kind is tuple:
-        hints = inside[:1] * len(value) if inside[-1] is ... else inside
         for i, item in enumerate(value):
-            check(f"{name}[{i}]", item, hints[i], sizes)
+            check(f"{name}[{i}]", item, inside[0] if inside[-1] is ... else inside[i], sizes)
     elif isinstance(value, Mapping) and inside:
         for key, item in value.items():
             check(f"a key of {name}", key, inside[0], sizes)
@@ -484,9 +486,10 @@ def check(name: str, value: Any, hint: Any, sizes: dict[str, int]) -> None:
         within = {letter: size for letter, size in sizes.items() if letter == "d"}
         for field, of_field in declared(kind).items():
             check(f"{name}.{field}", getattr(value, field), of_field, within)
-    entries = value.data if sparse.issparse(value) else value
-    if isinstance(entries, Real | np.ndarray) and (numbers := np.asarray(entries, None)).dtype.kind in "iuf":
-        if np.isnan(numbers).any() or (letters is not None and not np.isfinite(numbers).all()):
+    if isinstance(value, np.ndarray | sparse.sparray) or (letters is not None and kind is float):
+        numbers = np.asarray(value.data if kind is sparse.sparray else value)
+        is_float = numbers.dtype.kind == "f"
+        if is_float and (np.isnan(numbers).any() if letters is None else not np.isfinite(numbers).all()):
             raise ValueError(f"{name} has entries that are infinite or no numbers")
         if POSITIVE in notes and (numbers < 0).any():
             raise ValueError(f"{name} has entries below 0")
@@ -496,7 +499,8 @@ def _is_of(value: Any, kind: Any, inside: tuple[Any, ...]) -> bool:
     if kind is Literal:
         return isinstance(value, str) and value in inside
     if kind in (int, float):
-        return isinstance(value, Real if kind is float else int) and not isinstance(value, bool)
+        real = isinstance(value, Real if kind is float else int) and not isinstance(value, bool)
+        return real and value == value
     if kind is tuple:
         return isinstance(value, tuple) and (inside[-1] is ... or len(value) == len(inside))
     if kind is np.ndarray:
@@ -507,13 +511,14 @@ def _is_of(value: Any, kind: Any, inside: tuple[Any, ...]) -> bool:
 
 def _check_sizes(name: str, value: Any, letters: list[str], sizes: dict[str, int]) -> None:
     """Check the shape of an array, or numbers that are sizes themselves."""
-    is_size = isinstance(value, int | tuple) and letters
+    is_size, before = isinstance(value, int | tuple) and letters, sizes.copy()
     shape: Any = np.atleast_1d(value).tolist() if is_size else np.shape(value)
-    known = ", ".join(f"{letter} = {sizes[letter]}" for letter in letters if letter in sizes)
-    if len(shape) == len(letters) and all(isinstance(size, int) and size >= 0 for size in shape):
-        pairs = list(zip(letters, shape, strict=True))
-        if all(letter == "_" or sizes.setdefault(letter, size) == size for letter, size in pairs):
-            return
+    if len(shape) == len(letters) and all(
+        type(size) is int and size >= 0 and (letter == "_" or sizes.setdefault(letter, size) == size)
+        for letter, size in zip(letters, shape, strict=True)
+    ):
+        return
+    known = ", ".join(f"{letter} = {before[letter]}" for letter in letters if letter in before)
     text = f"is {value}" if is_size else f"has the shape {shape}"
     raise ValueError(f"{name} {text}, not ({', '.join(letters)}){known and f' with {known}'}")
 
