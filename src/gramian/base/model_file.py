@@ -147,7 +147,8 @@ def read_model(path: str | os.PathLike[str]) -> StoredModel:
         with open(target, "rb") as file:
             payload = file.read(CHECKSUM.start)
             if payload[8:] == BEGINNING:
-                payload += file.read()
+                file.seek(0)
+                payload = file.read()
     except FileNotFoundError as error:
         raise FileError(f"{target} does not exist. Check the name and the folder.") from error
     except OSError as error:
@@ -286,12 +287,14 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     def encoded(parts: Mapping[Any, Any]) -> dict[str, Any]:
         return {str(key): _encode(item, f"{name}.{key}".strip("."), arrays) for key, item in parts.items()}
 
+    if value is None or type(value) in PLAIN:
+        return value
     kind, is_kernel = type(value).__name__, hasattr(value, "gram")
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return {TAG: "float", "value": str(value)}
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
         return [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
@@ -474,7 +477,7 @@ def check(name: str, value: Any, hint: Any, sizes: dict[str, int]) -> None:
         raise ValueError(f"{name} is {text}, not {getattr(hint, '__name__', hint)}")
     if letters is not None:
         _check_sizes(name, value, letters, sizes)
-    elif kind is tuple:
+    elif kind is tuple and not (inside[0] in PLAIN and {*map(type, value)} == {inside[0]}):
         for i, item in enumerate(value):
             check(f"{name}[{i}]", item, inside[0] if inside[-1] is ... else inside[i], sizes)
     elif isinstance(value, Mapping) and inside:

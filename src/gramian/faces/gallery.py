@@ -100,7 +100,9 @@ class Gallery:
         self._version = _version(self.path)
         self._content = content = read_content(self.path)
         self.fingerprint, self.created = content.fingerprint, content.created
-        self.variances, self.shift_covariance = content.variances, content.shift_covariance
+        shifts = content.shift_covariance
+        self.variances = content.variances
+        self.shift_covariance = None if shifts is None else as_float64(shifts)
         self.n_components: int = len(self.variances)
 
     @classmethod
@@ -174,7 +176,7 @@ class Gallery:
     def close(self) -> None:
         """Give up what was read; may be called again."""
         with self._guard:
-            self._closed, self._content, self._fitted = True, replace(self._content, pictures=()), None
+            self._closed, self._content, self._fitted = True, self._content.holding(()), None
 
     def __enter__(self) -> Gallery:
         return self
@@ -184,9 +186,9 @@ class Gallery:
 
     def __len__(self) -> int:
         """Number of pictures."""
-        return len(self._read().pictures)
+        return len(self._read().people)
 
-    def _read(self) -> Content:
+    def _read(self) -> GalleryFile:
         """Return what is in the file now."""
         with self._guard:
             if self._closed:
@@ -199,13 +201,13 @@ class Gallery:
                 self._content, self._version = content, version
             return self._content
 
-    def _change(self, change: Callable[[Content], tuple[Content, T]]) -> T:
+    def _change(self, change: Callable[[GalleryFile], tuple[GalleryFile, T]]) -> T:
         """Replace the file by a changed one; other processes wait with their changes meanwhile."""
         if self.read_only:
             raise FileError(f"{self.path} was opened read-only.", "Open it again without read_only.")
         with self._guard, locked(Path(os.path.realpath(self.path)).parent):
             content, result = change(self._read())
-            write_content(self.path, content)
+            write_model(self.path, content, private=True)
             self._content, self._version, self._fitted = content, _version(self.path), None
         return result
 
@@ -278,10 +280,10 @@ class Gallery:
             When the file cannot be changed.
         """
 
-        def without(content: Content) -> tuple[Content, int]:
+        def without(content: GalleryFile) -> tuple[GalleryFile, int]:
             name = stored_name(content, person)
-            left = tuple(picture for picture in content.pictures if picture.person != name)
-            return replace(content, pictures=left), len(content.pictures) - len(left)
+            left = [picture for picture in content.pictures if picture.person != name]
+            return content.holding(left), len(content.people) - len(left)
 
         return self._change(without)
 
@@ -357,8 +359,8 @@ class Gallery:
         people : ndarray of shape (n,), str
             Names.
         """
-        pictures = self._read().pictures
-        return matrix(pictures, self.n_components), np.array([one.person for one in pictures], dtype=np.str_)
+        content = self._read()
+        return content.vectors, np.array(content.people, dtype=np.str_)
 
     def originals(self, person: str) -> tuple[tuple[str, bytes], ...]:
         """Return the pictures of a person that were stored: where each came from, and its file's bytes.
@@ -381,7 +383,7 @@ class Gallery:
         content = self._read()
         name = stored_name(content, person)
         own = (one for one in content.pictures if one.person == name)
-        return tuple((one.source, one.original) for one in own if one.original is not None)
+        return tuple((one.source, one.original.tobytes()) for one in own if one.original is not None)
 
     def recogniser(self, **settings: Any) -> Recogniser:
         """Return a recogniser of the people enrolled.
@@ -472,30 +474,44 @@ class Picture(NamedTuple):
 
     person: str
     vector: npt.NDArray[np.float32]
-    digest: bytes
+    digest: str
     source: str
     enrolled: str
-    original: bytes | None
+    original: npt.NDArray[np.uint8] | None
+
+
+COLUMNS = ("people", "vectors", "hashes", "sources", "enrolled", "originals")  # fields of Picture, in order
 
 
 @dataclass(frozen=True, eq=False)
-class Content:
-    """The model of the vectors, settings of the recogniser, and pictures in the order of enrolment."""
+class GalleryFile:
+    """What a file holds: the model of the vectors, settings of the recogniser, and columns of n pictures."""
 
     fingerprint: str
-    variances: FloatArray
-    shift_covariance: FloatArray | None
+    variances: Annotated[FloatArray, "k"]
+    shift_covariance: Annotated[npt.NDArray[np.float32] | None, "k k"]
     created: str
     settings: dict[str, Any]
-    pictures: tuple[Picture, ...] = ()
+    vectors: Annotated[npt.NDArray[np.float32], "n k"]
+    people: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    enrolled: tuple[str, ...] = ()
+    originals: tuple[npt.NDArray[np.uint8] | None, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The pictures in the order of enrolment."""
+        return tuple(map(Picture._make, zip(*(getattr(self, name) for name in COLUMNS), strict=True)))
+
+    def holding(self, pictures: Sequence[Picture]) -> GalleryFile:
+        """Return the same with other pictures."""
+        vectors = np.array([picture.vector for picture in pictures], np.float32)
+        columns = {name: tuple(picture[i] for picture in pictures) for i, name in enumerate(COLUMNS)}
+        return replace(self, **columns | {"vectors": vectors.reshape(-1, len(self.variances))})
 
 
-def matrix(pictures: Sequence[Picture], n_components: int) -> npt.NDArray[np.float32]:
-    """Return the vectors of pictures, one a row."""
-    return np.array([one.vector for one in pictures], np.float32).reshape(len(pictures), n_components)
-
-
-def add_pictures(content: Content, rows: Sequence[Picture]) -> tuple[Content, Enrolled]:
+def add_pictures(content: GalleryFile, rows: Sequence[Picture]) -> tuple[GalleryFile, Enrolled]:
     """Return a content with the pictures that are new, and what was added.
 
     Raises
@@ -522,10 +538,10 @@ def add_pictures(content: Content, rows: Sequence[Picture]) -> tuple[Content, En
         repeated.append((row.person, row.source))
         if known.original is None:
             pictures[row.digest] = known._replace(original=row.original)
-    return replace(content, pictures=tuple(pictures.values())), Enrolled(counts, tuple(repeated))
+    return content.holding(list(pictures.values())), Enrolled(counts, tuple(repeated))
 
 
-def stored_name(content: Content, name: str) -> str:
+def stored_name(content: GalleryFile, name: str) -> str:
     """Return a person's name as it is stored.
 
     Raises
@@ -534,12 +550,12 @@ def stored_name(content: Content, name: str) -> str:
         When nobody of that name is enrolled; says who has a name like it.
     """
     name = person_name(name)
-    people = {picture.person.casefold(): picture.person for picture in content.pictures}
-    if any(picture.person == name for picture in content.pictures):
+    people = {person.casefold(): person for person in content.people}
+    if name in content.people:
         return name
     near = [people[key] for key in difflib.get_close_matches(name.casefold(), people, n=3)]
     hint = f"Did you mean {' or '.join(near)}?" if near else "See who is: gramian faces list GALLERY"
-    many = counted(len({picture.person for picture in content.pictures}), "person", "people")
+    many = counted(len(set(content.people)), "person", "people")
     raise DataError(f"{name} is not among the {many} of the gallery.", hint)
 
 
@@ -569,7 +585,7 @@ def _check_place(path: Path, read_only: bool) -> None:
             )
 
 
-def create_file(path: str | os.PathLike[str], content: Content) -> None:
+def create_file(path: str | os.PathLike[str], content: GalleryFile) -> None:
     """Write a new gallery: complete under its name, or not at all, and never over another file.
 
     Its owner alone may read and write it.
@@ -577,7 +593,7 @@ def create_file(path: str | os.PathLike[str], content: Content) -> None:
     Parameters
     ----------
     path : str or path-like
-    content : Content
+    content : GalleryFile
 
     Raises
     ------
@@ -592,58 +608,10 @@ def create_file(path: str | os.PathLike[str], content: Content) -> None:
     with locked(target.parent):  # against another process that makes it meanwhile
         if os.path.lexists(target):
             raise FileError(taken)
-        write_content(target, content)
+        write_model(target, content, private=True)
 
 
-@dataclass(frozen=True, eq=False)
-class GalleryFile:
-    """A gallery as its file holds it, with an entry for each of n pictures; vectors have length k.
-
-    ``sizes`` are the lengths of the picture files, which follow each other in ``originals``, or -1.
-    """
-
-    fingerprint: str
-    created: str
-    settings: dict[str, Any]
-    people: tuple[str, ...]
-    sources: tuple[str, ...]
-    enrolled: tuple[str, ...]
-    hashes: Annotated[npt.NDArray[np.uint8], "n digest"]
-    sizes: Annotated[npt.NDArray[np.int64], "n"]
-    originals: Annotated[npt.NDArray[np.uint8], "bytes"]
-    vectors: Annotated[npt.NDArray[np.float32], "n k"]
-    variances: Annotated[FloatArray, "k"]
-    shifts: Annotated[npt.NDArray[np.float32] | None, "k k"]
-
-
-def write_content(path: Path, content: Content) -> None:
-    """Write a gallery over what is there."""
-    columns = list(zip(*content.pictures, strict=True)) or [()] * len(Picture._fields)
-    people, _, digests, sources, enrolled, originals = columns
-    shifts = content.shift_covariance
-    gallery = GalleryFile(
-        fingerprint=content.fingerprint,
-        created=content.created,
-        settings=content.settings,
-        people=people,
-        sources=sources,
-        enrolled=enrolled,
-        hashes=as_bytes(digests).reshape(-1, 32),
-        sizes=np.array([-1 if one is None else len(one) for one in originals], np.int64),
-        originals=as_bytes(one for one in originals if one is not None),
-        vectors=matrix(content.pictures, len(content.variances)),
-        variances=content.variances,
-        shifts=None if shifts is None else shifts.astype(np.float32),
-    )
-    write_model(path, gallery, private=True)
-
-
-def as_bytes(parts: Iterable[bytes]) -> npt.NDArray[np.uint8]:
-    """Return bytes as an array."""
-    return np.frombuffer(b"".join(parts), np.uint8)
-
-
-def read_content(path: Path) -> Content:
+def read_content(path: Path) -> GalleryFile:
     """Read a gallery that :func:`write_content` has written.
 
     Raises
@@ -657,35 +625,17 @@ def read_content(path: Path) -> Content:
             f"{path} holds a {shown(stored.kind)}, not a gallery. Name one written by gramian faces enroll."
         )
     try:
-        gallery = decode(stored.content, stored.arrays)
-        check("the gallery", gallery, GalleryFile, {})
-        return _content(gallery)
+        content: GalleryFile = decode(stored.content, stored.arrays)
+        check("the gallery", content, GalleryFile, {})
+        checked(content.settings, len(content.variances))
+        if len(content.pictures) != len(content.vectors):
+            raise ValueError("pictures without a vector")
+        return content
     except (GramianError, *INVALID) as error:
         raise FileError(
             f"{path} is damaged: its contents are not those of a gallery. Restore it from a copy, or enroll "
             "everybody again."
         ) from error
-
-
-def _content(gallery: GalleryFile) -> Content:
-    data, begin, originals = gallery.originals.tobytes(), 0, []
-    for size in gallery.sizes.tolist():
-        originals.append(data[begin : begin + size] if size >= 0 else None)
-        begin += max(size, 0)
-    if begin != len(data):
-        raise ValueError("the pictures are cut short")
-    hashes = map(bytes, gallery.hashes.reshape(-1, 32))
-    rows = zip(
-        gallery.people, gallery.vectors, hashes, gallery.sources, gallery.enrolled, originals, strict=True
-    )
-    return Content(
-        gallery.fingerprint,
-        gallery.variances,
-        None if gallery.shifts is None else as_float64(gallery.shifts),
-        gallery.created,
-        checked(gallery.settings, len(gallery.variances)),
-        tuple(Picture(*row) for row in rows),
-    )
 
 
 # ---- What is enrolled: pictures of people as vectors, the model of the vectors, and settings
@@ -788,7 +738,8 @@ def as_batch(
         vector = values[place].astype(np.float32)
         # A name from a disk may hold bytes that are no text.
         source = str(source).encode("utf-8", "replace").decode()
-        rows.append(Picture(person_name(name), vector, bytes.fromhex(digest), source, time, picture))
+        original = None if picture is None else np.frombuffer(picture, np.uint8)
+        rows.append(Picture(person_name(name), vector, digest, source, time, original))
     return rows
 
 
@@ -809,7 +760,7 @@ def check_model(model: Any) -> None:
         check_is_fitted(model, "fingerprint_")
 
 
-def content_of(model: Any, settings: Mapping[str, Any]) -> Content:
+def content_of(model: Any, settings: Mapping[str, Any]) -> GalleryFile:
     """Return an empty gallery of a fitted model.
 
     Raises
@@ -822,8 +773,11 @@ def content_of(model: Any, settings: Mapping[str, Any]) -> Content:
     check_model(model)
     # Where there is no variance, rounding may leave a little less.
     variances, shifts = np.maximum(as_float64(model.eigenvalues_), 0.0), model.shift_covariance_
-    shifts = None if shifts is None else as_float64(shifts)
-    return Content(model.fingerprint_, variances, shifts, now(), checked(settings, len(variances)))
+    shifts = None if shifts is None else as_float64(shifts).astype(np.float32)
+    nothing = np.empty((0, len(variances)), np.float32)
+    return GalleryFile(
+        model.fingerprint_, variances, shifts, now(), checked(settings, len(variances)), nothing
+    )
 
 
 def now() -> str:
