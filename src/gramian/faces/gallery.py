@@ -507,7 +507,9 @@ class GalleryFile:
     def holding(self, pictures: Sequence[Picture]) -> GalleryFile:
         """Return the same with other pictures."""
         vectors = np.array([picture.vector for picture in pictures], np.float32)
-        columns = {name: tuple(picture[i] for picture in pictures) for i, name in enumerate(COLUMNS)}
+        columns: dict[str, Any] = {
+            name: tuple(picture[i] for picture in pictures) for i, name in enumerate(COLUMNS)
+        }
         return replace(self, **columns | {"vectors": vectors.reshape(-1, len(self.variances))})
 
 
