@@ -10,13 +10,12 @@ from gramian import PCA, KernelPCA, PolynomialMap, Whitener
 from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.components import (
     Summary,
-    complete_basis,
     component_names,
-    fixed_signs,
     kind_of,
 )
 from gramian.arrays import as_float64
 from gramian.records import ModelKind
+from gramian.solve.directions import complete_basis, fixed_signs
 
 
 def test_names():

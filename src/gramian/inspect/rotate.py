@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import column_names, fixed_signs, kind_of
+from gramian.analysis.components import column_names, kind_of
 from gramian.analysis.tables import as_frame
 from gramian.arrays import as_float64
 from gramian.checks import check_choice, check_integer, counted
 from gramian.errors import ParameterError
 from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, ModelKind
+from gramian.solve.directions import fixed_signs
 
 SWEEPS, ENOUGH = 200, 1e-14
 GAIN = 1e-10  # of the criterion in a sweep, relatively, at which sweeps end

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.arrays import (
     as_float64,
     from_numpy,
@@ -58,6 +57,7 @@ from gramian.records import (
     Target,
 )
 from gramian.solve import krylov, linear
+from gramian.solve.directions import complete_basis, components_of, fixed_signs
 from gramian.solve.routes import Route, count_for_fraction, count_of
 from gramian.solve.solving import Problem, Solution
 

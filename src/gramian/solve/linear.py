@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gramian import arrays
-from gramian.analysis.components import complete_basis, components_of, fixed_signs
 from gramian.data import Rows, as_rows
 from gramian.data.device import quick_double
 from gramian.errors import DataError
@@ -50,6 +49,7 @@ from gramian.records import (
 )
 from gramian.solve import routes
 from gramian.solve.certificates import lifted
+from gramian.solve.directions import complete_basis, components_of, fixed_signs
 from gramian.solve.routes import Route
 from gramian.solve.solving import Problem, Schedule, Solution, solve
 
