@@ -25,7 +25,7 @@ from example_data import drawn_faces
 from scipy.io import loadmat
 
 from gramian import PCA
-from gramian.faces import FaceSpace, Recogniser, thresholds
+from gramian.faces import FaceSpace, Recogniser, similarity
 
 FARS = (None, 0.2, 0.05, 0.01, 0.001)
 # Pictures of each person, dimensions, distance, spread of one person's pictures as a share of that of people.
@@ -141,11 +141,11 @@ def main() -> None:
     parser.add_argument("--galleries", type=int, default=60, help="galleries that a figure is the mean of")
     parser.add_argument("--faces", action="store_true", help="photographs instead of simulated people")
     parser.add_argument("--drawn", action="store_true", help="drawn faces instead of simulated people")
-    parser.add_argument("--margin", type=float, default=thresholds.KNOWN, help="of models of these pictures")
+    parser.add_argument("--margin", type=float, default=similarity.KNOWN, help="of models of these pictures")
     parser.add_argument("--people", type=int, nargs="*", default=[10, 20, 30, 40], help="of photographs")
     asked = parser.parse_args()
     galleries = asked.galleries
-    thresholds.KNOWN = asked.margin
+    similarity.KNOWN = asked.margin
     if asked.drawn:
         drawn(max(5, galleries // 6))
         return

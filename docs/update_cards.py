@@ -8,8 +8,7 @@ from PIL import Image
 
 from gramian import PCA, KernelPCA, propose, scan
 from gramian.analysis.associations import telling_pair
-from gramian.faces import FaceSpace
-from gramian.faces.reading import read_faces
+from gramian.faces import FaceSpace, read_faces
 from gramian.plots.images import grey, grey_range, signed
 from gramian.plots.style import COLOURS
 from gramian.service.views import example

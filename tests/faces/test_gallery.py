@@ -94,10 +94,10 @@ def test_many_people_at_once(gallery):
     people = [f"person {i // 3}" for i in range(300)]
     vectors = np.random.default_rng(0).standard_normal((300, K))
     hashes = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(300)]
-    enrolled = gallery.enroll_many(people, vectors, hashes)
+    enrolled = gallery.enroll(people, vectors, hashes)
     assert enrolled.counts == {f"person {i}": 3 for i in range(100)}
     assert len(gallery) == 300
-    again = gallery.enroll_many(people[::-1], vectors[::-1], hashes[::-1])
+    again = gallery.enroll(people[::-1], vectors[::-1], hashes[::-1])
     assert len(again.repeated) == len(gallery) == 300
 
 
@@ -124,7 +124,7 @@ def test_all_or_nothing(gallery, path):
     vectors, hashes, _ = pictures_of("Ben", 3)
     taken = pictures_of("Anna")[1][0]
     with pytest.raises(DataError, match=r"A picture is already enrolled for Anna \(folder of"):
-        gallery.enroll_many(["Ben", "Eve", "Ben"], vectors, [*hashes[:2], taken])
+        gallery.enroll(["Ben", "Eve", "Ben"], vectors, [*hashes[:2], taken])
     with pytest.raises(ValueError, match="vectors contains NaN"):
         gallery.enroll("Ben", vectors * [[1], [1], [np.nan]], hashes)
     assert path.read_bytes() == before
@@ -162,7 +162,7 @@ def test_arguments_of_another_kind(gallery):
         gallery.forget(None)
     with pytest.raises(InputTypeError, match=r"None is not a path\. Pass a string or a pathlib\.Path\."):
         Gallery.open(None)
-    gallery.enroll_many((name for name in ("Anna", "Ben")), vectors, iter(hashes))
+    gallery.enroll((name for name in ("Anna", "Ben")), vectors, iter(hashes))
     assert [person.name for person in gallery.people()] == ["Anna", "Ben"]
 
 

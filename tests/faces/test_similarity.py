@@ -184,7 +184,7 @@ def test_why_there_are_none():
 
 
 def test_of_very_many_people_an_even_part_is_enough(monkeypatch):
-    monkeypatch.setattr(similarity, "MOST", 6)
+    monkeypatch.setattr(similarity, "MOST_FITTED", 6)
     people = np.concatenate([np.repeat(np.arange(10), 2), [10, 10, 10, 11]])
     kept = np.unique(people[similarity._chosen(people)])
     # The one with three pictures for certain, five of those with two, none of those with one.

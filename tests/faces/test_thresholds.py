@@ -7,8 +7,8 @@ import pytest
 
 from gramian import PCA
 from gramian.faces import Recogniser
-from gramian.faces import thresholds as module
-from gramian.faces.thresholds import (
+from gramian.faces import similarity as module
+from gramian.faces.similarity import (
     calibrate,
     counted_threshold,
     held_out,

@@ -255,8 +255,6 @@ class Gallery:
         rows = as_batch(people, vectors, hashes, sources, pictures, self.n_components)
         return self._change(lambda content: add_pictures(content, rows))
 
-    enroll_many = enroll
-
     def forget(self, person: str) -> int:
         """Remove a person with everything that is stored about them.
 
@@ -443,12 +441,12 @@ def enroll_into(
     model : FaceSpace
         Fitted; its ``transform`` made the vectors.
     people, vectors, hashes, pictures, sources
-        As for :meth:`Gallery.enroll_many`.
+        As for :meth:`Gallery.enroll`.
 
     Raises
     ------
     DataError, FileError
-        As for :meth:`Gallery.open` and :meth:`Gallery.enroll_many`; no new gallery is left then.
+        As for :meth:`Gallery.open` and :meth:`Gallery.enroll`; no new gallery is left then.
     """
     check_model(model)
     # Iterators are read once, and may be needed twice.

@@ -17,9 +17,8 @@ from gramian.arrays import as_float64, blas_threads
 from gramian.checks import check_choice, check_integer, check_share
 from gramian.errors import DataError, ParameterError
 from gramian.faces import face_images, similarity
-from gramian.faces.similarity import Codes, Matcher, Vectors
+from gramian.faces.similarity import Bools, Calibration, Codes, Matcher, Vectors, calibrate
 from gramian.faces.space import FaceSpace
-from gramian.faces.thresholds import Bools, Calibration, calibrate
 from gramian.records import FloatArray
 
 # For up to so many pictures an answer takes half as long without BLAS threads (benchmarks/faces_latency.py).
