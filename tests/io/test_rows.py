@@ -53,7 +53,7 @@ def test_blocks_cover_all_rows_in_order(rows_kind):
         for block in blocks:
             np.testing.assert_array_equal(to_numpy(block.dense), expected[block.rows])
             assert type(block.values) is type(rows.in_memory())
-    np.testing.assert_array_equal(to_numpy(rows.dense_block(slice(5, 9))), expected[5:9])
+    np.testing.assert_array_equal(to_numpy(rows.block(slice(5, 9)).dense), expected[5:9])
 
 
 def test_reduce_is_the_whole_in_the_order_of_rows(rows_kind):

@@ -243,10 +243,6 @@ class Rows(ABC):
         read = self.table is not None and not self.borrowed and self.free_to_revisit
         return int(getattr(self.in_memory(), "nbytes", 0)) if read else 0
 
-    def dense_block(self, rows: slice) -> Any:
-        """Return a dense block of rows: a view where that is possible."""
-        return self.block(rows).dense
-
     def at(self, places: Any) -> Any:
         """Return some rows, in the order of their numbers given, as one array or sparse matrix."""
         order = np.argsort(places, kind="stable")
@@ -625,23 +621,13 @@ class SeenRows(Rows):
 
     Attributes
     ----------
-    count, columns : int
-        Its shape.
-    kind : array
+    shape : (n, d)
+    like : array
         Empty, of the kind and dtype that results are returned in.
     """
 
-    count: int
-    columns: int
-    kind: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.count, self.columns
-
-    @property
-    def like(self) -> Any:
-        return self.kind
+    shape: tuple[int, int] = (0, 0)
+    like: Any = None
 
     def block(self, rows: slice) -> Block:
         raise NotImplementedError("these rows were not kept")

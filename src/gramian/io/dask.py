@@ -88,7 +88,8 @@ class DaskRows(StoredRows):
             For anything that is not a table of real numbers with so many rows.
         """
         if hasattr(X, "to_dask_array"):
-            X = _numbers_of(X)
+            ArrayRows.checked(X._meta_nonempty, RowsRequest())  # of a frame, whose columns may be no numbers
+            X = X.to_dask_array()  # whose lengths are counted when they are needed
         if not hasattr(X, "map_blocks") or not hasattr(X, "chunks"):
             raise InputTypeError(
                 f"X is a {type(X).__module__}.{type(X).__name__}. Of Dask's collections, only arrays and "
@@ -107,7 +108,9 @@ class DaskRows(StoredRows):
         if X.ndim == 3:
             picture_shape = (int(X.shape[1]), int(X.shape[2]))
             chunks = (X.chunks[0], (picture_shape[0] * picture_shape[1],))
-            X = X.rechunk({1: -1, 2: -1}).map_blocks(_flat, drop_axis=2, chunks=chunks, dtype=X.dtype)
+            X = X.rechunk({1: -1, 2: -1}).map_blocks(
+                lambda some: some.reshape(len(some), -1), drop_axis=2, chunks=chunks, dtype=X.dtype
+            )
         if X.numblocks[1] > 1:
             rows = max(1, CHUNK_BYTES // (X.shape[1] * dtype.itemsize))
             X = X.rechunk({1: -1} if np.isnan(n) else {0: rows, 1: -1})
@@ -306,13 +309,9 @@ class DaskPartState(PartState):
         self.states = persist(*self._mapped(f, self.states, *own))
 
 
-def _alone(f: Callable[..., Any], *arguments: Any) -> Any:
-    with one_thread():
-        return f(*arguments)
-
-
 def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
-    return _alone(f, _rows_of(chunk, dtype), *own)
+    with one_thread():
+        return f(_rows_of(chunk, dtype), *own)
 
 
 def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
@@ -320,10 +319,6 @@ def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
     if not isinstance(chunk, np.ndarray):
         raise InputTypeError(NOT_NUMPY.format(f"{type(chunk).__module__}.{type(chunk).__name__}"))
     return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=part)
-
-
-def _flat(pictures: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return pictures.reshape(len(pictures), -1)
 
 
 class _Sized:
@@ -361,15 +356,3 @@ def _on_part(work: _Work, chunk: Any, weights: Any, *aligned: Any) -> _Result:
 
 def _merged(work: _Work, result: list[_Result]) -> _Result:
     return _Result(reduce(work.combine, [one.value for one in result]))
-
-
-def _numbers_of(frame: Any) -> Any:
-    """Return the Dask array of a data frame, whose lengths are counted when they are needed.
-
-    Raises
-    ------
-    DataError
-        If a column holds no numbers.
-    """
-    ArrayRows.checked(frame._meta_nonempty, RowsRequest())
-    return frame.to_dask_array()

@@ -611,7 +611,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         if not rows.in_one_place:
             return self._lazily(rows, self.inverse_transform)
         self._require_columns(rows, self.n_components_, "scores")
-        return self._back(method, arrays.to_float64(rows.dense_block(slice(None))), None, rows, return_error)
+        return self._back(method, arrays.to_float64(rows.block(slice(None)).dense), None, rows, return_error)
 
     def denoise(self, X: Any, return_error: bool = False) -> Any:
         """Return pre-images of the rows' projections onto the components.

@@ -328,7 +328,7 @@ def _relation(refined: Refined, limit: float, frame: Frame, names: tuple[str, ..
 
 
 def _dense(rows: Rows) -> FloatArray:
-    return as_float64(rows.dense_block(slice(None)))
+    return as_float64(rows.block(slice(None)).dense)
 
 
 def _names(rows: Rows) -> tuple[str, ...]:

@@ -280,9 +280,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         """
         if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, Integral) for size in X):
             n, d = (checks.check_integer(f"shape[{axis}]", X[axis], 2 - axis) for axis in (0, 1))
-            fit = TableFit(
-                self, SeenRows(dtype=np.dtype(np.float64), count=n, columns=d, kind=np.empty((0, d)))
-            )
+            fit = TableFit(self, SeenRows(dtype=np.dtype(np.float64), shape=(n, d), like=np.empty((0, d))))
         else:
             fit, *_ = self._completed(X, sample_weight, quick=True)  # missing values change no plan
         costs = fit.problem.costs

@@ -126,7 +126,7 @@ class Stream:
             )
         # As if rows enough had been seen.
         n = max(rows.shape[0] + before, d + 2)
-        fit = TableFit(asked, SeenRows(dtype=rows.dtype, count=n, columns=d, kind=rows.home))
+        fit = TableFit(asked, SeenRows(dtype=rows.dtype, shape=(n, d), like=rows.home))
         rule = None if fit.wanted.rule is None else RULES[fit.wanted.rule]
         unequal = asked.forgetting != 1.0 or rows.weights is not None or (seen is not None and seen.weighted)
         if rule is not None and (rule.draws or (unequal and count is not None)):

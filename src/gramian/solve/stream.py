@@ -112,7 +112,7 @@ class StreamMoments:
     def table(self) -> SeenRows:
         """Return the table that was seen, without its numbers."""
         dtype = numpy_dtype(self.kind)
-        return SeenRows(dtype=dtype, count=self.rows, columns=self.columns, kind=self.kind)
+        return SeenRows(dtype=dtype, shape=(self.rows, self.columns), like=self.kind)
 
     def column_moments(self) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of the columns, shape (d,); divided by the sum of the weights."""
@@ -339,5 +339,5 @@ class ExpectedProblem(StreamProblem):
 def problem_of(seen: StreamMoments, scale: Any, ddof: int, metric: Any = None) -> StreamProblem:
     """Return the problem for the moments of a stream."""
     kind = np.empty((0, 0), dtype=numpy_dtype(seen.kind))
-    rows, lost = replace(seen.table(), kind=kind), seen.degrees_lost(ddof)
+    rows, lost = replace(seen.table(), like=kind), seen.degrees_lost(ddof)
     return StreamProblem(rows, seen.centered, scale, lost, seen=seen, metric=metric)
