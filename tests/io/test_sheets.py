@@ -79,7 +79,7 @@ def test_excel_files_that_cannot_be_read(tmp_path, monkeypatch):
         with pytest.raises(FileError, match="truncated, damaged or protected, or of another kind"):
             scan(path).read()
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(MissingExtraError, match="reading Excel files needs python_calamine, which is not"):
+    with pytest.raises(MissingExtraError, match="reading workbooks needs python_calamine, which is not"):
         scan(path).read()
 
 
@@ -101,6 +101,46 @@ def test_sheets_that_claim_to_be_huge(tmp_path, monkeypatch):
     rewritten(path, b"<v>1</v>", b"<v>1" + b"0" * 10**6 + b"</v>")
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4 MB")
     with pytest.raises(MemoryLimitError, match=r"takes 5\.08 MB, and 4 MB of memory may be used\. Save the"):
+        scan(path).read()
+
+
+def test_a_far_cell_is_refused_before_it_takes_memory(tmp_path):
+    path = write_book(tmp_path / "x.xlsx", a=[["x", "y"], [1, 2], [3, 4]])
+    rewritten(path, b"</sheetData>", b'<row r="1048576"><c r="XFD1048576"><v>7</v></c></row></sheetData>')
+    with pytest.raises(MemoryLimitError, match="Save the sheet as CSV"):
+        scan(path).read()
+
+
+def open_document(path, *rows, of_row="", of_cell=""):
+    attributes = f'{of_cell} office:value-type="{{}}" {{}}="{{}}"'
+    cell = f"<table:table-cell {attributes}><text:p>{{}}</text:p></table:table-cell>"
+    kinds = {str: ("string", "office:string-value"), int: ("float", "office:value")}
+    lines = ("".join(cell.format(*kinds[type(one)], one, one) for one in row) for row in rows)
+    body = "".join(f"<table:table-row {of_row}>{line}</table:table-row>" for line in lines)
+    for tag in ('table:table table:name="a"', "office:spreadsheet", "office:body", "office:document-content"):
+        body = f"<{tag}>{body}</{tag.split()[0]}>"
+    names = {
+        name: f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text", "manifest")
+    }
+    with zipfile.ZipFile(path, "w") as book:
+        book.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        book.writestr("META-INF/manifest.xml", f"<manifest:manifest {names['manifest']}></manifest:manifest>")
+        book.writestr("content.xml", body.replace("-content>", f"-content {' '.join(names.values())}>", 1))
+    return path
+
+
+def test_open_document_sheets(tmp_path):
+    path = open_document(tmp_path / "x.ods", ["name", "x", "y"], ["a", 1, 2], ["b", 3, 4])
+    for source in (path, io.BytesIO(path.read_bytes())):
+        table = scan(source).read()
+        assert (table.row_names, table.values.tolist()) == (("a", "b"), [[1, 2], [3, 4]])
+    many = {
+        "of_row": 'table:number-rows-repeated="1048576"',
+        "of_cell": 'table:number-columns-repeated="16384"',
+    }
+    open_document(path, [1], **many)
+    with pytest.raises(MemoryLimitError, match="Save the sheet as CSV"):
         scan(path).read()
 
 

@@ -31,7 +31,9 @@ WHOLE = 1e16  # a whole number below it is written in all digits
 TIMES, CELL = 5, 48  # memory as a multiple of the unpacked file, and bytes of a cell
 END, TITLE = 20, 6  # last rows that may be notes, and rows that show another table
 REFERENCE = re.compile(rb"""<(?:\w+:)?c\b[^>]*?\br=["']([A-Za-z]{1,3})(\d{1,7})""")
-REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated=["'](\d+)["'][^>]*value""")
+ROW = re.compile(rb"<table:table-row\b.*?</table:table-row>", re.DOTALL)  # of an OpenDocument sheet
+TAG = re.compile(rb"<table:[\w-]*cell\b[^>]*>")
+REPEATED = re.compile(rb"""-repeated=["'](\d+)""")
 
 
 def open_excel(opened: Opened, key: str | None) -> ColumnSource:
@@ -155,8 +157,25 @@ def _memory(packed: ZipFile) -> int:
             last = max((_column(letters) for letters, _ in cells), default=0)
             need += CELL * last * max((int(row) for _, row in cells), default=0)
         elif part == "content.xml":
-            need += CELL * reduce(lambda x, y: x * int(y), REPEATED.findall(packed.read(part)), 1)
+            need += CELL * _spread(packed.read(part))
     return need
+
+
+def _spread(content: bytes) -> int:
+    """Return the cells of the rectangle that holds all values of an OpenDocument sheet."""
+
+    def times(tag: bytes) -> int:
+        found = REPEATED.search(tag)
+        return int(found[1]) if found else 1
+
+    rows = height = width = 0
+    for row in ROW.findall(content):
+        rows, place = rows + times(row[: row.find(b">")]), 0
+        for tag in TAG.findall(row):
+            place += times(tag)
+            if b"value-type" in tag:
+                height, width = rows, max(width, place)
+    return height * width
 
 
 def _column(letters: bytes) -> int:
