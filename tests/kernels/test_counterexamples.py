@@ -16,7 +16,6 @@ from gramian.kernels.auditing import (
     certified,
     margin,
     quadratic_form,
-    rounded,
     search,
     show_point,
     shrunk,
@@ -211,8 +210,7 @@ def test_many_points_are_certified():
 def test_points_are_rounded_as_long_as_they_refute():
     given = examiner("sigmoid(gamma=1)")
     start = given.examine(np.array([[-1.0123], [0.0456], [0.9871]]))
-    points = rounded(given, start).points
-    assert points.ravel().tolist() == [-1.0, 0.0, 1.0]
+    assert witness_of(given, start, invent=True).points.ravel().tolist() == [-1.0, 0.0, 1.0]
 
 
 def test_a_witness_is_right_about_its_own_numbers():

@@ -18,7 +18,7 @@ from gramian.errors import DataError, GramianError, IndefiniteKernelError, Input
 from gramian.kernels import algebra, arithmetic, functions
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, InNotebook, Tabulated, as_text
 from gramian.records import FloatArray, Seed
 
 Verdict = Literal["valid", "not a kernel", "no counterexample"]
@@ -78,73 +78,58 @@ class AuditReport(InNotebook):
     @property
     def eigenvalue(self) -> float | None:
         """Smallest eigenvalue of the witness's Gram matrix, or the lowest; None for an asymmetry."""
-        return self._shown.eigenvalue if self._shown is not None else None
+        return None if isinstance(self.witness, Asymmetry) else (self.witness or self.lowest).eigenvalue
 
     @property
     def bound(self) -> float | None:
         """An eigenvalue above ``-bound`` says nothing: rounding can do that much."""
-        return self._shown.bound if self._shown is not None else None
-
-    @property
-    def _shown(self) -> Margin | Witness | None:
-        if isinstance(self.witness, Asymmetry):
-            return None
-        return self.lowest if self.witness is None else self.witness
+        return None if isinstance(self.witness, Asymmetry) else (self.witness or self.lowest).bound
 
     @property
     def valid(self) -> bool | None:
         """True where it is proven, False where it is refuted, None where neither is known."""
         return {"valid": True, "not a kernel": False}.get(self.verdict)
 
-    def _sentences(self) -> list[str]:
-        lines = [self.kernel, f"Verdict: {self._verdict()}", f"Symmetric: {self._symmetry()}"]
-        if self.eigenvalue is not None and self.bound is not None:
-            near_one = isinstance(self.witness, Witness) and (self.witness.scaling != 1).any()
+    def __str__(self) -> str:
+        return as_text(self._notebook())
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        witness, trials = self.witness, counted(self.trials, "trial")
+        yield self.kernel
+        if isinstance(witness, Witness):
+            yield f"Verdict: not a kernel, by a witness of {counted(len(witness.points), 'point')}."
+        elif witness is not None:
+            yield "Verdict: not a kernel, by a witness of 2 points: it is not symmetric."
+        elif self.validity.refuted:
+            none = f"refuted by theory alone: no witness was found in {trials}"
+            yield f"Verdict: not a kernel, {none}. {self.validity.reason}"
+        elif self.validity.proven:
+            yield "Verdict: valid, proven by theory."
+            yield from (f"  {line}" for line in str(self.validity).splitlines())
+        else:
+            none = f"no counterexample found in {trials}, which proves nothing"
+            yield f"Verdict: {none}. {self.validity.reason}"
+        if isinstance(witness, Asymmetry):
+            yield "Symmetric: no, see the witness."
+        else:
+            most = f"within rounding: differences reach {self.asymmetry:.1e} of the largest value."
+            yield f"Symmetric: yes, {most}" if self.asymmetry else "Symmetric: yes."
+            near_one = witness is not None and (witness.scaling != 1).any()
             scaled = ", rows and columns scaled to a diagonal near 1" if near_one else ""
             assumed = ", as assumed below" if self.value_tol is not None else ""
-            lines.append(
-                f"Smallest eigenvalue: {self.eigenvalue:.4g}{scaled}; above {-self.bound:.1e} it could be "
-                f"rounding of the values of k{assumed}, and of the eigenvalue solver."
+            yield (
+                f"Smallest eigenvalue: {self.eigenvalue:.4g}{scaled}; above {-(self.bound or 0.0):.1e} it "
+                f"could be rounding of the values of k{assumed}, and of the eigenvalue solver."
             )
-        lines.append(f"Tested: {self.tested}")
+        yield f"Tested: {self.tested}"
         if self.value_tol is not None:
-            lines.append(
+            yield (
                 f"Assumed: every value is accurate to {self.value_tol:g} times the largest. "
                 "Raise value_tol for a function that is less accurate."
             )
-        return lines
-
-    def __str__(self) -> str:
-        return "\n".join(self._sentences() + ([] if self.witness is None else ["", str(self.witness)]))
-
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield from "\n".join(self._sentences()).splitlines()
-        if self.witness is not None:
-            yield from self.witness._notebook()
-
-    def _verdict(self) -> str:
-        if self.verdict == "valid":
-            return "\n  ".join(["valid, proven by theory.", *str(self.validity).splitlines()])
-        if self.verdict == "no counterexample":
-            return (
-                f"no counterexample found in {counted(self.trials, 'trial')}, which proves nothing. "
-                f"{self.validity.reason}"
-            )
-        if isinstance(self.witness, Witness):
-            return f"not a kernel, by a witness of {counted(len(self.witness.points), 'point')}."
-        if self.witness is not None:
-            return "not a kernel, by a witness of 2 points: it is not symmetric."
-        return (
-            "not a kernel, refuted by theory alone: no witness was found in "
-            f"{counted(self.trials, 'trial')}. {self.validity.reason}"
-        )
-
-    def _symmetry(self) -> str:
-        if isinstance(self.witness, Asymmetry):
-            return "no, see the witness."
-        if not self.asymmetry:
-            return "yes."
-        return f"yes, within rounding: differences reach {self.asymmetry:.1e} of the largest value."
+        if witness is not None:
+            yield ""
+            yield from witness._notebook()
 
 
 # Rows of given data that are tested at most: of a formula, and of a function called once for each pair.
@@ -537,13 +522,6 @@ class Examiner:
         self.fixed = self.kernel.resolve(points.copy(), names)
         self.bound = None
 
-    def _bind(self, points: FloatArray) -> Any:
-        bound = self.bound or self.fixed.bind(points, precision=0.0)
-        if isinstance(self.fixed, functions.FunctionKernel):
-            # Binding a bare function evaluates it on some rows, and gives the same for all rows.
-            self.bound = bound
-        return bound
-
     @cached_property
     def assumes(self) -> bool:
         """Whether the rounding of k is unknown, so that ``value_tol`` is assumed."""
@@ -575,7 +553,9 @@ class Examiner:
 
     def _examine(self, points: FloatArray, rows: tuple[int, ...] | None) -> Trial:
         with np.errstate(all="ignore"):
-            bound = self._bind(points)
+            bound = self.bound or self.fixed.bind(points, precision=0.0)
+            if isinstance(self.fixed, functions.FunctionKernel):
+                self.bound = bound  # binding evaluates it on some rows, and gives the same for all rows
             left, right = bound.encode(points)
             raw = np.array(bound.tile(left, right), dtype=np.float64)
             if not self.assumes:
@@ -725,7 +705,10 @@ def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None
         of the sets tried until then.
     """
     examiner.fix(_positive(d))
-    examiner.reference = _usual_size(examiner, d, rng)
+    if examiner.assumes:  # its own rounding is unknown: values count relative to those at points of size 1
+        tried = [examiner.attempt(rng.uniform(low, 1.0, size=(5, d))) for low in (-1.0, 0.0, 0.0)]
+        sizes = [float(np.abs(trial.raw).max()) for trial in tried if trial is not None]
+        examiner.reference = float(np.median(sizes)) if sizes else 0.0
     lowest: Trial | None = None
     for points in candidates(d, rng):
         if examiner.out_of_time and (lowest is not None or examiner.problem):
@@ -736,15 +719,6 @@ def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None
             if trial.ratio < CLEAR:
                 break
     return lowest
-
-
-def _usual_size(examiner: Examiner, d: int, rng: np.random.Generator) -> float:
-    """Return the typical largest |k| at points of size 1, for functions whose own rounding is unknown."""
-    if not examiner.assumes:
-        return 0.0
-    tried = (examiner.attempt(rng.uniform(low, 1.0, size=(5, d))) for low in (-1.0, 0.0, 0.0))
-    sizes = [float(np.abs(trial.raw).max()) for trial in tried if trial is not None]
-    return float(np.median(sizes)) if sizes else 0.0
 
 
 # ------------------------------------------------------------- sets of points
@@ -775,20 +749,12 @@ def candidates(d: int, rng: np.random.Generator) -> Iterator[FloatArray]:
 
 
 def _simple(d: int) -> Iterator[FloatArray]:
-    lines = (
-        [-1, 1],
-        [0, 1],
-        [0, 0, 1],
-        [-1, 0, 1],
-        [0, 1, 2],
-        [0, 1, 2, 4],
-        [0, 1, 2, 3, 4],
-        [-3, -2, -1, 0, 1, 2, 3],
-    )
-    progressions = ([0, 1, 5, 20], [0, 0.2, 0.9, 2, 5], [0.25, 0.5, 1, 2, 4], [0, 0.1, 0.5, 1, 2, 4, 10])
+    lines = [[-1, 1], [0, 1], [0, 0, 1], [-1, 0, 1], [0, 1, 2], [0, 1, 2, 4], [0, 1, 2, 3, 4]]
+    lines += [[-3, -2, -1, 0, 1, 2, 3], [0, 1, 5, 20]]
+    steps = [[0, 0.2, 0.9, 2, 5], [0.25, 0.5, 1, 2, 4], [0, 0.1, 0.5, 1, 2, 4, 10]]
     directions = [np.ones(d)] if d == 1 else [np.ones(d), np.eye(d)[0]]
     for direction in directions:
-        for line in (*lines, *progressions):
+        for line in (*lines, *steps):
             yield np.outer(np.asarray(line, dtype=np.float64), direction)
     if d > 1:
         corners = np.stack(np.meshgrid(*[[0.0, 1.0]] * min(d, 4), indexing="ij"), -1).reshape(-1, min(d, 4))
@@ -848,7 +814,7 @@ class Asymmetry(InNotebook):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Witness(InNotebook):
+class Witness(Tabulated):
     """Points whose Gram matrix has a negative eigenvalue, which that of a kernel never has.
 
     Attributes
@@ -883,40 +849,27 @@ class Witness(InNotebook):
     scaling: FloatArray
     rows: tuple[int, ...] | None = None
 
-    def __str__(self) -> str:
-        m = len(self.points)
-        names = _names(self.points, self.rows)
-        width = max(len(name) for name in names) + 2
-        sum_of = "sum of v_i v_j k(x_i, x_j)"
-        lines = [f"{'':8}{'x':{width}}{'v':>10}" + ("   k(x_i, x_j)" if m <= COLUMNS else "")]
-        digits = self._digits()
-        for i, name in enumerate(names):
-            line = f"x_{i + 1:<6}{name:{width}}{_short(self.vector[i]):>10}"
-            if m <= COLUMNS:
-                line += "   " + "  ".join(f"{k + 0.0:{digits + 6}.{digits}g}" for k in self.gram[i])
-            lines.append(line)
-        lines.append(
-            f"The {sum_of} is {self.quadratic_form:.4g} (error at most {self.uncertainty:.1e}), "
-            "and for a kernel it is never negative."
-        )
-        return "\n".join(lines)
-
     def _notebook(self) -> Iterator[str | Grid]:
-        names = _names(self.points, self.rows)
-        shown = range(len(names) if len(names) <= COLUMNS else 0)
+        names, m = _names(self.points, self.rows), len(self.points)
+        shown = range(m if m <= COLUMNS else 0)
         heads = "", "x", "v", *(f"k(x_i, x_{j + 1})" for j in shown)
         rows = [
             (f"x_{i + 1}", name, self.vector[i], *(self.gram[i, j] for j in shown))
             for i, name in enumerate(names)
         ]
-        yield Grid(heads, rows)
-        yield str(self).splitlines()[-1]
+        digits = self._digits()
+        yield Grid(heads, rows, ("", "", f".{max(6, digits)}g", *[f".{digits}g"] * len(shown)), most=m)
+        yield (
+            f"The sum of v_i v_j k(x_i, x_j) is {self.quadratic_form:.4g} (error at most "
+            f"{self.uncertainty:.1e}), and for a kernel it is never negative."
+        )
 
     def _digits(self) -> int:
-        """Return how many digits of the matrix show the negative sum to whoever adds it up."""
+        """Return how many digits show the negative sum to whoever adds it up."""
         for digits in range(3, 17):
-            shown = np.array([[float(f"{k:.{digits}g}") for k in row] for row in self.gram])
-            if quadratic_form(shown, self.vector)[0] < 0.5 * self.quadratic_form:
+            gram = np.array([[float(f"{k:.{digits}g}") for k in row] for row in self.gram])
+            vector = np.array([float(f"{v:.{max(6, digits)}g}") for v in self.vector])
+            if quadratic_form(gram, vector)[0] < 0.5 * self.quadratic_form:
                 return digits
         return 17
 
@@ -928,10 +881,6 @@ def _names(points: FloatArray, rows: tuple[int, ...] | None) -> list[str]:
         return [f"row {i}" for i in rows]
     # The data has the other digits.
     return [f"row {i}: {show_point(p, exact=False)}" for i, p in zip(rows, points, strict=True)]
-
-
-def _short(value: float) -> str:
-    return f"{value:.6g}" if float(f"{value:.6g}") == value else repr(float(value))
 
 
 def quadratic_form(gram: FloatArray, vector: FloatArray) -> tuple[float, float]:
@@ -986,12 +935,6 @@ def _weights(trial: Trial) -> FloatArray:
     return trial.margin.vector / trial.margin.scaling
 
 
-def rounded(examiner: Examiner, trial: Trial) -> Trial:
-    """Round the points to as few digits as leave the eigenvalue clearly below its bound."""
-    tried = filter(None, map(examiner.attempt, _rounded(trial.points)))
-    return next((result for result in tried if result.ratio <= min(-1.0, 0.3 * trial.ratio)), trial)
-
-
 def _rounded(points: FloatArray) -> Iterator[FloatArray]:
     """Yield the points in one to six digits of the largest coordinate."""
     largest = float(np.abs(points).max(initial=0.0))
@@ -1022,27 +965,29 @@ def witness_of(examiner: Examiner, trial: Trial, invent: bool) -> Witness:
         Whether points may be rounded: not where they are data.
     """
     small = shrunk(trial)
-    small = shrunk(rounded(examiner, small)) if invent else small
+    if invent:
+        tried = filter(None, map(examiner.attempt, _rounded(small.points)))
+        goal = min(-1.0, 0.3 * small.ratio)
+        small = shrunk(next((result for result in tried if result.ratio <= goal), small))
     return certified(examiner.confirm(small))
 
 
 def certified(trial: Trial) -> Witness:
     """Give a refuting trial its weights in few digits and the sum that they make."""
-    gram, result = trial.gram, trial.margin
-    vector = _simple_vector(gram, result)
-    sizes = np.abs(vector)
+    gram, lowest = trial.gram, trial.margin
+    vector = _simple_vector(gram, lowest.vector)
     form, rounding = quadratic_form(gram, vector)
-    uncertainty = float(sizes @ trial.error @ sizes) + rounding
-    found = result.eigenvalue, result.bound, vector, form, uncertainty, result.scaling
-    return Witness(trial.points, gram, *found, trial.rows)
+    uncertainty = float(np.abs(vector) @ trial.error @ np.abs(vector)) + rounding
+    numbers = lowest.eigenvalue, lowest.bound, vector, form, uncertainty, lowest.scaling
+    return Witness(trial.points, gram, *numbers, trial.rows)
 
 
-def _simple_vector(gram: FloatArray, result: Margin) -> FloatArray:
+def _simple_vector(gram: FloatArray, exact: FloatArray) -> FloatArray:
     """Return the eigenvector as small whole numbers, or with few decimals, if that keeps half of the sum."""
-    goal = 0.5 * float(result.vector @ gram @ result.vector)
-    whole = ((float(k), np.round(k * result.vector)) for k in range(1, 21))
-    decimal = ((1.0, np.round(result.vector, digits)) for digits in range(2, 17))
+    goal = 0.5 * float(exact @ gram @ exact)
+    whole = ((float(k), np.round(k * exact)) for k in range(1, 21))
+    decimal = ((1.0, np.round(exact, digits)) for digits in range(2, 17))
     for scale, vector in (*whole, *decimal):
         if float(vector @ gram @ vector) <= goal * scale**2 < 0:
             return vector + 0.0
-    return result.vector
+    return exact
