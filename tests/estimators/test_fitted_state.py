@@ -80,7 +80,7 @@ OTHERS = [
         SequentialFeatureSelector(Ridge(), n_features_to_select=2),
         {"estimator": Ridge(2.0), "n_features_to_select": 1, "direction": "backward", "cv": 3, "fixed": [0]}
         | {"floating": True, "groups": [[0, 1], [2], [3]], "n_jobs": 1, "patience": 1}
-        | {"scoring": "r2", "validate": False, "verbose": True, "warm_start": True},
+        | {"scoring": "r2", "validate": False, "warm_start": True},
     ),
     (
         FaceSpace(3),

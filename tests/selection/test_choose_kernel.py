@@ -21,12 +21,10 @@ from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Linear, Sigmoid
 from gramian.selection.choose_kernel import (
-    Asked,
     KernelSelection,
     TriedKernel,
     as_candidates,
     choose_kernel,
-    over_folds,
     prepare,
     spread_rows,
 )
@@ -53,9 +51,9 @@ def plane(n=120, noise=0.2):
 @pytest.mark.walk
 def test_on_rings_rbf_beats_linear(criterion):
     choice = choose(RINGS, RING if criterion in LABELLED else None, criterion=criterion)
-    linear, best = choice.candidates[0], choice.candidates[choice.place]
+    linear, best = choice.tried[0], choice.tried[choice.choice.place]
     assert isinstance(choice.best, RBF)
-    assert abs(best.value - linear.value) > linear.standard_error
+    assert abs(best.mean - linear.mean) > linear.standard_error
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -65,8 +63,8 @@ def test_on_linear_data_linear_is_not_beaten_beyond_a_standard_error(criterion):
     choice = choose(
         X, y if criterion in LABELLED else None, ("linear", "rbf(sigma=1)", "rbf(sigma=3)"), criterion
     )
-    linear, best = choice.candidates[0], choice.candidates[choice.place]
-    assert abs(best.value - linear.value) <= linear.standard_error
+    linear, best = choice.tried[0], choice.tried[choice.choice.place]
+    assert abs(best.mean - linear.mean) <= linear.standard_error
 
 
 def test_the_criterion_follows_the_labels():
@@ -82,7 +80,7 @@ def test_labels_of_a_file(tmp_path):
     (tmp_path / "rings.csv").write_text("a,b,ring\n" + "\n".join(lines) + "\n")
     choice = choose(gramian.scan(tmp_path / "rings.csv", label="ring"))
     assert choice.criterion == "score"
-    assert choice.candidates[2].value > 0.95
+    assert choice.tried[2].mean > 0.95
 
 
 def test_the_model_does_what_was_promised():
@@ -94,8 +92,8 @@ def test_the_model_does_what_was_promised():
 
 def test_ties_go_to_the_first():
     choice = choose(RINGS, RING, ("rbf(sigma=0.5)", "rbf(sigma=0.45)", "rbf(sigma=0.4)"))
-    assert choice.place == 0
-    assert choose(RINGS, None, (Linear(), Linear()), "preimage").place == 0
+    assert choice.choice.place == 0
+    assert choose(RINGS, None, (Linear(), Linear()), "preimage").choice.place == 0
     # Of the same object only one is marked.
     kernel = Linear()
     assert [row[4] for row in choose(RINGS, RING, (kernel, kernel)).rows()] == [True, False]
@@ -106,9 +104,9 @@ def test_what_is_no_kernel_stays_in_the_table_with_the_reason(criterion):
     y = RING if criterion in LABELLED else None
     choice = choose(RINGS * 3, y, ("sigmoid(gamma=2)", "chi2", "linear"), criterion)
     assert choice.best == Linear()
-    assert [trial.value is None for trial in choice.candidates] == [True, True, False]
-    assert "negative" in choice.candidates[0].remark or "not a valid kernel" in choice.candidates[0].remark
-    assert "is for histograms" in choice.candidates[1].remark
+    assert [np.isnan(trial.mean) for trial in choice.tried] == [True, True, False]
+    assert "negative" in choice.tried[0].remark or "not a valid kernel" in choice.tried[0].remark
+    assert "is for histograms" in choice.tried[1].remark
     with pytest.raises(DataError, match=r"e-12\), so this is not a valid kernel on this data; 40"):
         choose(RINGS * 3, y, ("sigmoid(gamma=2)",), criterion)
 
@@ -119,18 +117,18 @@ def test_what_is_not_proven_is_doubted():
 
     mild = KernelPCA(1, kernel="sigmoid", gamma=2)
     choice = choose(RINGS[:60], RING[:60], ("linear", product, mild), "score", cv=2, n_components=1)
-    remarks = [trial.remark for trial in choice.candidates]
+    remarks = [trial.remark for trial in choice.tried]
     assert remarks[:2] == ["", "It is not proven positive semidefinite."]
     assert remarks[2].startswith("It is not a valid kernel, but has no negative eigenvalues")
-    assert f"- {choice.candidates[2].expression}: {remarks[2]}" in str(choice).splitlines()
+    assert f"- {choice.tried[2].expression}: {remarks[2]}" in str(choice).splitlines()
 
 
 def test_clipping_can_be_asked_for():
     for criterion in LABELLED:
         choice = choose(RINGS * 3, RING, (KernelPCA(kernel="sigmoid", gamma=2, repair="clip"),), criterion)
-        assert choice.candidates[0].value is not None
+        assert np.isfinite(choice.tried[0].mean)
         assert choice.model.repair == "clip"
-        assert choice.candidates[0].remark.endswith("negative eigenvalues are set to 0.")
+        assert choice.tried[0].remark.endswith("negative eigenvalues are set to 0.")
 
 
 def test_scale_and_offset_change_nothing():
@@ -145,10 +143,10 @@ def test_scale_and_offset_change_nothing():
             lambda X: (X + 100).astype(np.float32),
         ):
             other = choose(change(X), y, ("linear", width), criterion, **two_folds(criterion))
-            assert other.place == plain.place
+            assert other.choice.place == plain.choice.place
             assert other.n_components == plain.n_components
-            for mine, its in zip(plain.candidates, other.candidates, strict=True):
-                assert its.value == pytest.approx(mine.value, rel=2e-3, abs=1e-6)
+            for mine, its in zip(plain.tried, other.tried, strict=True):
+                assert its.mean == pytest.approx(mine.mean, rel=2e-3, abs=1e-6)
 
 
 def two_folds(criterion):
@@ -160,31 +158,31 @@ def test_constant_columns_and_equal_rows_are_no_trouble():
         X = np.repeat(np.column_stack([RINGS[:40], np.full(40, 0.1)]), 2, axis=0)
         y = np.repeat(RING[:40], 2) if criterion in LABELLED else None
         choice = choose(X, y, criterion=criterion, **two_folds(criterion))
-        assert all(np.isfinite(trial.value) for trial in choice.candidates)
+        assert all(np.isfinite(trial.mean) for trial in choice.tried)
 
 
 def test_three_rows_in_three_folds():
-    assert np.isfinite(choose(RINGS[:3], criterion="preimage", cv=3).candidates[0].value)
+    assert np.isfinite(choose(RINGS[:3], criterion="preimage", cv=3).tried[0].mean)
     with pytest.raises(DataError, match=r"cv=5 cannot split 3 rows: .*n_splits=5"):
         choose(RINGS[:3])
 
 
 def test_the_number_of_components_of_a_model_is_kept():
     choice = choose(RINGS, RING, (KernelPCA(3, kernel="rbf"), KernelPCA(kernel="rbf")), n_components=[2, 5])
-    assert choice.candidates[0].n_components == 3
-    assert choice.candidates[1].n_components in (2, 5)
+    assert choice.tried[0].size == 3
+    assert choice.tried[1].size in (2, 5)
 
 
 def test_the_default_list_on_rings():
     choice = choose_kernel(RINGS, y=RING, n_components=[4])
     assert isinstance(choice.best, RBF)
-    assert len(choice.candidates) == 12
+    assert len(choice.tried) == 12
 
 
 def test_oil_flow_is_curved(data_dir):
     X = np.loadtxt(data_dir / "tables" / "oil_flow" / "DataTrn.txt")
     choice = choose(X, None, ("linear", "rbf(sigma=1)"))
-    straight, curved = (trial.value for trial in choice.candidates)
+    straight, curved = (trial.mean for trial in choice.tried)
     assert choice.best == RBF(sigma=1)
     assert curved < 0.75 * straight
     assert "300 of the 1,000 rows were used, evenly spaced." in choice.notes
@@ -199,9 +197,6 @@ def test_notes():
     assert "It is the narrowest rbf in the comparison. Extend the range: candidates=[...]." in edge.notes
     straight = choose(np.random.default_rng(0).standard_normal((30, 3)), cv=2)
     assert any(note.startswith("No kernel removes noticeably more") for note in straight.notes)
-    near = choose(*plane(), ("rbf(sigma=6)", "linear"), n_components=[2])
-    assert near.best == Linear()
-    assert near.notes[0].startswith("rbf(sigma=6), listed before it, is within one standard error")
     hurried = choose(RINGS, RING, ("linear",), estimator=MLPClassifier(max_iter=1, random_state=0))
     assert any(note.startswith("During cross-validation: ConvergenceWarning: ") for note in hurried.notes)
 
@@ -274,7 +269,7 @@ def judge(criterion="score", X=CLOUD, y=SIDE, kernels=("linear",), **given):
     rows = as_rows(X)
     labelled = as_labelled(X, y, estimator="test") if criterion == "score" else None
     tried = as_candidates(list(kernels), rows)
-    return prepare(Asked(criterion, rows.in_memory(), labelled, tried, **given), 0)
+    return prepare(criterion, rows.in_memory(), labelled, tried, 0, **given)
 
 
 def ask(*arguments, kernels=("linear",), X=CLOUD, **given):
@@ -308,7 +303,7 @@ def test_of_many_classes_more_rows_are_looked_at():
     many = np.random.default_rng(0).standard_normal((1000, 2))
     result = judge("score", X=many, y=labels)
     assert 750 <= result.rows <= 1000
-    assert np.isfinite(ask("score", X=many, y=labels, n_components=2).value)
+    assert np.isfinite(ask("score", X=many, y=labels, n_components=2).mean)
 
 
 def test_splits_given_as_numbers_of_rows_are_about_all_of_them():
@@ -337,13 +332,13 @@ def test_rare_classes_are_kept():
     assert np.sum(labels[picked] == 1) == 5
     assert len(picked) <= 110
     many = np.random.default_rng(0).standard_normal((10_000, 2))
-    assert np.isfinite(ask("score", X=many, y=labels).value)
+    assert np.isfinite(ask("score", X=many, y=labels).mean)
 
 
 def test_numbers_of_components():
-    assert ask("score", n_components=2).n_components == 2
-    assert ask("score", n_components=[3, 1]).n_components in (1, 3)
-    assert ask("preimage", n_components=range(1, 3)).n_components == 2
+    assert ask("score", n_components=2).size == 2
+    assert ask("score", n_components=[3, 1]).size in (1, 3)
+    assert ask("preimage", n_components=range(1, 3)).size == 2
 
 
 def test_settings_that_cannot_be():
@@ -378,7 +373,7 @@ def test_rows_that_are_looked_at_must_differ():
 
 
 def test_an_estimator_of_ones_own():
-    assert ask("score", estimator=LogisticRegression(C=1e-9)).value < ask("score").value
+    assert ask("score", estimator=LogisticRegression(C=1e-9)).mean < ask("score").mean
 
 
 # ------------------------------------------------------------------- the record
@@ -434,7 +429,7 @@ def test_it_prints_as_a_table():
 
 def test_rows_and_plain_values():
     assert CHOICE.rows()[0] == ("linear()", 0.5, 0.01, 2, False, "")
-    assert CHOICE.candidates[2].value is None
+    assert np.isnan(CHOICE.tried[2].mean)
     facts = json.loads(json.dumps(CHOICE.to_dict(), allow_nan=False))
     assert (facts["kernel"], facts["components"], facts["measure"]) == ("rbf(sigma=2)", 4, "accuracy")
     assert [row["best"] for row in facts["candidates"]] == [False, True, False, False]
@@ -451,13 +446,3 @@ def test_to_frame():
 def test_copies_know_the_best_too():
     for again in [copy.deepcopy, lambda choice: pickle.loads(pickle.dumps(choice))]:
         assert str(again(CHOICE)) == str(CHOICE)
-
-
-def test_judgements_are_means_over_folds():
-    values = np.array([[0.2, 0.5], [0.4, 0.9], [0.3, 0.4]])
-    result = over_folds(KernelPCA(), values, 1, (2, 8), rank=5, said=("a",))
-    assert result.value == pytest.approx(0.6)
-    assert result.standard_error == pytest.approx(np.std([0.5, 0.9, 0.4], ddof=1) / np.sqrt(3))
-    assert (result.n_components, result.said) == (5, ("a",))
-    assert np.isnan(over_folds(KernelPCA(), values[:1], 0, (8,), rank=5).standard_error)
-    assert over_folds(KernelPCA(), values[:1, :1], 0, (8,), rank=5).n_components == 8

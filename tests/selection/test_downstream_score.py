@@ -50,20 +50,20 @@ def test_it_is_the_pipeline():
             counts = (1, 2, 4)
             result = ask(kernel, estimator, counts, labels)
             value, error, number = literal(kernel, estimator, counts, labels)
-            assert result.value == pytest.approx(value, rel=1e-6)
+            assert result.mean == pytest.approx(value, rel=1e-6)
             assert result.standard_error == pytest.approx(error, rel=1e-5, abs=1e-12)
-            assert result.n_components == number
+            assert result.size == number
 
 
 def test_on_rings_rbf_beats_linear():
     estimator = LogisticRegression()
     narrow, linear = ask(RBF(sigma=0.5), estimator, (4, 8)), ask(Linear(), estimator, (1, 2))
-    assert narrow.value > linear.value + 2 * linear.standard_error
+    assert narrow.mean > linear.mean + 2 * linear.standard_error
 
 
 def test_components_beyond_the_rank_are_not_named():
-    assert ask(Linear(), DummyClassifier(), (1, 2, 8)).n_components == 1
-    assert ask(Linear(), KNeighborsClassifier(3), (2, 8)).n_components == 2
+    assert ask(Linear(), DummyClassifier(), (1, 2, 8)).size == 1
+    assert ask(Linear(), KNeighborsClassifier(3), (2, 8)).size == 2
 
 
 def test_one_fold_has_no_standard_error():

@@ -152,47 +152,12 @@ def test_p_values_of_features_that_tell_nothing_are_uniform():
     assert mutual_information(y[:, None] + 0.1 * X[:, :1], y, n_resamples=99, random_state=0).p_values == 0.01
 
 
-def test_values_above_the_entropy_come_with_a_note():
-    y = np.repeat([0, 1], 4)
-    x = y + np.linspace(0, 0.01, 8)
-    result = mutual_information(x[:, None], y, n_neighbors=1, random_state=0)
-    assert result.label_entropy == pytest.approx(math.log(2))
-    above = result.values[0] > math.log(2)
-    assert above == any(note.startswith("Estimates above the entropy") for note in result.notes)
-    X, y = load_iris(return_X_y=True)
-    # Petal length and width nearly decide the class, and estimates vary.
-    tight = mutual_information(X[:100] + 100.0 * y[:100, None], y[:100], random_state=0)
-    assert (tight.values > tight.label_entropy + 1e-12).any() == any("above" in n for n in tight.notes)
-
-
-def test_above_the_entropy_for_certain():
-    # Two rows apart from a third class: psi(6) + psi(1) - psi(2) - psi(2) = 0.86 + ... exceeds ln 3.
-    result = mutual_information(
-        [[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], [0, 0, 1, 1, 2, 2], random_state=0
-    )
-    assert result.values[0] > math.log(3)
-    assert result.notes[-1].startswith("Estimates above the entropy, that of the label (at most 1.099 nats)")
-    assert "x0" in result.notes[-1]
-
-
-def test_a_discrete_feature_above_its_own_entropy_is_noted():
-    X = np.repeat([0.0, 1.0, 2.0], 2)[:, None]
-    y = np.array([0.0, 0.1, 5.0, 5.1, 9.0, 9.1])
-    result = mutual_information(X, y, discrete=True, discrete_target=False, random_state=0)
-    assert result.notes[0].startswith("Estimates above the entropy, their own entropy (at most 1.099 nats)")
-
-
 def test_small_classes_are_noted():
     X = np.random.default_rng(0).standard_normal((13, 1))
     labels = ["a"] * 7 + ["b"] * 3 + ["c", "c", "d"]
     notes = mutual_information(X, labels, random_state=0).notes
     assert "Classes with a single row were left out: 'd'." in notes
     assert "Classes with at most 3 rows use fewer than n_neighbors=3 neighbours: 'b', 'c'." in notes
-
-
-def test_the_bias_of_discrete_features_is_noted():
-    X, y = [[0], [1], [2], [0]], [0, 1, 0, 1]
-    assert "about 0.25 nats" in mutual_information(X, y).notes[-1]
 
 
 def test_it_prints_as_a_ranking():

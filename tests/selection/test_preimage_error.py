@@ -74,33 +74,33 @@ def test_it_is_the_definition():
         counts = (1, 2, 4)
         result = preimage_error(KernelPCA(kernel=kernel, random_state=0), noisy_of(X), counts)
         value, error, number = literal(kernel, X, counts)
-        assert result.value == pytest.approx(value, rel=1e-5)
+        assert result.mean == pytest.approx(value, rel=1e-5)
         assert result.standard_error == pytest.approx(error, rel=1e-4)
-        assert result.n_components == number
+        assert result.size == number
 
 
 def test_linear_with_all_components_is_the_linear_filter():
     noisy = noisy_of(plane())
-    assert preimage_error(KernelPCA(kernel=Linear()), noisy, (6,)).value == pytest.approx(noisy.linear_filter)
+    assert preimage_error(KernelPCA(kernel=Linear()), noisy, (6,)).mean == pytest.approx(noisy.linear_filter)
 
 
 def test_the_linear_filter_knows_fitted_rows_only():
     noisy = noisy_of(np.random.default_rng(0).standard_normal((20, 40)))
     result = preimage_error(KernelPCA(kernel=Linear()), noisy, (14,))
-    assert result.value == pytest.approx(noisy.linear_filter)
+    assert result.mean == pytest.approx(noisy.linear_filter)
 
 
 def test_fitted_rows_may_be_equal():
     X = np.repeat([[0.0, 1.0], [2.0, 1.0]], [11, 1], axis=0)
     assert np.isfinite(noisy_of(X).linear_filter)
-    assert np.isfinite(preimage_error(KernelPCA(kernel=Linear()), noisy_of(X), (1, 2)).value)
+    assert np.isfinite(preimage_error(KernelPCA(kernel=Linear()), noisy_of(X), (1, 2)).mean)
 
 
 def test_on_rings_a_narrow_kernel_beats_the_linear_one():
     noisy = noisy_of(rings())
     linear = preimage_error(KernelPCA(kernel=Linear()), noisy, COUNTS)
     narrow = preimage_error(KernelPCA(kernel=RBF(sigma=0.35)), noisy, (8, 16, 24))
-    assert narrow.value < linear.value - 2 * linear.standard_error
+    assert narrow.mean < linear.mean - 2 * linear.standard_error
 
 
 @pytest.mark.walk
@@ -110,22 +110,22 @@ def test_on_a_plane_no_width_beats_the_linear_kernel():
         linear = preimage_error(KernelPCA(kernel=Linear()), noisy, COUNTS)
         for sigma in (1.0, 2.0, 4.0, 8.0):
             result = preimage_error(KernelPCA(kernel=RBF(sigma=sigma)), noisy, COUNTS)
-            assert result.value > linear.value - linear.standard_error
+            assert result.mean > linear.mean - linear.standard_error
 
 
 def test_the_number_is_that_of_the_plane():
-    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(plane(noise=0.05)), COUNTS).n_components == 2
+    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(plane(noise=0.05)), COUNTS).size == 2
 
 
 def test_components_beyond_the_rank_are_not_named():
-    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(rings()), (1, 12)).n_components == 2
+    assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(rings()), (1, 12)).size == 2
 
 
 def test_scale_is_nothing():
     for scale in [2.0**-300, 2.0**300]:
         plain = preimage_error(KernelPCA(kernel=RBF(sigma=0.5)), noisy_of(rings()), (4, 8))
         scaled = preimage_error(KernelPCA(kernel=RBF(sigma=0.5 * scale)), noisy_of(rings() * scale), (4, 8))
-        assert scaled.value == pytest.approx(plain.value, rel=1e-4)
+        assert scaled.mean == pytest.approx(plain.mean, rel=1e-4)
 
 
 def test_a_constant_column_gets_no_noise():
@@ -145,7 +145,7 @@ def test_kernels_of_histograms_see_no_negative_numbers():
     X = rings() + 1.5
     X -= X.min(axis=0)
     result = preimage_error(KernelPCA(kernel=ChiSquared(gamma=5.0)), noisy_of(X), (4, 8))
-    assert result.value < 1.5
+    assert result.mean < 1.5
 
 
 def test_what_is_no_kernel_is_refused():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -59,12 +59,6 @@ FEWEST = 100
 TIE, TIE_ERROR = 1e-3, 0.1
 
 
-def kernel_of(candidate: KernelPCA) -> Kernel:
-    """Return the kernel of a candidate, which is an object there."""
-    assert isinstance(candidate.kernel, Kernel)
-    return candidate.kernel
-
-
 @dataclass(frozen=True, eq=False)
 class TriedKernel(Candidate):
     """One kernel of the comparison.
@@ -72,11 +66,11 @@ class TriedKernel(Candidate):
     Attributes
     ----------
     candidate : KernelPCA
-        Not fitted; its kernel has every parameter a number. Also ``model``.
+        Not fitted; its kernel has every parameter a number.
     size : int or None
-        Number of components of the value; None where the criterion has none. Also ``n_components``.
+        Number of components of the value; None where the criterion failed.
     mean, standard_error : float
-        Value of the criterion; NaN where it failed. Also ``value``.
+        Value of the criterion; NaN where it failed.
     remark : str
         Why there is no value, or a doubt about the kernel.
     said : tuple of str
@@ -87,30 +81,15 @@ class TriedKernel(Candidate):
     said: tuple[str, ...] = ()
 
     @property
-    def model(self) -> KernelPCA:
-        """The KernelPCA of the candidate, not fitted."""
-        model: KernelPCA = self.candidate
-        return model
-
-    @property
     def kernel(self) -> Kernel:
         """The kernel, every parameter a number."""
-        return kernel_of(self.model)
+        kernel: Kernel = self.candidate.kernel
+        return kernel
 
     @property
     def expression(self) -> str:
         """The kernel as :class:`gramian.KernelPCA` and the command line read it."""
         return repr(self.kernel)
-
-    @property
-    def value(self) -> float | None:
-        """Value of the criterion; None where it failed, with the reason in ``remark``."""
-        return None if math.isnan(self.mean) else self.mean
-
-    @property
-    def n_components(self) -> int | None:
-        """The number of components that the value belongs to."""
-        return self.size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,9 +99,9 @@ class KernelSelection(Selection[TriedKernel]):
     Attributes
     ----------
     tried : tuple of TriedKernel
-        In the order that they were given; also ``candidates``.
+        In the order that they were given.
     choice : Choice
-        The best of them, and the reason; also ``place`` and ``reason``.
+        The best of them, and the reason.
     n_components : int or None
         The chosen number of components; None where the criterion does not choose one.
     criterion : {"preimage", "score"}
@@ -153,25 +132,9 @@ class KernelSelection(Selection[TriedKernel]):
     bars: ClassVar[bool] = False
 
     @property
-    def candidates(self) -> tuple[TriedKernel, ...]:
-        """All kernels that were tried."""
-        return self.tried
-
-    @property
-    def place(self) -> int:
-        """Which of the candidates is best."""
-        return -1 if self.choice is None else self.choice.place
-
-    @property
-    def reason(self) -> str:
-        """Why it is the best, with the numbers that decided."""
-        return "" if self.choice is None else self.choice.why
-
-    @property
     def n_components(self) -> int | None:
         """The number of components that goes with the best kernel."""
-        number = self.chosen.size
-        return number if number is None else max(1, number)
+        return self.chosen.size and max(1, self.chosen.size)
 
     @property
     def best(self) -> Kernel:
@@ -181,14 +144,13 @@ class KernelSelection(Selection[TriedKernel]):
     @property
     def model(self) -> KernelPCA:
         """A KernelPCA with this kernel and number of components, ready to be fitted."""
-        model: KernelPCA = clone(self.chosen.model).set_params(n_components=self.n_components)
+        model: KernelPCA = clone(self.chosen.candidate).set_params(n_components=self.n_components)
         return model
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return expression, value, standard error, components, whether it is best, and remark, for each."""
         return [
-            (t.expression, t.mean, t.standard_error, t.size, place == self.place, t.remark)
-            for place, t in enumerate(self.tried)
+            (t.expression, t.mean, t.standard_error, t.size, t is self.chosen, t.remark) for t in self.tried
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,7 +161,7 @@ class KernelSelection(Selection[TriedKernel]):
             "measure": self.measure,
             "kernel": repr(self.best),
             "components": self.n_components,
-            "reason": self.reason,
+            "reason": self.choice.why if self.choice else "",
             "notes": self.notes,
             "candidates": [dict(zip(self.columns, row, strict=True)) for row in self.rows()],
         }
@@ -211,24 +173,13 @@ class KernelSelection(Selection[TriedKernel]):
         return frame.astype({"components": "Int64"})
 
     def label_of(self, one: TriedKernel) -> str:
-        """Return a kernel as it is written.
-
-        Parameters
-        ----------
-        one : TriedKernel
-            A member of ``tried``.
-
-        Returns
-        -------
-        str
-            Its expression.
-        """
+        """Return a kernel as it is written."""
         return one.expression
 
     def remarks(self) -> list[str]:
         """Return the reason, remarks about kernels, and the notes."""
         doubts = [f"- {t.expression}: {t.remark}" for t in self.tried if t.remark]
-        return [self.reason, *doubts, *(f"- {note}" for note in self.notes)]
+        return [*([self.choice.why] if self.choice else []), *doubts, *(f"- {note}" for note in self.notes)]
 
 
 def choose_kernel(
@@ -330,9 +281,9 @@ def choose_kernel(
     if not np.ptp(rows.in_memory(), axis=0).any():
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
-    asked = Asked(criterion, rows.in_memory(), labelled, tried, estimator, cv, n_components, scoring)
+    settings = {"estimator": estimator, "cv": cv, "n_components": n_components, "scoring": scoring}
     with progress.shows_progress("choose_kernel"):
-        judge = prepare(asked, random_state)
+        judge = prepare(criterion, rows.in_memory(), labelled, tried, random_state, **settings)
         with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
             result = Parallel(n_jobs=n_jobs)(
                 delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
@@ -366,94 +317,66 @@ def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
     return replace(result, candidate=one, remark=_doubt(one))
 
 
-def _doubt(one: KernelPCA) -> str:
+def _doubt(one: Any) -> str:
     """Return the remark about a kernel that is not proven positive semidefinite."""
-    validity = kernel_of(one).validity
-    if validity.proven:
+    if one.kernel.psd:
         return ""
     if one.repair is not None:
         return "It is not proven positive semidefinite; negative eigenvalues are set to 0."
-    if validity.refuted:
+    if one.kernel.validity.refuted:
         return "It is not a valid kernel, but has no negative eigenvalues among the components used here."
     return "It is not proven positive semidefinite."
-
-
-# ------------------------------------------------------------------- the choice
 
 
 def _selection(
     criterion: str, judge: Judge, rows: Rows, tried: tuple[TriedKernel, ...], notes: tuple[str, ...]
 ) -> KernelSelection:
-    judged = [one for one in tried if one.value is not None]
+    judged = [one for one in tried if not math.isnan(one.mean)]
     if not judged:
-        said = "; ".join(f"{one.expression}: {one.remark}" for one in tried[:3])
-        by = f"criterion={criterion!r}"
-        raise DataError(f"None of {len(tried)} kernels can be evaluated by {by}. {said}")
-    sign = -1.0 if criterion == "preimage" else 1.0
-    values = sign * np.array([one.mean for one in judged])
+        problems = "; ".join(f"{one.expression}: {one.remark}" for one in tried[:3])
+        raise DataError(f"None of {len(tried)} kernels can be evaluated by {criterion=}. {problems}")
+    values = (-1.0 if criterion == "preimage" else 1.0) * np.array([one.mean for one in judged])
     top = int(np.argmax(values))
-    slack = max(TIE * abs(values[top]), TIE_ERROR * _error(judged[top]))
+    slack = max(TIE * abs(values[top]), TIE_ERROR * float(np.nan_to_num(judged[top].standard_error)))
     best = judged[int(np.argmax(values >= values[top] - slack))]
     n, d = rows.shape
     used = [f"{judge.rows:,} of the {n:,} rows were used, evenly spaced."] if judge.rows < n else []
     return KernelSelection(
         tried,
         f"Kernel for {n:,} rows x {d:,} columns, by {criterion}",
-        Choice(tried.index(best), _reason(criterion, judge, best, len(judged))),
-        (*_remarks(criterion, judge, best, judged, sign), *used, *notes),
+        Choice(tried.index(best), _reason(judge, best, len(judged))),
+        (*_remarks(judge, best, judged), *used, *notes),
         judge.measure,
         criterion,
     )
 
 
-def _error(one: TriedKernel) -> float:
-    return float(np.nan_to_num(one.standard_error))
-
-
-def _reason(criterion: str, judge: Judge, best: TriedKernel, count: int) -> str:
+def _reason(judge: Judge, best: TriedKernel, count: int) -> str:
     error = "" if math.isnan(best.standard_error) else f" (standard error {best.standard_error:.2g})"
-    what = f"{best.expression} with {counted(best.size or 0, 'component')}"
-    kernels = counted(count, "kernel")
-    if criterion == "preimage":
-        return (
-            f"Pre-images by {what} have {best.mean:.4g}{error} times the error of noisy held-out rows, the "
-            f"smallest of {kernels}. Without denoising it is 1, with the best linear filter "
-            f"{judge.linear_filter:.4g}."
-        )
-    mean = f"a mean {judge.measure} of {best.mean:.4g}{error}"
-    return f"{what} has {mean} on held-out rows, the best of {kernels}."
+    what, kernels = f"{best.expression} with {counted(best.size or 0, 'component')}", counted(count, "kernel")
+    if judge.linear_filter is None:
+        mean = f"a mean {judge.measure} of {best.mean:.4g}{error}"
+        return f"{what} has {mean} on held-out rows, the best of {kernels}."
+    return (
+        f"Pre-images by {what} have {best.mean:.4g}{error} times the error of noisy held-out rows, the "
+        f"smallest of {kernels}. Without denoising it is 1, with the best linear filter "
+        f"{judge.linear_filter:.4g}."
+    )
 
 
-def _remarks(
-    criterion: str, judge: Judge, best: TriedKernel, judged: list[TriedKernel], sign: float
-) -> list[str]:
-    results = []
-    margin = _error(best)
-    before = judged[: judged.index(best)]
-    near = [one for one in before if sign * one.mean >= sign * best.mean - margin]
-    if near:
-        results.append(
-            f"{near[0].expression}, listed before it, is within one standard error: {near[0].mean:.4g}."
-        )
-    if judge.linear_filter is not None and best.mean > judge.linear_filter - margin:
-        results.append(
+def _remarks(judge: Judge, best: TriedKernel, judged: list[TriedKernel]) -> Iterator[str]:
+    if judge.linear_filter is None:
+        yield "The score that chose the kernel is optimistic. Validate on other rows."
+    elif best.mean > judge.linear_filter - float(np.nan_to_num(best.standard_error)):
+        yield (
             "No kernel removes noticeably more noise than a linear filter: the rows show no nonlinear "
             "structure, or it is weaker than their own noise."
         )
-    if criterion == "score":
-        results.append("The score that chose the kernel is optimistic. Validate on other rows.")
-    # Say so when the best width is the last one that was tried.
-    widths = [_width(one) for one in judged if not math.isnan(_width(one))]
-    if len(set(widths)) >= 3 and _width(best) in (min(widths), max(widths)):
-        which = "narrowest" if _width(best) == min(widths) else "widest"
-        results.append(f"It is the {which} rbf in the comparison. Extend the range: candidates=[...].")
-    return results
-
-
-def _width(one: TriedKernel) -> float:
-    """The width of an rbf that has a single one; NaN for other kernels."""
-    sigma = one.kernel.sigma if isinstance(one.kernel, RBF) else None
-    return math.nan if sigma is None or np.ndim(sigma) else float(sigma)
+    kernels = [one.kernel for one in judged if isinstance(one.kernel, RBF)]
+    widths = sorted({float(kernel.sigma) for kernel in kernels if np.ndim(kernel.sigma or ()) == 0})
+    if len(widths) >= 3 and best.kernel in (RBF(sigma=widths[0]), RBF(sigma=widths[-1])):
+        which = "narrowest" if best.kernel == RBF(sigma=widths[0]) else "widest"
+        yield f"It is the {which} rbf in the comparison. Extend the range: candidates=[...]."
 
 
 # ------------------------------------------------------- criteria, prepared
@@ -481,21 +404,18 @@ class Judge:
     linear_filter: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """The arguments of :func:`gramian.choose_kernel`."""
-
-    criterion: str
-    X: np.ndarray[Any, Any]
-    labelled: Labelled | None
-    tried: Sequence[KernelPCA]
-    estimator: Any = None
-    cv: Any = FOLDS
-    n_components: Any = None
-    scoring: Any = None
-
-
-def prepare(asked: Asked, random_state: Any) -> Judge:
+def prepare(
+    criterion: str,
+    X: np.ndarray[Any, Any],
+    labelled: Labelled | None,
+    tried: Sequence[KernelPCA],
+    random_state: Any,
+    *,
+    estimator: Any = None,
+    cv: Any = FOLDS,
+    n_components: Any = None,
+    scoring: Any = None,
+) -> Judge:
     """Return the requested criterion, prepared on the rows that it uses.
 
     Raises
@@ -505,51 +425,48 @@ def prepare(asked: Asked, random_state: Any) -> Judge:
     DataError
         For too few rows.
     """
-    _check(asked)
-    criterion, labelled, (folding, drawing) = asked.criterion, asked.labelled, generators(random_state)
+    for name, value in (("estimator", estimator), ("scoring", scoring)):
+        if criterion != "score" and value is not None:
+            only = f'applies to criterion="score" only, but the criterion is {criterion!r}.'
+            raise ParameterError(name, allowed=only, hint="Leave out one of them.")
+    folding, drawing = generators(random_state)
     classes = labelled is not None and labelled.classes is not None
-    picked = _picked(asked)
-    X = as_float64(asked.X[picked])
+    indices = _rows_used(criterion, X.shape, labelled, cv)
+    X = as_float64(X[indices])
     if not np.ptp(X, axis=0).any():
         raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
-    y = np.zeros(len(X)) if labelled is None else labelled.original[picked]
-    folds = validation.draw_folds(asked.cv, X, y, classifier=classes, shuffle=folding)
-    counts = _counts_of(asked, min(len(train) for train, _ in folds))
+    y = np.zeros(len(X)) if labelled is None else labelled.original[indices]
+    folds = validation.draw_folds(cv, X, y, classifier=classes, shuffle=folding)
+    numbers = _numbers_of(criterion, n_components, tried, min(len(train) for train, _ in folds))
+
+    def counts(one: KernelPCA) -> tuple[int, ...]:
+        return numbers if one.n_components is None else (int(one.n_components),)
+
     if criterion == "preimage":
         noisy = NoisyRows.of(X, folds, drawing)
         return Judge(
             lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), noisy.linear_filter
         )
-    estimator = validation.default_estimator(classes) if asked.estimator is None else asked.estimator
-    scorer = validation.scorer_of(estimator, asked.scoring)
+    estimator = validation.default_estimator(classes) if estimator is None else estimator
+    scorer = validation.scorer_of(estimator, scoring)
     usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
     return Judge(
         lambda one: downstream_score(one, X, y, folds, estimator, scorer, counts(one)),
-        validation.score_name(asked.scoring, usual),
+        validation.score_name(scoring, usual),
         len(X),
     )
 
 
-def _check(asked: Asked) -> None:
-    criterion = asked.criterion
-    for name in ("estimator", "scoring"):
-        if criterion != "score" and getattr(asked, name) is not None:
-            only = f'applies to criterion="score" only, but the criterion is {criterion!r}.'
-            raise ParameterError(name, allowed=only, hint="Leave out one of them.")
-
-
-# ----------------------------------------------------------------------- rows
-
-
-def _picked(asked: Asked) -> npt.NDArray[np.intp]:
+def _rows_used(
+    criterion: str, shape: tuple[int, ...], labelled: Labelled | None, cv: Any
+) -> npt.NDArray[np.intp]:
     """Evenly spaced rows; all of them where the folds were given as numbers of rows."""
-    (n, d), rows, labelled = asked.X.shape, ROWS[asked.criterion], asked.labelled
-    if not (asked.cv is None or isinstance(asked.cv, Integral) or hasattr(asked.cv, "split")):
+    (n, d), most, least = shape, ROWS[criterion], 2
+    if not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split")):
         return np.arange(n)
-    limit, least = max(min(FEWEST, rows), min(rows, ENTRIES // d)), 2
-    if asked.criterion == "score" and labelled is not None:
-        # Every class is in every fold.
-        least = int(asked.cv) if isinstance(asked.cv, Integral) else FOLDS
+    limit = max(min(FEWEST, most), min(most, ENTRIES // d))
+    if labelled is not None:  # every class is in every fold
+        least = int(cv) if isinstance(cv, Integral) else FOLDS
         limit = limit if labelled.classes is None else max(limit, least * len(labelled.classes))
     return spread_rows(n, limit, None if labelled is None else labelled.y, least)
 
@@ -590,22 +507,17 @@ def spread_rows(
     return np.sort(order[places])
 
 
-def _counts_of(asked: Asked, limit: int) -> Callable[[KernelPCA], tuple[int, ...]]:
-    """Return which numbers of components a candidate is tried with; checked for all before any work."""
-    wanted, advice = asked.n_components, "Or a list to choose from, or None for a default list."
-    given = () if wanted is None else wanted if np.ndim(wanted) else [wanted]
+def _numbers_of(criterion: str, n_components: Any, tried: Sequence[KernelPCA], limit: int) -> tuple[int, ...]:
+    """Return the numbers of components to try; checked for all candidates before any work."""
+    advice = "Or a list to choose from, or None for a default list."
+    given = () if n_components is None else n_components if np.ndim(n_components) else [n_components]
     numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
-    default = COUNTS[asked.criterion]
-    common = numbers or tuple(k for k in default if k < limit) or default[:1]
-    for k in (*numbers, *(int(one.n_components) for one in asked.tried if one.n_components is not None)):
+    default = COUNTS[criterion]
+    for k in (*numbers, *(int(one.n_components) for one in tried if one.n_components is not None)):
         if k > limit:
-            raise ParameterError(
-                "n_components",
-                k,
-                f"is too many: the {limit} rows used for fitting have at most {limit} components.",
-                "Ask for fewer.",
-            )
-    return lambda one: common if one.n_components is None else (int(one.n_components),)
+            why = f"is too many: the {limit} rows used for fitting have at most {limit} components."
+            raise ParameterError("n_components", k, why, "Ask for fewer.")
+    return numbers or tuple(k for k in default if k < limit) or default[:1]
 
 
 # ---- The kernels to compare: those of the user, or a default list for the data
@@ -698,8 +610,7 @@ def default_kernels(X: Any) -> list[Kernel]:
     results: list[Kernel] = [Linear()]
     if X.shape[1] > 1:
         results.append(Cosine())
-    largest = float(np.abs(X).max())
-    gamma = _factor(np.sum((X / largest) ** 2, axis=1), largest, largest)
+    gamma = _factor(np.sum(X**2, axis=1))
     if 0 < gamma < np.inf:
         results += [Polynomial(2, gamma), Polynomial(3, gamma)]
     middle, sums = median_distance(X), median_distance(X, "cityblock")
@@ -707,9 +618,8 @@ def default_kernels(X: Any) -> list[Kernel]:
     results += [Laplacian(_rounded(1.0 / (factor * sums))) for factor in LAPLACIAN_WIDTHS]
     if histograms:
         X = _evenly(X, CHI2_ROWS)
-        largest = float(X.max()) or 1.0
         # (x - y)^2 / (x + y), summed over columns.
-        gamma = _factor(-additive_chi2_kernel(X / largest)[np.tril_indices(len(X), -1)], largest)
+        gamma = _factor(-additive_chi2_kernel(X)[np.tril_indices(len(X), -1)])
         results += [ChiSquared(gamma)] if 0 < gamma < np.inf else []
     return results
 
@@ -725,14 +635,10 @@ def _evenly(X: Any, limit: int) -> FloatArray:
     return as_float64(some if np.ptp(some, axis=0).any() else np.unique(X, axis=0)[:limit])
 
 
-def _factor(sizes: FloatArray, *units: float) -> float:
-    """Return 1 over the median size, over the mean where that is 0, each unit divided out; 4 digits."""
-    middle = float(np.median(sizes)) or float(sizes.mean())
+def _factor(sizes: FloatArray) -> float:
+    """Return 1 over the median size, over the mean where that is 0; 4 digits."""
     with np.errstate(over="ignore", divide="ignore"):
-        value = 1.0 / np.float64(middle)
-        for unit in units:
-            value = value / np.float64(unit)
-    return _rounded(float(value))
+        return _rounded(float(1.0 / np.float64(float(np.median(sizes)) or sizes.mean())))
 
 
 # ---- Criteria comparable between kernels: pre-images, cross-validated score
@@ -743,45 +649,17 @@ LEAST, MOST = 0.25, 1.0
 SAME_ERROR = 1e-3
 
 
-def over_folds(
-    model: KernelPCA,
-    values: FloatArray,
-    best: int,
-    counts: Sequence[int],
-    rank: int,
-    said: tuple[str, ...] = (),
-) -> TriedKernel:
-    """Return the mean over folds for one number of components, with its standard error.
-
-    Parameters
-    ----------
-    model : KernelPCA
-    values : ndarray of shape (folds, len(counts))
-    best : int
-        Which of the numbers.
-    counts : sequence of int
-    rank : int
-        Components beyond it are 0; of several numbers the one that is named does not exceed it.
-
-    Examples
-    --------
-    >>> found = over_folds(KernelPCA(), np.array([[1.0, 2.0], [1.0, 4.0]]), 1, (2, 8), rank=3)
-    >>> found.mean, found.standard_error, found.size
-    (3.0, 1.0, 3)
-    """
-    number = int(counts[best])
-    named = number if len(counts) == 1 else min(number, max(1, rank))
-    return TriedKernel.in_folds(model, named, values[:, best], said=said)
-
-
 def _measured(
     model: KernelPCA,
     X: FloatArray,
     folds: Sequence[validation.Fold],
     counts: Sequence[int],
     measure: Callable[[KernelPCA, int], Callable[[int], Any]],
-) -> tuple[FloatArray, int]:
-    """Return a measure for each fold and number of components, shape (folds, counts, ...), and the rank."""
+) -> tuple[FloatArray, list[int]]:
+    """Return a measure for each fold and number of components, shape (folds, counts, ...), and the numbers.
+
+    Of several numbers those beyond the rank, whose components are 0, are named by it.
+    """
     values, rank = [], 0
     for place, (train, _) in enumerate(folds):
         fitted = clone(model).set_params(n_components=int(counts[-1])).fit(X[train])
@@ -792,7 +670,7 @@ def _measured(
             same = column and fitted.rank_ <= counts[column - 1]
             results.append(results[-1] if same else by_count(int(k)))
         values.append(results)
-    return np.array(values), rank
+    return np.array(values), [int(k) if len(counts) == 1 else min(int(k), max(1, rank)) for k in counts]
 
 
 # ------------------------------------------------------------------ pre-images
@@ -861,14 +739,9 @@ class NoisyRows:
         return cls(X, noise, folds, factors((X - X.mean(axis=0)) / unit, min(X.shape))[2].T)
 
     @cached_property
-    def unit(self) -> float:
-        """In this unit squares are numbers, whatever those of the data are."""
-        return float(np.abs(self.noise).max())
-
-    @cached_property
     def added(self) -> FloatArray:
         """Sum of squares of the noise in every fold."""
-        return np.array([np.sum((self.noise[test] / self.unit) ** 2) for _, test in self.folds])
+        return np.array([np.sum(self.noise[test] ** 2) for _, test in self.folds])
 
     @cached_property
     def linear_filter(self) -> float:
@@ -880,7 +753,7 @@ class NoisyRows:
         results = []
         for place, (train, test) in enumerate(self.folds):
             mean = self.rows[train].mean(axis=0)
-            fitted = (self.rows[train] - mean) / self.unit
+            fitted = self.rows[train] - mean
             span = factors(fitted, min(fitted.shape))[2]
             away = self.rows[test] + self.noise[test] - mean
             results.append([self.products(place, mean + away @ span.T @ span)])
@@ -897,7 +770,7 @@ class NoisyRows:
         """
         train, test = self.folds[place]
         mean = self.rows[train].mean(axis=0)
-        back, true = ((away - mean) / self.unit @ self.axes for away in (result, self.rows[test]))
+        back, true = ((away - mean) @ self.axes for away in (result, self.rows[test]))
         return np.array([np.sum(a * b, axis=0) for a, b in ((back, back), (back, true), (true, true))])
 
 
@@ -938,7 +811,8 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
     ----------
     Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch (1998), Kernel PCA and de-noising in feature spaces.
     """
-    X, floor = noisy.rows, kernel_of(model).floor(noisy.rows.shape[1])
+    kernel: Any = model.kernel
+    X, floor = noisy.rows, kernel.floor(noisy.rows.shape[1])
 
     def measure(fitted: KernelPCA, place: int) -> Callable[[int], FloatArray]:
         test = noisy.folds[place][1]
@@ -946,13 +820,13 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
         return lambda k: noisy.products(place, first_components(fitted, k).inverse_transform(scores[:, :k]))
 
     with ignoring(RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
-        values, rank = _measured(model, X, noisy.folds, counts, measure)
+        values, numbers = _measured(model, X, noisy.folds, counts, measure)
     if not np.isfinite(values).all():
         raise DataError("Pre-images exceed the range of float64. Scale the data first.")
     plain = np.sum(values[:, :, 0] - 2.0 * values[:, :, 1] + values[:, :, 2], axis=2)
     total = plain.sum(axis=0)
     best = int(np.argmax(total <= total.min() * (1.0 + SAME_ERROR)))
-    return over_folds(model, filtered_errors(values, noisy.added), best, counts, rank)
+    return TriedKernel.in_folds(model, numbers[best], filtered_errors(values, noisy.added)[:, best])
 
 
 def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
@@ -1024,7 +898,7 @@ def downstream_score(
         )
 
     with ignoring(RankWarning, CertificateWarning), validation.warnings_counted() as said:
-        values, rank = _measured(model, X, folds, counts, measure)
+        values, numbers = _measured(model, X, folds, counts, measure)
     mean = values.mean(axis=0)
     best = int(np.argmax(mean >= mean.max() - SAME_ERROR * abs(mean.max())))
-    return over_folds(model, values, best, counts, rank, tuple(said))
+    return TriedKernel.in_folds(model, numbers[best], values[:, best], said=tuple(said))

