@@ -46,7 +46,7 @@ CHECKSUM = slice(8 + len(BEGINNING), 8 + len(BEGINNING) + 64)
 TAG = "$"
 PLAIN = {bool, int, str}  # which an annotation says all about
 # What wrong contents may raise.
-INVALID = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+INVALID = (ArithmeticError, AttributeError, ImportError, LookupError, RecursionError, TypeError, ValueError)
 KERNELS = "gramian.kernels.expression"  # whose CLASSES and MAPS files may hold; a PCA does not import it
 
 
@@ -366,7 +366,7 @@ def decode(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if tag in FORMS:
         return FORMS[tag](arrays, **parts)
     if tag in MODELS:
-        return _restored(_class_named(tag), **parts)
+        return _restored(_class_named(tag), parts["parameters"], parts["state"])
     made = _class_named(tag)(**parts)
     if tag not in RECORDS:  # a kernel
         made.check()
