@@ -19,7 +19,6 @@ import meaning
 import monitoring
 import plans
 import scale
-import serving
 from harness import against, report, workers
 from harness.machine import ROOT
 from harness.rows import Options, Report, Row
@@ -38,7 +37,6 @@ SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "meaning": meaning.rows,
     "monitoring": monitoring.rows,
     "plans": plans.rows,
-    "service": serving.rows,
     "cluster": cluster.rows,
     "fields": fields.rows,
 }
@@ -49,7 +47,6 @@ SELECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "trailing": {
         "growth": ("growth-rows-*",),
         "scale": ("stream-1m", "file-2gb", "file-16gb"),
-        "service": ("*",),
         "exact": (
             "flat-float32",
             "flat-float32-peer-tol",

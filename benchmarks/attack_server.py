@@ -1,10 +1,9 @@
 """``python benchmarks/attack_server.py``: attacks a running server, and commands, as a stranger would.
 
 Starts ``gramian serve`` on the loopback and runs commands in a temporary folder, by HTTP and the shell only.
-It sends hostile folders, names, models, uploads, headers and visitors, interrupts writes, and looks for
-deleted data in the memory of processes. Each attack checks statements, such as "no file changed". A false one
-is printed with how to repeat it, and the exit code is 1. The script stops all that it starts. It takes five
-to eight minutes.
+It sends hostile folders, names, models, uploads and headers, and interrupts writes. Each attack checks
+statements, such as "no file changed". A false one is printed with how to repeat it, and the exit code is 1.
+The script stops all that it starts. It takes two to three minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import re
 import shutil
 import signal
 import socket
-import ssl
 import statistics
 import subprocess
 import sys
@@ -43,19 +41,13 @@ import scipy.sparse as sp
 
 import gramian
 from gramian import PCA, KernelPCA
-from gramian.service.settings import CORES
 
 API = "/api/v1"
 SOURCE = str(Path(gramian.__file__).resolve().parents[1])
-TOKEN = "correct-horse-battery-staple"
-LENGTH = b"content-length:"
 PATIENCE = 60.0  # seconds for one command, or for a server to start or to stop
 CSV, BINARY = {"Content-Type": "text/csv"}, {"Content-Type": "application/octet-stream"}
-NPY, NPZ = {"Content-Type": "application/x-npy"}, {"Content-Type": "application/x-npz"}
 JSON, ZIP = {"Content-Type": "application/json"}, {"Content-Type": "application/zip"}
-PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
 PEOPLE = {"Accept": "text/html"}
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
 # What would change a terminal or is no XML: all control characters but tab and line feed, and two others.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
 CANARY = "document.documentElement.setAttribute('data-canary','ran')"
@@ -96,7 +88,7 @@ def changes(before: dict[str, tuple[Any, ...]], folder: Path, new: bool = True) 
 
 def exposed(text: str, folder: Path) -> list[str]:
     """Return the places of the server's machine that a text names."""
-    places = (str(folder), SOURCE, "site-packages", "Traceback", "/visitors/")
+    places = (str(folder), SOURCE, "site-packages", "Traceback")
     return [place for place in places if place in text]
 
 
@@ -185,7 +177,7 @@ class Served:
     """
 
     def __init__(self, log: Path, arguments: tuple[object, ...], **more: str) -> None:
-        command = [sys.executable, "-m", "gramian", "serve", "--port", "0", "--no-open"]
+        command = [sys.executable, "-m", "gramian", "serve", "--port", "0", "--no-open", "--no-token"]
         command += [os.fspath(one) if isinstance(one, Path) else str(one) for one in arguments]
         self.log, self.how = log, " ".join(command[1:])
         with open(log, "ab") as told:
@@ -221,7 +213,7 @@ class Served:
 
 @contextmanager
 def serving(attack: Attack, *arguments: object, **more: str) -> Iterator[Served]:
-    """Run a server for the length of a block; then its standard error must be lines of JSON."""
+    """Run a server for the length of a block; then its standard error must tell of no failure."""
     server = Served(attack.new("server") / "log", arguments, **more)
     try:
         if not server.url:
@@ -234,15 +226,9 @@ def serving(attack: Attack, *arguments: object, **more: str) -> Iterator[Served]
 
 
 def check_log(attack: Attack, server: Served) -> None:
-    """Check that standard error has nothing but JSON, and no failure of the server in it."""
-    for line in server.log.read_text("utf-8", "replace").splitlines():
-        try:
-            told = json.loads(line)
-        except ValueError:
-            attack.check(False, f"standard error has the line {line[:200]!r}, which is not JSON", server.how)
-        else:
-            failed = told.get("message") == "failed" or told.get("status") == 500
-            attack.check(not failed, f"the server failed: {line[:1200]}", server.how)
+    """Check that standard error tells of no failure of the server."""
+    told = server.log.read_text("utf-8", "replace")
+    attack.check("a request failed" not in told, f"the server failed: {told[-1200:]}", server.how)
 
 
 def json_of(answer: httpx.Response) -> Any:
@@ -288,13 +274,11 @@ def attack_foreign_folders(attack: Attack) -> None:
     plans: dict[str, Callable[[Path], object]] = {
         "a file": lambda f: (f / "notes.txt").write_text("x"),
         "work/ with files": lambda f: ((f / "work").mkdir(), (f / "work" / "thesis.doc").write_text("x")),
-        "models/ with files": lambda f: ((f / "models").mkdir(), (f / "models" / "m.txt").write_text("x")),
-        "all three with files": lambda f: [
-            ((f / name).mkdir(), (f / name / "keep.txt").write_text("x"))
-            for name in ("models", "visitors", "work")
+        "items/ with files": lambda f: ((f / "items").mkdir(), (f / "items" / "m.txt").write_text("x")),
+        "both with files": lambda f: [
+            ((f / name).mkdir(), (f / name / "keep.txt").write_text("x")) for name in ("items", "work")
         ],
-        "a link out of it": lambda f: [(f / n).mkdir() for n in ("visitors", "work")]
-        + [(f / "models").symlink_to(mine)],
+        "a link out of it": lambda f: [(f / "work").mkdir(), (f / "items").symlink_to(mine)],
         "a name like its own in a folder of others": lambda f: (
             (f / "work").mkdir(),
             (f / "work" / (32 * "a")).write_text("x"),
@@ -334,9 +318,9 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "an unknown field": lambda text: text[:-1] + ',"new": 1}',
     "NaN": lambda text: re.sub(r'"bytes":\d+', '"bytes":NaN', text),
     "truncated": lambda text: text[: len(text) // 2],
-    "an absolute file": lambda text: re.sub(r'"file":"[^"]*"', '"file":"/etc/hostname"', text),
-    "a file outside": lambda text: re.sub(r'"file":"[^"]*"', '"file":"../x"', text),
-    "another item's file": lambda text: re.sub(r'"file":"\w{32}', '"file":"' + 32 * "0", text),
+    "an absolute file": lambda text: text[:-1] + ',"path":"/etc/hostname","given":true}',
+    "a file outside": lambda text: re.sub(r'"suffix":"[^"]*"', '"suffix":"/../../x"', text),
+    "another item's id": lambda text: re.sub(r'"id":"\w{32}', '"id":"' + 32 * "0", text),
     "a list": lambda text: "[1]",
     "nested": lambda text: 100_000 * "[" + 100_000 * "]",
     "not UTF-8": lambda text: text[:-1] + ',"name":"\udcff"}',
@@ -357,384 +341,45 @@ def attack_store(attack: Attack) -> None:
         data = one.post(f"{API}/data", content=table(), headers=CSV).json()["id"]
     finally:
         killed.end(signal.SIGKILL)
-    foreign = [store / "mine.txt", store / "models" / "mine.txt", store / "work" / "mine.txt"]
-    foreign += [store / "visitors" / "mine.txt", next(store.glob("visitors/*/")) / "mine.txt"]
+    foreign = [store / "mine.txt", *(store / name / "mine.txt" for name in ("items", "work"))]
     for path in foreign:
         path.write_text("mine")
-    (store / "models" / f"{32 * 'e'}-{8 * 'e'}.gramian").symlink_to(outside / "x")
+    (store / "items" / (32 * "e")).symlink_to(outside)
     (store / "work" / (32 * "e")).symlink_to(outside)
     with serving(attack, "--store", store) as server, server.client() as again:
-        # The cookie has the port in its name, which is another one now.
-        port = server.url.rpartition(":")[2]
-        for value in one.cookies.values():
-            again.cookies.set(f"gramian_visitor_{port}", value)
         known = {item["id"] for item in again.get(f"{API}/models").json()}
         attack.check(set(ids) == known, "kill -9 and a restart lost models of the store", server.how)
         status = again.get(f"{API}/data/{data}").status_code
-        attack.check(status == 200, f"after kill -9 a visitor's table answers {status}", server.how)
+        attack.check(status == 200, f"after kill -9 a table answers {status}", server.how)
     damaged_store(attack, store, ids, foreign, outside)
 
 
 def damaged_store(attack: Attack, store: Path, ids: list[str], foreign: list[Path], outside: Path) -> None:
     """Damage a description in each way, and let a server start with them."""
     for id, damage in zip(ids, DAMAGES.values(), strict=False):
-        path = store / "models" / f"{id}.json"
+        path = store / "items" / id / "item.json"
         path.write_bytes(damage(path.read_text()).encode("utf-8", "surrogateescape"))
-    for path in (store / "models").iterdir():  # old enough to be tidied away
-        if not path.is_symlink():
-            os.utime(path, (1e9, 1e9))
-    models = snapshot(store / "models")
+    items = snapshot(store / "items")
     for _ in range(2):
-        with serving(attack, "--store", store) as server, server.client() as one, server.client() as other:
-            for visitor in (one, other):
-                got = visitor.get(f"{API}/models")
-                known = {item["id"] for item in json_of(got)} if got.status_code == 200 else set()
-                attack.check(
-                    known == {ids[-1]}, f"damaged descriptions: {got.status_code} {known}", server.how
-                )
-                for id in ids[:-1]:
-                    for method, path in (("GET", f"{API}/models/{id}"), ("DELETE", f"{API}/models/{id}"),
-                                         ("GET", f"{API}/models/{id}/file")):  # fmt: skip
-                        status = visitor.request(method, path).status_code
-                        attack.check(status == 404, f"{method} of a damaged item: {status}", path)
-    attack.check(
-        not changes(models, store / "models"), f"damaged items changed: {changes(models, store / 'models')}"
-    )
+        with serving(attack, "--store", store) as server, server.client() as client:
+            got = client.get(f"{API}/models")
+            known = {item["id"] for item in json_of(got)} if got.status_code == 200 else set()
+            attack.check(known == {ids[-1]}, f"damaged descriptions: {got.status_code} {known}", server.how)
+            for id in ids[:-1]:
+                for method, path in (("GET", ""), ("DELETE", ""), ("GET", "/file")):
+                    status = client.request(method, f"{API}/models/{id}{path}").status_code
+                    attack.check(status == 404, f"{method} of a damaged item: {status}", path)
+    attack.check(not changes(items, store / "items"), f"items changed: {changes(items, store / 'items')}")
     for path in foreign:
         attack.check(path.is_file(), f"{path.relative_to(store)} of the user is gone from a store")
     attack.check((outside / "x").read_text() == "mine", "a link led out of the store")
 
 
-# ------------------------------------------------------------------ visitors
-
-
-ODD: dict[str, tuple[Any, ...]] = {
-    "rows": ("0:10", "nonsense", "-5:", "0:99999999999999999999"),
-    "columns": ("a", "nothing", "a\x00b"),
-    "components": ("1", "99", "x"),
-    "count": ("2", "1000", "-1"),
-    "size": ("3x3", "99999x99999"),
-    "x": ("2", "99"),
-    "label": ("a", "</script>"),
-    "transpose": ("true",),
-    "missing": ("drop-rows", "drop-columns"),
-    "na_values": ("7", ""),
-    "far": ("0.1", "nan"),
-}
-
-
-def view(visitor: httpx.Client, ids: dict[str, str]) -> dict[str, Any]:
-    """Return all that a visitor gets."""
-    answers: dict[str, Any] = {}
-    for kind in ("models", "galleries", "data", "jobs"):
-        answers[kind] = visitor.get(f"{API}/{kind}").json()
-    for name, id in ids.items():
-        kind = "models" if "model" in name else "data"
-        answers[name] = visitor.get(f"{API}/{kind}/{id}").json()
-        if kind == "data":
-            answers[f"{name} width"] = visitor.get(f"{API}/data/{id}/width").json()
-            for model in (other for key, other in ids.items() if "model" in key):
-                got = visitor.post(f"{API}/models/{model}/transform", params={"data": id})
-                answers[f"{name} {model}"] = got.json()
-    return answers
-
-
-def odd_requests(paths: dict[str, Any], ids: dict[str, str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield requests to every route, with each of its parameters in every odd way."""
-    parts = {"kinds": ("models", "galleries", "data"), "who": ("known",), "name": ("circle", "scores")}
-    parts["do"] = ("transform", "reconstruct", "denoise", "monitor")
-    for path, methods in paths.items():
-        places = [path]
-        for part in re.findall(r"{(\w+)}", path):
-            values = tuple(ids.values()) if part == "id" else parts[part]
-            places = [place.replace(f"{{{part}}}", value) for place in places for value in values]
-        for method, told in methods.items():
-            names = [one["name"] for one in told.get("parameters", ()) if one["in"] == "query"]
-            queries: list[dict[str, Any]] = [{}]
-            for name in names:
-                queries += [{name: value} for value in ODD.get(name, ("odd",))]
-            data = {"data": ids["data"]} if "data" in names else {}
-            data |= {"gallery": ids["data"]} if "gallery" in names else {}
-            for place in places:
-                for query in queries:
-                    yield method.upper(), place, data | query
-
-
-def attack_visitors(attack: Attack) -> None:
-    """Whatever one visitor asks, what another one has and gets stays the same."""
-    folder = attack.new("given")
-    (folder / "t.csv").write_bytes(table())
-    (folder / "m.gramian").write_bytes(model_bytes(attack))
-    with (
-        serving(attack, folder / "t.csv", folder / "m.gramian") as server,
-        server.client(headers={"Connection": "close"}) as one,
-        server.client() as other,
-    ):
-        given = {"data": other.get(f"{API}/data").json()[0]["id"]}
-        given["model"] = other.get(f"{API}/models").json()[0]["id"]
-        mine = {"own data": other.post(f"{API}/data", content=table(), headers=CSV).json()["id"]}
-        got = other.post(f"{API}/models?keep=false", content=model_bytes(attack), headers=BINARY)
-        mine["own model"] = got.json()["id"]
-        before = view(other, given | mine)
-        paths = one.get(f"{API}/openapi.json").json()["paths"]
-        for ids in (given, {"data": mine["own data"], "model": mine["own model"]}):
-            for number, (method, path, query) in enumerate(odd_requests(paths, ids)):
-                slow = ("/events", "/report", "/results", "/faces", "/choose-kernel", "/select")
-                if path.endswith(slow) and number % 10:
-                    continue  # seconds each
-                body: dict[str, Any] = {}
-                if method in ("POST", "PUT") and not path.endswith("/keep"):
-                    reading = {"rows": "0:10"} if number % 2 else {"rows": "nonsense"}
-                    body = {"json": {"data": ids["data"], "reading": reading, "name": "odd"}}
-                    body = {} if "data" in query or re.search("/examples/|/logout", path) else body
-                got = one.request(method, path, params=query, **body)
-                how = f"{method} {path} {query} {body}"
-                attack.check(got.status_code != 500, f"500: {got.text[:200]}", how)
-                attack.check(not exposed(got.text, folder), f"names {exposed(got.text, folder)}", how)
-                named = any(id in how for id in mine.values())
-                attack.check(
-                    not named or got.status_code in (404, 415, 422), f"a stranger gets {got.status_code}", how
-                )
-        fit_for(attack, one, given["data"])
-        after = view(other, given | mine)
-        changed = [key for key in before if before[key] != after[key]]
-        attack.check(not changed, f"what one asked changed for another: {changed}", "attack_visitors")
-
-
-def fit_for(attack: Attack, visitor: httpx.Client, data: str, **more: Any) -> str:
-    """Fit a PCA for a visitor, and return the id of the model."""
-    got = visitor.post(f"{API}/jobs", json={"data": data, "parameters": {"n_components": 1}} | more)
-    end = time.monotonic() + PATIENCE
-    while got.is_success and got.json()["state"] in ("planning", "running") and time.monotonic() < end:
-        time.sleep(0.05)
-        got = visitor.get(f"{API}/jobs/{got.json()['id']}")
-    attack.check(
-        got.is_success and got.json()["state"] == "done", f"a fit did not end well: {got.text[:300]}"
-    )
-    return str(got.json().get("model")) if got.is_success else ""
-
-
-def attack_quota(attack: Attack) -> None:
-    """Over a thousand uploads without a cookie lock nobody out, and visitors who come back stay."""
-    with serving(attack) as server, server.client() as regular:
-        data = regular.post(f"{API}/data", content=b"a,b\n1,2\n3,5\n4,4\n", headers=CSV).json()["id"]
-        regular.get(f"{API}/data")
-        statuses: list[int] = []
-
-        def flood() -> None:
-            with server.client() as stranger:
-                for _ in range(520):
-                    got = stranger.post(f"{API}/data", content=b"a,b\n1,2\n3,5\n", headers=CSV)
-                    stranger.cookies.clear()
-                    statuses.append(got.status_code)
-
-        threads = [threading.Thread(target=flood) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        odd = set(statuses) - {201, 429}
-        attack.check(len(statuses) == 1040 and not odd, f"the uploads answered {odd}", "1,040 POST /data")
-        time.sleep(11)  # after 10 s who never came back makes room
-        with server.client() as newcomer:
-            got = newcomer.post(f"{API}/data", content=table(), headers=CSV)
-            attack.check(got.status_code == 201, f"a newcomer gets {got.status_code}", "1,040 POST /data")
-        got = regular.get(f"{API}/data/{data}")
-        attack.check(got.status_code == 200, f"who came back lost a table: {got.status_code}")
-
-
-def attack_kept_models(attack: Attack) -> None:
-    """On a server with a token only who put a model into the store replaces or deletes it."""
-    model = model_bytes(attack)
-    with (
-        serving(attack, "--store", attack.new("store"), GRAMIAN_TOKEN=TOKEN) as server,
-        server.client(headers=BEARER) as owner,
-        server.client(headers=BEARER) as stranger,
-    ):
-        id = owner.post(f"{API}/models", content=model, headers=BINARY).json()["id"]
-        own = stranger.post(f"{API}/data", content=table(), headers=CSV)
-        attack.check(own.status_code == 201, f"an upload with the token answers {own.status_code}")
-        for cookies in (None, {"gramian_visitor_80": "x"}):
-            for method, path in (("DELETE", ""), ("PUT", ""), ("POST", "/keep"), ("DELETE", "/../" + id)):
-                sent = {"content": model, "headers": BINARY} if method == "PUT" else {}
-                stranger.cookies.update(cookies or {})
-                got = stranger.request(method, f"{API}/models/{id}{path}", **sent)
-                attack.check(got.status_code in (403, 404, 405, 409), f"{method}{path}: {got.status_code}")
-        got = stranger.post(f"{API}/models/{id}/transform", content=table(), headers=CSV)
-        attack.check(got.status_code == 200, f"a kept model is not for everybody: {got.status_code}")
-        with server.client() as nobody:
-            for path in (f"{API}/models", f"{API}/models/{id}", f"{API}/openapi.json", "/docs", "/metrics"):
-                status = nobody.get(path).status_code
-                attack.check(status == 401, f"without the token {path} answers {status}")
-        attack.check(owner.get(f"{API}/models/{id}/file").content == model, "a kept model was changed")
-        attack.check(owner.delete(f"{API}/models/{id}").status_code == 204, "the owner may not delete it")
-
-
-def memory_of(pid: int) -> Iterator[bytes]:
-    """Yield the writable memory of a process of Linux, in parts that overlap."""
-    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
-        for line in maps:
-            places, rights, *_ = line.split()
-            start, end = (int(place, 16) for place in places.split("-"))
-            with suppress(OSError, ValueError, OverflowError):  # some parts cannot be read
-                for place in range(start, end if rights.startswith("rw") else start, 1 << 24):
-                    memory.seek(place)
-                    yield memory.read(min((1 << 24) + 100, end - place))
-
-
-def processes_with(server: Served, secret: bytes) -> int:
-    """Return how many processes that a server started have a text in their memory."""
-    children = Path(f"/proc/{server.process.pid}/task").glob("*/children")
-    pids = [int(pid) for file in children for pid in file.read_text().split()]
-    return sum(any(secret in part for part in memory_of(pid)) for pid in pids)
-
-
-def attack_deleted(attack: Attack) -> None:
-    """What was deleted is in no memory of a worker, and in no list."""
-    secret = f"canary{os.urandom(6).hex()}"
-    with serving(attack) as server, server.client() as visitor:
-        content = table(names=(secret, "b", "c"))
-        data = visitor.post(f"{API}/data?name={secret}", content=content, headers=CSV).json()["id"]
-        model = fit_for(attack, visitor, data, name=secret)
-        visitor.post(f"{API}/models/{model}/transform?data={data}")
-        try:
-            before = processes_with(server, secret.encode())
-        except OSError:
-            attack.skip("the memory of workers, which this system does not show")
-            return
-        attack.check(before > 0, "no worker has a table in its memory, so this attack shows nothing")
-        for path in (f"{API}/data/{data}", f"{API}/models/{model}"):
-            status = visitor.delete(path).status_code
-            attack.check(status == 204, f"DELETE answers {status}", path)
-        left = processes_with(server, secret.encode())
-        attack.check(not left, f"{left} workers have deleted data in their memory", "DELETE, /proc/PID/mem")
-        for path in ("jobs", "data", "models"):
-            attack.check(secret not in visitor.get(f"{API}/{path}").text, f"GET /{path} names deleted data")
-
-
-def attack_temporary_folder(attack: Attack) -> None:
-    """A server without a store survives a cleaner of temporary folders, and uses no folder of others."""
-    home = attack.new("tmp")
-    with serving(attack, TMPDIR=str(home)) as server, server.client() as visitor:
-        (root,) = home.glob("gramian-*")
-        for gone in (root, root / "work", root / "visitors"):
-            item = visitor.post(f"{API}/data", content=table(), headers=CSV).json()["id"]
-            shutil.rmtree(gone)
-            status = visitor.post(f"{API}/data", content=table(), headers=CSV).status_code
-            attack.check(status == 201, f"without {gone.name}/ an upload answers {status}", f"rm -r {gone}")
-            health = visitor.get("/healthz").status_code
-            attack.check(health == 200, f"without {gone.name}/ /healthz answers {health}")
-            status = visitor.get(f"{API}/data/{item}").status_code
-            attack.check(status in (200, 404), f"without {gone.name}/ an item answers {status}")
-            attack.check(root.stat().st_mode & 0o777 == 0o700, "others may enter the temporary folder")
-        shutil.rmtree(root)
-        root.symlink_to(attack.new("theirs"))
-        for method, path in (("GET", "/healthz"), ("POST", f"{API}/data")):
-            status = visitor.request(method, path, content=table(), headers=CSV).status_code
-            attack.check(status == 503, f"a link for its folder: {method} {path} answers {status}")
-        attack.check(not list(root.iterdir()), "the server wrote into a folder of others")
-        root.unlink()
-
-
-def attack_slow_uploads(attack: Attack) -> None:
-    """Many slow uploads of one client stop neither its own small requests nor those of others."""
-    with serving(attack) as server, server.client() as visitor:
-        host, _, port = server.url.removeprefix("http://").partition(":")
-        head = f"POST {API}/data HTTP/1.1\r\nHost: {host}\r\nContent-Type: text/csv\r\n"
-        head += "Content-Length: 99\r\n\r\n"
-        slow = [socket.create_connection((host, int(port)), timeout=PATIENCE) for _ in range(64)]
-        for connection in slow:
-            connection.sendall(head.encode() + b"a,b\n")
-        time.sleep(3)
-        for path, body in (
-            ("/data", {"content": table(), "headers": CSV}),
-            ("/login", {"json": {"token": ""}}),
-        ):
-            status = visitor.post(f"{API}{path}", **body).status_code
-            attack.check(status in (201, 204), f"next to 64 slow uploads POST {path} answers {status}")
-        try:
-            other = socket.create_connection((host, int(port)), PATIENCE, ("127.0.0.2", 0))
-        except OSError:
-            attack.skip("a slow upload of another address, since 127.0.0.2 is none of this machine")
-        else:
-            other.sendall(head.encode() + b"a,b\n")
-            time.sleep(3)
-            other.sendall(b"1,2\n" + 23 * b"3,4\n" + b"5,6")
-            answer = other.recv(100)
-            attack.check(b" 201 " in answer, f"next to 64 slow uploads another network gets {answer[:40]!r}")
-            other.close()
-        for connection in slow:
-            connection.close()
-
-
-def attack_workers(attack: Attack) -> None:
-    """Small files that take long to read hold a part of the workers, and others go on."""
-    if CORES == 1:
-        attack.skip("small files that hold the workers, since there is one worker")
-        return
-    with serving(attack) as server, server.client() as one, server.client() as other:
-        for visitor in (one, other):
-            visitor.post(f"{API}/data", content=table(), headers=CSV)
-        content = wide_table()
-
-        def hold() -> None:
-            status = one.post(
-                f"{API}/data?draft=true", content=content, headers=CSV, timeout=None
-            ).status_code
-            attack.check(status in (413, 422, 429), f"a million columns answer {status}")
-
-        threads = [threading.Thread(target=hold) for _ in range(CORES)]
-        for thread in threads:
-            thread.start()
-        time.sleep(2)
-        began = time.monotonic()
-        got = other.post(f"{API}/data", content=table(), headers=CSV)
-        seconds = time.monotonic() - began
-        how = f"{CORES} times POST /data?draft=true of a million columns"
-        attack.check(got.status_code == 201, f"next to them an upload answers {got.status_code}", how)
-        attack.check(seconds < 15, f"next to them an upload takes {seconds:.0f} s", how)
-        for thread in threads:
-            thread.join()
-
-
-# ------------------------------------------------------------------ the door
-
-
-def attack_tokens(attack: Attack) -> None:
-    """Short tokens are refused, wrong ones slowed, and the right one and its cookie enter meanwhile."""
-    for token in ("short", 15 * "x", " "):
-        server = Served(attack.new("server") / "log", ("--host", "0.0.0.0"), GRAMIAN_TOKEN=token)
-        server.end()
-        attack.check(not server.url, f"a server starts for all with the token {token!r}", server.how)
-    with serving(attack, GRAMIAN_TOKEN=TOKEN) as server, server.client() as inside:
-        inside.post(f"{API}/login", json={"token": TOKEN})
-        with server.client() as guesser:
-            for place in range(10):
-                got = guesser.post(f"{API}/login", json={"token": f"{place} {TOKEN}"})
-                attack.check(got.status_code == 401, f"a wrong token answers {got.status_code}")
-            raw = b'{"token": "\\ud800"}'
-            status = guesser.post(f"{API}/login", content=raw, headers=JSON).status_code
-            attack.check(status in (401, 422), f"a lone surrogate as token answers {status}")
-            for sent in ({"token": "x"}, {"token": TOKEN[:-1]}):
-                began = time.monotonic()
-                status = guesser.post(f"{API}/login", json=sent).status_code
-                slow = time.monotonic() - began
-                attack.check(status == 401 and slow > 0.9, f"a later wrong token took {slow:.2f} s", sent)
-            status = guesser.post(f"{API}/login", json={"token": TOKEN}).status_code
-            attack.check(status == 204, f"the right token after wrong ones answers {status}")
-        began = time.monotonic()
-        status = inside.get(f"{API}/models").status_code
-        quick = time.monotonic() - began
-        attack.check(status == 200 and quick < 0.9, f"the cookie: {status} after {quick:.2f} s")
-        with server.client(cookies=inside.cookies) as thief:
-            attack.check(thief.get(f"{API}/models").status_code == 200, "the cookie is not the whole login")
-            inside.post(f"{API}/logout")
-            status = thief.get(f"{API}/models").status_code
-            attack.check(status == 401, f"after the logout its cookie answers {status}", "POST /logout")
+# ------------------------------------------------------------------ requests
 
 
 def attack_headers(attack: Attack) -> None:
-    """Foreign hosts, origins and forwarded headers change nothing; HEAD has no body; answers are quick."""
+    """Foreign hosts and origins get no answer, paths lead nowhere, and answers are quick."""
     with serving(attack) as server, server.client() as visitor:
         port = server.url.rpartition(":")[2]
         for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "localhost.evil"):
@@ -744,7 +389,6 @@ def attack_headers(attack: Attack) -> None:
             "https://evil.example",
             "null",
             f"http://evil:{port}",
-            server.url.replace("http", "https"),
         ):
             sent = {"Origin": origin} | CSV
             status = visitor.post(f"{API}/data", content=table(), headers=sent).status_code
@@ -754,30 +398,11 @@ def attack_headers(attack: Attack) -> None:
                 method, f"{API}/data", headers={"Sec-Fetch-Site": "cross-site"}
             ).status_code
             attack.check(status == 403, f"{method} of a page of another site answers {status}")
-        forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "8.8.8.8", "X-Forwarded-Host": "evil",
-                     "Forwarded": "for=8.8.8.8;proto=https;host=evil"}  # fmt: skip
-        got = visitor.post(f"{API}/data", content=table(), headers=forwarded | CSV)
-        cookie = got.headers.get("set-cookie", "")
-        attack.check(got.status_code == 201, f"forwarded headers of a stranger: {got.status_code}")
-        attack.check("Secure" not in cookie, f"forwarded headers of a stranger change the cookie: {cookie}")
-        attack.check("HttpOnly" in cookie and "SameSite=Strict" in cookie, f"the cookie is {cookie}")
         two = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
         with socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE) as raw:
             raw.sendall(two.encode())
             answer = raw.recv(100)
         attack.check(b" 400 " in answer, f"two Hosts answer {answer[:40]!r}")
-        for path in (
-            "/",
-            "/docs",
-            "/healthz",
-            "/kernels",
-            f"{API}/models",
-            f"{API}/nothing",
-            "/static/page.css",
-        ):
-            got, head = visitor.get(path, headers=PEOPLE), visitor.head(path, headers=PEOPLE)
-            attack.check(got.status_code == head.status_code, f"HEAD {path}: {head.status_code}")
-            attack.check(not head.content, f"HEAD {path} has a body")
         for path in (
             "/../../etc/passwd",
             "/static/..%2f..%2fapp.py",
@@ -798,183 +423,15 @@ def latency(attack: Attack, server: Served) -> None:
     seconds = []
     for _ in range(60):
         began = time.perf_counter()
-        connection.request("GET", "/healthz")
+        connection.request("GET", API)
         connection.getresponse().read()
         seconds.append(time.perf_counter() - began)
     connection.close()
     middle = statistics.median(seconds)
-    attack.check(middle < 0.02, f"an answer takes {1000 * middle:.0f} ms in the middle", "60 GET /healthz")
+    attack.check(middle < 0.02, f"an answer takes {1000 * middle:.0f} ms in the middle", f"60 GET {API}")
 
 
-# ------------------------------------------------------------------ a proxy for HTTPS
-
-
-SITE = """
-daemon off; pid {folder}/pid; error_log stderr;
-events {{}}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  server {{
-    listen 127.0.0.1:{port} ssl;
-    ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
-    client_max_body_size 256m;
-    location / {{
-      proxy_pass {inside};
-      proxy_http_version 1.1;
-      proxy_buffering off;
-      proxy_set_header Connection "";
-      proxy_set_header Host $http_host;
-      proxy_set_header X-Forwarded-Proto $scheme;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-    }}
-  }}
-}}
-"""
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
-
-
-def listens(port: int) -> bool:
-    """Return whether somebody listens at a port."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def certify(openssl: str, folder: Path) -> None:
-    """Write cert.pem, a certificate of this machine that it signs itself, and key.pem."""
-    command = (
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    )
-    files = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
-    subprocess.run([openssl, *command.split(), *files], check=True, capture_output=True)
-
-
-@contextmanager
-def nginx(program: str, folder: Path, inside: str) -> Iterator[int]:
-    """Run nginx in front of a server, and give its port."""
-    port = free_port()
-    (folder / "site.conf").write_text(SITE.format(folder=folder, port=port, inside=inside))
-    process = subprocess.Popen(
-        [program, "-p", folder, "-c", folder / "site.conf"], stderr=subprocess.DEVNULL, cwd=folder
-    )
-    try:
-        end = time.monotonic() + PATIENCE
-        while not listens(port) and process.poll() is None and time.monotonic() < end:
-            time.sleep(0.05)
-        yield port
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-
-
-@contextmanager
-def relay(folder: Path, inside: str) -> Iterator[int]:
-    """Run a small proxy for HTTPS, of the standard library, in front of a server, and give its port."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    listener = socket.create_server(("127.0.0.1", 0))
-    host, _, port = inside.removeprefix("http://").partition(":")
-
-    def answer(raw: socket.socket) -> None:
-        with suppress(OSError), context.wrap_socket(raw, server_side=True) as client:
-            request = b""
-            while b"\r\n\r\n" not in request:
-                request += (more := client.recv(65536))
-                if not more:
-                    return
-            head, _, body = request.partition(b"\r\n\r\n")
-            lines = [
-                line
-                for line in head.split(b"\r\n")
-                if not line.lower().startswith((b"x-forw", b"connection"))
-            ]
-            lines += [b"X-Forwarded-Proto: https", b"X-Forwarded-For: 192.0.2.7", b"Connection: close"]
-            length = next((int(one.partition(b":")[2]) for one in lines if one.lower().startswith(LENGTH)), 0)
-            with socket.create_connection((host, int(port)), timeout=PATIENCE) as server:
-                server.sendall(b"\r\n".join(lines) + b"\r\n\r\n" + body)
-                # Not while the answer is written: two threads must not use one connection of TLS.
-                left = length - len(body)
-                while left > 0 and (more := client.recv(65536)):
-                    server.sendall(more)
-                    left -= len(more)
-                while more := server.recv(65536):
-                    client.sendall(more)
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
-
-    accepting = threading.Thread(target=accept, daemon=True)
-    accepting.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        with suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread, which would accept once more
-        accepting.join(PATIENCE)
-        listener.close()
-
-
-def attack_proxies(attack: Attack) -> None:
-    """Behind a proxy for HTTPS a browser can do everything, and its cookies are secure."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        attack.skip("proxies, without openssl")
-        return
-    folder = attack.new("proxy")
-    certify(openssl, folder)
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
-    if program is None:
-        attack.skip("nginx, which is not installed")
-    options = ("--behind-proxy", "--allow-host", "pca.example.org")
-    with serving(attack, *options, GRAMIAN_TOKEN=TOKEN) as server:
-        fronts = [("relay", relay(folder, server.url))]
-        fronts += [("nginx", nginx(program, folder, server.url))] if program else []
-        for name, front in fronts:
-            with front as port:
-                behind_proxy(attack, name, f"https://localhost:{port}", folder / "cert.pem")
-    with serving(attack, GRAMIAN_TOKEN=TOKEN) as server, relay(folder, server.url) as port:
-        url = f"https://localhost:{port}"
-        with httpx.Client(base_url=url, verify=str(folder / "cert.pem"), trust_env=False) as client:
-            got = client.post(f"{API}/login", json={"token": TOKEN}, headers={"Origin": url})
-            attack.check(got.status_code == 403, f"a proxy that was not announced: {got.status_code}")
-
-
-def behind_proxy(attack: Attack, name: str, url: str, certificate: Path) -> None:
-    """Do through a proxy what a browser does."""
-    trusted = ssl.create_default_context(cafile=str(certificate))
-    page = {"Origin": url}
-    with httpx.Client(base_url=url, verify=trusted, timeout=PATIENCE, trust_env=False) as client:
-        got = client.get("/", headers=PEOPLE)
-        attack.check(got.status_code == 200 and 'id="token"' in got.text, f"{name}: no page to log in")
-        got = client.post(f"{API}/login", json={"token": TOKEN}, headers=page)
-        cookie = got.headers.get("set-cookie", "")
-        attack.check(got.status_code == 204, f"{name}: the login answers {got.status_code} {got.text[:200]}")
-        attack.check(cookie.startswith("__Host-") and "Secure" in cookie, f"{name}: the cookie is {cookie}")
-        attack.check(
-            'id="upload"' in client.get("/", headers=PEOPLE).text, f"{name}: no page after the login"
-        )
-        got = client.post(f"{API}/data", content=table(), headers=CSV | page)
-        attack.check(got.status_code == 201, f"{name}: an upload answers {got.status_code} {got.text[:200]}")
-        if got.status_code == 201:
-            attack.check("Secure" in got.headers.get("set-cookie", ""), f"{name}: a visitor's cookie")
-            fit_for(attack, client, got.json()["id"])
-        told = page | {"X-Forwarded-Proto": "http", "X-Forwarded-Host": "evil.example"}
-        status = client.get(f"{API}/models", headers=told).status_code
-        attack.check(status == 200, f"{name}: what a client says of the scheme counts: {status}")
-        for origin in ("https://evil.example", url.replace("https", "http")):
-            status = client.get(f"{API}/models", headers={"Origin": origin}).status_code
-            attack.check(status == 403, f"{name}: Origin {origin} answers {status}")
-
-
-# ------------------------------------------------------------------ folders of results
+# ------------------------------------------------------------------ files
 
 
 def attack_results(attack: Attack) -> None:
@@ -1253,7 +710,8 @@ def attack_names_over_http(attack: Attack) -> None:
                 fit = {"data": id, "name": "\x00\x1b<b>", "parameters": {"n_components": 1}}
                 got = visitor.post(f"{API}/jobs", json=fit)
                 attack.check(
-                    got.status_code in (202, 422), f"fit of {body[:80]!r}: {got.status_code} {got.text[:200]}"
+                    got.status_code in (202, 422, 429),
+                    f"fit of {body[:80]!r}: {got.status_code} {got.text[:200]}",
                 )
 
 
@@ -1428,7 +886,7 @@ def uploads(attack: Attack, secret: Path) -> Iterator[tuple[str, bytes, dict[str
     )
     yield "MATLAB 4", matlab(X), BINARY, taken
     yield "half of MATLAB 4", matlab(X)[:60], BINARY, not_taken
-    yield "sparse", sparse(X), NPZ, taken
+    yield "sparse", sparse(X), BINARY, taken
     yield (
         "sparse, false index",
         zipped(
@@ -1443,13 +901,13 @@ def uploads(attack: Attack, secret: Path) -> Iterator[tuple[str, bytes, dict[str
                 )
             }
         ),
-        NPZ,
+        BINARY,
         not_taken,
     )
-    yield "lists in Parquet", parquet(x=[[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]]), PARQUET, (201, 422)
-    yield "ragged lists", parquet(x=[[1.0], [3.0, 4.0], []]), PARQUET, not_taken
-    yield "objects", numpy_file(np.array([{}, 1], dtype=object)), NPY, not_taken
-    yield "a false shape", header, NPY, not_taken
+    yield "lists in Parquet", parquet(x=[[1.0, 2.0], [3.0, 4.0], [5.0, 1.0]]), BINARY, (201, 422)
+    yield "ragged lists", parquet(x=[[1.0], [3.0, 4.0], []]), BINARY, not_taken
+    yield "objects", numpy_file(np.array([{}, 1], dtype=object)), BINARY, not_taken
+    yield "a false shape", header, BINARY, not_taken
     yield "half a zip", zipped(a=b"x" * 1000)[:50], ZIP, not_taken
     yield "names in a zip", zipped(**{"../../x.png": b"x", "/etc/x.png": b"x"}), ZIP, not_taken
     yield (
@@ -1463,9 +921,9 @@ def uploads(attack: Attack, secret: Path) -> Iterator[tuple[str, bytes, dict[str
     yield "pickle", b"\x80\x04cos\nsystem\n(S'touch /tmp/canary'\ntR.", BINARY, not_taken
     yield "SQLite", b"SQLite format 3\0" + 100 * b"\0", BINARY, not_taken
     yield "binary", bytes(range(256)) * 20, BINARY, not_taken
-    yield "a bomb of zeros", zipped(**{"X.npy": zeros(150_000_000)}), NPZ, (413,)
+    yield "a bomb of zeros", zipped(**{"X.npy": zeros(150_000_000)}), BINARY, (413,)
     yield "a wide table", wide_table(), CSV, (413, 422)
-    yield "a bomb in Parquet", long_parquet(), PARQUET, (413,)
+    yield "a bomb in Parquet", long_parquet(), BINARY, (413,)
 
 
 def huge_png(width: int, height: int) -> bytes:
@@ -1533,7 +991,7 @@ def attack_uploads(attack: Attack) -> None:
                 attack.check(seconds < 40, f"{what} took {seconds:.0f} s", how)
                 if len(content) > 1 << 20:
                     break
-            attack.check(visitor.get("/healthz").status_code == 200, f"no answer after {what}")
+            attack.check(visitor.get(API).status_code == 200, f"no answer after {what}")
         too_long = {"Content-Length": str(300 << 20)} | CSV
         connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=PATIENCE)
         connection.request("POST", f"{API}/data", body=b"", headers=too_long)
@@ -1562,14 +1020,13 @@ def hostile_fits(attack: Attack, visitor: httpx.Client, data: str) -> None:
             attack.check(not exposed(got.text, attack.folder), f"{fit}: {got.text[:300]}")
     levels = (50, 150, 300, 900, 100_000)
     nested = [f'{{"data": "{data}", "parameters": {{"tol": {n * "["}{n * "]"}}}}}' for n in levels]
-    for path in ("/plans", "/jobs", "/kernels", "/login"):
+    for path in ("/plans", "/jobs", "/kernels"):
         for body in (
             *nested,
             "{",
             "[]",
             "null",
             '"x"',
-            '{"token": {}}',
             '{"expression": "rbf\\ud800"}',
             "\ufeff{}",
         ):
@@ -1585,16 +1042,7 @@ def hostile_fits(attack: Attack, visitor: httpx.Client, data: str) -> None:
 ATTACKS: dict[str, Callable[[Attack], None]] = {
     "foreign-folders": attack_foreign_folders,
     "store": attack_store,
-    "visitors": attack_visitors,
-    "quota": attack_quota,
-    "kept-models": attack_kept_models,
-    "deleted": attack_deleted,
-    "temporary-folder": attack_temporary_folder,
-    "slow-uploads": attack_slow_uploads,
-    "workers": attack_workers,
-    "tokens": attack_tokens,
     "headers": attack_headers,
-    "proxies": attack_proxies,
     "results": attack_results,
     "inputs": attack_inputs,
     "interrupted-writes": attack_interrupted_writes,

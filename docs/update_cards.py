@@ -4,16 +4,17 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from gramian.faces.reading import read_faces
 from PIL import Image
 
 from gramian import PCA, KernelPCA, propose, scan
 from gramian.analysis.associations import telling_pair
+from gramian.app.server.views import example
 from gramian.faces import FaceSpace, read_faces
 from gramian.plots.images import grey, grey_range, signed
 from gramian.plots.style import COLOURS
-from gramian.service.views import example
 
-PAGE = Path(__file__).parents[1] / "src" / "gramian" / "service" / "page"
+PAGE = Path(__file__).parents[1] / "src" / "gramian" / "app" / "page"
 WIDTH, HEIGHT, EDGE = 250, 140, 22
 COLUMNS, GAP, SAMPLE = 5, 4, 300
 LINE = "#7a828a"  # is seen on both grounds

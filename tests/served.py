@@ -10,8 +10,7 @@ import pytest
 
 from drawn import drawn_faces
 
-app = pytest.importorskip("gramian.service.app", reason='no server: pip install "gramian[app]"')
-listening = pytest.importorskip("gramian.service.listening", reason='no uvicorn: pip install "gramian[app]"')
+app = pytest.importorskip("gramian.app.server.app", reason='no server: pip install "gramian[app]"')
 create_app, Limits = app.create_app, app.Limits
 httpx = pytest.importorskip("httpx", reason="httpx, which asks the server, is not installed")
 
@@ -19,7 +18,6 @@ X = np.random.default_rng(0).standard_normal((60, 5)) * [5, 4, 3, 2, 1]
 FACES = drawn_faces(12, 4, size=(24, 28))
 BINARY = {"Content-Type": "application/octet-stream"}
 CSV = {"Content-Type": "text/csv"}
-NPY = {"Content-Type": "application/x-npy"}
 
 
 def client_of(server, **options):
@@ -28,9 +26,9 @@ def client_of(server, **options):
 
 @contextmanager
 def serving(*sources, limits=None, **options):
-    made = create_app(*sources, limits=limits or Limits(workers=1, fits=1), **options)
+    made = create_app(*sources, limits=limits or Limits(fits=1), **options)
     answers = threading.Event()
-    server = listening.Server(made, "127.0.0.1", 0, lambda url: answers.set())
+    server = app.Listener(made, "127.0.0.1", 0, lambda url: answers.set())
     thread = threading.Thread(target=server.listen)
     thread.start()
     try:
@@ -48,6 +46,17 @@ def until(condition, seconds=20):
     while not condition():
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.02)
+
+
+def fitted(client, fit):
+    """Return the facts of the model of a fit, once it has ended."""
+    got = client.post("/api/v1/jobs", json=fit)
+    assert got.status_code == 202, got.text
+    place = f"/api/v1/jobs/{got.json()['id']}"
+    until(lambda: client.get(place).json()["state"] not in ("planning", "running"))
+    job = client.get(place).json()
+    assert job["state"] == "done", job["error"]
+    return client.get(f"/api/v1/models/{job['model']}").json()
 
 
 def npy(values):

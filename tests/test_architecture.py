@@ -126,18 +126,17 @@ def test_each_verb_has_its_function_by_the_rule_or_by_the_table():
 
 def test_each_verb_has_its_route_and_form_by_the_rule_or_by_the_table():
     pytest.importorskip("fastapi")
+    from gramian.app.server.fields import subject, verbs
     from gramian.operations import operations
-    from gramian.service.api import with_routes
-    from gramian.service.schemas import on
 
     rows = rows_of_verbs()
     ruled = operations().keys() - rows.keys()
     assert ruled
-    assert ruled < {one.name for one in with_routes()}
+    assert ruled < verbs().keys()
     for kind, page in (("models", "model"), ("data", "data")):
-        listed = {one.name for one in with_routes() if on(one) == kind} - ruled
+        listed = {name for name, one in verbs().items() if subject(one) == kind} - ruled
         assert listed == {name for name, cells in rows.items() if cells[2] == f"`POST /{kind}/ID/{name}`"}
-        script = (PACKAGE / "service" / "page" / f"{page}.js").read_text(encoding="utf-8")
+        script = (PACKAGE / "app" / "page" / f"{page}.js").read_text(encoding="utf-8")
         assert listed == set(re.findall(r'"(\w+)"', re.search(r"const OWN = (.*);", script)[1]))
 
 

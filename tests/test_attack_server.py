@@ -9,12 +9,11 @@ import types
 
 import pytest
 
+from gramian.app.server import app, items
 from gramian.cli import main
 from gramian.errors import GramianError
 from gramian.report import results
-from gramian.service import guard, sessions, storage
-from gramian.service.schemas import Refusal
-from served import create_app, httpx, listening
+from served import create_app, httpx
 
 
 @pytest.fixture(scope="module")
@@ -25,18 +24,18 @@ def module(attack_server):
 class InThread:
     """A server of this process, where a mechanism can be taken away."""
 
-    def __init__(self, log, arguments, GRAMIAN_TOKEN=None):
+    def __init__(self, log, arguments):
         self.log, self.how, self.url, self._server = log, "", "", None
         options = dict(zip(arguments[::2], arguments[1::2], strict=True)) if "--store" in arguments else {}
         sources = () if options else arguments
         self.process = types.SimpleNamespace(poll=lambda: None, returncode=1)
         log.touch()
         try:
-            made = create_app(*sources, store=options.get("--store"), token=GRAMIAN_TOKEN)
+            made = create_app(*sources, store=options.get("--store"))
         except GramianError as error:
             log.write_text(str(error))
             return
-        self._server = listening.Server(made, "127.0.0.1", 0, lambda url: None)
+        self._server = app.Listener(made, "127.0.0.1", 0, lambda url: None)
         self._thread = threading.Thread(target=self._server.listen)
         self._thread.start()
         while not self._server.started:
@@ -103,18 +102,19 @@ def test_places_and_control_characters_are_noticed(module, tmp_path):
     assert not module.CONTROL.search("a\tb\n\u00eb")
 
 
-def test_a_log_that_is_not_json_is_noticed(module, tmp_path, capsys):
+def test_a_log_with_a_failure_is_noticed(module, tmp_path, capsys):
     attack = module.Attack(tmp_path, "log")
     log = tmp_path / "log"
-    log.write_text('{"message": "request", "status": 200}\ngramian: interrupted\n{"status": 500}\n')
-    module.check_log(attack, types.SimpleNamespace(log=log, how=""))
-    assert len(attack.findings) == 2
+    for text, count in (("a warning\n", 0), ("a request failed\nTraceback\n", 1)):
+        log.write_text(text)
+        module.check_log(attack, types.SimpleNamespace(log=log, how=""))
+        assert len(attack.findings) == count
     assert "FINDING" in capsys.readouterr().out
 
 
 @pytest.mark.walk
 def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
-    monkeypatch.setattr(storage, "check_marker", lambda marker: None)
+    monkeypatch.setattr(items.os, "listdir", lambda folder: [])
     assert any("the server started" in one for one in findings("foreign-folders"))
 
 
@@ -125,24 +125,9 @@ def test_links_that_lead_elsewhere_are_noticed(findings, monkeypatch):
 
 
 @pytest.mark.walk
-def test_hosts_and_owners_that_are_not_checked_are_noticed(findings, monkeypatch):
-    monkeypatch.setattr(guard.Guard, "_is_ours", lambda self, host: True)
-    monkeypatch.setattr(guard, "READS", ("POST", "PUT", "DELETE"))
-    monkeypatch.setattr(sessions.Caller, "may_change", lambda self, item: True)
-    monkeypatch.setattr(guard.Access, "revoke_pass", lambda self, scope: None)
+def test_hosts_that_are_not_checked_are_noticed(findings, monkeypatch):
+    monkeypatch.setattr(app.Guard, "_is_ours", lambda self, host: True)
+    monkeypatch.setattr(app, "READS", ("POST", "PUT", "DELETE"))
     found = findings("headers")
     assert any("Host 'evil.example'" in one for one in found)
     assert any("POST of a page of another site" in one for one in found)
-    assert any("DELETE" in one for one in findings("kept-models"))
-    assert any("after the logout" in one for one in findings("tokens"))
-
-
-@pytest.mark.walk
-def test_slow_uploads_without_a_share_are_noticed(findings, monkeypatch):
-    def only_all(self, scope, body):
-        if len(self._slow) >= 64:
-            raise Refusal(429, "Too many uploads at the same time.")
-        self._slow[body] = "", ""
-
-    monkeypatch.setattr(guard.Guard, "_admit", only_all)
-    assert any("another network gets" in one for one in findings("slow-uploads"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from served import Limits, serving
+from served import client_of, serving
 
 MUST = "GRAMIAN_BROWSER_MUST"  # set where a skip would hide that nothing was tried
 SHOTS = Path(os.environ.get("GRAMIAN_SCREENSHOTS") or Path(__file__).with_name("screenshots"))
@@ -46,7 +46,7 @@ def axe():
 
 @pytest.fixture(scope="session")
 def server():
-    with serving(limits=Limits(workers=2, fits=1)) as result:
+    with serving() as result:
         yield result
 
 
@@ -58,8 +58,12 @@ def sight(request):
 
 @pytest.fixture
 def arrive(browser, server, request):
-    """Return a function that opens a page for a visitor of its own."""
+    """Return a function that opens a page in a browser of its own, on a server without items."""
     walks = []
+    with client_of(server) as client:
+        for kinds in ("data", "models", "galleries"):
+            for item in client.get(f"/api/v1/{kinds}").json():
+                client.delete(f"/api/v1/{kinds}/{item['id']}")
 
     def opened(width=WIDE, scheme="light", where=None, refused=(), **options):
         context = browser.new_context(

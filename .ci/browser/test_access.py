@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from served import client_of, serving
+from served import client_of, fitted, serving
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
@@ -55,9 +55,9 @@ def test_the_keyboard_is_enough(arrive):
     walk.shot("marked")
 
 
-@pytest.fixture(scope="module")
-def places(browser, server):
-    """Return the cookies of a visitor who has fitted models, and the addresses of all pages."""
+@pytest.fixture
+def places(arrive, server):
+    """Return the addresses of all pages."""
     entries = {"start": "/", "kernels": "/kernels", "docs": "/docs", "problem": "/models/" + "0" * 32}
     fits = {"circle": [("PCA", {"n_components": 2}), ("KernelPCA", {"n_components": 3})], "penguins": []}
     fits |= {"digits": [("PCA", {"n_components": 5})], "faces": [("FaceSpace", {"n_components": 20})]}
@@ -68,14 +68,10 @@ def places(browser, server):
             for estimator, parameters in models:
                 label = {"reading": {"label": "ring"}} if example == "circle" else {}
                 fit = {"data": data, "estimator": estimator, "parameters": parameters, **label}
-                job = client.post("/api/v1/jobs", json=fit).json()["id"]
-                with client.stream("GET", f"/api/v1/jobs/{job}/events") as events:
-                    events.read()
-                model = client.get(f"/api/v1/jobs/{job}/result").json()["id"]
+                model = fitted(client, fit)["id"]
                 asked = f"data={data}" + ("&label=ring" if label else "")
                 entries[f"{estimator}-{example}"] = f"/models/{model}?{asked}"
-        cookies = [{"name": one.name, "value": one.value, "url": server.url} for one in client.cookies.jar]
-    return entries, cookies
+    return entries
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +97,9 @@ def examine(walk, name, axe):
 
 @pytest.mark.parametrize("width", [1280, 400])
 def test_no_page_shuts_anybody_out(arrive, width, places, locked, axe):
-    result, (addresses, cookies) = [], places
-    walk, outside = arrive(width, refused=(404,)), arrive(width, where=locked)
-    walk.context.add_cookies(cookies)
-    for name, address in addresses.items():
+    result = []
+    walk, outside = arrive(width, refused=(404,)), arrive(width, where=locked, refused=(401,))
+    for name, address in places.items():
         walk.page.goto(walk.url + address)
         if address.startswith("/models") and name != "problem":
             walk.page.wait_for_selector("main[data-ready]")

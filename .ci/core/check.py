@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-APPLICATIONS = ("compat", "faces", "laws", "selection", "service")
+APPLICATIONS = ("compat", "faces", "laws", "selection", "app/server")
 # Tests that speak of an application as well: of the whole package, its documentation and its demonstrations.
 LEFT_OUT = (
     "cli/test_app.py",

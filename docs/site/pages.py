@@ -208,7 +208,7 @@ def content_of(format: Format) -> str:
 
 def http() -> str:
     """Return the page of routes, from the schema that the server itself answers with."""
-    from gramian.service.app import create_app
+    from gramian.app.server.app import create_app
 
     schema = create_app().openapi()
     lines = [
@@ -216,7 +216,7 @@ def http() -> str:
         "",
         "`gramian serve` answers these routes; it serves the same list at `/openapi.json`. "
         "[The server](service.md) explains tokens, limits and examples. An error has a JSON "
-        "body with its reason and its remedy: a [Problem](#problem).",
+        "body with one text, `error`.",
         "",
     ]
     for path, methods in schema["paths"].items():

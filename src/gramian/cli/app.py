@@ -33,7 +33,7 @@ ENTRIES = (
         "serve",
         "serving",
         "Show a page in the browser, and answer other programs over HTTP.",
-        "gramian.service",
+        "gramian.app.server",
     ),
     Entry(
         "demo",

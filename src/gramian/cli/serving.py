@@ -1,5 +1,7 @@
 """The command that shows a page and answers over HTTP: ``serve``."""
 
+import os
+import secrets
 import sys
 import webbrowser
 from typing import Annotated
@@ -7,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gramian.checks import check_integer
-from gramian.errors import ParameterError
+from gramian.errors import ParameterError, needs
 from gramian.options import flag, option
 
 
@@ -16,75 +18,51 @@ def serve(
         list[str] | None,
         typer.Argument(
             metavar="[FILE|MODEL ..]",
-            help="Read-only models, galleries and data, shared with all visitors.",
+            help="Read-only models, galleries and data.",
             show_default=False,
         ),
     ] = None,
-    host: str = option("ADDRESS", "Where to listen; any other machine needs a token.", "127.0.0.1"),
+    host: str = option(
+        "ADDRESS", "Where to listen. Other machines need the token: put TLS before it.", "127.0.0.1"
+    ),
     port: int = option("NUMBER", "0 takes a free one.", 8765),
     store: str | None = option(
-        "DIR",
-        "Keep models here for everybody and for the next time: an empty folder, or an earlier store.",
-        usual="none",
+        "FOLDER",
+        "Keep uploads and models here for the next time: an empty folder, or an earlier store.",
+        usual="a temporary folder",
     ),
-    store_bytes: str | None = option("SIZE", "The most that the models of --store may take.", usual="10GiB"),
     token: str | None = option(
         "TEXT",
-        "A secret of at least 16 characters for visitors. GRAMIAN_TOKEN hides it from others.",
-        usual="none",
+        "The secret in the address, at least 16 characters. GRAMIAN_TOKEN hides it from other users.",
+        usual="a new one",
     ),
+    no_token: bool = flag("Ask for no token; on this machine only."),
     allow_host: list[str] | None = option(
         "NAME", "Another name of this machine, such as a proxy's; may be repeated."
     ),
-    behind_proxy: bool = flag(
-        "An HTTPS proxy is in front and passes on Host, X-Forwarded-Proto and X-Forwarded-For."
-    ),
-    proxy_address: list[str] | None = option(
-        "ADDRESS", "Address of that proxy; may be repeated.", usual="this machine"
-    ),
     no_open: bool = flag("Open no browser."),
-    api_only: bool = flag("Serve the routes for programs, without the page; opens no browser."),
 ) -> None:
     """Show a page in the browser, and answer other programs over HTTP.
 
     On the page you upload data or take an example, see the plan, fit, and look at the figures. /docs lists
-    the routes for programs. Without a token only this machine can connect. The server runs until Ctrl-C; its
-    log on standard error has one line of JSON per request.
+    the routes for programs. The server is for one person: its address contains a secret token. It runs until
+    Ctrl-C.
     """
-    from gramian.arrays import parse_bytes
-    from gramian.service import Limits, create_app
-    from gramian.service.listening import Server
-    from gramian.service.logs import LOG, log_as_json
+    with needs("app", "fastapi", "the server"):
+        from gramian.app.server.app import Listener, create_app, is_loopback
 
-    check_integer("--port", port, 0, 65535)
-    if store_bytes is not None and store is None:
-        raise ParameterError(
-            "--store-bytes", allowed="is about a store", hint="Give --store DIR too, or leave it out."
-        )
-    most = {} if store_bytes is None else {"store_bytes": parse_bytes(store_bytes, "--store-bytes")}
-    app = create_app(
-        *(sources or ()),
-        store=store,
-        token=token,
-        hosts=[host, *(allow_host or ())],
-        behind_proxy=proxy_address or behind_proxy,
-        limits=Limits(**most),
-        api_only=api_only,
-    )
+    check_integer("port", port, 0, 65535)
+    if no_token and token:
+        raise ParameterError("token", allowed="is about a server with a token", hint="Leave out one option.")
+    secret = None if no_token else token or os.environ.get("GRAMIAN_TOKEN") or secrets.token_urlsafe(24)
+    app = create_app(*(sources or ()), store=store, token=secret, hosts=[host, *(allow_host or ())])
 
     def ready(url: str) -> None:
-        known = " Visitors need the token." if app.state.gramian.settings.token else ""
-        page = "" if api_only else "open it in a browser, or see "
-        where = f"gramian answers at {url} until Ctrl-C: {page}the routes at {url}docs.{known}"
-        LOG.info(where)
-        print(where, flush=True)
-        if not no_open and not api_only:
-            webbrowser.open(url)
+        address = url if secret is None else f"{url}?token={secret}"
+        print(f"gramian answers at {address} until Ctrl-C; the routes for programs are at /docs.", flush=True)
+        if not is_loopback(host):
+            print("Anybody can read along between machines: put TLS before it.", file=sys.stderr)
+        if not no_open:
+            webbrowser.open(address)
 
-    server = Server(app, host, port, ready)
-    log_as_json()
-    try:
-        server.listen()
-    except KeyboardInterrupt:
-        LOG.info("stopped")
-        sys.exit(130)  # the last line is JSON, too
+    Listener(app, host, port, ready).listen()

@@ -1,0 +1,1 @@
+"""What people start: the server and its page."""

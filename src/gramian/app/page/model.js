@@ -1,0 +1,299 @@
+// Shows what a model says of its data: findings, figures, and rows that are selected, marked and left out of a refit.
+
+import { asked, byId, element, say, tried } from "./api.js";
+import { arrange, card } from "./charts.js";
+import { forms } from "./operations.js";
+import { follow, query as queryOf } from "./run.js";
+
+const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components), columns = Number(main.dataset.columns);
+const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data are here
+const asking = new URLSearchParams(location.search), own = fit && asking.get("data") === fit.data;
+const query = own ? queryOf(fit.data, fit.reading) : asking;  // the rows of the fit are read as the fit has read them
+const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
+const FOLLOWS = { scores: ["x", "y", "color", "shape"], "correlation-circle": ["x", "y"], contours: ["color"], directions: ["color"] };
+const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+
+for (const link of [byId("report"), byId("results")].filter(Boolean)) link.href += `?${query}`;
+if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpace") byId("results-item").hidden = false;
+byId("data")?.addEventListener("change", (event) => {
+  location.search = event.target.value ? `?data=${event.target.value}` : "";
+});
+
+// ------------------------------------------------------------------ parts of the page
+
+const tabs = [...document.querySelectorAll(".tabs a")];
+function markTab() {
+  const shown = tabs.filter((tab) => !tab.hidden), end = scrollY > 0 && innerHeight + scrollY >= document.body.scrollHeight - 2;
+  const read = shown.filter((tab) => byId(tab.hash.slice(1)).getBoundingClientRect().top < CLOSE);
+  const here = end ? shown.at(-1) : read.at(-1) ?? shown[0];
+  for (const tab of tabs) if (tab === here) tab.setAttribute("aria-current", "true"); else tab.removeAttribute("aria-current");
+}
+addEventListener("scroll", markTab, { passive: true });
+
+// Sentences in which names are between backticks.
+function sentences(place, texts) {
+  place.replaceChildren(...texts.join(" ").split("`").map((text, turn) =>
+    turn % 2 ? element("code", { dir: "auto" }, text) : text));
+}
+
+// ------------------------------------------------------------------ figures
+
+function chooser(words, values, chosen) {
+  const id = `choose-${words[0].toLowerCase()}`;
+  const select = element("select", { id }, ...values.map(([value, text]) => new Option(text, value, false, value === chosen)));
+  const [first, rest = ""] = words.split("|");
+  return { field: element("div", {}, element("label", { htmlFor: id }, first, element("span", { className: "hidden" }, rest)), select), select };
+}
+
+// Lets people choose axes, colour and shape, which several figures follow, and the arrows of the columns.
+function choosers(cards, { columns: named, groups, color, figures }) {
+  const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
+  const none = (all) => [["", "none"], ...all.map((name) => [name, name])];
+  const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: columns <= FEW });
+  if (k > 1) Object.assign(all, { x: chooser("X| axis", axes, "1"), y: chooser("Y| axis", axes, "2") });
+  if (named.length) all.color = chooser("Colour", none(named), color);
+  if (Object.keys(groups).length) all.shape = chooser("Shape", none(Object.keys(groups)), "");
+  const of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
+  const redraw = (name) => cards[name].redraw(Object.fromEntries(of(name).map((option) => [option, all[option].select.value])),
+    name === "scores" && figures.includes("biplot") && arrows.checked ? "biplot" : name);
+  for (const [option, { select }] of Object.entries(all)) {
+    select.addEventListener("change", () => Object.keys(cards).filter((name) => of(name).includes(option)).forEach(redraw));
+  }
+  const fields = Object.values(all).map(({ field }) => field);
+  if (figures.includes("biplot")) fields.push(element("div", {}, element("label", { title: "A biplot: an arrow for each column, in the direction in which it rises" }, arrows, " Arrows")));
+  arrows.addEventListener("change", () => redraw("scores"));
+  cards.scores?.head.after(element("div", { className: "choosers" }, ...fields));
+  const regroup = () => offerGroups(all.color?.select.value, groups);
+  all.color?.select.addEventListener("change", regroup);
+  regroup();
+  return redraw;
+}
+
+// Leads to the scores of two other components.
+function linkTo(words, pair) {
+  const link = element("a", { href: "#rows-title" });
+  sentences(link, [words]);
+  link.addEventListener("click", () => pair.forEach((component, place) => {
+    const select = byId(`choose-${"xy"[place]}`);
+    select.value = String(component);
+    select.dispatchEvent(new Event("change"));
+  }));
+  return link;
+}
+
+async function all() {
+  const about = await asked(`models/${id}/figures?${query}`), cards = {}, watched = about.figures.includes("control-chart");
+  const telling = about.pair[0] === 1 ? null : about.findings.pop();
+  sentences(byId("findings"), about.findings);
+  if (telling) byId("findings").append(" ", linkTo(telling, about.pair));
+  for (const part of document.querySelectorAll("[data-figures]")) {
+    const names = part.dataset.figures.split(" ").filter((name) => about.figures.includes(name)), place = part.querySelector(".cards");
+    part.hidden = !names.length;
+    tabs.find((tab) => tab.hash === `#${part.querySelector("h2").id}`).hidden = part.hidden;
+    for (const name of names) {
+      cards[name] = card(place, id, name, about.titles[name], query, name === "scores" ? linked : undefined);
+      if (name !== "scores") continue;
+      cards[name].section.append(byId("selection"));
+      byId("selection").hidden = false;
+      if (watched) place.append(byId("rows"));
+    }
+    arrange(place);
+  }
+  const redraw = choosers(cards, about);
+  select(null);
+  markTab();
+  for (const name of Object.keys(cards)) {
+    await redraw(name);
+    if (name === "scores" && watched) await unusual();
+  }
+  const { python, methods } = await asked(`models/${id}/code?${query}`);
+  byId("code").textContent = python;
+  if (methods) {
+    byId("methods").textContent = methods;
+    byId("methods-box").hidden = false;
+  }
+}
+
+// ------------------------------------------------------------------ rows that are selected
+
+let rows = [], order = [], view = null, chosen = null, listed = null, group = null, down = [0, 0];
+const drawnKey = (point) => String(point.name ?? point.row);
+
+// The points of the figure: all rows in order, or a sample.
+function points() {
+  const state = view?.getState({ data: (name) => name.startsWith("data-") || name === "source_0", signals: () => false, recurse: true });
+  return Object.values(state?.data ?? {}).find((data) => Array.isArray(data) && data.length && ("row" in data[0] || "name" in data[0])) ?? [];
+}
+
+// The points with the keys of their rows: a figure escapes names that would harm it.
+function keyed() {
+  const all = points(), whole = all.length === order.length;
+  return all.map((point, place) => ({ point, key: whole ? order[place] : drawnKey(point) }));
+}
+
+function linked(drawn) {
+  view = drawn;
+  if (!view) return;
+  view.addSignalListener("chosen", (_, box) => {
+    const fields = Object.keys(box ?? {});
+    if (!fields.length) return;
+    const inside = keyed().filter(({ point }) => fields.every((field) => point[field] >= Math.min(...box[field]) && point[field] <= Math.max(...box[field])));
+    select(new Set(inside.map(({ key }) => key)));
+  });
+  view.addEventListener("pointerdown", (event) => { down = [event.clientX, event.clientY]; });
+  view.addEventListener("click", (event, item) => {
+    if (Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return;  // the end of a box
+    const hit = item?.datum && keyed().find(({ point }) => drawnKey(point) === drawnKey(item.datum));
+    if (hit) toggle(hit.key); else select(null);
+  });
+  mark();
+}
+
+function toggle(key) {
+  const next = new Set(group ? [] : chosen);
+  if (!next.delete(key)) next.add(key);
+  select(next, null, false);
+}
+
+// Shows the selection in the figure, whose own box is cleared unless it made the selection.
+function mark(boxed = false) {
+  if (!view) return;
+  if (!boxed) view.data("chosen_store", []);
+  view.signal("picked", chosen && Object.fromEntries(keyed().filter(({ key }) => chosen.has(key)).map(({ point }) => [`r${drawnKey(point)}`, 1]))).runAsync();
+}
+
+// Selects rows by their keys, or a group; a box in the figure and a group also list only their rows.
+function select(keys, ofGroup = null, narrow = true) {
+  chosen = keys?.size || ofGroup ? keys : null;
+  group = ofGroup;
+  if (narrow || !chosen) listed = chosen;
+  if (byId("group").value !== (group?.[1] ?? "")) byId("group").value = group?.[1] ?? "";
+  mark(narrow && chosen && !group);
+  list();
+  const names = chosen && !group ? [...chosen].slice(0, NAMED).join(", ") + (chosen.size > NAMED ? ", …" : "") : "";
+  const sampled = points().length < order.length, partial = sampled && narrow && !group;  // a box around some of its rows
+  byId("selected").textContent = !chosen ? "Click points or rows to select them, or drag a box around points."
+    : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")}${partial ? " of the drawn sample" : ""} selected: ${names}`;
+  for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own || partial;
+  byId("clear").hidden = !chosen;
+  if (!chosen) return;
+  const what = group ? group[1] : chosen.size === 1 ? "the selected row" : `the selected rows (${chosen.size.toLocaleString("en")})`;
+  byId("without").textContent = `Refit without ${what}`;
+  byId("only").textContent = `Refit with only ${group ? what : chosen.size === 1 ? "it" : "them"}`;
+}
+
+function offerGroups(column, groups) {
+  const kinds = groups[column] ?? [];
+  byId("group-box").hidden = kinds.length < 2;
+  byId("group").replaceChildren(new Option("none", ""), ...kinds.map((kind) => new Option(kind, kind)));
+  byId("group").onchange = ({ target }) => {
+    const members = keyed().filter(({ point }) => String(point.group) === target.value).map(({ key }) => key);
+    if (target.value) select(new Set(members), [column, target.value, kinds]); else select(null);
+  };
+}
+
+// ------------------------------------------------------------------ another fit
+
+const started = follow(id, () => {}, ({ state, error }) => state === "failed" && say(error, true));
+
+// Fits the same data again with some changes, and opens the new model.
+const refit = (words, changes, button) => tried(async () => {
+  const name = `${document.querySelector("h1").textContent} ${words}`.slice(0, 200);
+  const json = { data: fit.data, estimator: fit.estimator, name, parameters: { ...fit.parameters, ...changes.parameters }, reading: { ...fit.reading, ...changes.reading } };
+  await started(await asked("jobs", { json }));
+  say("");
+}, button, "Starting …");
+
+const without = (entries) => ({ reading: { exclude: [...[fit.reading.exclude ?? []].flat(), ...entries] } });
+function leaveOut(entries, words, button) {
+  if (entries.length > MOST) return say(`At most ${counted(MOST, "row")} can be left out by name. Name a group in a column of the file instead.`, true);
+  return refit(words, without(entries), button);
+}
+byId("without").addEventListener("click", ({ target }) => leaveOut(group ? [`${group[0]}=${group[1]}`] : [...chosen],
+  `without ${group ? group[1] : counted(chosen.size, "row")}`, target));
+byId("only").addEventListener("click", ({ target }) => {
+  const others = group ? group[2].filter((kind) => kind !== group[1]).map((kind) => `${group[0]}=${kind}`)
+    : (order.length ? order : points().map(drawnKey)).filter((key) => !chosen.has(key));
+  return leaveOut(others, `of ${group ? group[1] : counted(chosen.size, "row")}`, target);
+});
+byId("clear").addEventListener("click", () => select(null));
+
+// The step that mends a serious finding, where it is another fit.
+const REMEDIES = {
+  "scale-dominates": () => ["with columns of unit variance", { parameters: { scale: "unit" } }],
+  "kernel-narrow": () => ["with the median width", { parameters: { kernel: "rbf", gamma: "median" } }],
+  "one-row": ({ place }) => order[place] && [`without row ${order[place]}`, without([order[place]])],
+  identifier: ({ column }) => [`without ${column}`, { reading: { drop: [...[fit.reading.drop ?? []].flat(), column], columns: undefined } }],
+};
+REMEDIES["kernel-wide"] = REMEDIES["kernel-narrow"];
+async function offerRemedies() {
+  const { facts } = await asked(`models/${id}`);
+  facts.diagnosis.filter(({ severity }) => severity === "serious").forEach(({ code, evidence }, place) => {
+    const remedy = REMEDIES[code]?.(evidence);
+    if (!remedy) return;
+    const button = element("button", { type: "button", className: "quiet" }, `Refit ${remedy[0]}`);
+    button.addEventListener("click", () => refit(...remedy, button));
+    byId(`finding-${place}`).append(" ", button);
+  });
+}
+
+// ------------------------------------------------------------------ the list of rows
+
+const STATISTICS = { T2: "far out", SPE: "breaks the pattern" };
+const ALARMS = { T2: "far out", SPE: "breaks", "T2 and SPE": "both" };
+const shortNumber = (value) => value && Math.abs(value) < 1e-3 ? value.toExponential(2)
+  : value?.toLocaleString("en", { maximumSignificantDigits: 4 }) ?? "";
+
+function list() {
+  if (!rows.length) return;
+  const shown = listed === null ? rows : rows.filter((row) => listed.has(row.key));
+  const numbers = Object.keys(STATISTICS).filter((name) => rows[0][name] !== undefined);
+  const labelled = rows.some((row) => row.label != null);
+  const heads = ["row", ...(labelled ? ["label"] : []), ...numbers.map((name) => STATISTICS[name]), "unusual", "largest contributions"];
+  const top = heads.map((name) => element("th", { scope: "col", className: Object.values(STATISTICS).includes(name) ? "n" : "" }, name));
+  const body = element("tbody"), table = byId("rows-table"), scrolled = table.parentElement.scrollTop;
+  for (const row of shown.slice(0, LISTED)) {
+    const line = body.insertRow(), selected = Boolean(chosen?.has(row.key));
+    const cell = (text, kind = "") => Object.assign(line.insertCell(), { textContent: text, className: kind, dir: kind ? "" : "auto", title: kind ? "" : text });
+    line.className = selected ? "marked" : "";
+    const button = element("button", { className: "plain", type: "button", dir: "auto", ariaLabel: `select row ${row.key}`, ariaPressed: String(selected) }, row.key);
+    cell("").append(button);
+    line.onclick = () => {
+      toggle(row.key);
+      [...table.tBodies[0].rows].find((one) => one.title === row.key)?.querySelector("button").focus({ preventScroll: true });
+    };
+    line.title = row.key;
+    if (labelled) cell(row.label);
+    for (const name of numbers) cell(shortNumber(row[name]), "n");
+    const alarm = cell("");
+    if (row.alarm) alarm.append(element("span", { className: "badge bad", title: row.alarm }, ALARMS[row.alarm]));
+    cell([1, 2, 3].map((j) => row[`contributor ${j}`]).filter(Boolean).join(", "));
+  }
+  table.replaceChildren(element("thead", {}, element("tr", {}, ...top)), body);
+  table.parentElement.scrollTop = scrolled;
+  const many = `${Math.min(LISTED, shown.length) < shown.length ? `${LISTED} of ` : ""}${counted(shown.length, "row")}`;
+  byId("rows-said").textContent = listed === null ? `${many}, the most unusual first.` : `${many} of the selection.`;
+}
+
+async function unusual() {
+  const table = await asked(`models/${id}/monitor?${query}`, { method: "POST" });
+  const more = ["alarm", "contributor 1", "contributor 2", "contributor 3"];
+  rows = table.values.map((values, place) => ({ key: String(table.names?.[place] ?? table.numbers?.[place] ?? place), label: table.labels?.[place],
+    ...Object.fromEntries(table.columns.map((column, j) => [column, values[j]])),
+    ...Object.fromEntries(more.map((column) => [column, table[column][place]])) }));
+  order = rows.map(({ key }) => key);
+  rows.sort((a, b) => b.excess - a.excess);
+  byId("limits").textContent = table.notes.slice(table.notes.findIndex((note) => note.includes("false alarms:"))).join(" ");
+  byId("rows").hidden = false;
+  byId("rows-table").parentElement.style.setProperty("--needed", `${1.45 * rows.length + 4.5}rem`);  // no gap below a few rows
+  list();
+}
+
+// What has a part of its own on the page, or answers with rows to download.
+const OWN = ["transform", "reconstruct", "denoise", "monitor"];
+
+if (main.dataset.kind === "FaceSpace") import("./faces.js");
+if (byId("operations")) forms("models", id, OWN, () => query).catch((error) => say(error.message, true));
+all().then(() => own && document.querySelector(".finding") && offerRemedies())
+  .then(() => { main.dataset.ready = "yes"; }, (error) => say(error.message, true));

@@ -1,0 +1,197 @@
+"""What requests say: parameters and bodies, made of the declarations of verbs; and refusals."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from starlette.exceptions import HTTPException
+
+from gramian.operations import operations
+from gramian.operations.operation import Operation
+from gramian.options import declared_of
+from gramian.reading import ReadingOptions
+
+Kind = Literal["model", "gallery", "data"]
+Kinds = Literal["models", "galleries", "data"]
+KINDS: dict[str, Kind] = {"models": "model", "galleries": "gallery", "data": "data"}
+ID = r"^[0-9a-f]{32}$"
+# Of options that are any text elsewhere; a file of labels is uploaded data here.
+PATTERNS = {"size": r"^[0-9]{1,5}x[0-9]{1,5}$", "labels_from": r"^[0-9a-f]{32}(:.{1,200})?$"}
+
+
+class Refusal(HTTPException):
+    """Ends a request with a status and one text."""
+
+    def __init__(self, status: int, text: str, **headers: str) -> None:
+        # It may quote the client, whose text may not be valid UTF-8.
+        super().__init__(status, text.encode("utf-8", "replace").decode(), headers)
+
+
+class Strict(BaseModel):
+    """Rejects unknown fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _as_columns(value: Any) -> Any:
+    value = _as_list(value)
+    return next(csv.reader(value), []) if isinstance(value, list) and len(value) == 1 else value
+
+
+Names = Annotated[list[str], BeforeValidator(_as_list)]  # a single name is a list of one
+Columns = Annotated[list[str], BeforeValidator(_as_columns)]  # or one text with commas; "" is none
+
+# ------------------------------------------------------------------ verbs
+
+
+def _fields(record: type[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the options of a record as HTTP has them: without those of one machine."""
+    hints = get_type_hints(record)
+    for one in fields(record):
+        declared, kind = declared_of(one), hints[one.name]
+        if declared.local:
+            continue
+        if kind is Any:
+            kind = Columns | None if one.name == "pivot" else Names | None if declared.is_list else str | None
+        elif declared.choices:
+            kind = Literal[tuple(declared.choices)] | (None if one.default is None else kind)
+        help = declared.help.replace("another file", "uploaded data, ID or ID:COLUMN")
+        about = Field(default=one.default, description=help, pattern=PATTERNS.get(one.name))
+        yield one.name, (kind, about)
+
+
+def verbs() -> dict[str, Operation]:
+    """Return the verbs that are about a model or data; a fit and its plan have routes of their own."""
+    return {
+        one.name: one
+        for one in operations().values()
+        if one.inputs
+        and one.inputs[0].kind in ("model", "data")
+        and not one.shell_only
+        and one.name not in ("fit", "plan")
+    }
+
+
+def form_of(verb: Operation) -> dict[str, Any]:
+    """Return what the form of a verb asks."""
+    inputs = [
+        {"name": one.name, "kind": one.kind, "required": one.required, "help": one.help}
+        for one in verb.inputs[1:]
+    ]
+    about = {"name": verb.name, "on": subject(verb), "summary": verb.summary}
+    return about | {"inputs": inputs, "options": verb.form()}
+
+
+def subject(verb: Operation) -> Kinds:
+    """Return what a verb is about, as URLs have it."""
+    return "data" if verb.inputs[0].kind == "data" else "models"
+
+
+# ------------------------------------------------------------------ queries and bodies
+
+_Reading: Any = create_model("_Reading", __base__=Strict, **dict(_fields(ReadingOptions)))
+
+
+class Reading(_Reading):  # type: ignore[misc]
+    """Which part of data is read, and how, as for ``gramian.scan``."""
+
+    sheet: str | None = Field(default=None, max_length=31, description="Sheet of a workbook.")
+
+    def options(self) -> dict[str, Any]:
+        """Return the reading options that were chosen."""
+        return dict(self.model_dump(exclude_defaults=True, include=set(Reading.model_fields)))
+
+
+class UploadQuery(Reading):
+    """Uploaded data: its name, whose suffix gives its kind, and its reading options."""
+
+    name: str = Field(default="data", min_length=1, max_length=200)
+    draft: bool = Field(default=False, description="Also accept a table that cannot be read as it is.")
+
+
+class DataQuery(Reading):
+    """Uploaded data, and reading options for this request."""
+
+    data: str | None = Field(default=None, pattern=ID, description="Id of uploaded data.")
+
+
+class WidthQuery(Reading):
+    """Reading options, and the scaling of columns."""
+
+    scale: Literal["unit"] | None = Field(default=None, description="Columns of unit variance.")
+
+
+class PageQuery(Reading):
+    """How the page of data reads a file, and the method, or the model, whose settings it begins with."""
+
+    method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
+    model: str | None = Field(default=None, pattern=ID, description="Id of a model that was fitted to it.")
+
+
+class VerbQuery(Reading):
+    """Reading options, and whether to draw."""
+
+    draw: int | None = Field(default=None, ge=200, le=2000, description="Width of figures to return too.")
+
+
+def query_of(verb: Operation) -> type[VerbQuery]:
+    """Return the query of a verb: its options, and ids of what it takes besides the first input."""
+    asked = dict(_fields(verb.options))
+    for one in verb.inputs[1:]:
+        required = one.required and one.name != "data"  # which may be the body
+        kind, default = (str, ...) if required else (str | None, None)
+        asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=ID))
+    made: type[VerbQuery] = create_model(f"{verb.options.__name__}Query", __base__=VerbQuery, **asked)
+    return made
+
+
+class FigureQuery(DataQuery):
+    """The options of a figure."""
+
+    x: int = Field(default=1, ge=1, le=100_000, description="Component on the X axis.")
+    y: int = Field(default=2, ge=1, le=100_000, description="Component on the Y axis.")
+    color: str | None = Field(
+        default=None, max_length=200, description="Column of the colour, by default the labels; '' for none."
+    )
+    shape: str | None = Field(default=None, max_length=200, description="Column of the shape.")
+    width: int | None = Field(default=None, ge=200, le=2000, description="Width in pixels.")
+    format: Literal["json", "svg", "png", "csv"] = Field(
+        default="json", description="For a page, or as a file in light colours; csv is the table it draws."
+    )
+
+
+_Audit: Any = create_model("_Audit", __base__=Strict, **dict(_fields(operations()["kernels audit"].options)))
+
+
+class KernelQuery(_Audit):  # type: ignore[misc]
+    """A function that may be a kernel, and the options of ``gramian kernels audit``."""
+
+    expression: str = Field(min_length=1, max_length=1000)
+
+
+class ContoursQuery(Strict):
+    """A kernel, and points in the plane."""
+
+    expression: str = Field(min_length=1, max_length=1000)
+    points: Literal["rings", "moons", "groups"] = "rings"
+
+
+class Fit(Strict):
+    """A fit: estimator, parameters and data."""
+
+    data: str = Field(pattern=ID)
+    estimator: Literal["PCA", "KernelPCA", "Whitener", "FaceSpace"] = "PCA"
+    parameters: dict[str, Any] = Field(default={}, description="Parameters of the estimator, as in Python.")
+    reading: Reading = Reading()
+    propose: bool = Field(
+        default=False, description="Choose what the data suggest where `reading` and `parameters` do not."
+    )
+    name: str = Field(default="model", min_length=1, max_length=200)

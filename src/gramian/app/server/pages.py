@@ -1,0 +1,340 @@
+"""The pages, made of templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from jinja2 import ChainableUndefined, Environment, PackageLoader
+
+from gramian.app.server import routes
+from gramian.app.server.fields import ID, KINDS, PageQuery, Reading, Refusal
+from gramian.app.server.items import Item
+from gramian.app.server.jobs import State
+from gramian.app.server.routes import Server
+from gramian.checks import amount, counted, most_of, percent
+from gramian.inspect.diagnose import NOTHING_FOUND, ONLY_MODEL
+from gramian.version import __version__
+
+PAGE = files("gramian.app").joinpath("page")
+MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
+MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
+NUMBERS = ("number", "constant")  # kinds of columns
+PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
+# The control that undoes a proposal, and what is done about it.
+DONE: dict[str, tuple[str | None, str | dict[str, str]]] = {
+    "id": ("row-names", "used as row names"),
+    "label": ("label", "used as groups"),
+    "drop": ("columns-table", "left out"),
+    "missing": (
+        "missing",
+        {
+            "drop-rows": "these rows are left out",
+            "drop-columns": "these columns are left out",
+            "mean": "filled with the mean of the column",
+            "em": "imputed by EM",
+            "iterative": "imputed by iterative PCA",
+        },
+    ),
+    "transform": (
+        "transform",
+        {
+            "log1p": "log(1 + x) is taken of all numbers",
+            "sqrt": "the square root is taken of all numbers",
+            "clr": "the centred log-ratio is taken in each row",
+        },
+    ),
+    "transpose": ("transpose", "rows and columns are swapped"),
+    "pivot": ("reading", "each variable becomes a column"),
+    "na_values": ("reading", "read as missing values"),
+    "scale": ("scale", "columns are scaled to standard deviation 1"),
+    "n_components": ("components", "{} components are computed"),
+    "kernel": (None, "the RBF (Gaussian) kernel is used"),
+    "gamma": (None, "the slider begins there"),
+}
+pages = APIRouter(include_in_schema=False)
+TEMPLATES = Environment(
+    autoescape=True,
+    trim_blocks=True,
+    undefined=ChainableUndefined,
+    loader=PackageLoader("gramian.app", "page"),
+)
+TEMPLATES.globals |= {"version": __version__, "counted": counted}
+
+
+def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page."""
+    return HTMLResponse(TEMPLATES.get_template(name).render(values, status=status), status)
+
+
+@pages.get("/docs")
+async def docs(request: Request) -> HTMLResponse:
+    """Return the page of the API."""
+    return page("docs.html", paths=request.app.openapi()["paths"])
+
+
+@pages.get("/static/{name}")
+async def static(
+    state: Server, name: Annotated[str, Path(pattern=r"^[a-z]+\.(css|js|svg|png)$")]
+) -> Response:
+    """Return a stylesheet, a script, or the picture of an example."""
+    kind = MEDIA_TYPES[name.rpartition(".")[2]]
+    if name != "vega.js":
+        if not PAGE.joinpath(name).is_file():
+            raise Refusal(404, "There is no such file.")
+        return Response(PAGE.joinpath(name).read_bytes(), media_type=kind)
+    path = state.items.work / name  # the JavaScript that draws figures, which a process writes once
+    if not path.is_file():
+        fresh = state.items.new_path()
+        await state.ask("program", answer={"path": str(fresh), "name": "the program"})
+        fresh.replace(path)
+    return FileResponse(path, media_type=kind)
+
+
+@pages.get("/")
+def start(state: Server) -> HTMLResponse:
+    """Return the start page."""
+    items: dict[str, Any] = {where: state.items.all(kind)[::-1] for where, kind in KINDS.items()}
+    return page("start.html", **items, limit=amount(state.limits.upload_bytes))
+
+
+@pages.get("/data/{id}")
+async def data(state: Server, id: routes.Id, query: Annotated[PageQuery, Query()]) -> Response:
+    """Return the page of data, on which a method is chosen, read as the query says."""
+    others = [one for one in state.items.all("data") if one.id != id]
+    try:
+        return data_page(*await _read_as(state, id, query), query.method, others=others)
+    except Refusal as refusal:
+        if refusal.status_code == 404:
+            raise
+        parts = await _read_as(state, id, PageQuery(pivot=[]))
+        return data_page(*parts, query.method, others=others, problem=refusal.detail)
+
+
+async def _read_as(
+    state: State, id: str, query: PageQuery
+) -> tuple[Item, dict[str, Any], dict[str, Any], list[str]]:
+    """Return data, their facts, how they are read, and columns of a long table that may be groups.
+
+    An empty pivot says that there is none, as empty marks do.
+    """
+
+    async def facts_of(reading: dict[str, Any]) -> dict[str, Any]:
+        return await routes.data_facts(state, id, Reading(**reading))
+
+    reading = query.options()
+    pivot, marked = reading.pop("pivot", None), reading.get("na_values")
+    if marked == [""]:
+        del reading["na_values"]
+    item, facts = state.items.find("data", id), await facts_of(reading)
+    proposed = facts.get("proposals") or {}
+    marks, pivots = (
+        [one for one in proposed.get("pca", ()) if one["option"] == option]
+        for option in ("na_values", "pivot")
+    )
+    undone = {"na_values": ""} if marks and marked == [""] else {}
+    if marks and marked is None:
+        reading["na_values"] = marks[0]["value"]
+        facts = await facts_of(reading) | {"proposals": proposed}
+    value = pivot if pivot is not None else pivots[0]["value"] if pivots else []
+    if not value:  # what else is proposed is about the other table
+        facts["proposals"] = {one: [*marks, *pivots] for one in proposed} if pivots or undone else proposed
+        return item, facts, reading | undone | ({"pivot": ""} if pivots else {}), []
+    columns = (facts.get("preview") or {}).get("columns", ())
+    beside = [one["name"] for one in columns if one["name"] not in value]
+    reading["pivot"] = value
+    facts = await facts_of(reading)
+    return item, facts | ({"proposals": proposed} if pivots else {}), reading | undone, beside
+
+
+def data_page(
+    item: Item,
+    facts: dict[str, Any],
+    reading: dict[str, Any],
+    beside: Sequence[str],
+    method: str = "PCA",
+    **more: Any,
+) -> HTMLResponse:
+    """Return the page of data, with what is proposed for its columns.
+
+    Parameters
+    ----------
+    item, facts
+    reading : dict
+        The options by which the file is read.
+    beside : sequence of str
+        Columns of a long table that may be groups.
+    method : str
+    **more : object
+        Further values of the template.
+    """
+    seen, shape, rows = facts.get("preview") or {}, facts.get("picture_shape"), facts.get("rows", 0)
+    listed, size = seen.get("columns", ()), ""
+    if shape:
+        size = f"{rows:,} pictures, {shape[1]} × {shape[0]} pixels each"
+    elif "rows" in facts:
+        size = f"{counted(rows, 'row')}, {counted(facts['columns'], 'column')}"
+    method = method if shape or method != "FaceSpace" else "PCA"
+    kinds = {column["name"]: column["kind"] for column in listed}
+    shown = {column["name"] for column in listed if _groups(column, rows)}
+    proposed = _proposed(facts.get("proposals") or {}, kinds, shown)
+    start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
+    if reading.get("pivot"):
+        start["id"] = reading["pivot"][0]
+    drops = {one["value"] for one in proposed if one["option"] == "drop"}
+    roles = {start.get("id"), start.get("label")}
+    columns = [
+        column
+        | {
+            "use": column["kind"] in NUMBERS and column["name"] not in drops | roles,
+            "show": column["name"] in shown - roles,
+            "first": [_short(one) if column["kind"] in NUMBERS else one for one in column["first"]],
+            "marked": column["kind"] == "constant" or column["missing"] > 0,
+            "numbers": [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
+            + ["" if column[end] is None else f"{column[end]:.4g}" for end in ("low", "high")],
+        }
+        for column in listed
+    ]
+    dropped = [one for one in proposed if one["option"] == "drop"]
+    missing, holes = sum(column["missing"] for column in listed), ""
+    if missing:
+        where = ", ".join(column["name"] for column in listed if column["missing"])
+        holes = f"{missing:,} {'values are' if missing > 1 else 'value is'} missing in {where}."
+    named = [(name, name) for name in kinds]
+    return page(
+        "data.html",
+        item=item,
+        facts=facts,
+        seen=seen,
+        reading=reading,
+        method=method,
+        size=size,
+        said=_lines_said(seen, reading),
+        names=seen.get("row_names") or "",
+        columns=columns,
+        more_columns=seen.get("width", 0) - len(columns),
+        proposed=[one for one in proposed if one not in dropped[MOST_LISTED:]],
+        more_dropped=max(0, len(dropped) - MOST_LISTED),
+        start=start,
+        named=[("", "none"), *named],
+        groups=[("", "none"), *named, *((name, name) for name in beside)],
+        numeric=[("", "none"), *(one for one in named if kinds[one[0]] in NUMBERS)],
+        sheets=[(name, name) for name in seen.get("sheets", ())],
+        holes=holes,
+        notes=list(dict.fromkeys([*seen.get("notes", ()), *(facts.get("notes") or ())])),
+        **more,
+    )
+
+
+def _short(text: str) -> str:
+    """Return a number with decimals in four significant digits; what is none stays as it is."""
+    return f"{float(text):.4g}" if re.fullmatch(r"-?\d*\.\d+", text) else text
+
+
+def _groups(column: dict[str, Any], rows: int) -> bool:
+    few = 1 < column["distinct"] <= min(MOST_GROUPS, (rows - 1) // 2)
+    return few and column["kind"] == "text"  # type: ignore[no-any-return]
+
+
+def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str]) -> list[dict[str, Any]]:
+    """Return what is proposed for some method: for which ones, what is done, and what undoes it."""
+    result: dict[Any, dict[str, Any]] = {}
+    for name, method in PROPOSED_FOR.items():
+        for one in by_method.get(name, ()):
+            target, words = DONE[one["option"]]
+            words = words.get(one["value"], one["value"]) if isinstance(words, dict) else words
+            if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
+                target = None  # there is nothing to choose for a text
+                words = "shown, but not used" if one["value"] in shown else words
+            value = one["value"] if isinstance(one["value"], list) else str(one["value"])
+            known = one | {"value": value, "words": words.format(one["value"])}
+            known |= {"target": target, "methods": []}
+            entry = result.setdefault((one["option"], str(value), one["why"]), known)
+            entry["methods"].append(method)
+    return list(result.values())
+
+
+def _lines_said(seen: dict[str, Any], reading: dict[str, Any]) -> str:
+    """Return which lines of a file are read."""
+    header, footer = seen.get("header"), int(reading.get("skip_footer") or 0)
+    if header is None or not seen.get("lines"):
+        return "How the file is read"
+    said = f"The header is line {header} of the file" if header else "The file is read without a header"
+    return said + (f"; {counted(footer, 'line')} at the end left out" if footer else "")
+
+
+@pages.get("/models/{id}")
+def model(
+    state: Server, id: routes.Id, chosen: Annotated[str | None, Query(alias="data", pattern=ID)] = None
+) -> Response:
+    """Return the page of a model, perhaps with data to plot."""
+    item = state.items.find("model", id)
+    facts = item.facts
+    known, sources, fit = facts.get("model", {}), state.items.all("data"), facts.get("fit")
+    serious, notes = (
+        [one for one in facts.get("diagnosis", ()) if (one["severity"] == "serious") is wanted]
+        for wanted in (True, False)
+    )
+    sample = (known.get("sampling") or {}).get("brief")
+    return page(
+        "model.html",
+        item=item,
+        facts=facts,
+        model=known,
+        sources=sources,
+        chosen=chosen,
+        # Without its data it cannot be fitted again.
+        fit=fit if fit and any(one.id == fit["data"] for one in sources) else None,
+        back=_back(item, fit) if fit else "",
+        serious=serious,
+        clean=" ".join([NOTHING_FOUND, *([] if facts.get("diagnosed_rows") else [ONLY_MODEL])])
+        if known.get("kind") in ("PCA", "KernelPCA") and not serious
+        else "",
+        notes=[
+            *(f"{one['sentence']} {one['remedy']}" for one in notes if one["code"] != "not-separated"),
+            *([sample] if sample else []),
+        ],
+        warnings=[
+            text for text in facts.get("warnings", ()) if not any(one["sentence"] in text for one in serious)
+        ],
+        numbers=numbers(facts),
+        galleries=state.items.all("gallery") if known.get("kind") == "FaceSpace" else [],
+    )
+
+
+def _back(item: Item, fit: dict[str, Any]) -> str:
+    """Return the address of the data of a fit, read and with the settings as it was."""
+    reading = {"na_values": "", "pivot": ""} | fit["reading"]
+    of_file = ("sheet", "header", "skip_footer", "below_limit", "na_values", "pivot")
+    asked = {name: reading[name] for name in of_file if name in reading}
+    asked |= {"method": fit["estimator"], "model": item.id}
+    return f"/data/{fit['data']}?{urlencode(asked, doseq=True)}"
+
+
+def numbers(facts: dict[str, Any]) -> list[str]:
+    """Return the sizes of a model in words: rows, columns, components, and their share of the variance."""
+    model = facts.get("model", {})
+    if model.get("n_components") is None:
+        return []
+    row, column = ("picture", "pixel") if model["picture_shape"] else ("row", "column")
+    sizes = (model["n_samples"], row), (model["n_features"], column), (model["n_components"], "component")
+    result = [counted(number, noun) for number, noun in sizes]
+    ratios = facts["components"]["explained variance ratio"]
+    if model["explained_variance_ratio"] is not None and ratios:
+        number, share = most_of(ratios)
+        who = "" if number == len(ratios) else f"the first {'one has' if number == 1 else f'{number} have'} "
+        result.append(f"{who}{percent(share)} of the variance")
+    if model["imputed_share"]:
+        result.append(f"{percent(model['imputed_share'])} of the entries imputed")
+    return result
+
+
+@pages.get("/kernels")
+async def kernels(state: Server) -> Response:
+    """Return the page of kernels."""
+    return page("kernels.html", kernels=(await state.ask("kernel_table"))["kernels"])

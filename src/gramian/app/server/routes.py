@@ -1,0 +1,502 @@
+"""The routes under /api/v1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Path as InPath
+from fastapi.responses import Response
+from starlette.datastructures import Headers
+
+from gramian.app.server import fields
+from gramian.app.server.fields import ID, KINDS, DataQuery, Kinds, Reading, Refusal
+from gramian.app.server.items import Item, part_of, read_as
+from gramian.app.server.jobs import Job, State
+from gramian.operations.operation import Operation
+from gramian.version import __version__
+
+STATUSES = (400, 401, 403, 404, 413, 415, 422, 429, 501, 507)
+ERROR = {"description": "error", "content": {"application/json": {"schema": {"type": "object"}}}}
+api = APIRouter(prefix="/api/v1", responses=dict.fromkeys(STATUSES, ERROR))
+Id = Annotated[str, InPath(pattern=ID)]
+IdOf = Annotated[str, Query(pattern=ID)]
+Shown = Annotated[DataQuery, Query()]
+EXAMPLES = {
+    "penguins": "penguins.csv",
+    "digits": "digits.zip",
+    "circle": "circle.csv",
+    "faces": "drawn-faces.zip",
+}
+SEARCHED = 0.7  # of the time of a request; the rest is for shrinking and drawing the counterexample
+JSON = "application/json"
+PICTURES = {"image/png": ".png", "image/jpeg": ".jpg", "application/zip": ".zip"}
+ROWS = {JSON: ".json", "text/csv": ".csv"} | PICTURES
+FACES = {JSON: ".json"} | PICTURES
+FILE = {"application/octet-stream": ""}  # of any kind; its name or its content says which
+FIGURES = {"json": JSON, "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv"}
+
+
+async def state_of(request: Request) -> State:
+    """Return the state of the application."""
+    state: State = request.app.state.gramian
+    return state
+
+
+Server = Annotated[State, Depends(state_of)]
+
+
+@api.get("")
+async def server(state: Server) -> dict[str, Any]:
+    """Return the version and the limits of the server."""
+    return {"version": __version__, "limits": asdict(state.limits)}
+
+
+# ------------------------------------------------------------------ bodies and files
+
+
+def body(kinds: Mapping[str, str], required: bool = True) -> dict[str, Any]:
+    """Return the OpenAPI description of a body."""
+    content: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
+    if JSON in content:
+        content[JSON] = {"schema": {"anyOf": [{"type": "array", "minItems": 1}, {"type": "object"}]}}
+    return {"requestBody": {"required": required, "content": content}}
+
+
+def produces(*kinds: str) -> dict[str, Any]:
+    """Return the OpenAPI description of a response."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {} for kind in kinds}}}}
+
+
+def sends_body(headers: Headers) -> bool:
+    """Return whether a request has a body."""
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
+@asynccontextmanager
+async def received(
+    state: State, request: Request, kinds: Mapping[str, str], suffix: str = ""
+) -> AsyncIterator[Path]:
+    """Receive a body into a temporary file, whose suffix is given or that of its kind.
+
+    Raises
+    ------
+    Refusal
+        415 for an unsupported kind, 400 for an empty body.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in kinds:
+        raise Refusal(415, f"This Content-Type is not supported here. Send {', or '.join(kinds)}.")
+    path = state.items.new_path(suffix or kinds[kind])
+    try:
+        with open(path, "xb") as file:
+            async for chunk in request.stream():
+                file.write(chunk)
+            if not file.tell():
+                raise Refusal(400, "The body is empty. Send the data as the body.")
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+async def written(
+    state: State, do: str, kind: str = JSON, filename: str | None = None, /, **parts: Any
+) -> Response:
+    """Return what a process writes, perhaps as a download."""
+    path = state.items.new_path()
+    try:
+        await state.ask(do, answer={"path": str(path), "name": "the answer"}, **parts)
+        headers = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
+        return Response(path.read_bytes(), headers=headers, media_type=kind)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def read(state: State, id: str, reading: Reading) -> dict[str, Any]:
+    """Return what a process needs to read uploaded data, with the reading options of this request."""
+    return labelled(state, read_as(state.items.find("data", id).part(), reading))
+
+
+def labelled(state: State, part: dict[str, Any]) -> dict[str, Any]:
+    """Add the uploaded table of labels that the reading options name."""
+    if (named := part["reading"].get("labels_from")) is not None:
+        id, _, column = named.partition(":")
+        try:
+            labels = state.items.find("data", id).part()
+        except Refusal as refusal:
+            raise Refusal(404, f"labels_from={named}: {refusal.detail}") from refusal
+        part["labels"] = labels | {"column": column or None}
+    return part
+
+
+def shown(state: State, id: str, query: DataQuery) -> dict[str, Any]:
+    """Return what a process needs to show a model, and data with it."""
+    data = None if query.data is None else read(state, query.data, query)
+    return {"model": state.items.find("model", id).part(), "data": data}
+
+
+async def describe(state: State, kind: fields.Kind, part: dict[str, Any], draft: bool) -> dict[str, Any]:
+    """Return what a process finds in a file."""
+    more = {"draft": draft} if kind == "data" else {}
+    return await state.ask(f"describe_{kind}", **{kind: part}, **more)
+
+
+# ------------------------------------------------------------------ fits
+
+
+def parts_of(state: State, fit: fields.Fit) -> dict[str, Any]:
+    """Return what a process needs for a fit."""
+    about = fit.model_dump(include={"data", "estimator", "parameters", "propose"})
+    return {
+        "fit": about | {"reading": fit.reading.options()},
+        "data": read(state, fit.data, fit.reading),
+    }
+
+
+@api.post("/plans")
+async def make_plan(state: Server, fit: fields.Fit) -> dict[str, Any]:
+    """Return the plan of a fit without running it, what it uses of the data, and the proposals applied."""
+    return await state.ask("plan", **parts_of(state, fit))
+
+
+@api.post("/jobs", status_code=202)
+async def start_job(state: Server, fit: fields.Fit) -> dict[str, Any]:
+    """Start a fit in a process of its own, and return its plan."""
+    job = state.start_fit(fit, parts_of(state, fit))
+    await job.planned.wait()
+    if job.facts["plan"] is None and job.facts["error"] is not None:
+        del state.jobs[job.id]
+        raise Refusal(job.facts["status"], job.facts["error"])
+    return job.facts
+
+
+def job_of(state: Server, id: Id) -> Job:
+    """Return a fit."""
+    if id not in state.jobs:
+        raise Refusal(404, "There is no job with this id. GET /api/v1/jobs lists all.")
+    return state.jobs[id]
+
+
+CurrentJob = Annotated[Job, Depends(job_of)]
+
+
+@api.get("/jobs")
+async def list_jobs(state: Server) -> list[dict[str, Any]]:
+    """List the fits, the latest last."""
+    return [job.facts for job in state.jobs.values()]
+
+
+@api.get("/jobs/{id}")
+async def job_info(job: CurrentJob) -> dict[str, Any]:
+    """Return the state and progress of a fit; at its end the id of the model, or the error."""
+    return job.facts
+
+
+@api.delete("/jobs/{id}")
+async def cancel_job(job: CurrentJob) -> dict[str, Any]:
+    """Cancel a fit; one that has ended stays as it is."""
+    await job.cancel()
+    return job.facts
+
+
+# ------------------------------------------------------------------ items
+
+
+def facts_of(item: Item, facts: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the response about an item."""
+    return item.model_dump(exclude={"reading", "suffix"}) | {"facts": item.facts if facts is None else facts}
+
+
+async def store_upload(
+    state: State, request: Request, kind: fields.Kind, name: str, suffix: str, query: Any = None
+) -> dict[str, Any]:
+    """Store the body once a process has checked it."""
+    kinds = FILE | (ROWS if kind == "data" else {})
+    async with received(state, request, kinds, suffix) as path:
+        part = labelled(state, part_of(str(path), name, path.suffix, query))
+        facts = await describe(state, kind, part, query is not None and query.draft)
+        if query is not None:
+            facts["reading"] = query.options()
+        return facts_of(state.items.put(path, kind, name, facts))
+
+
+async def create_item(state: State, kind: fields.Kind, name: str, do: str, /, **parts: Any) -> dict[str, Any]:
+    """Store a file that a process writes."""
+    path = state.items.new_path(Path(name).suffix)
+    try:
+        answer = part_of(str(path), name, path.suffix)
+        facts = await state.ask(do, answer=answer, **parts)
+        if kind == "data":
+            facts = await describe(state, kind, answer, draft=True)
+        return facts_of(state.items.put(path, kind, name, facts))
+    finally:
+        path.unlink(missing_ok=True)
+
+
+Name = Annotated[str, Query(min_length=1, max_length=200)]
+
+
+@api.post("/models", status_code=201, openapi_extra=body(FILE))
+async def add_model(state: Server, request: Request, name: Name = "model") -> dict[str, Any]:
+    """Upload a .gramian file."""
+    return await store_upload(state, request, "model", name, ".gramian")
+
+
+@api.post("/galleries", status_code=201, openapi_extra=body(FILE))
+async def add_gallery(state: Server, request: Request, name: Name = "gallery") -> dict[str, Any]:
+    """Upload a gallery written by `gramian faces enroll`."""
+    return await store_upload(state, request, "gallery", name, ".gallery")
+
+
+@api.post("/data", status_code=201, openapi_extra=body(FILE | ROWS))
+async def add_data(
+    state: Server, request: Request, query: Annotated[fields.UploadQuery, Query()]
+) -> dict[str, Any]:
+    """Upload a table or pictures in any readable format. The reading options are stored with it."""
+    suffix = Path(query.name).suffix.lower()
+    suffix = suffix if re.fullmatch(r"\.[a-z0-9]{1,10}", suffix) else ""
+    return await store_upload(state, request, "data", query.name, suffix, query)
+
+
+@api.post("/examples/{name}", status_code=201)
+async def add_example(
+    state: Server, name: Literal["penguins", "digits", "circle", "faces"]
+) -> dict[str, Any]:
+    """Add example data: penguins, handwritten digits, two rings, or drawn faces."""
+    return await create_item(state, "data", EXAMPLES[name], "example", name=name)
+
+
+@api.post("/faces/{id}/enroll", status_code=201)
+async def enroll(
+    state: Server,
+    id: Id,
+    data: IdOf,
+    agreed: Annotated[bool, Query(description="The people in the pictures consent.")] = False,
+) -> dict[str, Any]:
+    """Create a gallery of the people in pictures, one folder for each person."""
+    if not agreed:
+        raise Refusal(422, "People must consent to being recognised. Ask them first, then add &agreed=true.")
+    parts = shown(state, id, DataQuery(data=data))
+    return await create_item(state, "gallery", "people.gallery", "enroll", **parts)
+
+
+@api.get("/operations")
+async def list_verbs() -> list[dict[str, Any]]:
+    """List what can be done with a model or with data, as POST /ON/ID/NAME, with its options."""
+    return [fields.form_of(verb) for verb in fields.verbs().values()]
+
+
+@api.get("/models/{id}/file", **produces("application/octet-stream"))
+def model_file(state: Server, id: Id) -> Response:
+    """Download a model for gramian.load."""
+    content = Path(state.items.find("model", id).path).read_bytes()
+    headers = {"Content-Disposition": 'attachment; filename="model.gramian"'}
+    return Response(content, headers=headers, media_type="application/octet-stream")
+
+
+@api.get("/{kinds}")
+def list_items(state: Server, kinds: Kinds) -> list[dict[str, Any]]:
+    """List the items of the command line and yours, without their facts."""
+    return [facts_of(item, {}) for item in state.items.all(KINDS[kinds])]
+
+
+@api.get("/data/{id}")
+async def data_info(state: Server, id: Id, reading: Annotated[Reading, Query()]) -> dict[str, Any]:
+    """Return all facts of data, also as other reading options show them.
+
+    Those of a table have a `preview` of its columns, and `proposals` for `pca` and `kernel-pca`: lists of
+    `option`, `value`, `why` and `evidence`. Fits apply them with `propose`.
+    """
+    return facts_of(state.items.find("data", id), await data_facts(state, id, reading))
+
+
+async def data_facts(state: State, id: str, reading: Reading) -> dict[str, Any]:
+    """Return all facts of data in a new dict, also as other reading options show them."""
+    if reading.options():
+        return await describe(state, "data", read(state, id, reading), draft=True)
+    return dict(state.items.find("data", id).facts)
+
+
+@api.get("/{kinds}/{id}")
+def info(state: Server, kinds: Literal["models", "galleries"], id: Id) -> dict[str, Any]:
+    """Return all facts of a model or a gallery."""
+    return facts_of(state.items.find(KINDS[kinds], id))
+
+
+@api.delete("/{kinds}/{id}", status_code=204)
+async def remove(state: Server, kinds: Kinds, id: Id) -> None:
+    """Delete a model, a gallery or data, and cancel the fits that read it."""
+    state.items.remove(state.items.find(KINDS[kinds], id))
+    for job in [one for one in state.jobs.values() if one.data == id]:
+        await job.cancel()
+        del state.jobs[job.id]
+
+
+# ------------------------------------------------------------------ verbs
+
+
+@asynccontextmanager
+async def rows_in(
+    state: State, request: Request, data: str | None, reading: Reading, kinds: Mapping[str, str] = ROWS
+) -> AsyncIterator[dict[str, Any]]:
+    """Yield what a process needs to read the rows: the body, or uploaded data."""
+    if data is None:
+        async with received(state, request, kinds) as path:
+            yield labelled(state, part_of(str(path), "the data", path.suffix, reading)) | {"once": True}
+    elif sends_body(request.headers):
+        raise Refusal(422, "The request has a body and data=ID. Send one of them.")
+    else:
+        yield read(state, data, reading)
+
+
+def add_verb(verb: Operation) -> None:
+    """Add the route of a verb, whose other inputs are uploads, or rows in the body."""
+    first, *others = verb.inputs
+    takes_rows = any(one.name == "data" for one in others)
+
+    async def apply(state: Server, request: Request, id: Id, query: Any) -> Response:
+        options = query.model_dump(exclude_unset=True, exclude=set(fields.VerbQuery.model_fields))
+        rows = options.pop("data", None)
+        uploads = {first.name: id} | {one.name: options.pop(one.name, None) for one in others}
+        parts: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
+        for one in verb.inputs:
+            if (its := uploads[one.name]) is not None:
+                is_model = one.kind == "model"
+                parts[one.name] = (
+                    state.items.find("model", its).part() if is_model else read(state, its, query)
+                )
+        if not takes_rows:
+            return await written(state, "operate", **parts)
+        async with rows_in(state, request, rows, query) as data:
+            return await written(state, "operate", data=data, **parts)
+
+    apply.__annotations__["query"] = Annotated[fields.query_of(verb), Query()]
+    apply.__doc__ = verb.summary
+    api.add_api_route(
+        f"/{fields.subject(verb)}/{{id}}/{verb.name}",
+        apply,
+        methods=["POST"],
+        name=verb.name,
+        openapi_extra=body(ROWS, required=False) if takes_rows else None,
+        **produces(JSON),
+    )
+
+
+for verb in fields.verbs().values():
+    add_verb(verb)
+
+
+@api.get("/models/{id}/components", **produces(JSON))
+async def components(state: Server, id: Id, count: Annotated[int, Query(ge=1, le=1000)] = 24) -> Response:
+    """Return the mean and the first components as rows (pictures, for a model of pictures)."""
+    return await written(state, "components", model=state.items.find("model", id).part(), count=count)
+
+
+async def recognised(state: State, request: Request, id: str, gallery: str, **how: Any) -> dict[str, Any]:
+    """Recognise people."""
+    find = state.items.find
+    parts = {"model": find("model", id).part(), "gallery": find("gallery", gallery).part(), **how}
+    async with rows_in(state, request, None, Reading(), FACES) as data:
+        return await state.ask("recognise", data=data, **parts)
+
+
+Share = Annotated[
+    float | None, Query(gt=0, lt=1, description="Accepted share of strangers identified as known.")
+]
+
+
+@api.post("/faces/{id}/identify", openapi_extra=body(FACES))
+async def identify(
+    state: Server, request: Request, id: Id, gallery: IdOf, far: Share = None
+) -> dict[str, Any]:
+    """Identify each picture: a person of the gallery, an unknown person, or not a face."""
+    return await recognised(state, request, id, gallery, far=far, person=None)
+
+
+@api.post("/faces/{id}/verify", openapi_extra=body(FACES))
+async def verify(
+    state: Server, request: Request, id: Id, gallery: IdOf, person: Name, far: Share = None
+) -> dict[str, Any]:
+    """Check whether pictures show one person."""
+    return await recognised(state, request, id, gallery, far=far, person=person)
+
+
+# ------------------------------------------------------------------ what is shown
+
+
+@api.get("/examples/door/{who}", **produces("image/png"))
+async def example_visitor(state: Server, who: Literal["known", "stranger", "house"]) -> Response:
+    """Return a test picture for the drawn faces: a known person, a stranger, or a house."""
+    return await written(state, "example_visitor", "image/png", who=who)
+
+
+@api.get("/data/{id}/width")
+async def width(state: Server, id: Id, query: Annotated[fields.WidthQuery, Query()]) -> dict[str, float]:
+    """Return the median distance between rows, a first guess of a kernel's sigma."""
+    return await state.ask("width", data=read(state, id, query), scale=query.scale)
+
+
+@api.get("/data/{id}/pictures", **produces("image/png"))
+async def pictures(state: Server, id: Id) -> Response:
+    """Return some of the pictures on one sheet."""
+    return await written(state, "sheet", "image/png", data=state.items.find("data", id).part())
+
+
+@api.get("/models/{id}/figures")
+async def figure_names(state: Server, id: Id, query: Shown) -> dict[str, Any]:
+    """List the figures of a model, with data or without, and say what the data show."""
+    return await state.ask("figures", **shown(state, id, query))
+
+
+@api.get("/models/{id}/figures/{name}", **produces(*FIGURES.values()))
+async def figure(
+    state: Server,
+    id: Id,
+    name: Annotated[str, InPath(pattern="^[a-z-]{1,40}$")],
+    query: Annotated[fields.FigureQuery, Query()],
+) -> Response:
+    """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64; or its file."""
+    options = query.model_dump(include={"x", "y", "color", "shape", "width", "format"})
+    parts, filename = shown(state, id, query), None
+    if query.format != "json":
+        words = re.findall("[A-Za-z0-9]+", Path(parts["model"]["name"]).stem)
+        filename = f"{'-'.join([*words[:10], name])}.{query.format}"
+    return await written(state, "figure", FIGURES[query.format], filename, name=name, **parts, **options)
+
+
+@api.get("/models/{id}/report", **produces("text/html"))
+async def report(state: Server, id: Id, query: Shown) -> Response:
+    """Download the report of a model. With its data it shows scores and unusual rows."""
+    parts = shown(state, id, query)
+    return await written(state, "report", "text/html; charset=utf-8", "report.html", **parts)
+
+
+@api.get("/models/{id}/results", **produces("application/zip"))
+async def results(state: Server, id: Id, query: Shown) -> Response:
+    """Download the output of `gramian fit -o` as a .zip: model, tables, figures and pages."""
+    if query.data is None:
+        raise Refusal(422, "data: A folder of results needs data. Add ?data=ID.")
+    return await written(state, "results", "application/zip", "results.zip", **shown(state, id, query))
+
+
+@api.get("/models/{id}/code")
+async def code(state: Server, id: Id, query: Shown) -> dict[str, str]:
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
+    return await state.ask("code", **shown(state, id, query))
+
+
+@api.post("/kernels")
+async def kernel(state: Server, query: fields.KernelQuery) -> dict[str, Any]:
+    """Check whether a function is a kernel: return a proof, or a counterexample with its figure."""
+    return await state.ask("kernel", seconds=SEARCHED * state.limits.seconds, **query.model_dump())
+
+
+@api.post("/kernels/contours")
+async def contours(state: Server, query: fields.ContoursQuery) -> dict[str, Any]:
+    """Fit a kernel PCA to points in the plane, and return lines of equal score of its first components."""
+    return await state.ask("contours", **query.model_dump())

@@ -1,0 +1,548 @@
+"""What a process does with tables and models: describes, plans, fits, and carries out verbs."""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import io
+import json
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, fields, replace
+from functools import partial
+from typing import IO, Any
+
+import numpy as np
+
+from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
+from gramian.analysis.components import component_names, expanded, mapping_of, names_of, reader_of
+from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
+from gramian.base.inputs import expected_columns
+from gramian.base.model_file import read_model
+from gramian.checks import check_choice, check_integer, counted, plain
+from gramian.data.labels import in_order, label_texts
+from gramian.data.table import Expected, Table
+from gramian.errors import (
+    DataError,
+    GramianError,
+    InputTypeError,
+    MissingValuesWarning,
+    ParameterError,
+    needs,
+    shortened,
+)
+from gramian.faces import Faces, FaceSpace, Gallery, read_faces
+from gramian.inspect.diagnose import diagnosis_of
+from gramian.io.files import locate
+from gramian.io.metadata import LabelPlace, with_metadata
+from gramian.io.names import PICTURE_SUFFIXES
+from gramian.io.preview import Preview
+from gramian.io.scan import Scan, scan
+from gramian.operations import operations
+from gramian.operations.fit import with_usual_components
+from gramian.operations.operation import Asked, Blocks, Input, Result
+from gramian.options import declared_of
+from gramian.plots.images import Picture
+from gramian.report import facts as report
+from gramian.report import pieces
+from gramian.report.tables import feature_names
+
+ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
+MOST_CACHED = 8  # cached models, galleries and tables
+TOLD = 100  # names of columns and labels in the facts of a table
+SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
+FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
+Message = dict[str, Any]
+Say = Callable[[Message], None]
+most_rows = 5_000_000  # of a table; the worker sets it
+_cache: dict[tuple[Any, ...], Any] = {}
+
+# --------------------------------------------------------------- tables
+
+
+def read_table(data: Message, expected: Expected | None = None, size: tuple[int, int] | None = None) -> Table:
+    """Read a body, uploaded data, or a source of the command line.
+
+    Parameters
+    ----------
+    data : dict
+        ``path``; ``kind``, a suffix or "" to detect it; ``reading``, the options of ``scan``; ``given`` for a
+        source of the command line; perhaps ``labels``, the data of labels, with the ``column`` of them.
+    expected : Expected, optional
+    size : (height, width), optional
+        Default size of pictures.
+
+    Raises
+    ------
+    GramianError
+    """
+    with scanned(data, size) as asked:
+        table = asked.read(expected)
+    if (rows := table.values.shape[0]) > most_rows:
+        text = f"{data['name']} has {rows:,} rows, and the limit is {most_rows:,}."
+        raise DataError(f"{text} Send fewer, or use gramian fit in a shell.")
+    return replace(table, source=data["name"])
+
+
+@contextmanager
+def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan]:
+    """Open what :func:`read_table` reads."""
+    options = dict(data["reading"])
+    if size is not None and data["kind"] in FILES_OF_PICTURES and not data["given"]:
+        options.setdefault("size", (size[1], size[0]))
+    with ExitStack() as files:
+
+        def place(part: Message) -> Any:
+            """Return where to read: uploads have formats, but perhaps no suffix."""
+            if part["given"]:
+                return locate(part["path"])
+            file = files.enter_context(open(part["path"], "rb"))
+            return json_rows(file, part["path"]) if part["kind"] == ".json" else file
+
+        if (labels := data.get("labels")) is not None:
+            options["labels_from"] = LabelPlace(place(labels), labels["column"], labels["name"])
+        yield scan(data["path"] if data["given"] else place(data), **options)
+
+
+def asked_of(data: Message) -> Message:
+    """Return the path and the options by which data are read, as a report names them: without ids."""
+    asked = {"path": data["name"], **data["reading"]}
+    if (labels := data.get("labels")) is not None:
+        asked["labels_from"] = ":".join(filter(None, (labels["name"], labels["column"])))
+    return asked
+
+
+def columns_of(data: Message, **more: Any) -> Preview | None:
+    """Return a preview of the columns of a file, also with further options; None without columns."""
+    if not os.path.isfile(data["path"].partition("::")[0]):
+        return None
+    with scanned({**data, "reading": data["reading"] | more}) as asked:
+        return asked.preview()
+
+
+def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
+    """Return rows in JSON as a stream for ``scan``.
+
+    Parameters
+    ----------
+    file : binary file
+        ``[[1, 2], [3, 4]]``, ``[{"a": 1, "b": 2}]``, ``{"columns": ["a", "b"], "values": [[1, 2]]}``, or
+        pictures as lists of lists of lists.
+    name : str
+
+    Raises
+    ------
+    DataError
+
+    Examples
+    --------
+    >>> scan(json_rows(io.BytesIO(b'[{"a": 1, "b": null}]')), missing="drop-columns").read().feature_names
+    ('a',)
+    """
+
+    def refuse(name: str) -> float:
+        raise ValueError(f"{name} is not JSON")
+
+    try:
+        rows = json.loads(file.read(), parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise DataError(f"The data are not strict JSON: {why}. Write a missing value as null.") from error
+    names = None
+    if isinstance(rows, dict):
+        names, rows = rows.get("columns"), rows.get("values")
+    how = "Use a list of rows, each a list of numbers or an object with named numbers."
+    if not isinstance(rows, list) or not rows or not isinstance(names, list | None):
+        raise DataError(f"The data have no rows. {how}")
+    if all(isinstance(row, dict) for row in rows):  # in order of first appearance
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        rows = [[row.get(name) for name in names] for row in rows]
+    if names is not None and any(not isinstance(row, list) or len(row) != len(names) for row in rows):
+        raise DataError(f"There are {len(names)} column names, but not every row has this length. {how}")
+    stream: Any = _as_npy(rows) if names is None else _as_arrow(names, list(zip(*rows, strict=True)))
+    stream.seek(0)
+    stream.name = name
+    return stream  # type: ignore[no-any-return]
+
+
+def _as_npy(rows: list[Any]) -> IO[bytes]:
+    stream = io.BytesIO()
+    try:
+        values = np.array(rows)
+        if values.dtype.kind == "O" and not any(isinstance(entry, str) for entry in values.flat):
+            values = values.astype(np.float64)  # null becomes NaN
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError("The rows are not lists of numbers of equal length. Correct them.") from error
+    if values.dtype.kind not in "buif":
+        raise DataError("The data contain text, or numbers that are too large. Correct them.")
+    np.save(stream, values, allow_pickle=False)
+    return stream
+
+
+def _as_arrow(names: list[Any], columns: Sequence[Sequence[Any]]) -> IO[bytes]:
+    import pyarrow as pa
+
+    stream = io.BytesIO()
+    try:
+        table = pa.table([pa.array(column) for column in columns], names=list(map(str, names)))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise DataError(f"A column mixes types of values ({error}). Use one type.") from error
+    with pa.ipc.new_file(stream, table.schema) as writer:
+        writer.write_table(table)
+    return stream
+
+
+def cached(part: Message, read: Callable[[str], Any], of: str = "") -> Any:
+    """Read a file, or return it from the cache; files that are gone leave the cache."""
+    path = part["path"]
+    key = path, os.stat(path).st_mtime_ns if os.path.exists(path) else None, of
+    result = _cache.pop(key) if key in _cache else read(path)
+    _cache[key] = result
+    room = arrays.memory_limit_bytes(None) // 4
+    for place, (key, one) in enumerate(reversed(_cache.copy().items())):
+        # An array inside a file (FILE::NAME) is not a path.
+        gone = key[1] is not None and not os.path.exists(key[0])
+        if isinstance(one, Table):
+            room -= bytes_of(one.values)
+        elif os.path.isfile(key[0]):
+            room -= os.path.getsize(key[0])
+        if gone or place >= MOST_CACHED or room < 0:
+            del _cache[key]
+    return result
+
+
+def bytes_of(values: Any) -> int:
+    """Return the bytes of numbers, also of a sparse matrix."""
+    parts = (values.data, values.indices, values.indptr) if hasattr(values, "indptr") else (values,)
+    return sum(part.nbytes for part in parts)
+
+
+# --------------------------------------------------------------- items
+
+
+def describe_model(model: Message) -> Message:
+    """Return the facts of a model file; others raise an error."""
+    stored = read_model(model["path"])
+    return {**report.info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
+
+
+def describe_gallery(gallery: Message) -> Message:
+    """Return the facts of a gallery; other files raise an error."""
+    with Gallery.open(gallery["path"], read_only=True) as opened:
+        return report.gallery_facts(opened)
+
+
+def describe_data(data: Message, draft: bool = False) -> Message:
+    """Return the facts of a table or pictures. Unless it is a draft, unusable data raise an error."""
+    with scanned(data) as asked:
+        options = asked.options
+    seen, problem = columns_of(data), None
+    facts: Message = {"rows": seen.rows, "columns": seen.width} if seen else {}
+    try:
+        table = read_table(data)
+        kinds = set() if table.labels is None else {*label_texts(table.labels)} - {""}
+        levels = table.levels.get(table.label_name or "", ())
+        facts |= report.data_facts(table) | {"labels": in_order(map(shortened, kinds), levels)[:TOLD] or None}
+        facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
+    except GramianError as error:
+        if not draft or seen is None:
+            raise
+        problem = str(error)
+    facts |= {"source": data["name"], "reading": data["reading"], "problem": problem}
+    again = partial(columns_of, data)
+    found = {method: proposals(seen, method, options, None, again) for method in METHODS}
+    proposed = {method: list(map(asdict, one)) for method, one in found.items()}
+    wanted = {one.value for some in found.values() for one in some if one.option == "drop"}
+    return facts | {"preview": None if seen is None else seen.facts(wanted), "proposals": plain(proposed)}
+
+
+# --------------------------------------------------------------- fits
+
+
+def _made(fit: Message) -> Any:
+    kind = ESTIMATORS[check_choice("estimator", fit["estimator"], tuple(ESTIMATORS))]
+    # The server sets the memory limit.
+    allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
+    for name in fit["parameters"]:
+        check_choice("parameter", name, allowed)
+    return kind(**fit["parameters"])
+
+
+def _training(made: Any, data: Message) -> Any:
+    """Return the training data: a table, or pictures of people."""
+    if not isinstance(made, FaceSpace):
+        table = read_table(data)
+        if table.missing.method in reading.IMPUTED and not isinstance(made, PCA):
+            only = f"are imputed by PCA only, not by {type(made).__name__}"
+            advice = "Fill them with column means, or drop such rows or columns."
+            raise ParameterError("missing", allowed=only, hint=advice)
+        return table
+    if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
+        raise DataError("Face recognition needs a .zip of pictures, or an .npz with pictures X and people y.")
+    return read_faces(data["path"], size=data["reading"].get("size"))
+
+
+def _asked(fit: Message, data: Message) -> tuple[Any, Any]:
+    """Return the unfitted model and its training data."""
+    made = _made(fit)
+    table = _training(made, data)
+    return (with_usual_components(made, table) if isinstance(made, PCA | KernelPCA) else made), table
+
+
+def _with_proposals(fit: Message, data: Message) -> list[Message]:
+    """Add to a fit what the data suggest where nothing is chosen, if it asks for that, and return it."""
+    kind = ESTIMATORS.get(fit["estimator"])
+    if not fit.get("propose") or kind in (None, FaceSpace):
+        return []
+    method: Method = "pca" if kind is PCA else "kernel-pca"
+    takes = set(inspect.signature(kind).parameters) - set(fit["parameters"])
+    with scanned(data) as asked:
+        found = of_scan(asked, method, fit["parameters"]).only(lambda one: one.option in KNOWN | takes)
+        data["reading"] |= found.merged(asked)
+    fit["parameters"] |= found.parameters
+    return plain(list(map(asdict, found)))  # type: ignore[no-any-return]
+
+
+def plan(fit: Message, data: Message) -> Message:
+    """Return the plan of a fit."""
+    found = _with_proposals(fit, data)
+    return _plan(*_asked(fit, data)) | {"proposals": found}
+
+
+def _plan(made: Any, table: Any) -> Message:
+    chosen = made.plan(table)
+    used = report.used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
+    return {"plan": plain(report.plan_facts(chosen)), "text": str(chosen), "used": used}
+
+
+def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
+    """Fit and save a model; send the plan first, and then the progress."""
+    with progress.report_to(_Messages(say)):
+        found = _with_proposals(fit, data)
+        made, table = _asked(fit, data)
+    say(_plan(made, table) | {"proposals": found})
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as raised, progress.report_to(_Messages(say)):
+        warnings.simplefilter("always")
+        made.fit(table)
+    seconds = time.perf_counter() - start
+    made.save(answer["path"])
+    texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
+    diagnosis = diagnosis_of(made, pieces.completed(made, table) if isinstance(table, Table) else None)
+    return {
+        **report.info_facts(made, fit["estimator"], diagnosis=diagnosis),
+        "seconds": seconds,
+        "warnings": texts,
+        "proposals": found,
+        # What the page sends for another fit of the same data.
+        "fit": fit | {"reading": fit["reading"] | data["reading"], "propose": False},
+    }
+
+
+class _Messages:
+    """Sends the progress of a fit to the server, but not too often."""
+
+    def __init__(self, say: Say) -> None:
+        self._say, self._last = say, 0.0
+        self._counts: tuple[str | None, int, int] = (None, 0, 0)
+        self._lock = threading.Lock()
+
+    def update(self, message: str, unit: str | None = None, done: int = 0, total: int = 0) -> None:
+        with self._lock:
+            if unit is not None:
+                self._counts = unit, done, total
+            now = time.monotonic()
+            if now - self._last < SECONDS_BETWEEN:
+                return
+            self._last, (unit, done, total) = now, self._counts
+            self._say({"text": message, "counted": unit, "done": done, "total": total})
+
+
+# --------------------------------------------------------------- models applied
+
+
+def applied(model: Message, data: Message | None) -> tuple[Any, Table | None]:
+    """Return a fitted model, of a monitor the model that it watches, and the whole rows for it, if any."""
+    whole = cached(model, load)
+    whole, table = expanded(whole, None if data is None else rows_for(reader_of(whole), model, data))
+    fitted = mapping_of(whole)
+    return fitted, None if table is None else pieces.completed(fitted, table)
+
+
+def rows_for(fitted: Any, model: Message, data: Message) -> Table:
+    """Return the rows of a file for a fitted model."""
+
+    def read(path: str) -> Table:
+        return read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
+
+    if data.get("once"):  # the body of a request
+        return read(data["path"])
+    return cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")  # type: ignore[no-any-return]
+
+
+class _Parts:
+    """The inputs of an operation, which an order names."""
+
+    def __init__(self, parts: dict[str, Message]) -> None:
+        self.parts = parts
+
+    def model(self, asked: Input) -> Any:
+        part = self.parts.get(asked.name)
+        return None if part is None else cached(part, load)
+
+    def data(self, asked: Input, model: Any, limit: int | None, **how: Any) -> Any:
+        part = self.parts.get(asked.name)
+        if part is None:
+            return None
+        table = read_table(part) if model is None else rows_for(model, self.parts["model"], part)
+        meta = None if asked.option else self.parts.get("meta")
+        return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
+
+    def faces(self, asked: Input, model: Any, **how: Any) -> Any:
+        part = self.parts[asked.name]
+        if part["kind"] != ".json":
+            return [read_faces(part["path"], size=model.picture_shape_[::-1])]
+        pictures = np.asarray(read_table(part).values)
+        return [Faces(pictures, None, tuple(map(str, range(len(pictures)))), ())]
+
+    def gallery(self, asked: Input, model: Any) -> Any:
+        part = self.parts[asked.name]
+        if asked.access == "create":
+            return part["path"]
+        return cached(part, lambda path: Gallery.open(path, model, read_only=True), model.fingerprint_)
+
+    def text(self, asked: Input) -> Any:
+        return self.parts.get(asked.name)
+
+    def asked(self) -> Asked:
+        part = self.parts.get("data")
+        return Asked(reading=None if part is None else asked_of(part))
+
+
+def written(answer: Message, content: str | bytes) -> Message:
+    """Write a file to be sent."""
+    with open(answer["path"], "xb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    return {}
+
+
+def drawing(draw: Callable[[], Any], width: int | None = None) -> Message:
+    """Return a figure for a page: a specification of Vega-Lite, or a picture in base64."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.plots.style import in_page, room
+    with room(width):
+        drawn = draw()
+        if isinstance(drawn, Picture):
+            return {"png": base64.b64encode(drawn.png()).decode()}
+        return {"spec": plain(in_page(drawn.to_dict()))}
+
+
+def _faces_rebuilt(space: FaceSpace, table: Table, components: int | None) -> Result:
+    """Return pictures rebuilt from the first components, with their errors."""
+    count = check_integer("components", components or space.n_components_, 1, space.n_components_)
+    back, errors = space.reconstruct(table, count), space.errors(table, [count])[:, 0]
+    blocks = [(slice(0, len(back)), back.reshape(len(back), -1))]
+    return Result(rows=Blocks(table, iter(blocks), feature_names(table), lambda: {"error": errors}))
+
+
+def _rows_of(result: Result, table: Any) -> tuple[Table, tuple[str, ...], Any, Message] | None:
+    """Return a table, names and values of numbers for each of its rows, and further columns, if there are."""
+    if result.rows is not None:
+        values = np.concatenate([block for _, block in result.rows.blocks])
+        names = component_names(values.shape[1]) if result.rows.names is None else result.rows.names
+        return result.rows.table, tuple(names), values, result.rows.more()
+    if "rows" not in result.tables:
+        return None
+    more = {name: column for name, column in result.tables["rows"].items() if name != "row"}
+    names = tuple(name for name, column in more.items() if column.dtype.kind == "f")
+    return table, names, np.stack([more.pop(name) for name in names], axis=1), more
+
+
+def operate(operation: str, options: Message, draw: int | None, answer: Message, **parts: Message) -> Message:
+    """Write the result of a verb: rows for rows, or else its text, facts and figures."""
+    verb = operations()[operation]
+    made = verb.options(**options)
+    for one in fields(made):
+        if (check := declared_of(one).check) is not None and getattr(made, one.name) is not None:
+            check(one.name, getattr(made, one.name))
+    model = cached(parts["model"], load) if "model" in parts else None
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always", MissingValuesWarning)
+        if operation == "reconstruct" and isinstance(model, FaceSpace):
+            given = {"data": rows_for(model, parts["model"], parts["data"])}
+            result = _faces_rebuilt(model, given["data"], made.components)
+        else:
+            given = verb.opened(made, _Parts(parts))
+            result = verb(made, **given)
+        rows = _rows_of(result, given.get("data"))
+    facts = result.facts() if callable(result.facts) else result.facts
+    notes = [*(str(one.message) for one in raised), *result.notes]
+    if rows is not None:
+        table, names, values, more = rows
+        notes = [*table.notes, *([facts["summary"]] if "summary" in facts else []), *notes]
+        more |= {"events": facts["events"]} if "events" in facts else {}
+        return write_rows(answer, replace(table, notes=tuple(notes)), names, values, **more)
+    text = str(result.text() if callable(result.text) else result.text)
+    drawn: Message = {}
+    for name, figure in result.figures.items() if draw else ():
+        try:
+            drawn[name] = drawing(figure, draw)
+        except DataError as error:  # the result shows nothing that could be drawn
+            notes.append(str(error).partition("\n")[0])
+    whole = {"text": text, "notes": notes, "facts": plain(facts), "figures": drawn}
+    return written(answer, json.dumps(whole, allow_nan=False))
+
+
+def write_rows(answer: Message, table: Table, names: Sequence[str], values: Any, **more: Any) -> Message:
+    """Write results for the rows of a table, with further columns."""
+    whole = {"columns": list(names), "values": plain(values), "names": plain(table.row_names)}
+    whole["numbers"] = plain(table.row_numbers)  # in the file, where rows were left out
+    whole["labels"] = None if table.labels is None else plain(table.labels)
+    whole |= plain(more) | {"rows": len(values), "notes": list(table.notes)}
+    return written(answer, json.dumps(whole, allow_nan=False))
+
+
+def components(model: Message, answer: Message, count: int) -> Message:
+    """Write the mean and the first components as rows or pictures."""
+    fitted = mapping_of(cached(model, load))
+    if isinstance(fitted, FaceSpace):
+        mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
+    elif fitted.model_kind.linear:
+        mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
+    else:
+        problem = f"Components of a {type(fitted).__name__} are not rows."
+        raise InputTypeError(problem, "Choose a PCA or a FaceSpace.")
+    values = np.concatenate([np.reshape(mean, (1, -1)), np.reshape(rows, (len(rows), -1))])
+    shape = getattr(fitted, "picture_shape_", None)
+    titles = ("mean", *component_names(len(rows)))
+    table = Table(values, names_of(fitted), titles, picture_shape=shape)
+    return write_rows(answer, table, feature_names(table), values)
+
+
+# --------------------------------------------------------------- faces
+
+
+def _of_faces(verb: str, options: Message, **parts: Any) -> Any:
+    """Return the facts that an operation on faces found."""
+    asked = operations()[verb]
+    made = asked.options(**options)
+    return asked(made, **asked.opened(made, _Parts(parts))).facts
+
+
+def recognise(
+    model: Message, gallery: Message, data: Message, person: str | None, far: float | None
+) -> Message:
+    """Identify people in pictures, or verify one person."""
+    verb = "faces identify" if person is None else "faces verify"
+    facts = _of_faces(verb, {"far": far}, model=model, gallery=gallery, pictures=data, person=person)
+    return {name: plain(facts[name]) for name in ("answers", "skipped", "calibration")}
+
+
+def enroll(model: Message, data: Message, answer: Message) -> Message:
+    """Create a gallery of people from pictures with a folder for each person."""
+    _of_faces("faces enroll", {}, model=model, gallery=answer, pictures=data)
+    return describe_gallery(answer)

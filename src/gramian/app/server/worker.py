@@ -1,0 +1,139 @@
+"""A worker process, ``python -m gramian.app.server.worker BYTES ROWS``: answers orders in lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from errno import EFBIG
+from typing import Any
+
+from gramian import errors
+from gramian.errors import GramianError, MemoryLimitError
+
+Message = dict[str, Any]
+DEEPEST, LONGEST = 100, 4 << 20  # levels and characters of an answer
+STATUSES: tuple[tuple[type[Exception], int], ...] = (
+    (MemoryLimitError, 413),
+    (errors.MissingExtraError, 501),
+    (errors.FileError, 400),
+    (GramianError, 422),
+)
+
+
+def main() -> None:
+    """Process orders until the server ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # output of libraries goes to standard error
+
+    def say(said: Message) -> None:
+        answers.write(json.dumps(said) + "\n")
+        answers.flush()
+
+    orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    from gramian.app.server import tasks, views
+
+    memory, tasks.most_rows = map(int, sys.argv[1:])
+    confine(memory)
+    most = data_bytes() + memory // 2
+    while True:
+        order = orders.get()
+        reply = answered(views.TASKS[order["do"]], order, say)
+        # Libraries keep memory that they have freed: the next request would meet the limit.
+        say(reply | {"usable": reply.get("usable", True) and data_bytes() <= most})
+
+
+def _listen(orders: queue.SimpleQueue[Message]) -> None:
+    for line in sys.stdin.buffer:
+        orders.put(json.loads(line))
+    os._exit(0)  # the server is gone
+
+
+def confine(memory: int) -> None:
+    """Limit further memory of this process and the size of its files, if the system can."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (memory, memory))
+        taken = data_bytes()
+        # Limits writable memory only: Vega reserves more addresses than there is memory.
+        resource.setrlimit(resource.RLIMIT_DATA, (taken + memory, taken + memory))
+
+
+def data_bytes() -> int:
+    """Return the writable memory of this process, or 0 if the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+def answered(work: Callable[..., Message], order: Message, say: Callable[[Message], None]) -> Message:
+    """Return the answer to an order or an error, with names of uploads instead of their paths."""
+    arguments = {name: value for name, value in order.items() if name != "do"}
+    names = {
+        text: part["name"]
+        for part in order.values()
+        if isinstance(part, dict) and "path" in part and not part.get("given")
+        for text in (part["path"], os.path.basename(part["path"]))
+    }
+    if order["do"] == "fit":  # the one task that says how far it is
+        arguments["say"] = say
+    try:
+        answer = _named(work(**arguments), names)
+        if len(json.dumps(answer, allow_nan=False)) > LONGEST:
+            raise errors.DataError("Its names are too long in total. Give columns shorter names.")
+        return {"answer": answer}
+    except Exception as error:  # an unexpected error ends the request, not the process
+        status, text = status_of(error, (order.get("data") or {}).get("name", "This request"))
+        if not isinstance(error, GramianError):
+            traceback.print_exc()
+        usable = status != 413 or isinstance(error, MemoryLimitError)
+        return {"status": status, "error": _named(text, names), "usable": usable}
+
+
+def _named(said: Any, names: dict[str, str], levels: int = DEEPEST) -> Any:
+    """Return values with other names in their texts; serializers fail at about 200 levels."""
+    if levels == 0:
+        raise errors.DataError(f"The file nests values more than {DEEPEST} levels deep. Save it again.")
+    if isinstance(said, dict):
+        return {name: _named(value, names, levels - 1) for name, value in said.items()}
+    if isinstance(said, list | tuple):
+        return [_named(value, names, levels - 1) for value in said]
+    if not isinstance(said, str):
+        return said
+    text = said.encode("utf-8", "replace").decode()
+    return re.sub("|".join(map(re.escape, names)), lambda match: names[match[0]], text) if names else text
+
+
+def status_of(error: Exception, what: str = "This request") -> tuple[int, str]:
+    """Return the status and the message of an error about something."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__) is not None:
+        causes.append(cause)
+    if any(isinstance(one, OSError) and one.errno in errors.FULL and one.errno != EFBIG for one in causes):
+        return 507, "The disk is full. Delete something, and try again."
+    if any(isinstance(one, MemoryError) or getattr(one, "errno", 0) == EFBIG for one in causes):
+        limit = f"{what} exceeds the memory limit. Use fewer rows, columns or components."
+        return 413, str(error) if isinstance(error, MemoryLimitError) else limit
+    if isinstance(error, GramianError):
+        return next(status for kind, status in STATUSES if isinstance(error, kind)), str(error)
+    if isinstance(error, OSError):
+        return 500, "A file could not be read."
+    theirs = isinstance(error, ArithmeticError | LookupError | RecursionError | TypeError | ValueError)
+    return 422 if theirs else 500, "The data cannot be processed. The server's log has the details."
+
+
+if __name__ == "__main__":
+    main()
