@@ -4,7 +4,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from gramian.faces.reading import read_faces
 from PIL import Image
 
 from gramian import PCA, KernelPCA, propose, scan
