@@ -72,7 +72,7 @@ def test_a_browser_behind_a_proxy(tmp_path, free_port):
                 assert "Secure" in got.headers["set-cookie"]
                 assert got.headers["location"] == "/"
                 assert 'id="upload"' in client.get("/", headers=people).text
-                client.headers |= page
+                client.headers.update(page)
                 table = b"a,b\n1,2\n3,5\n4,4\n"
                 data = client.post("/api/v1/data", content=table, headers=CSV).json()["id"]
                 fitted(client, {"data": data, "parameters": {"n_components": 1}})
