@@ -104,7 +104,7 @@ def test_bodies_that_are_no_data(client, ids, server):
         (data, gzip.compress(bytes(1 << 20)), BINARY, 400),
         (data, b"PK\x05\x06" + bytes(18), {"Content-Type": "application/zip"}, 422),
         (data, b"\x80\x04\x95pickle", BINARY, 400),
-        (identify, png_of(60_000), {"Content-Type": "image/png"}, 422),
+        (identify, png_of(60_000), {"Content-Type": "image/png"}, 400),
         (f"{API}/models", b"\x80\x04\x95pickle", BINARY, 400),
         (f"{API}/models", npy(X), BINARY, 400),
         (f"{API}/galleries", b"SQLite format 3\0" + bytes(4000), BINARY, 400),
