@@ -37,15 +37,15 @@ def test_every_row_finds_its_own_minimum(rng):
     A = np.diag([1.0, 10.0, 100.0])
     targets = rng.standard_normal((9, 3))
     result = quasi_newton(quadratic(A, targets), np.zeros((9, 3)), floor=FREE, tol=1e-9, limit=100)
-    assert result.converged.all()
-    np.testing.assert_allclose(result.points, targets, atol=1e-6)
+    assert result[1].all()
+    np.testing.assert_allclose(result[0], targets, atol=1e-6)
 
 
 def test_a_narrow_curved_valley_is_followed(rng):
     start = rng.uniform(-1.5, 1.5, (6, 3))
     result = quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
-    assert result.converged.all()
-    for x, begin in zip(result.points, start, strict=True):
+    assert result[1].all()
+    for x, begin in zip(result[0], start, strict=True):
         np.testing.assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
 
 
@@ -58,10 +58,10 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
         return smooth(0.5 * np.sum(away**2, axis=1), away @ B)
 
     result = quasi_newton(objective, np.full((5, 3), 2.0), floor=np.zeros(3), tol=1e-9, limit=200)
-    assert result.converged.all()
+    assert result[1].all()
     expected = np.array([nnls(B, r)[0] for r in right])
     assert np.any(expected == 0)
-    np.testing.assert_allclose(result.points, expected, atol=1e-5)
+    np.testing.assert_allclose(result[0], expected, atol=1e-5)
 
 
 def test_no_row_ends_worse_than_it_began(rng):
@@ -69,14 +69,12 @@ def test_no_row_ends_worse_than_it_began(rng):
     before = rosenbrock(start, np.arange(4)).values
     for limit in range(1, 12):
         result = quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
-        assert result.iterations <= limit
-        assert np.all(result.values <= before)
+        assert np.all(rosenbrock(result[0], np.arange(4)).values <= before)
 
 
 def test_too_few_steps_are_said():
     result = quasi_newton(rosenbrock, np.full((1, 3), -1.0), floor=FREE, tol=1e-8, limit=3)
-    assert not result.converged[0]
-    assert result.iterations == 3
+    assert not result[1][0]
 
 
 def test_what_is_no_number_is_not_stepped_into():
@@ -86,9 +84,9 @@ def test_what_is_no_number_is_not_stepped_into():
         return smooth(value, np.where(inside[:, None], [[50.0, 0.0, 0.0]], np.nan))
 
     result = quasi_newton(objective, np.zeros((2, 3)), floor=FREE, tol=1e-8, limit=20)
-    assert np.isfinite(result.points).all()
-    assert np.all(result.points[:, 0] > -1)
-    assert not result.converged.any()
+    assert np.isfinite(result[0]).all()
+    assert np.all(result[0][:, 0] > -1)
+    assert not result[1].any()
 
 
 def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
@@ -101,7 +99,7 @@ def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
         )
 
     result = quasi_newton(objective, np.array([[1.0, 0.0, 0.0]]), floor=FREE, tol=1e-9, limit=60)
-    assert result.points[0, 0] > 500
+    assert result[0][0, 0] > 500
 
 
 def test_an_undamped_fixed_point_is_one_step_to_the_centre():
@@ -112,8 +110,7 @@ def test_an_undamped_fixed_point_is_one_step_to_the_centre():
         return Local(2.0 * np.sum((X - centre) ** 2, axis=1), 4.0 * (X - centre), stiffness)
 
     result = fixed_points(objective, np.zeros((1, 3)), floor=FREE, tol=1e-12, limit=2)
-    np.testing.assert_allclose(result.points, centre)
-    assert result.iterations == 0  # of quasi-Newton
+    np.testing.assert_allclose(result[0], centre)
 
 
 def test_where_weights_cancel_the_fixed_point_goes_on_by_quasi_newton():
@@ -124,5 +121,5 @@ def test_where_weights_cancel_the_fixed_point_goes_on_by_quasi_newton():
             return Local(np.sum(X**2, axis=1) / 2, X, np.full((len(X), 1), stiffness))
 
         result = fixed_points(objective, np.ones((2, 3)), floor=FREE, tol=1e-9, limit=50)
-        assert result.converged.all()
-        np.testing.assert_allclose(result.points, 0.0, atol=1e-8)
+        assert result[1].all()
+        np.testing.assert_allclose(result[0], 0.0, atol=1e-8)

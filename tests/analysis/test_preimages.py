@@ -78,12 +78,12 @@ def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
         left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
         Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
         result = minimised(space, Z, method)
-        assert result.converged.all()
-        errors = residuals(space, result.points, Z)
+        assert result[1].all()
+        errors = residuals(space, result[0], Z)
         least = residuals(space, space.rows[nearest_rows(space, Z)], Z)
         assert np.all(errors <= least + 1e-12)
         low = 0.0 if name == "chi2" else None
-        for x, z, error in zip(result.points, Z, errors, strict=True):
+        for x, z, error in zip(result[0], Z, errors, strict=True):
             local = minimize(
                 lambda x, z=z, space=space: definition(space, x[None], z)[0],
                 x,
@@ -101,7 +101,7 @@ def test_a_search_of_the_whole_plane_finds_nothing_better(name):
     space = space_of(KERNELS[name], rows())
     Z = space.scores[:3] + 0.05
     result = minimised(space, Z, "fixed-point" if name == "rbf" else "gradient")
-    for z, error in zip(Z, residuals(space, result.points, Z), strict=True):
+    for z, error in zip(Z, residuals(space, result[0], Z), strict=True):
         best = brute(
             lambda x, z=z: definition(space, x[None], z)[0], ((-1, 5), (-1, 5)), Ns=25, full_output=True
         )[1]
@@ -118,7 +118,7 @@ def test_the_fixed_point_is_that_of_mika_written_out():
         for _ in range(2000):
             weights = g * np.exp(-0.3 * np.sum((x - space.rows) ** 2, axis=1))
             x = weights @ space.rows / weights.sum()
-        np.testing.assert_allclose(result.points[b], x, atol=1e-4)
+        np.testing.assert_allclose(result[0][b], x, atol=1e-4)
 
 
 def test_a_start_is_used_where_it_is_nearer():
@@ -128,10 +128,10 @@ def test_a_start_is_used_where_it_is_nearer():
     Z = np.zeros((1, 3))
     far = minimised(space, Z, "gradient", np.array([[0.01, 0.0]]))
     near = minimised(space, Z, "gradient")
-    assert residuals(space, far.points, Z)[0] <= residuals(space, near.points, Z)[0] + 1e-9
+    assert residuals(space, far[0], Z)[0] <= residuals(space, near[0], Z)[0] + 1e-9
     own = residuals(space, np.array([[0.3, 0.2]]), space.scores[:1])[0]
     started = minimised(space, space.scores[:1], "fixed-point", np.array([[0.3, 0.2]]))
-    assert residuals(space, started.points, space.scores[:1])[0] < own
+    assert residuals(space, started[0], space.scores[:1])[0] < own
 
 
 def test_histograms_stay_histograms():
@@ -139,16 +139,16 @@ def test_histograms_stay_histograms():
     X[:, 0] = 0.0
     space = space_of(ChiSquared(0.7), X)
     result = minimised(space, 2 * space.scores, "gradient")
-    assert np.all(result.points >= 0)
-    np.testing.assert_allclose(result.points[:, 0], 0.0, atol=1e-12)
+    assert np.all(result[0] >= 0)
+    np.testing.assert_allclose(result[0][:, 0], 0.0, atol=1e-12)
 
 
 def test_batches_do_not_matter(monkeypatch):
     space = space_of(KERNELS["mixed"], rows())
-    whole = minimised(space, space.scores, "gradient").points
+    whole = minimised(space, space.scores, "gradient")[0]
     monkeypatch.setattr(preimages, "COLUMNS", 6)
     monkeypatch.setattr(preimages, "BLOCK_BYTES", 8)
-    np.testing.assert_allclose(minimised(space, space.scores, "gradient").points, whole, atol=1e-4)
+    np.testing.assert_allclose(minimised(space, space.scores, "gradient")[0], whole, atol=1e-4)
 
 
 def test_both_signs_of_a_square_are_as_good():
@@ -156,8 +156,8 @@ def test_both_signs_of_a_square_are_as_good():
     space = space_of(Polynomial(degree=2, gamma=1.0, coef0=0.0), X, r=3, center=False)
     result = minimised(space, space.scores, "gradient")
     # Three components hold all three monomials, so that nothing is lost but the sign.
-    np.testing.assert_allclose(residuals(space, result.points, space.scores), 0.0, atol=1e-4)
-    away = np.minimum(np.linalg.norm(result.points - X, axis=1), np.linalg.norm(result.points + X, axis=1))
+    np.testing.assert_allclose(residuals(space, result[0], space.scores), 0.0, atol=1e-4)
+    away = np.minimum(np.linalg.norm(result[0] - X, axis=1), np.linalg.norm(result[0] + X, axis=1))
     assert away.max() < 1e-3
 
 
@@ -165,8 +165,8 @@ def test_points_far_outside_get_a_finite_row():
     for size in [1e6, 1e200]:
         space = space_of(KERNELS["rbf"], rows())
         result = minimised(space, np.array([[size, -size, 0.0]]), "fixed-point")
-        assert np.isfinite(result.points).all()
-        assert np.isfinite(residuals(space, result.points, np.array([[size, -size, 0.0]]))).all()
+        assert np.isfinite(result[0]).all()
+        assert np.isfinite(residuals(space, result[0], np.array([[size, -size, 0.0]]))).all()
 
 
 def test_units_do_not_matter():
@@ -176,8 +176,8 @@ def test_units_do_not_matter():
         large = space_of(RBF(sigma=1.0 * scale), X * scale)
         Z = small.scores[:5]
         signs = np.sign(np.sum(small.scores * large.scores, axis=0))
-        result = minimised(large, Z * signs, "fixed-point").points / scale
-        np.testing.assert_allclose(result, minimised(small, Z, "fixed-point").points, atol=1e-4)
+        result = minimised(large, Z * signs, "fixed-point")[0] / scale
+        np.testing.assert_allclose(result, minimised(small, Z, "fixed-point")[0], atol=1e-4)
 
 
 def test_a_function_without_distances_is_refused():
@@ -196,11 +196,11 @@ def test_equal_rows_and_constant_rows():
     X = np.repeat(rows(4), 6, axis=0)
     space = space_of(RBF(gamma=0.3), X, r=3)
     result = minimised(space, space.scores, "fixed-point")
-    np.testing.assert_allclose(result.points, X, atol=1e-4)
+    np.testing.assert_allclose(result[0], X, atol=1e-4)
     X = np.full((5, 2), 3.0)
     bound = RBF(gamma=1.0).bind(X)
     none = np.zeros((5, 0))
     flat = FeatureSpace(bound, X, none, none, np.full(5, 0.2), np.ones(5), 1.0)
     result = minimised(flat, np.zeros((2, 0)), "fixed-point")
-    np.testing.assert_array_equal(result.points, np.full((2, 2), 3.0))
-    np.testing.assert_allclose(residuals(flat, result.points, np.zeros((2, 0))), 0.0, atol=1e-7)
+    np.testing.assert_array_equal(result[0], np.full((2, 2), 3.0))
+    np.testing.assert_allclose(residuals(flat, result[0], np.zeros((2, 0))), 0.0, atol=1e-7)

@@ -69,7 +69,7 @@ gramian.analysis.component_rules ComponentChoice
 gramian.analysis.imputation Imputed
 gramian.faces.gallery GalleryFile
 gramian.kernel_pca.preimages RidgeMap
-gramian.kernel_pca.scaling Standardisation
+gramian.kernel_pca.projection Standardisation
 gramian.kernels.feature_maps KernelError
 gramian.models.monitoring ControlLimit ControlLimits
 gramian.operators.features FeatureSums

@@ -23,7 +23,7 @@ from gramian.data.rows import require_magnitudes
 from gramian.data.table import Expected
 from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError
 from gramian.kernel_pca import feature_maps, fits, preimages, projection
-from gramian.kernel_pca.scaling import Standardisation
+from gramian.kernel_pca.projection import Standardisation
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
 from gramian.progress import shows_progress

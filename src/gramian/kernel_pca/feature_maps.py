@@ -215,9 +215,9 @@ class PolynomialMap(Saved, PolynomialMapAttributes):
         self._degree, self._coef0, self._weighted = result.degree, result.coef0, self.weights is not None
 
     def _map(self, labels: tuple[str, ...]) -> feature_maps.PolynomialFeatureMap:
-        if not self._weighted:
-            return feature_maps.PlainFeatureMap(labels, self._degree, self._coef0)
-        return feature_maps.PolynomialFeatureMap(labels, self._degree, self.gamma_, self._coef0)
+        return feature_maps.PolynomialFeatureMap(
+            labels, self._degree, self.gamma_, self._coef0, self._weighted
+        )
 
 
 class RandomFourierMapAttributes(KernelMapper):

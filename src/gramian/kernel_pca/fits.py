@@ -24,7 +24,7 @@ from gramian.data import Block, Rows, as_rows
 from gramian.errors import GramianError, MemoryLimitError, ParameterError
 from gramian.kernel_pca.feature_maps import RandomFourierMap
 from gramian.kernel_pca.preimages import preimage_method
-from gramian.kernel_pca.scaling import Standardisation
+from gramian.kernel_pca.projection import Standardisation
 from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
 from gramian.operators.features import FeatureSums, chosen, feature_costs, numpy_rows
 from gramian.operators.tiles import KernelSource, MatrixSource

@@ -152,7 +152,16 @@ def found_rows(
                 arrays.from_numpy(ridge(space)(arrays.as_float64(Z)), Z), space.floor
             )
         else:
-            rows = _searched(space, method, Z, start)
+            rows, converged = minimised(space, Z, method, start)
+            if not space.evaluator.kernel.psd:
+                # Where there are no distances, what was made small means nothing.
+                residuals(space, rows, Z)
+            if missed := int(np.sum(~converged)):
+                errors.PreimageWarning(
+                    f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
+                    "nearest rows found. return_error=True says how far each is off; "
+                    'preimage="ridge" needs no steps.'
+                ).warn()
     xp = arrays.namespace(rows)
     if not bool(xp.all(xp.isfinite(rows))):
         given, known = (np.abs(arrays.as_float64(scores)).max() for scores in (Z, space.scores))
@@ -161,21 +170,6 @@ def found_rows(
             f"nearer to those of the fitted rows, which reach {known:.3g}."
         )
     return rows
-
-
-def _searched(space: FeatureSpace, method: str, Z: Any, start: Any) -> Any:
-    result = minimised(space, Z, method, start)
-    if not space.evaluator.kernel.psd:
-        # Where there are no distances, what was made small means nothing.
-        residuals(space, result.points, Z)
-    missed = int(np.sum(~result.converged))
-    if missed:
-        errors.PreimageWarning(
-            f"{missed} of {Z.shape[0]} pre-images did not converge in {LIMIT} steps; they are the "
-            "nearest rows found. return_error=True says how far each is off; "
-            'preimage="ridge" needs no steps.'
-        ).warn()
-    return result.points
 
 
 # ------------ the search in feature space, and how far rows are from the point
@@ -299,10 +293,8 @@ def nearest_rows(space: FeatureSpace, Z: Any) -> npt.NDArray[np.intp]:
     xp, b = arrays.namespace(space.rows), Z.shape[0]
     least = np.full(b, np.inf)
     values = np.zeros(b, dtype=np.intp)
-    # Halved and scaled like the scores, so that large ones do not overflow.
-    size = max(1.0, _largest(Z))
     for part in space.tiles:
-        gaps = 0.5 * space.norms[part] / size - (Z / size) @ space.scores[part, :].T
+        gaps = 0.5 * space.norms[part] - Z @ space.scores[part, :].T
         best, value = arrays.to_numpy(xp.argmin(gaps, axis=1)), arrays.as_float64(xp.min(gaps, axis=1))
         closer = value < least
         least[closer], values[closer] = value[closer], part.start + best[closer]
@@ -372,11 +364,9 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
         result = arrays.parallel_map(work, slices(b, size), like=Z)
-    return Descended(
-        xp.concat([part.points for part in result], axis=0) * space.spread + space.center,
-        np.concatenate([part.values for part in result]),
-        np.concatenate([part.converged for part in result]),
-        max(part.iterations for part in result),
+    return (
+        xp.concat([points for points, _ in result], axis=0) * space.spread + space.center,
+        np.concatenate([converged for _, converged in result]),
     )
 
 
@@ -422,10 +412,6 @@ def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.ND
     return local
 
 
-def _largest(Z: Any) -> float:
-    return float(arrays.namespace(Z).max(arrays.namespace(Z).abs(Z))) if 0 not in Z.shape else 0.0
-
-
 # -------- descent of rows, where no step ever makes a row worse
 
 IndexArray = npt.NDArray[np.intp]
@@ -460,24 +446,8 @@ class Local:
 Objective = Callable[[Any, IndexArray], Local]
 
 
-@dataclass(frozen=True, eq=False)
-class Descended:
-    """Where a descent ended.
-
-    Attributes
-    ----------
-    points : array of shape (b, d)
-    values : ndarray of shape (b,)
-    converged : ndarray of shape (b,), bool
-        Whether the gradient is within the tolerance, or no gain beyond rounding is left.
-    iterations : int
-        Of the row that took the most.
-    """
-
-    points: Any
-    values: FloatArray
-    converged: BoolArray
-    iterations: int
+# Points (b, d), and whether the gradient is within the tolerance there, or no gain beyond rounding is left.
+Descended = tuple[Any, BoolArray]
 
 
 def fixed_points(objective: Objective, start: Any, *, floor: Any, tol: float, limit: int) -> Descended:
@@ -531,15 +501,13 @@ def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, li
     lowest = arrays.as_float64(floor)
     points = np.maximum(arrays.as_float64(start), lowest)
     b, d = points.shape
-    steps, ended = 0, np.zeros(b, dtype=bool)
+    ended = np.zeros(b, dtype=bool)
 
     def facts(X: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
         here = objective(arrays.from_numpy(X, start), rows)
         return here.values, arrays.as_float64(here.gradient)
 
     def minimise(rows: IndexArray, ftol: float) -> None:
-        nonlocal steps
-
         def total(x: FloatArray) -> tuple[float, FloatArray]:
             values, gradient = facts(x.reshape(-1, d), rows)
             # A step that leaves the range of float64 is too long.
@@ -558,7 +526,6 @@ def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, li
         better = facts(moved, rows)[0] <= facts(points[rows], rows)[0]
         points[rows[better]] = moved[better]
         ended[rows] = result.success and ftol > 0
-        steps = max(steps, int(result.nit))
 
     def slopes() -> FloatArray:
         gradient = facts(points, every)[1]
@@ -569,9 +536,7 @@ def quasi_newton(objective: Objective, start: Any, *, floor: Any, tol: float, li
         minimise(left, 0.0)
     for row in np.flatnonzero(~(slopes() <= tol)):
         minimise(np.array([row]), NOISE)  # which no gain beyond rounding ends too
-    return Descended(
-        arrays.from_numpy(points, start), facts(points, every)[0], ended | (slopes() <= tol), steps
-    )
+    return arrays.from_numpy(points, start), ended | (slopes() <= tol)
 
 
 # ----------------- a map from scores to rows, learned by ridge regression

@@ -23,6 +23,7 @@ from gramian.kernels.formulas import (
     ChiSquared,
     Cosine,
     Formula,
+    FunctionKernel,
     Laplacian,
     Linear,
     Matern,
@@ -30,7 +31,6 @@ from gramian.kernels.formulas import (
     RationalQuadratic,
     Sigmoid,
 )
-from gramian.kernels.functions import FunctionKernel
 
 if TYPE_CHECKING:
     from gramian.kernels.auditing import audit

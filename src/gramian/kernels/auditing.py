@@ -15,7 +15,7 @@ from scipy.linalg import norm
 from gramian.arrays import as_float64, blas_threads, eigh
 from gramian.checks import check_integer, check_number, check_seed, counted, evenly
 from gramian.errors import DataError, GramianError, IndefiniteKernelError, InputTypeError, ParameterError
-from gramian.kernels import algebra, arithmetic, functions
+from gramian.kernels import algebra, arithmetic, formulas
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
 from gramian.notebook import Grid, InNotebook, Tabulated, as_text
@@ -292,7 +292,7 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
     n = raw.shape[0]
     if raw.shape[1] != n:
         raise DataError(f"A precomputed Gram matrix must be square; it came as {n} x {raw.shape[1]}.")
-    table = functions.FunctionKernel(
+    table = formulas.FunctionKernel(
         lambda X, Y: raw[np.ix_(X[:, 0].astype(int), Y[:, 0].astype(int))], vectorised=True
     )
     report = _audit_rows(Examiner(table, value_tol), np.arange(n, dtype=np.float64)[:, None], None, n)
@@ -307,7 +307,7 @@ def _audit_matrix(K: Any, value_tol: float) -> AuditReport:
 def _report(examiner: Examiner, trial: Trial, tested: str, invent: bool) -> AuditReport:
     kernel = examiner.kernel
     validity = kernel.validity
-    if isinstance(kernel, functions.FunctionKernel) and not validity.proven:
+    if isinstance(kernel, formulas.FunctionKernel) and not validity.proven:
         validity = unknown(f"{kernel.no_proof}.", repr(kernel))
     # Counted before a witness is made smaller, which tests more.
     trials, skipped, evaluations = examiner.trials, examiner.skipped, examiner.evaluations
@@ -554,7 +554,7 @@ class Examiner:
     def _examine(self, points: FloatArray, rows: tuple[int, ...] | None) -> Trial:
         with np.errstate(all="ignore"):
             bound = self.bound or self.fixed.bind(points, precision=0.0)
-            if isinstance(self.fixed, functions.FunctionKernel):
+            if isinstance(self.fixed, formulas.FunctionKernel):
                 self.bound = bound  # binding evaluates it on some rows, and gives the same for all rows
             left, right = bound.encode(points)
             raw = np.array(bound.tile(left, right), dtype=np.float64)

@@ -24,8 +24,7 @@ from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number
 from gramian.kernels.facts import CLOSURE, Facts, Validity, proven
-from gramian.kernels.formulas import NAMED, RBF, Linear
-from gramian.kernels.functions import FunctionKernel
+from gramian.kernels.formulas import NAMED, RBF, FunctionKernel, Linear
 
 FORMULAS: dict[str, type[Kernel]] = {cls.name: cls for cls in NAMED}
 ALIASES = {

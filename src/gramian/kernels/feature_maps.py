@@ -137,6 +137,7 @@ class FeatureMap(ABC):
     def names(self) -> tuple[str, ...]:
         """Names of the D features, with their coefficients."""
 
+    @abstractmethod
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
         """Return the exact kernel from its definition, shape (n, m), float64 NumPy.
 
@@ -152,7 +153,6 @@ class FeatureMap(ABC):
         ndarray of shape (n, m), float64
             Values of the kernel.
         """
-        return gaussian_gram(X, Y, self.gamma)
 
     @abstractmethod
     def _features(self, Z: Any) -> Any:
@@ -259,17 +259,13 @@ class FeatureMap(ABC):
         right = left if Y is None else arrays.as_float64(self.evaluate(Y, dtype))
         exact = self.kernel(X, Y)
         gap = np.abs(left @ right.T - exact)
-        count = gap.size
         if pairs is None:
-            n = gap.shape[0]
-            pairs = n * (n - 1) // 2 if Y is None else count
-        eps = EPS if dtype == np.float64 else float(np.finfo(dtype).eps)
-        bound = self._bound(radius, max(1, pairs), eps)
-        scale = float(np.abs(exact).max(initial=0.0))
-        maximum = float(gap.max(initial=0.0))
+            pairs = len(gap) * (len(gap) - 1) // 2 if Y is None else gap.size
+        bound = self._bound(radius, max(1, pairs), float(np.finfo(dtype).eps))
+        scale, maximum = float(np.abs(exact).max(initial=0.0)), float(gap.max(initial=0.0))
         # Relative to the largest, so that no square overflows.
         rms = maximum * math.sqrt(float(np.mean((gap / maximum) ** 2))) if maximum > 0 else 0.0
-        return KernelError(maximum, rms, scale, count, bound, self.kind, f"{about}{self.reason}")
+        return KernelError(maximum, rms, scale, gap.size, bound, self.kind, f"{about}{self.reason}")
 
     # --------------------------------------------------------- plumbing
 
@@ -305,15 +301,22 @@ class PolynomialFeatureMap(FeatureMap):
     degree, lowest : int
         Largest and smallest degree of the monomials.
     coef0 : float
+    weighted : bool
+        False leaves all coefficients at 1; the kernel is then by definition the inner product.
     """
 
     reason = "The map is exact; the bound is rounding."
 
-    def __init__(self, labels: tuple[str, ...], degree: int, gamma: float, coef0: float) -> None:
-        d = len(labels)
+    def __init__(
+        self, labels: tuple[str, ...], degree: int, gamma: float, coef0: float, weighted: bool = True
+    ) -> None:
+        d, gamma = len(labels), gamma if weighted else 1.0
         super().__init__(labels, np.full(d, gamma), np.full(d, math.sqrt(gamma)), np.zeros(d))
         self.degree, self.lowest, self.coef0 = degree, 0 if coef0 > 0 else degree, coef0
+        self.weighted = weighted
         self.formula = _formula(degree, gamma, coef0)
+        if not weighted:
+            self.formula = f"sum of x^a y^a for |a| {'<=' if coef0 else '='} {degree}"
 
     @cached_property
     def powers(self) -> npt.NDArray[np.int32]:
@@ -339,6 +342,9 @@ class PolynomialFeatureMap(FeatureMap):
         return tuple(" ".join(word for word in pair if word != "1") or "1" for pair in words)
 
     def kernel(self, X: Any, Y: Any = None) -> FloatArray:
+        if not self.weighted:
+            left = arrays.as_float64(self(X))
+            return left @ (left if Y is None else arrays.as_float64(self(Y))).T
         X = arrays.as_float64(X)
         Y = X if Y is None else arrays.as_float64(Y)
         with np.errstate(over="ignore"):
@@ -349,6 +355,8 @@ class PolynomialFeatureMap(FeatureMap):
 
     def _weights(self, m: int) -> FloatArray:
         """Return the coefficients of degree m without gamma."""
+        if not self.weighted:
+            return np.ones(math.comb(self.n_features_in + m - 1, m))
         # 0 ** 0 is 1, which is what coef0 = 0 needs at the highest degree.
         factor = math.sqrt(math.comb(self.degree, m)) * math.sqrt(self.coef0) ** (self.degree - m)
         return factor * graded_roots(self.n_features_in, self.degree)[m]
@@ -367,24 +375,6 @@ class PolynomialFeatureMap(FeatureMap):
             size = float((np.float64(radius) ** 2 + self.coef0) ** self.degree)
         steps = len(self) + (self.degree + 6) * (self.n_features_in + 10)
         return (steps * EPS + 2 * eps) * size
-
-
-class PlainFeatureMap(PolynomialFeatureMap):
-    """The monomials themselves, every coefficient 1; made by :func:`polynomial_map` with ``weights=None``.
-
-    Its kernel is by definition the inner product of these features.
-    """
-
-    def __init__(self, labels: tuple[str, ...], degree: int, coef0: float) -> None:
-        super().__init__(labels, degree, 1.0, coef0)
-        self.formula = f"sum of x^a y^a for |a| {'<=' if coef0 else '='} {degree}"
-
-    def kernel(self, X: Any, Y: Any = None) -> FloatArray:
-        left = arrays.as_float64(self(X))
-        return left @ (left if Y is None else arrays.as_float64(self(Y))).T
-
-    def _weights(self, m: int) -> FloatArray:
-        return np.ones(math.comb(self.n_features_in + m - 1, m))
 
 
 def polynomial_map(
@@ -445,14 +435,23 @@ def polynomial_map(
     factor = 1.0 / len(labels) if gamma is None else check_number("gamma", gamma, above=0)
     constant = check_number("coef0", coef0, least=0, advice="A negative one makes no kernel.")
     top = len(labels) + power - (0 if constant > 0 else 1)
-    check_size(_formula(power, factor, constant), len(labels), top, power, max_features)
+    allowed, count = check_number("max_features", max_features, least=1), math.comb(top, power)
+    if count > allowed:
+        shown = f"= {count:,}" if count < 10**15 else "> 10^15"
+        what = f"{_formula(power, factor, constant)} of {len(labels):,} features"
+        raise ParameterError(
+            "max_features",
+            int(allowed),
+            f"is exceeded: {what} has C({top}, {power}) {shown} monomials",
+            "Use KernelPCA, lower the degree, or raise max_features.",
+        )
     if weights is not None and check_choice("weights", weights, ("kernel",)):
         return PolynomialFeatureMap(labels, power, factor, constant)
     for name, value, known in (("gamma", gamma, (None, 1)), ("coef0", constant, (0, 1))):
         if value not in known:
             why = "is part of the coefficients, which weights=None leaves out"
             raise ParameterError(name, value, why, 'Leave it out, or use weights="kernel".')
-    return PlainFeatureMap(labels, power, constant)
+    return PolynomialFeatureMap(labels, power, factor, constant, weighted=False)
 
 
 def _formula(degree: int, gamma: float, coef0: float) -> str:
@@ -518,6 +517,12 @@ class FourierFeatureMap(FeatureMap):
         last = [] if self.offset is None else [f"sqrt(2) cos(w{len(self.frequencies)}.x + b)"]
         return tuple(pairs + last)
 
+    def kernel(self, X: Any, Y: Any = None) -> FloatArray:
+        X = arrays.as_float64(X)
+        Y = X if Y is None else arrays.as_float64(Y)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(-scipy.spatial.distance.cdist(X, Y, "sqeuclidean", w=self.gamma)))
+
     def _features(self, Z: Any) -> Any:
         rounding = self._phase_rounding(largest_norm(Z))
         if not rounding <= WORST_PHASE:
@@ -579,7 +584,7 @@ def fourier_map(
     sigma: Any = None,
     orthogonal: bool = True,
     rng: np.random.Generator | int | None = 0,
-    origin: Any = None,
+    origin: FloatArray | None = None,
     names: Sequence[str] | None = None,
 ) -> FourierFeatureMap:
     """Return random Fourier features of the Gaussian kernel exp(-sum_i gamma_i (x_i - y_i)^2).
@@ -623,7 +628,7 @@ def fourier_map(
         size = f"of {len(labels):,} features take {amount(need)}, and {amount(limit)} may be used"
         raise ParameterError("n_components", features, size, "Take fewer.")
     factors = check_gamma(gamma, sigma, len(labels))
-    start = check_origin(origin, len(labels))
+    start = np.zeros(len(labels)) if origin is None else origin
     source = np.random.default_rng(rng)
     count, odd = divmod(features, 2)
     drawn = frequencies(count + odd, len(labels), orthogonal=bool(orthogonal), rng=source)
@@ -644,18 +649,6 @@ def frequencies(count: int, d: int, *, orthogonal: bool, rng: np.random.Generato
     # Lengths of independent normal vectors, so that each row is normal.
     lengths = np.sqrt(rng.chisquare(d, size=count))
     return np.concatenate(groups) * lengths[:, None]
-
-
-# ------------------------------------------------------------ the Gaussian kernel
-
-
-def gaussian_gram(X: Any, Y: Any, gamma: FloatArray) -> FloatArray:
-    """Return exp(-sum_i gamma_i (x_i - y_i)^2) from differences, shape (n, m), float64 NumPy."""
-    X = arrays.as_float64(X)
-    Y = X if Y is None else arrays.as_float64(Y)
-    with np.errstate(over="ignore"):
-        squares = scipy.spatial.distance.cdist(X, Y, "sqeuclidean", w=gamma)
-    return np.asarray(np.exp(-squares))
 
 
 # ---------------------------------------------------------------------------------------- parameters
@@ -684,30 +677,8 @@ def check_gamma(gamma: Any, sigma: Any, d: int) -> FloatArray:
         values = np.zeros(0)
     values = np.full(d, values) if values.ndim == 0 else values
     if values.shape != (d,) or not (np.isfinite(values) & (values > 0)).all():
-        other = "None"
-        raise ParameterError(name, given, f"must be a positive number, or {d} of them, or {other}")
+        raise ParameterError(name, given, f"must be a positive number, or {d} of them, or None")
     return values if sigma is None else np.array([gamma_of("sigma", width) for width in values.tolist()])
-
-
-def check_origin(origin: Any, d: int) -> FloatArray:
-    """Return the point that is subtracted from rows first, shape (d,): zero where it is None."""
-    values = np.zeros(d) if origin is None else np.array(origin, dtype=np.float64)
-    if values.shape != (d,) or not np.isfinite(values).all():
-        raise ParameterError("origin", allowed=f"has shape {values.shape}; it must hold {d} finite numbers")
-    return values
-
-
-def check_size(what: str, d: int, top: int, p: int, allowed: Any) -> None:
-    """Refuse more than ``allowed`` of the C(top, p) monomials."""
-    allowed, count = check_number("max_features", allowed, least=1), math.comb(top, p)
-    if count > allowed:
-        shown = f"= {count:,}" if count < 10**15 else "> 10^15"
-        raise ParameterError(
-            "max_features",
-            int(allowed),
-            f"is exceeded: {what} of {d:,} features has C({top}, {p}) {shown} monomials",
-            "Use KernelPCA, lower the degree, or raise max_features.",
-        )
 
 
 # ---- Products of powers of features, up to a degree: which there are, their names, values and coefficients

@@ -212,7 +212,7 @@ def kind_and_rules(pca: bool) -> tuple[type[Any], Sequence[str]]:
 
 
 def _check_kernel_options(options: Model, kernel: str) -> None:
-    from gramian.kernel_pca.scaling import check_scale
+    from gramian.kernel_pca.projection import check_scale
     from gramian.kernels.expression import PRECOMPUTED, parse
 
     check_scale(options.scale, precomputed=kernel.strip() == PRECOMPUTED)

@@ -38,8 +38,8 @@ from gramian.errors import (
 )
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.fits import asked_kernel
+from gramian.kernel_pca.projection import as_scaled
 from gramian.kernel_pca.rules import first_components, with_kernel
-from gramian.kernel_pca.scaling import as_scaled
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance

@@ -26,7 +26,7 @@ from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces import example_faces
 from gramian.io.metadata import labels_of
-from gramian.kernel_pca.scaling import as_scaled
+from gramian.kernel_pca.projection import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range
