@@ -158,20 +158,6 @@ def test_exact_diagonals(kind):
     np.testing.assert_array_equal(values[off], ((K + K.T) / 2)[off])
 
 
-@pytest.mark.parametrize("shape", [(1, 3), (40, 3), (5000, 3), (300, 1000)])
-@pytest.mark.parametrize("kernel", [RBF(0.1), Matern(nu=1.5, length_scale=3.0), Linear()])
-def test_rows_that_were_shifted_when_they_were_bound_are_encoded_like_others(kernel, shape):
-    X = np.random.default_rng(3).standard_normal(shape) + 5.0
-    bound = kernel.bind(X, 1e-9, centered=True)
-    first, *others = (bound.encode(values) for values in (X, X, X.copy()))
-    for factors in others:
-        for one, other in zip(first, factors, strict=True):
-            np.testing.assert_array_equal(one, other)
-    assert len(first[0]) == len(X)
-    assert not bound.ready  # no memory is held for good
-    np.testing.assert_array_equal(bound.encode(X[:1])[0], first[0][:1])
-
-
 def test_nothing_is_written_into_the_rows():
     for kernel in KERNELS:
         X, Y = rows(30), rows(4, seed=1)

@@ -375,8 +375,8 @@ def test_the_deepest_that_is_read_can_be_used():
 
 
 def test_it_is_said_what_the_text_is_for():
-    with pytest.raises(ParameterError, match="--kernel rfb, column 1: kernel"):
-        parse("rfb", where="--kernel")
+    with pytest.raises(ParameterError, match="kernel='rfb', column 1: kernel"):
+        parse("rfb")
 
 
 def test_no_warning_escapes():

@@ -279,11 +279,16 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         IndefiniteKernelError
             If one of the requested eigenvalues is negative beyond rounding.
         """
+        self._fitted(X, sample_weight)
+        return self
+
+    def _fitted(self, X: Any, sample_weight: Any) -> fits.KernelModel:
         with shows_progress("KernelPCA"):
             fit = self._fit_of(X, sample_weight)
-            self._adopt(fit.solve(), X, fit.rows)
+            model = fit.solve()
+            self._adopt(model, X, fit.rows)
         warn_of_findings(self)
-        return self
+        return model
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RealArray:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
@@ -302,11 +307,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X.
         """
-        with shows_progress("KernelPCA"):
-            fit = self._fit_of(X, sample_weight)
-            result = fit.solve()
-            self._adopt(result, X, fit.rows)
-        warn_of_findings(self)
+        result = self._fitted(X, sample_weight)
         if result.found.vectors is None or arrays.is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(arrays.as_float64(self.eigenvalues_)), self.eigenvectors_

@@ -18,7 +18,7 @@ from gramian.errors import DataError, GramianError, IndefiniteKernelError, Input
 from gramian.kernels import algebra, arithmetic, formulas
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
-from gramian.notebook import Grid, InNotebook, Tabulated, as_text
+from gramian.notebook import Grid, InNotebook, as_text
 from gramian.records import FloatArray, Seed
 
 Verdict = Literal["valid", "not a kernel", "no counterexample"]
@@ -814,7 +814,7 @@ class Asymmetry(InNotebook):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Witness(Tabulated):
+class Witness(InNotebook):
     """Points whose Gram matrix has a negative eigenvalue, which that of a kernel never has.
 
     Attributes
@@ -848,6 +848,9 @@ class Witness(Tabulated):
     uncertainty: float
     scaling: FloatArray
     rows: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return as_text(self._notebook())
 
     def _notebook(self) -> Iterator[str | Grid]:
         names, m = _names(self.points, self.rows), len(self.points)

@@ -124,7 +124,7 @@ def kernel_from_name(
 # ------------------------------------------------------------------------------------- expressions
 
 
-def parse(text: str, where: str = "kernel") -> Kernel:
+def parse(text: str) -> Kernel:
     """Return the kernel that an expression describes.
 
     Parameters
@@ -133,8 +133,6 @@ def parse(text: str, where: str = "kernel") -> Kernel:
         Names of kernels with parameters, numbers, ``+ - * / **``, brackets, ``exp(..)``, and the methods
         ``.normalized()``, ``.on(0, "age")`` and ``.after(log)``. Or a formula of two rows x and y, such as
         ``min(x, y)``, ``exp(-norm(x - y))`` or ``log(1 + linear)``.
-    where : str
-        What to call it in messages.
 
     Raises
     ------
@@ -147,13 +145,12 @@ def parse(text: str, where: str = "kernel") -> Kernel:
     >>> parse("rbf(sigma=2) + 0.5*poly(degree=2)")
     rbf(sigma=2) + 0.5 * poly(degree=2)
     """
-    return _Reader(text, where).kernel()
+    return _Reader(text).kernel()
 
 
 class _Reader:
-    def __init__(self, text: str, where: str) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.where = where
         self.depth = 0
         self.values: dict[ast.AST, Any] = {}  # what the nodes of the tree stand for
 
@@ -164,9 +161,9 @@ class _Reader:
     def read(self) -> tuple[ast.expr, Any]:
         """Return the tree of the text, and the Kernel, number or Points that it stands for."""
         if len(self.text) > LONGEST:
-            raise ParameterError(self.where, allowed=f"has {len(self.text)} characters, more than {LONGEST}")
+            raise ParameterError("kernel", allowed=f"has {len(self.text)} characters, more than {LONGEST}")
         if not self.text.isprintable():
-            raise ParameterError(self.where, self.text, "must be one line of plain text")
+            raise ParameterError("kernel", self.text, "must be one line of plain text")
         self.shift = len(self.text) - len(self.text.lstrip())
         try:
             with warnings.catch_warnings():
@@ -182,13 +179,9 @@ class _Reader:
     def fault(self, column: int, problem: str) -> ParameterError:
         start = max(0, column - SHOWN // 2) if len(self.text) > SHOWN else 0
         shown = self.text[start : start + SHOWN]
-        said = f" {column + 1}: {problem}.\n  {shown}\n  {' ' * (column - start)}^"
-        whole = f"{self.given(shown)}, column{said}"
-        return ParameterError(self.where, self.text, problem, problem=whole)
-
-    def given(self, text: str) -> str:
-        """Say what was given, as its option or parameter is written."""
-        return f"{self.where} {text}" if self.where.startswith("-") else f"{self.where}={text!r}"
+        pointed = f"{problem}.\n  {shown}\n  {' ' * (column - start)}^"
+        whole = f"kernel={shown!r}, column {column + 1}: {pointed}"
+        return ParameterError("kernel", self.text, problem, problem=whole)
 
     def at(self, node: ast.expr) -> int:
         """The column of a node: counted in characters where the tree counts bytes."""
@@ -382,7 +375,7 @@ class PointFormula(FunctionKernel):
 
     def __init__(self, text: str) -> None:
         self.text = text
-        reader = _Reader(text, "kernel")
+        reader = _Reader(text)
         self._tree, self._points = reader.read()
         self._validity = _Proof(reader.values).validity(self._tree)
         super().__init__(self._points, None, vectorised=True)

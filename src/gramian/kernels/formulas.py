@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -32,7 +31,7 @@ from gramian.records import Calls
 
 NUS = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}  # with what Matern kernels are
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest
-ROWS, FEW_ENTRIES = 4096, 1 << 18  # that are shifted at once; that are kept then, to be encoded
+ROWS = 4096  # that are shifted at once
 SAMPLE = 3  # rows on which it is found out how a function is called
 TILED = 100  # rows, at most, on which its speed is measured where it takes many at once
 SIZED = 6  # rows, about, on which it is found out how large its values are
@@ -136,19 +135,18 @@ class Formula(Kernel):
         held, d = sparse.issparse(X), arithmetic.terms(X)
         shifts = self.expands or (centered and self.facts.shifts_out)
         shift = _mean(X) if shifts and not held else None
-        norm, shifted = _longest(X, shift, self.weights())
+        norm = _longest(X, shift, self.weights())
         relative, absolute = self.evaluation_error(d, norm, direct=False)
         direct = self.expands and not held and not relative + absolute <= precision
         if direct:
             # Differences of the rows as they are: a shift would round away what tells neighbours apart.
-            shift = shifted = None
+            shift = None
             relative, absolute = self.evaluation_error(d, norm, direct=True)
         size = self.size(norm)
         if not np.isfinite(size) or (held and self.expands and not 4.0 * norm * norm < np.inf):
             raise DataError(f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale it.")
         single = None if held or direct else self.single_error(d, norm)
-        ready = [] if shifted is None else [(X, shifted)]
-        return FormulaEvaluator(self, relative, absolute, size, shift, direct, single, ready)
+        return FormulaEvaluator(self, relative, absolute, size, shift, direct, single)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,15 +161,12 @@ class FormulaEvaluator(Evaluator):
     direct : bool
         Whether distances are summed from differences instead of expanded into a product: slower, and
         accurate for clusters that lie many widths apart.
-    ready : list
-        The fitted rows, and what they are after the shift, until they are encoded; empty where they are many.
     """
 
     kernel: Formula
     shift: Any = None
     direct: bool = False
     single: tuple[float, float] | None = None
-    ready: list[tuple[Any, Any]] = field(default_factory=list)
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile."""
@@ -188,10 +183,6 @@ class FormulaEvaluator(Evaluator):
         self.kernel.admit(X)
         if sparse.issparse(X):
             return sparse.csr_array(X, dtype=np.float64)
-        with suppress(IndexError):  # several threads may ask
-            given, shifted = self.ready.pop()
-            if given is X:
-                return shifted
         return to_float64(X) if self.shift is None else to_float64(X) - self.shift
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
@@ -212,22 +203,16 @@ def _mean(X: Any) -> Any:
     return X.mean(axis=0, dtype=np.float64) if is_numpy(X) else namespace(X).mean(to_float64(X), axis=0)
 
 
-def _longest(X: Any, shift: Any, weights: Any) -> tuple[float, Any]:
-    """Return the largest norm of a row, after a shift and weights of the columns or one weight for all.
-
-    And the rows after the shift, where they are few numbers.
-    """
-    largest, shifted = 0.0, None
+def _longest(X: Any, shift: Any, weights: Any) -> float:
+    """Return the largest norm of a row, after a shift and weights of the columns or one weight for all."""
+    largest = 0.0
     for rows in slices(X.shape[0], ROWS):
         block = to_float64(X[rows, :])
         with np.errstate(over="ignore"):
-            if shift is not None:
-                shifted = block = block - shift
+            block = block if shift is None else block - shift
             block = arithmetic.times_columns(block, weights) if np.ndim(weights) else block
         largest = max(largest, arithmetic.largest_norm(block))
-    largest = largest if weights is None or np.ndim(weights) else largest * float(weights)
-    few = X.shape[0] <= ROWS and X.shape[0] * X.shape[1] <= FEW_ENTRIES
-    return largest, shifted if few else None
+    return largest if weights is None or np.ndim(weights) else largest * float(weights)
 
 
 # ---------------------------------------------------------------------------- of the inner product

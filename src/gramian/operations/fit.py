@@ -220,7 +220,7 @@ def _check_kernel_options(options: Model, kernel: str) -> None:
         only_for("--solver nystroem", options, "landmarks")
         if options.solver != "random-features":
             only_for("--solver nystroem or random-features", options, "n_landmarks")
-    made = None if kernel.strip() == PRECOMPUTED else parse(kernel, "--kernel")
+    made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
     alone = made is not None and kernel.strip().isidentifier()
     known = made.get_params(deep=False) if made is not None and alone else {}
     takes = [name for name in KERNEL_OPTIONS if name in known]

@@ -22,15 +22,13 @@ from gramian.base.sklearn import NEVER_OVERWRITTEN, knowing
 from gramian.checks import check_integer, listed, slices
 from gramian.data import Rows
 from gramian.errors import DataError, ParameterError
-from gramian.notebook import Grid, InNotebook
+from gramian.notebook import Grid, Tabulated
 from gramian.records import FloatArray, Seed
 from gramian.selection.targets import Labelled, as_labelled, column_of, looks_discrete
 
-PROBED = 64  # rows that tell most columns of fractions from those of whole numbers
 
-
-@dataclass(frozen=True, eq=False)
-class MutualInformation(InNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class MutualInformation(Tabulated):
     """The mutual information of every feature with the label; prints as a ranking.
 
     ``np.asarray(found)`` and ``found[j]`` are the values.
@@ -109,18 +107,13 @@ class MutualInformation(InNotebook):
         """
         return data_frame(self.rows(), ["feature", "nats", "p_value", "kind"])
 
-    def __str__(self) -> str:
+    def _notebook(self) -> Iterator[str | Grid]:
         largest, tested = float(self.values.max()), self.p_values is not None
         rows = [
             (name, value, *([p] if tested else []), bar(value, largest)) for name, value, p, _ in self.rows()
         ]
         heads, formats = ("feature", "nats", *["p"] * tested, ""), ("", ".4f", *[".3g"] * tested, "")
-        return "\n".join([str(Grid(heads, rows, formats)), *self.notes])
-
-    __repr__ = __str__
-
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield Grid(("feature", "nats", "p", "kind"), self.rows())
+        yield Grid(heads, rows, formats)
         yield from self.notes
 
 
@@ -264,7 +257,7 @@ def _of_spread(
 def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
     d = data.X.shape[1]
     if isinstance(discrete, str) and discrete == "auto":
-        return np.array([_looks_discrete(column_of(data.X, j)) for j in range(d)])
+        return np.array([looks_discrete(column_of(data.X, j)) for j in range(d)])
     if isinstance(discrete, (bool, np.bool_)):
         return np.full(d, bool(discrete))
     try:
@@ -279,11 +272,6 @@ def _discrete_features(discrete: Any, data: Labelled) -> npt.NDArray[np.bool_]:
         hint = f"Give 'auto', True, False, {d} booleans, or positions or names of features."
         raise ParameterError("discrete", discrete, f"does not fit {d} features", hint) from error
     return mask
-
-
-def _looks_discrete(column: npt.NDArray[Any]) -> bool:
-    probe = column[:PROBED]
-    return bool(np.array_equal(probe, np.floor(probe))) and looks_discrete(column)
 
 
 def _check_neighbors(data: Labelled, kinds: npt.NDArray[np.bool_], k: int) -> None:

@@ -185,12 +185,7 @@ def column_of(X: Any, j: int) -> np.ndarray[Any, Any]:
     >>> column_of(sparse.csc_array([[0.0, 2.0], [1.0, 0.0]]), 1)
     array([2., 0.])
     """
-    if not sparse.issparse(X):
-        return np.asarray(X[:, j])
-    column = np.zeros(X.shape[0])
-    stored = slice(X.indptr[j], X.indptr[j + 1])
-    column[X.indices[stored]] = X.data[stored]
-    return column
+    return np.asarray(X[:, [j]].toarray()[:, 0] if sparse.issparse(X) else X[:, j])
 
 
 def looks_discrete(y: np.ndarray[Any, Any]) -> bool:
