@@ -7,8 +7,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from gramian.selection import subset_scores as least_squares
-from gramian.selection.subset_scores import SCORES, least_squares_scorer, of_fold
+from gramian.selection import validation as least_squares
+from gramian.selection.validation import SCORES, least_squares_scorer, of_fold
 
 MODELS = {
     "ols": LinearRegression(),

@@ -41,9 +41,9 @@ def greedy(relevance, table):
 def test_order_is_by_falling_score():
     for score in SCORES:
         result = ranker(score).rank(X, Y, 13, random_state=0)
-        values = result.scores.values[result.order]
+        values = result[0].values[result[1]]
         assert (np.diff(values) <= 0).all()
-        assert sorted(result.order.tolist()) == list(range(13))
+        assert sorted(result[1].tolist()) == list(range(13))
 
 
 def test_mutual_information_is_that_of_the_function():
@@ -58,7 +58,7 @@ def test_mutual_information_is_that_of_the_function():
 
 def test_ties_are_in_the_order_of_the_columns():
     twice = np.hstack([X, X])
-    result = Ranker("f", NAMES * 2, CLASSES).rank(twice, Y, 26).order
+    result = Ranker("f", NAMES * 2, CLASSES).rank(twice, Y, 26)[1]
     for j in range(13):
         assert result.tolist().index(j) < result.tolist().index(j + 13)
 
@@ -69,37 +69,37 @@ def test_a_class_that_a_fold_has_no_row_of():
         result = ranker(score).rank(X[part], Y[part], 13, random_state=0)
         codes = Y[part] // 2
         expected = Ranker(score, NAMES, CLASSES[::2]).rank(X[part], codes, 13, random_state=0)
-        np.testing.assert_array_equal(result.scores.values, expected.scores.values)
+        np.testing.assert_array_equal(result[0].values, expected[0].values)
 
 
 def test_mrmr_is_the_greedy_definition():
     for score in SCORES:
         result = ranker(score, redundancy="mrmr").rank(X, Y, 13, random_state=0)
         plain = ranker(score).rank(X, Y, 13, random_state=0)
-        np.testing.assert_array_equal(result.scores.values, plain.scores.values)
+        np.testing.assert_array_equal(result[0].values, plain[0].values)
         if score == "mutual-information":
             normal = norm.ppf((rankdata(X, axis=0) - 0.5) / len(X))
             with np.errstate(divide="ignore"):
                 table = np.minimum(
                     -0.5 * np.log(1 - np.minimum(np.corrcoef(normal.T) ** 2, 1.0)), np.log(len(X))
                 )
-            relevance = plain.scores.values
+            relevance = plain[0].values
         else:
             table = np.abs(np.corrcoef(X.T))
             relevance = correlation_score(X, Y, discrete=True).values
             if score == "chi2":
-                relevance = plain.scores.values / plain.scores.values.max()
-        assert result.order.tolist() == greedy(relevance, table)
-        assert result.order.tolist() != plain.order.tolist()
+                relevance = plain[0].values / plain[0].values.max()
+        assert result[1].tolist() == greedy(relevance, table)
+        assert result[1].tolist() != plain[1].tolist()
 
 
 def test_mrmr_of_infinite_and_missing_scores():
     values = np.array([np.inf, np.nan, 1.0, -3.0, *np.zeros(9)])
     result = ranker(lambda X, y: values, redundancy="mrmr").rank(X, Y, 13)
-    assert result.order[0] == 0
-    assert result.order[-2:].tolist() == [3, 1] or result.order[-1] == 1
+    assert result[1][0] == 0
+    assert result[1][-2:].tolist() == [3, 1] or result[1][-1] == 1
     result = ranker(lambda X, y: np.zeros(13), redundancy="mrmr").rank(X, Y, 13)
-    assert sorted(result.order.tolist()) == list(range(13))
+    assert sorted(result[1].tolist()) == list(range(13))
 
 
 def test_functions_get_labels_as_they_came():
@@ -124,10 +124,10 @@ def test_a_score_that_is_no_number_ranks_last():
         return np.array([np.nan, *np.arange(12.0)]), np.array([np.nan, *np.full(12, 0.1)])
 
     result = ranker(lost).rank(X, Y, 13)
-    assert result.order[-1] == 0
-    assert result.scores.values[0] == -np.inf
-    assert result.scores.p_values.tolist() == [1.0] + [0.1] * 12
-    assert result.scores.notes == ("The score lost gave NaN for 1 features, which rank last.",)
+    assert result[1][-1] == 0
+    assert result[0].values[0] == -np.inf
+    assert result[0].p_values.tolist() == [1.0] + [0.1] * 12
+    assert result[0].notes == ("The score lost gave NaN for 1 features, which rank last.",)
 
 
 def test_functions_that_return_something_else():
@@ -153,7 +153,7 @@ def test_chi2_reads_classes():
 def test_a_ranker_can_be_sent_to_another_process():
     sent = pickle.loads(pickle.dumps(ranker("f", redundancy="mrmr")))
     expected = ranker("f", redundancy="mrmr").rank(X, Y, 5, 0)
-    np.testing.assert_array_equal(sent.rank(X, Y, 5, 0).order, expected.order)
+    np.testing.assert_array_equal(sent.rank(X, Y, 5, 0)[1], expected[1])
 
 
 # ------------------------------------------------------------- redundancy (mRMR)

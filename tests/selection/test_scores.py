@@ -197,7 +197,7 @@ def test_equal_columns_rank_in_their_order():
     X = np.asfortranarray(np.hstack([columns, np.arange(37.0)[:, None], columns, columns]))
     for y, classes in ((rng.integers(0, 3, 37), np.arange(3)), (rng.standard_normal(37), None)):
         for score in ("f", "correlation", "chi2")[: 3 if classes is not None else 2]:
-            rank = np.argsort(Ranker(score, tuple("abcdefghij"), classes).rank(X, y, 10).order)
+            rank = np.argsort(Ranker(score, tuple("abcdefghij"), classes).rank(X, y, 10)[1])
             assert (np.diff(rank[[[0, 4, 7], [1, 5, 8], [2, 6, 9]]], axis=1) == 1).all()
 
 

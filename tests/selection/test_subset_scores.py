@@ -6,8 +6,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
 
 from gramian.errors import DataError
-from gramian.selection.subset_scores import SubsetScores
-from gramian.selection.validation import Validation, scorer_of
+from gramian.selection.validation import SubsetScores, Validation, scorer_of
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 5))

@@ -23,8 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.selection.subset_scores import SubsetScores
 from gramian.selection.validation import (
+    SubsetScores,
     Validation,
     default_estimator,
     draw_folds,

@@ -32,7 +32,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gramian import PCA, scan
 from gramian.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.selection import subset_scores
+from gramian.selection import validation
 from gramian.selection.wrappers import SequentialFeatureSelector
 
 IRIS = load_iris(return_X_y=True)
@@ -244,7 +244,7 @@ def test_fast_and_general_histories_are_the_same(asked, monkeypatch):
     X = np.column_stack([100 * X[:, :6] + 3, X[:, 6:]])
     selector = SequentialFeatureSelector(cv=3, **asked)
     fast = clone(selector).fit(X, y)
-    monkeypatch.setattr(subset_scores, "least_squares_scorer", lambda *_: None)
+    monkeypatch.setattr(validation, "least_squares_scorer", lambda *_: None)
     general = clone(selector).fit(X, y)
     same_history(fast.history_, general.history_, tol=1e-9 * max(1, abs(general.score_)))
 
@@ -253,7 +253,7 @@ def test_collinear_columns_are_fitted_one_by_one(monkeypatch):
     X, y = DIABETES
     X = np.column_stack([X[:, :5], X[:, 0] + X[:, 1], X[:, 2]])
     fast = SequentialFeatureSelector(LinearRegression(), cv=3).fit(X, y)
-    monkeypatch.setattr(subset_scores, "least_squares_scorer", lambda *_: None)
+    monkeypatch.setattr(validation, "least_squares_scorer", lambda *_: None)
     general = SequentialFeatureSelector(LinearRegression(), cv=3).fit(X, y)
     same_history(fast.history_, general.history_, tol=1e-9)
 

@@ -215,12 +215,12 @@ class FeatureFilter(ColumnSelector):
         validation = self._validation(data) if self.k == "cv" else None
         drawing, folding = generators(self.random_state, 2)
         ranker = Ranker(self.score_func, data.names, data.classes, self.redundancy, self.n_neighbors)
-        ranked = ranker.rank(data.X, data.y, max(asked or 0, MOST_ORDERED), drawing)
+        scores, order = ranker.rank(data.X, data.y, max(asked or 0, MOST_ORDERED), drawing)
         self.classes_, self.n_samples_ = data.classes, len(data.y)
-        self.scores_, self.pvalues_ = ranked.scores.values, ranked.scores.p_values
-        self.notes_ = ranked.scores.notes
+        self.scores_, self.pvalues_ = scores.values, scores.p_values
+        self.notes_ = scores.notes
         self.ranking_ = np.empty(d, dtype=np.intp)
-        self.ranking_[ranked.order] = np.arange(1, d + 1)
+        self.ranking_[order] = np.arange(1, d + 1)
         self.estimator_ = self.cv_results_ = self.selection_ = None
         if validation is not None:
             self.estimator_ = validation.estimator
@@ -383,7 +383,7 @@ def _one_fold(
 ) -> tuple[list[float], Counter[str]]:
     train = validation.folds[fold][0]
     try:
-        order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state).order
+        order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state)[1]
     except (DataError, ParameterError) as error:
         raise DataError(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
     with warnings_counted() as said:
@@ -642,21 +642,6 @@ TIE, DIGITS = 1e-12, 12
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
-    """Scores of features and their order.
-
-    Attributes
-    ----------
-    scores : Scores
-    order : ndarray of shape (d,)
-        Numbers of the features, best first; ties in the order of the columns.
-    """
-
-    scores: Scores
-    order: Places
-
-
-@dataclass(frozen=True, eq=False)
 class Ranker:
     """How features are scored and ordered.
 
@@ -685,7 +670,7 @@ class Ranker:
         """Whether the label names classes."""
         return self.classes is not None
 
-    def rank(self, X: Values, y: Values, limit: int, random_state: Any = None) -> Ranked:
+    def rank(self, X: Values, y: Values, limit: int, random_state: Any = None) -> tuple[Scores, Places]:
         """Score the features and order them; with "mrmr" the first ``limit`` by the greedy rule.
 
         Parameters
@@ -697,9 +682,9 @@ class Ranker:
         scores = self.measure(X, y, random_state)
         if self.redundancy is None:
             digits, exponent = np.frexp(scores.values)
-            return Ranked(scores, np.argsort(-np.ldexp(digits.round(DIGITS), exponent), kind="stable"))
+            return scores, np.argsort(-np.ldexp(digits.round(DIGITS), exponent), kind="stable")
         shared = shared_information if self.score == "mutual-information" else shared_correlation
-        return Ranked(scores, greedy_order(self._relevance(X, y, scores), shared(X), limit))
+        return scores, greedy_order(self._relevance(X, y, scores), shared(X), limit)
 
     def measure(self, X: Values, y: Values, random_state: Any = None) -> Scores:
         """Score the features."""

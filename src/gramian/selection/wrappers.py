@@ -28,9 +28,9 @@ from gramian.base.sklearn import MetaEstimatorMixin, knows_names
 from gramian.checks import check_choice, check_integer, check_share, counted, listed, plain
 from gramian.errors import ParameterError
 from gramian.records import FloatArray, IntArray
-from gramian.selection.subset_scores import SubsetScores
 from gramian.selection.targets import ColumnSelector, as_labelled
 from gramian.selection.validation import (
+    SubsetScores,
     Validation,
     draw_folds,
     estimator_name,
