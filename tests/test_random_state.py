@@ -36,7 +36,7 @@ DRAWS = {
         "parallel"
     ].evidence["threshold"],
     "choose_kernel": lambda **options: (
-        choose_kernel(X[:60], None, ["rbf"], criterion="preimage", **options).candidates[0].mean
+        choose_kernel(X[:60], None, ["rbf"], criterion="preimage", **options).tried[0].mean
     ),
     "mutual_information": lambda **options: (
         gramian.mutual_information(X, y, discrete=False, **options).values

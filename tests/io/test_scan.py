@@ -226,9 +226,8 @@ def test_pictures(folder):
         scan(folder, rows="0:2", transpose=True).read()
 
 
-def test_a_list_of_pictures_takes_no_folders_or_tables(folder, path):
-    with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for"):
-        scan([folder]).read()
+def test_a_list_of_pictures_takes_folders_but_no_tables(folder, path):
+    assert scan([folder], size="6x8").read().values.shape == (3, 8, 6)
     with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for"):
         scan([path]).read()
 

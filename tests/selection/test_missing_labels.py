@@ -87,7 +87,7 @@ def test_a_kernel_is_chosen_by_the_rows_with_a_label(form):
     right = choose_kernel(X[THERE], GROUPS[THERE], candidates)
     with pytest.warns(MissingValuesWarning, match=SAID):
         choice = choose_kernel(X, FORMS[form], candidates)
-    assert [one.mean for one in choice.candidates] == [one.mean for one in right.candidates]
+    assert [one.mean for one in choice.tried] == [one.mean for one in right.tried]
 
 
 @pytest.mark.parametrize("name", ["p.csv", "r.csv", "p.xlsx", "p.parquet", "p.feather"])
