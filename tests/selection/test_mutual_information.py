@@ -109,7 +109,7 @@ def test_labels_may_be_text_and_relabelling_changes_nothing():
 
 
 def test_scale_does_not_matter():
-    for factor in [1e-150, 1e150]:
+    for factor in [1e-95, 1e95]:
         X, y = load_iris(return_X_y=True)
         result = mutual_information(X * factor, y, discrete=False, random_state=0)
         np.testing.assert_allclose(

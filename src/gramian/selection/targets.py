@@ -19,6 +19,7 @@ from gramian.base.inputs import check_features, expected_columns, store_features
 from gramian.base.sklearn import BaseEstimator, TransformerMixin
 from gramian.data import Rows, as_rows, table
 from gramian.data.labels import as_array, has_label
+from gramian.data.rows import require_magnitudes
 from gramian.errors import DataError, InputTypeError, MissingValuesWarning, ParameterError
 from gramian.records import FloatArray, RealArray
 
@@ -115,6 +116,7 @@ def as_labelled(
         rows = rows.picked(known)
     if not rows.in_one_place:
         return Labelled(replace(rows, feature_names=names), values, classes, names)
+    require_magnitudes(rows)
     held = rows.in_memory()
     return Labelled(
         sparse.csc_array(held) if sparse.issparse(held) else to_numpy(held), values, classes, names
