@@ -7,14 +7,13 @@ that many commands share are listed once, and named where a command has them.
 import re
 import textwrap
 from collections import Counter
-from dataclasses import fields
 from pathlib import Path
 
 import typer
 
+from gramian.app.verb import parameters_of
+from gramian.app.verb import reading as reading_options
 from gramian.cli.app import app
-from gramian.options import spelled
-from gramian.reading import ReadingOptions
 
 PAGE = Path(__file__).with_name("cli.md")
 BLOCK = re.compile(r"(<!-- options of ([\w -]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -31,11 +30,11 @@ def entries(name: str) -> dict[str, str]:
         command = command.commands[part]
         command = getattr(command, "loaded", command)
     heads = {}
-    for parameter in command.params:
+    for parameter in command.explained():
         if parameter.param_type_name == "argument":
             head = parameter.metavar
         else:
-            head = ", ".join(sorted(parameter.opts, key=len))
+            head = ", ".join(sorted((*parameter.opts, *parameter.secondary_opts), key=len))
             head += "" if parameter.is_flag else f" {parameter.metavar}"
         if head != "--help":
             heads[head] = parameter.help
@@ -46,7 +45,7 @@ def updated(page: str) -> str:
     """Return the page with the options as they are now."""
     commands = [name for _, name, _ in BLOCK.findall(page) if name not in (READING, SHARED)]
     options = {name: entries(name) for name in commands}
-    flags = {spelled(field.name) for field in fields(ReadingOptions)}
+    flags = {f"--{one.name.replace('_', '-')}" for one in parameters_of(reading_options)}
     reading = {head: text for head, text in options["fit"].items() if head.split()[0] in flags}
     counts = Counter(
         entry

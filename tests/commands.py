@@ -3,21 +3,14 @@
 import ast
 import subprocess
 import sys
-from dataclasses import fields
 
-from gramian.cli.operating import Call
-from gramian.cli.options import Reading
-from gramian.operations import operations
+from gramian.app.verbs import verb
+from gramian.cli.command import Call
 
 
-def called(name, reading=None, as_json=False, **given):
-    """Run an operation as its command does; errors are raised."""
-    verb = operations()[name]
-    options = verb.options(
-        **{one.name: given.pop(one.name) for one in fields(verb.options) if one.name in given}
-    )
-    given = {one.name: None for one in verb.inputs} | {one.name: one.default for one in verb.outs} | given
-    Call(verb, given | {"as_json": as_json}, reading or Reading()).run(options)
+def called(name, **given):
+    """Run a verb as its command does; errors are raised."""
+    Call(verb(name), given).run()
 
 
 def loaded_by(*calls, among):

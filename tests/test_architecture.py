@@ -107,17 +107,17 @@ def test_the_map_of_the_package_names_files_that_exist():
 def rows_of_verbs():
     """Return the cells of the table of verbs that differ from the rule, by the verb."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if " of `operations/" in line]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if " of `app/verbs/" in line]
     return {cells[0].strip("`"): cells for cells in rows if len(cells) == 4}
 
 
 def test_each_verb_has_its_function_by_the_rule_or_by_the_table():
-    from gramian.operations import operations
+    from gramian.app.verbs import VERBS, verbs
 
-    known = {name: one.function for name, one in operations().items()}
-    rule = {name: (name.replace("-", "_"),) * 2 for name in known}
+    known = {name: one.function for name, one in verbs().items()}
+    rule = {name: (name.replace("-", "_"), VERBS[name]) for name in known}
     table = {
-        name: re.match(r"`(\w+)` of `operations/(\w+)\.py`", cells[1]).groups()
+        name: re.match(r"`(\w+)` of `app/verbs/(\w+)\.py`", cells[1]).groups()
         for name, cells in rows_of_verbs().items()
     }
     functions = {name: (one.__name__, one.__module__.split(".")[-1]) for name, one in known.items()}
@@ -127,10 +127,10 @@ def test_each_verb_has_its_function_by_the_rule_or_by_the_table():
 def test_each_verb_has_its_route_and_form_by_the_rule_or_by_the_table():
     pytest.importorskip("fastapi")
     from gramian.app.server.fields import subject, verbs
-    from gramian.operations import operations
+    from gramian.app.verbs import verbs as every_verb
 
     rows = rows_of_verbs()
-    ruled = operations().keys() - rows.keys()
+    ruled = every_verb().keys() - rows.keys()
     assert ruled
     assert ruled < verbs().keys()
     for kind, page in (("models", "model"), ("data", "data")):

@@ -30,9 +30,11 @@ def test_integers_are_whole_and_no_bools():
 
 
 def test_seeds_are_named_as_the_shell_spells_them():
-    assert check_seed("--seed", 2**32 - 1) == 2**32 - 1
-    with pytest.raises(ParameterError, match=r"--seed -1 must be a whole number from 0 to 4294967295\."):
-        check_seed("--seed", -1)
+    assert check_seed("--random-state", 2**32 - 1) == 2**32 - 1
+    with pytest.raises(
+        ParameterError, match=r"--random-state -1 must be a whole number from 0 to 4294967295\."
+    ):
+        check_seed("--random-state", -1)
 
 
 def test_numbers_lie_within_their_bounds():

@@ -61,7 +61,7 @@ def test_each_section_and_command_has_a_page(load):
     assert "](../formats.md)" in pages["sections/data.md"]
     commands = site.command_pages((docs / "cli.md").read_text(encoding="utf-8"))
     assert "](cli/fit.md)" in commands["cli.md"]
-    assert "--components" in commands["cli/fit.md"]
+    assert "--n-components" in commands["cli/fit.md"]
     assert "\n## Shared options\n" in commands["cli.md"]
     assert "](../cli.md#shared-options)" in commands["cli/fit.md"]
     assert "## faces verify" in commands["cli/faces.md"]

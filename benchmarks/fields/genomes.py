@@ -24,7 +24,7 @@ PEOPLE, VARIANTS, COMPONENTS = 957, 14_079, 10
 PLINK = "plink2"
 SCORE = (*("--score", "weights.txt", "1", "2", "header", "cols=scoresums"), "--score-col-nums", "3-12")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "genomes.py"
-OUR_FIT = ("fit", "first.bed", "--scale", "genotype", "--components", str(COMPONENTS))
+OUR_FIT = ("fit", "first.bed", "--scale", "genotype", "--n-components", str(COMPONENTS))
 
 
 @dataclass(frozen=True)

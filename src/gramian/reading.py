@@ -1,9 +1,7 @@
-"""Options of reading data, declared once for Python, the command line and HTTP."""
+"""Options of reading data."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
-
-from gramian.options import READING, flag, option
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 LimitPolicy = Literal["missing", "half"]
 MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
@@ -26,77 +24,30 @@ class Remembered(str):
 class ReadingOptions:
     """Options of reading: which part of the data, and how."""
 
-    panel: ClassVar[str] = READING
+    rows: Any = None
+    exclude: Any = None
+    columns: Any = None
+    drop: Any = None
+    id: Any = None
+    label: Any = None
+    labels_from: Any = None
+    weights: Any = None
+    transpose: bool = False
+    transform: Transform | None = None
+    missing: MissingPolicy | None = None
+    unmatched: Literal["error", "leave-out"] | None = None
+    size: Any = None
+    na_values: Any = None
+    header: int | None = None
+    skip_footer: int | None = None
+    pivot: Any = None
+    below_limit: LimitPolicy | None = None
 
-    rows: Any = option("A:B", "Rows A to B-1, counted from 0; also A:, :B and A:B:STEP.")
-    exclude: Any = option(
-        "A,B,..",
-        "Rows to leave out: names, numbers counted from 0, or COLUMN=VALUE for all rows of a group.",
-        label="the rows to leave out",
-    )
-    columns: Any = option(
-        "A,B,..", "Columns to use, by name or position.", shell="; @FILE lists them, one per line"
-    )
-    drop: Any = option(
-        "A,B,..", "Columns to leave out.", label="the choice to leave out", shell="; also @FILE"
-    )
-    id: Any = option("COLUMN", "Column that names the rows.", label="the column of row names")
-    label: Any = option(
-        "A,B,..",
-        "Column of labels, numbers or text; of several, the others are metadata.",
-        shell="; with --transpose a row",
-    )
-    labels_from: Any = option(
-        "FILE[:COLUMN]",
-        "Labels from another file, by row names or order; without COLUMN all, the others as metadata.",
-        label="file of labels",
-    )
-    weights: Any = option("COLUMN", "Column of row weights for a fit: how often each row counts.")
-    transpose: bool = flag(
-        "Swap rows and columns, as for genes x samples.", label="swapping rows and columns"
-    )
-    transform: Transform | None = option(
-        "HOW",
-        "Transform the numbers: log1p or sqrt for counts, clr for parts of a whole.",
-        label="the transformation of the numbers",
-        suggestions=get_args(Transform),
-    )
-    missing: MissingPolicy | None = option(
-        "HOW",
-        "Missing values: error, mean, drop-rows or drop-columns; for PCA also em or iterative, which impute.",
-        label="missing values",
-        suggestions=get_args(MissingPolicy),
-    )
-    unmatched: Literal["error", "leave-out"] | None = option(
-        "HOW",
-        "New genotypes with variants that are absent or of unclear allele: leave-out counts them as missing, "
-        "or error.",
-        usual="leave-out with a warning",
-        label="unmatched variants",
-        local=True,
-    )
-    size: Any = option("WxH", "Resize pictures to this size.", label="size of pictures")
-    na_values: Any = option(
-        "A,B,..", "Further marks of missing values in text, such as -.", label="marks of missing values"
-    )
-
-    header: int | None = option(
-        "LINE",
-        "Line of the header in text or a sheet, counted from 1; 0: there is none.",
-        label="header line",
-    )
-    skip_footer: int | None = option(
-        "COUNT", "Last lines of text or a sheet to leave out; 0: none.", label="last lines to leave out"
-    )
-    pivot: Any = option(
-        "ID,VARIABLE,VALUE", "Columns of a long table, which becomes one row for each ID.", label="long table"
-    )
-    below_limit: LimitPolicy | None = option(
-        "HOW",
-        "Entries beyond a limit of detection, such as <0.5: missing or half of the limit.",
-        label="entries below a limit",
-        suggestions=get_args(LimitPolicy),
-    )
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that are neither None nor False."""
+        chosen = {one.name: getattr(self, one.name) for one in fields(ReadingOptions)}
+        return {name: value for name, value in chosen.items() if value is not None and value is not False}
 
     @property
     def label_columns(self) -> tuple[str, ...]:

@@ -140,7 +140,15 @@ def test_every_surface_says_it_next_to_the_certificate(tmp_path, capsys):
     np.savetxt(tmp_path / "close.csv", CLOSE, delimiter=",", header="a,b,c,d", comments="")
     assert (
         main(
-            ["fit", str(tmp_path / "close.csv"), "--components", "2", "-o", str(tmp_path / "out"), "--report"]
+            [
+                "fit",
+                str(tmp_path / "close.csv"),
+                "--n-components",
+                "2",
+                "-o",
+                str(tmp_path / "out"),
+                "--report",
+            ]
         )
         == 0
     )

@@ -67,7 +67,8 @@ def folder(tmp_path, gramian, monkeypatch):
         "mean": "hole.csv --missing mean",
     }.items():
         assert (
-            gramian("fit", *asked.split(), "--components", "2", "--as-is", "-o", f"{name}.gramian").code == 0
+            gramian("fit", *asked.split(), "--n-components", "2", "--as-is", "-o", f"{name}.gramian").code
+            == 0
         )
     return tmp_path
 
@@ -79,7 +80,7 @@ def advice(error):
         return [shlex.split(found[1])]
     if found := re.search(r"(?:Choose one:|Use) --missing (.*)\.$", text):
         ways = re.findall(r"\b(em|iterative|mean|drop-[a-z]+)\b", found[1])
-        needed = ["--components", "2"] if "with --components" in found[1] else []
+        needed = ["--n-components", "2"] if "with --n-components" in found[1] else []
         return [["--missing", way, *(needed if way in ("em", "iterative") else ())] for way in ways]
     if found := re.search(r"Leave such rows out with (--missing \S+),", text):
         return [found[1].split()]

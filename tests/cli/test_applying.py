@@ -54,7 +54,7 @@ def test_transform_as_json(folder, gramian, flower_model):
 
 
 def test_rebuilt_rows_equal_the_definition(folder, gramian, flower_model):
-    args = ("--label", "species", "--components", 1)
+    args = ("--label", "species", "--n-components", 1)
     ran = gramian("reconstruct", flower_model, "new.csv", *args, "-o", "back.csv")
     assert ran.code == 0
     model, X = package.load(flower_model), flowers().values
@@ -86,7 +86,7 @@ def test_whitened_scores_lead_back_too(folder, gramian):
 
 def test_pictures_come_back_as_png(folder, gramian):
     Image = pytest.importorskip("PIL.Image")
-    assert gramian("fit", "faces.npz::X", "--rows", "0:15", "--components", 15, "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--rows", "0:15", "--n-components", 15, "-o", "m.gramian").code == 0
     ran = gramian("reconstruct", "m.gramian", "faces.npz::X", "--rows", "12:17", "-o", "back/")
     assert ran.code == 0
     names = sorted(path.name for path in Path("back").iterdir())
@@ -102,7 +102,7 @@ def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
     Image = pytest.importorskip("PIL.Image")
     Path("new").mkdir()
     Image.fromarray(np.zeros((5, 6), np.uint8)).save("new/0.png")
-    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--n-components", 20, "-o", "m.gramian").code == 0
     ran = gramian("transform", "m.gramian", "new")
     assert ran.code == 1
     assert "are 6x5 (width x height), but the model was fitted on 5x6" in ran.err
@@ -114,7 +114,7 @@ def test_pictures_of_another_size_are_refused_with_the_size(folder, gramian):
 
 
 def test_pictures_can_come_back_as_numbers(folder, gramian):
-    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--n-components", 20, "-o", "m.gramian").code == 0
     assert gramian("reconstruct", "m.gramian", "faces.npz::X", "-o", "back.npy").code == 0
     np.testing.assert_allclose(np.load("back.npy").reshape(20, 6, 5), np.load("faces.npz")["X"], atol=1e-3)
 
@@ -136,9 +136,9 @@ def test_originals_are_not_overwritten(folder, gramian):
 
 
 def test_kernel_pca_goes_back_by_pre_images(folder, gramian):
-    args = ("--drop", "species", "--kernel", "rbf", "--gamma", "median", "--components", 3)
+    args = ("--drop", "species", "--kernel", "rbf", "--gamma", "median", "--n-components", 3)
     assert gramian("fit", "flowers.csv", *args, "-o", "k.gramian").code == 0
-    args = ("--drop", "species", "--components", 2)
+    args = ("--drop", "species", "--n-components", 2)
     ran = gramian("reconstruct", "k.gramian", "new.csv", *args, "-o", "b.npy")
     assert ran.code == 0, ran.err
     assert "5 rows rebuilt from 2 components" in ran.err
@@ -185,7 +185,17 @@ def test_mistakes(folder, gramian, flower_model):
         (("transform", "nothing.gramian", "new.csv"), 1, "nothing.gramian does not exist"),
         (("transform", "new.csv", "new.csv"), 1, "not a model or gallery saved by gramian"),
         (
-            ("reconstruct", "m.gramian", "new.csv", "--drop", "species", "-o", "b.csv", "--components", "4"),
+            (
+                "reconstruct",
+                "m.gramian",
+                "new.csv",
+                "--drop",
+                "species",
+                "-o",
+                "b.csv",
+                "--n-components",
+                "4",
+            ),
             2,
             "from 1 to 3",
         ),
@@ -198,7 +208,7 @@ def test_mistakes(folder, gramian, flower_model):
 
 
 def test_a_folder_of_pictures_is_not_made_of_a_table(folder, gramian):
-    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--n-components", 20, "-o", "m.gramian").code == 0
     np.save("flat.npy", np.zeros((3, 30)))
     ran = gramian("reconstruct", "m.gramian", "flat.npy", "-o", "back")
     assert ran.code == 2
@@ -307,7 +317,7 @@ def test_genotypes_of_a_cohort_that_counts_the_other_allele(tmp_path, monkeypatc
     bed.to_bed("x.bed", X, properties={"sid": names, "allele_1": ["A"] * 6, "allele_2": ["G"] * 6})
     swapped = {"sid": names[:5], "allele_1": ["G"] * 5, "allele_2": ["A"] * 5}
     bed.to_bed("y.bed", 2 - X[:, :5], properties=swapped)
-    assert gramian("fit", "x.bed", "--components", "2", "-o", "m.gramian").code == 0
+    assert gramian("fit", "x.bed", "--n-components", "2", "-o", "m.gramian").code == 0
     ran = gramian("transform", "m.gramian", "y.bed", "--unmatched", "error", "-o", "y.npy")
     assert (ran.code, "--unmatched leave-out" in ran.err) == (1, True)
     ran = gramian("transform", "m.gramian", "y.bed", "-o", "y.npy")

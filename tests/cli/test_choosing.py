@@ -4,9 +4,9 @@ import pytest
 from sklearn.datasets import make_circles
 
 from gramian import choose_kernel, scan
+from gramian.app.verbs import verb
+from gramian.app.verbs.choose import estimator_named
 from gramian.errors import ParameterError
-from gramian.operations.select import estimator
-from gramian.operations.shared import read_counts
 from gramian.progress import report_to
 
 
@@ -18,7 +18,7 @@ def rings(folder):
     return folder / "rings.csv"
 
 
-FEW = ("--candidate", "linear", "--candidate", "rbf(sigma=0.5)")
+FEW = ("--candidates", "linear", "--candidates", "rbf(sigma=0.5)")
 
 
 def test_the_table_and_the_next_command(rings, gramian):
@@ -29,7 +29,9 @@ def test_the_table_and_the_next_command(rings, gramian):
     assert chosen.endswith("  rbf(sigma=0.5)")
     *_, heading, command = ran.out.rstrip().splitlines()
     assert heading == "Fit it:"
-    assert command.startswith("  gramian fit rings.csv --label ring --kernel 'rbf(sigma=0.5)' --components ")
+    assert command.startswith(
+        "  gramian fit rings.csv --label ring --kernel 'rbf(sigma=0.5)' --n-components "
+    )
 
 
 def test_the_next_command_can_be_run(rings, gramian):
@@ -43,17 +45,17 @@ def test_the_next_command_can_be_run(rings, gramian):
 def test_without_labels_by_preimages(rings, gramian):
     ran = gramian("choose-kernel", "rings.csv", "--drop", "ring", *FEW)
     assert ran.out.startswith("Kernel for 90 rows x 2 columns, by preimage\n")
-    assert "'rbf(sigma=0.5)' --components" in ran.out
+    assert "'rbf(sigma=0.5)' --n-components" in ran.out
 
 
 def test_the_default_list(rings, gramian):
-    ran = gramian("choose-kernel", "rings.csv", "--label", "ring", "--components", 2)
+    ran = gramian("choose-kernel", "rings.csv", "--label", "ring", "--n-components", 2)
     assert ran.code == 0
     assert "laplacian(gamma=" in ran.out
 
 
 def test_everything_as_json(rings, gramian):
-    given = ("--label", "ring", "--criterion", "preimage", *FEW, "--candidate", "sigmoid(gamma=9)")
+    given = ("--label", "ring", "--criterion", "preimage", *FEW, "--candidates", "sigmoid(gamma=9)")
     facts = gramian("choose-kernel", "rings.csv", *given, "--json").json
     assert facts["data"]["label"] == "ring"
     assert (facts["criterion"], facts["measure"]) == ("preimage", "error")
@@ -69,7 +71,9 @@ def test_everything_as_json(rings, gramian):
 
 def test_the_seed_decides(rings, gramian):
     def values(seed):
-        facts = gramian("choose-kernel", "rings.csv", "--label", "ring", *FEW, "--seed", seed, "--json").json
+        facts = gramian(
+            "choose-kernel", "rings.csv", "--label", "ring", *FEW, "--random-state", seed, "--json"
+        ).json
         return [one["value"] for one in facts["candidates"]]
 
     first = values(1)
@@ -82,12 +86,12 @@ def values(facts):
 
 
 def test_options_of_the_score(rings, gramian):
-    options = "--components 2,3 --cv 3 --estimator knn --scoring balanced_accuracy --seed 4"
+    options = "--n-components 2,3 --cv 3 --estimator knn --scoring balanced_accuracy --random-state 4"
     facts = gramian("choose-kernel", "rings.csv", "--label", "ring", *FEW, *options.split(), "--json").json
     expected = choose_kernel(
         scan("rings.csv", label="ring"),
         candidates=["linear", "rbf(sigma=0.5)"],
-        estimator=estimator("knn", True),
+        estimator=estimator_named("knn", True),
         cv=3,
         n_components=[2, 3],
         scoring="balanced_accuracy",
@@ -99,7 +103,7 @@ def test_options_of_the_score(rings, gramian):
 
 
 def test_an_estimator_for_numbers(rings, gramian):
-    given = ("choose-kernel", "rings.csv", "--drop", "ring", "--label", "north", *FEW, "--components", 1)
+    given = ("choose-kernel", "rings.csv", "--drop", "ring", "--label", "north", *FEW, "--n-components", 1)
     ridge, tree = (gramian(*given, "--estimator", name, "--json").json for name in ("ridge", "tree"))
     assert ridge["measure"] == tree["measure"] == "r2"
     assert values(ridge) != values(tree)
@@ -108,7 +112,7 @@ def test_an_estimator_for_numbers(rings, gramian):
 
 def test_options_of_preimages(rings, gramian):
     given = ("choose-kernel", "rings.csv", "--drop", "ring", *FEW)
-    facts = gramian(*given, "--components", 2, "--cv", 3, "--json").json
+    facts = gramian(*given, "--n-components", 2, "--cv", 3, "--json").json
     expected = choose_kernel(
         scan("rings.csv", drop=["ring"]),
         None,
@@ -118,62 +122,68 @@ def test_options_of_preimages(rings, gramian):
         random_state=0,
     )
     assert values(facts) == values(expected.to_dict())
-    assert facts["next"].endswith("--components 2 -o out")
+    assert facts["next"].endswith("--n-components 2 -o out")
 
 
 def test_numbers_that_cannot_be():
     for text in ["", "0", "2,", "2,0", "0.95", "-3", "2;3", "many", "1e2"]:
         with pytest.raises(ParameterError, match=r"is not understood\. Give a whole number such as 10, or"):
-            read_counts(text)
+            verb("choose-kernel").values({"n_components": text})
 
 
 def test_numbers_that_can_be():
-    assert [read_counts(text) for text in ("7", "2,5", " 5 , 2,2 ")] == [[7], [2, 5], [2, 5]]
+    value = verb("choose-kernel").options["n_components"].value
+    assert [value(text) for text in ("7", "2,5", " 5 , 2,2 ")] == [[7], [2, 5], [2, 5]]
 
 
 def test_what_is_wrong_is_said(rings, gramian):
     for arguments, code, message in [
-        (("--drop", "ring", "--criterion", "best"), 2, "--criterion best is not known. Allowed: 'preimage'"),
+        (("--drop", "ring", "--criterion", "best"), 2, "criterion='best' is not known. Allowed: 'preimage'"),
         (("--label", "ring,east"), 2, "label='ring,east' names several columns, but one is predicted here"),
         (
             ("--drop", "ring", "--criterion", "score"),
             2,
             "need labels. Name their column",
         ),
-        (("--drop", "ring", "--candidate", "rbff"), 2, "Did you mean 'rbf'"),
+        (("--drop", "ring", "--candidates", "rbff"), 2, "Did you mean 'rbf'"),
         (
-            ("--label", "ring", "--candidate", "precomputed"),
+            ("--label", "ring", "--candidates", "precomputed"),
             2,
             "cannot be compared",
         ),
         (
             ("--drop", "ring", "--estimator", "knn"),
             2,
-            "--estimator need labels. Name their column with --label,",
+            "estimator need labels. Name their column with label,",
         ),
         (
             ("--label", "ring", "--criterion", "preimage", "--scoring", "f1"),
             2,
-            "scoring applies to --criterion score only, but the criterion is preimage. Leave out one",
+            "but the criterion is 'preimage'. Leave out one",
         ),
-        (("--drop", "ring", "--components", "0.9"), 2, "is not understood. Give a whole"),
+        (("--drop", "ring", "--n-components", "0.9"), 2, "is not understood. Give a whole"),
         (
-            ("--drop", "ring", "--components", 80),
+            ("--drop", "ring", "--n-components", "0.9"),
             2,
-            "--components 80 is too many: the 72 rows used for fitting",
+            "n_components='0.9' is not understood. Give a whole",
+        ),
+        (
+            ("--drop", "ring", "--n-components", 80),
+            2,
+            "n_components=80 is too many: the 72 rows used for fitting",
         ),
         (("--drop", "ring", "--cv", 1), 2, "cv=1 must be a whole number of at least 2"),
         (
             ("--label", "ring", "--estimator", "ridge"),
             2,
-            "--estimator ridge does not support. Use one of",
+            "estimator='ridge' does not support. Use one of",
         ),
-        (("--label", "ring", "--estimator", "svm"), 2, "svm is not known. Allowed: 'knn'"),
+        (("--label", "ring", "--estimator", "svm"), 2, "estimator='svm' is not known"),
         (("--label", "ring", "--scoring", "best"), 2, "scoring='best' cannot be used"),
-        (("--seed", -1), 2, "--seed -1 must be a whole number from 0"),
+        (("--random-state", -1), 2, "random_state=-1 must be a whole number from 0"),
         (("--as-is",), 1, "holds no numbers: 'ring'"),
-        (("--drop", "ring", "--rows", "0:2"), 1, "choose_kernel needs at least 3"),
-        (("--label", "ring", "--candidate", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be evaluated"),
+        (("--drop", "ring", "--rows", "0:2"), 1, "minimum of 3 is required by choose_kernel"),
+        (("--label", "ring", "--candidates", "sigmoid(gamma=9)"), 1, "None of 1 kernels can be evaluated"),
     ]:
         ran = gramian("choose-kernel", "rings.csv", *arguments)
         assert (ran.code, ran.out) == (code, "")

@@ -8,19 +8,18 @@ import pytest
 
 import gramian as package
 from commands import called
-from gramian.cli.options import Reading
 from gramian.errors import FileError, ParameterError
 
-FLOWERS = Reading(drop="species")
+FLOWERS = {"drop": "species"}
 
 
 def denoise(model, data, reading, out, as_json):
-    called("denoise", reading, as_json, model=model, data=data, out=out)
+    called("denoise", model=model, data=data, out=out, as_json=as_json, **reading)
 
 
 @pytest.fixture
 def fitted(folder, gramian):
-    args = ("--drop", "species", "--kernel", "rbf", "--gamma", "median", "--components", 2)
+    args = ("--drop", "species", "--kernel", "rbf", "--gamma", "median", "--n-components", 2)
     assert gramian("fit", "flowers.csv", *args, "-o", "k.gramian").code == 0
     return "k.gramian"
 
@@ -59,24 +58,26 @@ def test_as_json(fitted, capsys):
 
 
 def test_pictures_go_to_a_folder(folder, gramian, capsys):
-    assert gramian("fit", "faces.npz::X", "--kernel", "poly", "--components", 4, "-o", "k.gramian").code == 0
-    denoise("k.gramian", "faces.npz::X", Reading(rows="3:6"), "clean", False)
+    assert (
+        gramian("fit", "faces.npz::X", "--kernel", "poly", "--n-components", 4, "-o", "k.gramian").code == 0
+    )
+    denoise("k.gramian", "faces.npz::X", {"rows": "3:6"}, "clean", False)
     names = sorted(path.name for path in Path("clean").iterdir())
     assert names == ["3.png", "4.png", "5.png", "comparison.png", "reconstruction.csv"]
     assert "by gradient: the kernel is smooth" in capsys.readouterr().err
     with pytest.raises(ParameterError, match=r"Pictures are written as PNG files into a folder\. Name it"):
-        denoise("k.gramian", "faces.npz::X", Reading(), "-", False)
+        denoise("k.gramian", "faces.npz::X", {}, "-", False)
     np.save("flat.npy", np.zeros((3, 30)))
     with pytest.raises(ParameterError, match=r"-o other names a folder of pictures, but flat\.npy is a"):
-        denoise("k.gramian", "flat.npy", Reading(), "other", False)
+        denoise("k.gramian", "flat.npy", {}, "other", False)
     Path("mine").mkdir()
     Path("mine/1.png").write_text("mine")
     with pytest.raises(FileError, match=r"mine is not empty, and its pictures could be overwritten\."):
-        denoise("k.gramian", "faces.npz::X", Reading(), "mine", False)
+        denoise("k.gramian", "faces.npz::X", {}, "mine", False)
 
 
 def test_without_distances_the_rows_are_written_all_the_same(folder, gramian, capsys):
-    args = ("--drop", "species", "--kernel", "rbf(sigma=2) - 0.2*linear", "--components", 2)
+    args = ("--drop", "species", "--kernel", "rbf(sigma=2) - 0.2*linear", "--n-components", 2)
     assert gramian("fit", "flowers.csv", *args, "--repair", "clip", "-o", "k.gramian").code == 0
     denoise("k.gramian", "new.csv", FLOWERS, "clean.npy", False)
     assert np.load("clean.npy").shape == (5, 3)
@@ -90,4 +91,4 @@ def test_models_that_have_nothing_to_denoise_with(folder, gramian):
     np.save("K.npy", np.eye(4))
     assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
     with pytest.raises(ParameterError, match="The model has no pre-images: a precomputed kernel has no"):
-        denoise("k.gramian", "K.npy", Reading(), "c.npy", False)
+        denoise("k.gramian", "K.npy", {}, "c.npy", False)

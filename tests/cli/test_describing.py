@@ -95,7 +95,7 @@ def test_figures_and_report_show_several_groupings(samples, gramian):
 def test_refusals(samples, gramian):
     Path("bare.csv").write_text("length,width,height\n1,2,3\n2,3,5\n")
     for words, arguments in (
-        ("meta is needed. Give --meta FILE, or --label", ("describe", "m.gramian", "bare.csv")),
+        ("meta is needed", ("describe", "m.gramian", "bare.csv")),
         (
             "ends in .csv or .parquet",
             ("describe", "m.gramian", "flowers.csv", "--label", "species", "-o", "d.npy"),
@@ -104,8 +104,8 @@ def test_refusals(samples, gramian):
             "is an input of this command",
             ("describe", "m.gramian", "flowers.csv", "--meta", "samples.csv", "-o", "samples.csv"),
         ),
-        ("--meta is about the rows of DATA", ("plot", "m.gramian", "--meta", "samples.csv")),
-        ("--meta is about the rows of DATA", ("report", "m.gramian", "--meta", "samples.csv")),
+        ("meta is about the rows of DATA", ("plot", "m.gramian", "--meta", "samples.csv")),
+        ("meta is about the rows of DATA", ("report", "m.gramian", "--meta", "samples.csv")),
         ("no such column", ("describe", "m.gramian", "flowers.csv", "--label", "species,colour")),
         (
             "shapes are for classes",

@@ -91,8 +91,8 @@ def test_estimators_need_no_package_of_the_shell(folder):
 @pytest.mark.walk
 def test_commands_without_extras_work_or_name_the_extra(folder):
     works = [
-        ["fit", "a.csv", "--components", "2", "-o", "table"],
-        ["fit", "faces.npz::X", "--components", "2", "-o", "pictures"],
+        ["fit", "a.csv", "--n-components", "2", "-o", "table"],
+        ["fit", "faces.npz::X", "--n-components", "2", "-o", "pictures"],
         ["report", "table", "-o", "report.html"],
         ["transform", "table", "a.csv", "-o", "scores.csv"],
         ["info", "table"],

@@ -14,7 +14,7 @@ import pytest
 from damaged import reseal
 from drawn import drawn_faces, drawn_others
 from gramian.base.model_file import load, read_model
-from gramian.cli.faces import read_arguments
+from gramian.cli.inputs import read_all_pictures
 from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace
 from gramian.faces.gallery import Gallery
@@ -133,9 +133,9 @@ def test_an_array_with_people(place, faces):
     np.savez("faces.npz", X=drawn.pictures, y=np.array(drawn.people))
     assert faces("enroll", "m.gramian", "g.db", "faces.npz").code == 0
     assert people() == {"p01": 2, "p02": 2, "p03": 2}
-    ran = faces("enroll", "m.gramian", "h.db", "faces.npz", "--keep-pictures")
+    ran = faces("enroll", "m.gramian", "h.db", "faces.npz", "--keep-files")
     assert (ran.code, Path("h.db").exists()) == (2, False)
-    assert "--keep-pictures stores picture files only, but faces.npz is an array" in ran.err
+    assert "--keep-files stores picture files only, but faces.npz is an array" in ran.err
 
 
 def test_pictures_of_one_person(enrolled, faces):
@@ -163,7 +163,7 @@ def test_the_same_pictures_again(enrolled, faces):
 
 
 def test_pictures_are_kept_when_asked(place, faces):
-    assert faces("enroll", "m.gramian", "g.db", "people", "--keep-pictures").code == 0
+    assert faces("enroll", "m.gramian", "g.db", "people", "--keep-files").code == 0
     with Gallery.open("g.db") as gallery:
         kept = dict(gallery.originals("p03"))
     assert kept == {f"people/p03/{i}.png": Path(f"people/p03/{i}.png").read_bytes() for i in (4, 5, 6)}
@@ -367,7 +367,7 @@ def test_forgetting(enrolled, place, faces):
 
 
 def test_listing(enrolled, place, faces):
-    faces("enroll", "m.gramian", "g.db", "new/p01", "--person", "p01", "--keep-pictures")
+    faces("enroll", "m.gramian", "g.db", "new/p01", "--person", "p01", "--keep-files")
     ran = faces("list", "g.db")
     lines = ran.out.splitlines()
     assert lines[0].startswith("8 people, 26 pictures; created 20")
@@ -630,7 +630,7 @@ def names(given):
 
 def test_pictures_in_a_row_are_read_together(place):
     one, two = "people/p01/4.png", "people/p02/4.png"
-    given = read_arguments([one, two, "new/p01/", one], SPACE)
+    given = read_all_pictures([one, two, "new/p01/", one], SPACE)
     assert list(map(len, given)) == [2, 2, 1]
     assert names(given) == [one, two, "new/p01/7.png", "new/p01/8.png", one]
     assert [faces.skipped for faces in given] == [(), (), ()]
@@ -651,7 +651,7 @@ def test_what_can_be_read_is(place, capsys):
         ["people/p02/4.png", "text.png", "new/p01"],
         ["new/p01", "text.png", "empty", "nowhere", "people/p02/4.png"],
     ):
-        given = read_arguments(arguments, SPACE)
+        given = read_all_pictures(arguments, SPACE)
         skipped = [one for faces in given for one in faces.skipped]
         good = ("new/p01", "people/p02/4.png")
         assert {"new/p01/7.png", "new/p01/8.png"} <= set(names(given))
@@ -668,7 +668,7 @@ def test_what_can_be_read_is(place, capsys):
                 "nowhere: there is no such file or"
             ),
         ):
-            read_arguments(arguments, SPACE, strict=True)
+            read_all_pictures(arguments, SPACE, strict=True)
 
 
 def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
@@ -677,4 +677,4 @@ def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):
 
     monkeypatch.setattr("gramian.faces.face_images.read_faces", refuse)
     with pytest.raises(MissingExtraError, match=r"reading pictures needs pillow, which is not installed\."):
-        read_arguments(["people", "new/p01/7.png"], SPACE)
+        read_all_pictures(["people", "new/p01/7.png"], SPACE)

@@ -34,7 +34,7 @@ def work(tmp_path, monkeypatch):
 
 @pytest.fixture
 def model(work, gramian):
-    ran = gramian("faces", "fit", "faces", "-o", "faces.gramian", "--components", "12")
+    ran = gramian("faces", "fit", "faces", "-o", "faces.gramian", "--n-components", "12")
     assert ran.code == 0, ran.err
     return "faces.gramian"
 
@@ -43,7 +43,9 @@ def model(work, gramian):
 
 
 def test_fit_writes_the_model_and_says_what_it_is(work, gramian):
-    ran = gramian("faces", "fit", "faces", "-o", "faces.gramian", "--components", "12", "--seed", "3")
+    ran = gramian(
+        "faces", "fit", "faces", "-o", "faces.gramian", "--n-components", "12", "--random-state", "3"
+    )
     assert ran.code == 0, ran.err
     assert "32 pictures of 8 people, 20x24; light: none.\n12 components: 9" in ran.out
     assert "The limit for faces was calibrated on 32 held-out pictures" in ran.out
@@ -55,7 +57,7 @@ def test_fit_writes_the_model_and_says_what_it_is(work, gramian):
 
 
 def test_fit_as_json(work, gramian):
-    arguments = ("--components", "0.9", "--light", "log", "--json")
+    arguments = ("--n-components", "0.9", "--light", "log", "--json")
     facts = gramian("faces", "fit", "faces", "-o", "m.gramian", *arguments).json
     assert (facts["pictures"], facts["people"], facts["skipped"]) == (32, 8, [])
     assert facts["size"] == {"width": 20, "height": 24}
@@ -73,7 +75,7 @@ def test_fit_with_a_kernel_a_size_and_a_zip(work, gramian):
     with zipfile.ZipFile("faces.zip", "w") as archive:
         for name in FACES.names:
             archive.write(f"faces/{name}", name)
-    arguments = ("--kernel", "rbf", "--size", "16x20", "--components", "5")
+    arguments = ("--kernel", "rbf", "--size", "16x20", "--n-components", "5")
     ran = gramian("faces", "fit", "faces.zip", "-o", "m.gramian", *arguments)
     assert ran.code == 0, ran.err
     assert "32 of 32 pictures were resized to 16x20" in ran.err
@@ -95,7 +97,7 @@ def test_bad_pictures_are_reported_or_refused(work, gramian):
 
 
 def test_a_flat_folder(work, gramian):
-    ran = gramian("faces", "fit", "faces/p01", "-o", "m.gramian", "--components", "2")
+    ran = gramian("faces", "fit", "faces/p01", "-o", "m.gramian", "--n-components", "2")
     assert ran.out.startswith("4 pictures, 20x24; light: none.\n2 components: ")
 
 
@@ -112,17 +114,17 @@ def test_what_was_decided_is_said(work, gramian):
         (
             ("faces", "-o", "m.png"),
             2,
-            "-o m.png: faces fit writes a model. Name a file that ends in .gramian",
+            "-o m.png: faces fit writes no such file. Name a file that ends in .gramian",
         ),
         (("faces", "-o", "no/m.gramian"), 1, "there is no folder no"),
-        (("faces", "-o", "m.gramian", "--components", "0"), 2, "n_components='0' is out of range"),
-        (("faces", "-o", "m.gramian", "--components", "99"), 2, "at most 32 components"),
+        (("faces", "-o", "m.gramian", "--n-components", "0"), 2, "n_components=0 is out of range"),
+        (("faces", "-o", "m.gramian", "--n-components", "99"), 2, "at most 32 components"),
         (("faces", "-o", "m.gramian", "--light", "sun"), 2, "light='sun' is not known"),
         (("faces", "-o", "m.gramian", "--kernel", "rfb"), 2, "rfb"),
         (("faces", "-o", "m.gramian", "--size", "big"), 2, "size='big' is not understood"),
         (("faces", "-o", "m.gramian", "--size", "7x7"), 2, "is below the minimum of 8 pixels a side"),
         (("fa\x1b[31mces", "-o", "m.gramian"), 1, "fa\ufffd[31mces: there is no such file"),
-        (("faces", "-o", "m.gramian", "--seed", "-1"), 2, "--seed -1 must be a whole number"),
+        (("faces", "-o", "m.gramian", "--random-state", "-1"), 2, "random_state=-1 must be a whole number"),
         (("faces/p01/1.png", "-o", "m.gramian"), 1, "There is 1 picture, but a FaceSpace needs"),
         (("empty", "-o", "m.gramian"), 1, "holds no pictures and no other files"),
     ],
@@ -157,7 +159,7 @@ def test_other_models_are_refused(work, gramian):
 
 
 def test_reconstruct_prints_the_table_and_draws_the_strip(model, gramian):
-    ran = gramian("faces", "reconstruct", model, "faces/p03/2.png", "-r", "1,4,12", "-o", "strip.png")
+    ran = gramian("faces", "reconstruct", model, "faces/p03/2.png", "-k", "1,4,12", "-o", "strip.png")
     assert ran.code == 0, ran.err
     space, x = package.load(model), FACES.pictures[9:10].astype(float)
     lines = [line.split() for line in ran.out.splitlines() if line.strip()[:1].isdigit()]
@@ -181,7 +183,7 @@ def test_reconstruct_as_json_and_by_default(model, gramian):
 
 @pytest.mark.parametrize(("light", "unit"), [("log", "grey values"), ("equalise", "after equalise")])
 def test_errors_of_treated_pictures_say_their_unit(light, unit, work, gramian):
-    gramian("faces", "fit", "faces", "-o", "m.gramian", "--components", "31", "--light", light)
+    gramian("faces", "fit", "faces", "-o", "m.gramian", "--n-components", "31", "--light", light)
     facts = gramian("faces", "reconstruct", "m.gramian", "faces/p01/1.png", "-o", "s.png", "--json").json
     assert facts["rmse_unit"] == unit
     assert [row["components"] for row in facts["reconstructions"]] == [25, 31]
@@ -198,9 +200,9 @@ def test_a_picture_of_another_size_is_resized_and_it_is_said(model, gramian):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("faces/p01/1.png", "-r", "5,13"), 2, "n_components=13 must be a whole number from 1 to 12"),
-        (("faces/p01/1.png", "-r", "5,x"), 2, "n_components='5,x' is not understood"),
-        (("faces/p01/1.png", "-r", "0"), 2, "n_components='0' is not understood. Give a whole number"),
+        (("faces/p01/1.png", "-k", "5,13"), 2, "n_components=13 must be a whole number from 1 to 12"),
+        (("faces/p01/1.png", "-k", "5,x"), 2, "n_components='5,x' is not understood"),
+        (("faces/p01/1.png", "-k", "0"), 2, "n_components='0' is not understood. Give a whole number"),
         (("faces/p01",), 2, "faces/p01 contains 4 pictures. Name one."),
         (("text.png",), 1, "text.png is not a picture"),
         (("gone.png",), 1, "there is no such file"),
@@ -251,4 +253,7 @@ def test_names_are_printed_without_what_a_terminal_obeys(model, gramian):
     ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", f"{odd}.png")
     assert ran.out.endswith("Written: s\\x1b[31m.png\n")
     ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", f"{odd}.txt")
-    assert (ran.code, "-o s\\x1b[31m.txt: the strip is a picture. Name a file" in ran.err) == (2, True)
+    assert (ran.code, "-o s\\x1b[31m.txt: faces reconstruct writes no such file. Name a file" in ran.err) == (
+        2,
+        True,
+    )

@@ -20,7 +20,7 @@ def work(tmp_path, monkeypatch):
 
 
 def test_pictures_are_moved_for_a_model_and_its_gallery(work, gramian):
-    ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--components", "20", "--shift", "0.05")
+    ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--n-components", "20", "--shift", "0.05")
     assert ran.code == 0, ran.err
     assert "Also fitted on copies of the pictures shifted by 2 pixels." in ran.out
     shifts = package.load("m.gramian").shift_covariance_

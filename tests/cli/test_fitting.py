@@ -2,7 +2,6 @@ import csv
 import json
 import re
 import shlex
-from dataclasses import fields
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
@@ -11,8 +10,8 @@ import numpy as np
 import pytest
 
 import gramian as package
-from gramian.cli.options import Reading
-from gramian.operations.fit import component_table
+from gramian.app.verb import parameters_of, reading
+from gramian.app.verbs.fit import component_table
 
 
 def read(path):
@@ -22,7 +21,7 @@ def read(path):
 
 def test_a_results_folder_holds_everything(folder, gramian, drawn):
     ran = gramian(
-        "fit", "flowers.csv", "--label", "species", "--components", 2, "--scale", "unit", "-o", "results/"
+        "fit", "flowers.csv", "--label", "species", "--n-components", 2, "--scale", "unit", "-o", "results/"
     )
     assert ran.code == 0
     assert "PCA of 30 rows x 3 columns: 2 components" in ran.out
@@ -119,7 +118,7 @@ def test_options_that_are_given_win(folder, gramian):
         "none",
         "--missing",
         "mean",
-        "--components",
+        "--n-components",
         "2",
         "--id",
         "year",
@@ -132,7 +131,7 @@ def test_options_that_are_given_win(folder, gramian):
     assert (ran.code, "'year'" in ran.err) == (1, True)  # text that was asked for stays
     ran = gramian("fit", "cars.csv", "--as-is")
     assert (ran.code, "proposed" in ran.err) == (1, False)
-    stream = gramian("plan", "cars.csv", "--columns", "mpg,horsepower,weight_in_lbs", "--components", "0.9")
+    stream = gramian("plan", "cars.csv", "--columns", "mpg,horsepower,weight_in_lbs", "--n-components", "0.9")
     assert "proposed --missing mean" in stream.err  # --missing em needs a number
 
 
@@ -150,7 +149,7 @@ def test_a_model_of_landmarks_has_all_results(folder, gramian):
     )
     ran = gramian("plan", *args)
     assert "9 rows by randomly pivoted Cholesky" in ran.out
-    ran = gramian("fit", *args, "--components", 2, "-o", "results")
+    ran = gramian("fit", *args, "--n-components", 2, "-o", "results")
     assert ran.code == 0
     assert "every eigenvalue of the approximation by 9 landmarks" in ran.out
     assert "approximation by 9 landmarks" in Path("results/summary.md").read_text()
@@ -193,7 +192,7 @@ def test_only_the_model_is_written_for_a_model_file(folder, gramian):
 
 def test_without_a_place_the_answer_is_printed_and_nothing_is_written(folder, gramian):
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    for options in ((), ("--kernel", "rbf"), ("--scale", "unit", "--components", "1")):
+    for options in ((), ("--kernel", "rbf"), ("--scale", "unit", "--n-components", "1")):
         arguments = ("fit", "flowers.csv", "--drop", "species", *options)
         ran = gramian(*arguments)
         written = gramian(*arguments, "-o", "../m.gramian")
@@ -212,7 +211,7 @@ def test_without_a_place_the_answer_is_printed_and_nothing_is_written(folder, gr
 
 
 def test_json_tells_the_same(folder, gramian):
-    ran = gramian("fit", "flowers.csv", "--drop", "species", "--components", "0.9", "-o", "r/", "--json")
+    ran = gramian("fit", "flowers.csv", "--drop", "species", "--n-components", "0.9", "-o", "r/", "--json")
     facts = ran.json
     assert ran.code == 0
     assert facts["data"]["rows"] == 30
@@ -231,7 +230,7 @@ def test_notes_of_the_reader_go_to_standard_error(folder, gramian):
 
 
 def test_kernel_pca(folder, gramian):
-    args = ("--label", "species", "--kernel", "rbf", "--gamma", "0.1", "--components", 4)
+    args = ("--label", "species", "--kernel", "rbf", "--gamma", "0.1", "--n-components", 4)
     ran = gramian("fit", "flowers.csv", *args, "-o", "r", "--format", "parquet")
     assert ran.code == 0
     assert "Kernel PCA with rbf(gamma=0.1)" in ran.out
@@ -249,7 +248,18 @@ def test_kernel_pca(folder, gramian):
 
 
 def test_options_reach_the_estimator(folder, gramian):
-    options = ("--no-center", "--whiten", "--ddof", 0, "--solver", "covariance", "--tol", "1e-5", "--seed", 3)
+    options = (
+        "--no-center",
+        "--whiten",
+        "--ddof",
+        0,
+        "--solver",
+        "covariance",
+        "--tol",
+        "1e-5",
+        "--random-state",
+        3,
+    )
     ran = gramian(
         "fit", "flowers.csv", "--drop", "species", *options, "--memory-limit", "1GB", "-o", "m.gramian"
     )
@@ -268,7 +278,7 @@ def test_options_reach_the_estimator(folder, gramian):
 
 def test_pictures_come_back_as_pictures(folder, gramian):
     Image = pytest.importorskip("PIL.Image")
-    ran = gramian("fit", "faces.npz::X", "--rows", "0:15", "--components", 3, "-o", "faces/")
+    ran = gramian("fit", "faces.npz::X", "--rows", "0:15", "--n-components", 3, "-o", "faces/")
     assert ran.code == 0
     names = {path.relative_to("faces").as_posix() for path in Path("faces").rglob("*.png")}
     assert names == {"components.png", "mean.png", *(f"components/PC{j}.png" for j in (1, 2, 3))}
@@ -293,9 +303,9 @@ def test_rows_without_names_are_numbered_as_in_the_file(folder, gramian):
 
 def test_a_second_fit_replaces_the_first_and_nothing_else(folder, gramian):
     pytest.importorskip("PIL.Image")
-    assert gramian("fit", "faces.npz::X", "--components", 5, "-o", "r").code == 0
+    assert gramian("fit", "faces.npz::X", "--n-components", 5, "-o", "r").code == 0
     Path("r/notes.txt").write_text("mine")
-    assert gramian("fit", "faces.npz::X", "--components", 2, "--format", "parquet", "-o", "r").code == 0
+    assert gramian("fit", "faces.npz::X", "--n-components", 2, "--format", "parquet", "-o", "r").code == 0
     assert not Path("r/components/PC3.png").exists()
     assert not Path("r/scores.csv").exists()
     assert Path("r/scores.parquet").exists()
@@ -316,9 +326,9 @@ def test_places_and_tables_that_make_no_sense(folder, gramian):
         (("-o", "a.csv"), "ends in .gramian, or a folder of results"),
         (("-o", "-"), "fit writes a .gramian file or a folder"),
         (("-o", "new.csv/"), "is a file"),
-        (("-o", "m.gramian", "--format", "csv"), "--format needs a folder of results. Name one with -o."),
-        (("--loadings", "unit"), "--loadings needs a folder of results. Name one with -o."),
-        (("-o", "r", "--format", "xlsx"), "--format xlsx is not known"),
+        (("-o", "m.gramian", "--format", "csv"), "format needs a folder of results. Name one with -o."),
+        (("--loadings", "unit"), "loadings needs a folder of results. Name one with -o."),
+        (("-o", "r", "--format", "xlsx"), "format='xlsx' is not known"),
         (("-o", "r", "--loadings", "big"), "--loadings big is not known"),
         (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "--loadings applies only to PCA"),
         (("-o", "r", "--loadings", "correlation", "--no-center"), "needs centred data"),
@@ -352,7 +362,7 @@ def test_the_command_in_the_summary_repeats_the_fit(folder, gramian):
         "my data.csv",
         "--drop",
         "species",
-        "--components",
+        "--n-components",
         "2",
         "--scale",
         "unit",
@@ -363,13 +373,13 @@ def test_the_command_in_the_summary_repeats_the_fit(folder, gramian):
     page = Path("r/summary.md").read_text()
     line = next(line for line in page.splitlines() if line.startswith("gramian fit"))
     assert line == (
-        "gramian fit 'my data.csv' --drop species --components 2 --scale unit --loadings correlation -o r "
+        "gramian fit 'my data.csv' --drop species --n-components 2 --scale unit --loadings correlation -o r "
         "--as-is"
     )
 
 
 def test_long_tables_of_components_are_cut(folder, gramian):
-    assert gramian("fit", "faces.npz::X", "--components", 20, "-o", "m.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--n-components", 20, "-o", "m.gramian").code == 0
     lines = component_table(package.load("m.gramian"), 3)
     assert len(lines) == 5
     assert lines[-1] == "... and 17 more"
@@ -421,7 +431,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
             ((*holed, "--missing", "drop-columns"), "columns with missing values were dropped: 1 of 3"),
         ],
     }
-    assert set(told) == {field.name for field in fields(Reading)} - {"unmatched"}  # of new data only
+    assert set(told) == {one.name for one in parameters_of(reading)} - {"unmatched"}  # of new data only
     for arguments, words in chain.from_iterable(told.values()):
         ran = gramian("fit", *arguments, "--whiten", "-o", "r")
         assert ran.code == 0, ran.err
@@ -436,7 +446,7 @@ def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):
 
     X = sparse.random(60, 12, 0.3, format="csr", random_state=0)
     sparse.save_npz("terms.npz", X)
-    ran = gramian("fit", "terms.npz", "--components", 2, "--loadings", "correlation", "-o", "results/")
+    ran = gramian("fit", "terms.npz", "--n-components", 2, "--loadings", "correlation", "-o", "results/")
     assert ran.code == 0
     assert "PCA of 60 rows x 12 columns" in ran.out
     assert package.load("results/model.gramian").transform(X).shape == (60, 2)
@@ -446,7 +456,7 @@ def test_sparse_matrices_and_genotypes_are_fitted_like_tables(folder, gramian):
     G = np.random.default_rng(0).binomial(2, 0.4, (30, 9)).astype("f4")
     G[2, 3] = np.nan
     to_bed("study.bed", G)
-    ran = gramian("fit", "study.bed", "--scale", "genotype", "--components", 2, "-o", "people/")
+    ran = gramian("fit", "study.bed", "--scale", "genotype", "--n-components", 2, "-o", "people/")
     assert "1 missing value in 1 column was filled with column means" in ran.err
     assert "sqrt(2 p (1 - p))" in (folder / "people" / "summary.md").read_text()
 

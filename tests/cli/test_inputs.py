@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from gramian import PCA, FeatureFilter, KernelPCA, PolynomialMap, Whitener, load, scan
-from gramian.cli.inputs import model_path, read_new_data, read_table
-from gramian.cli.options import Reading
+from gramian.app.verb import model_path
+from gramian.cli.inputs import read_new_data, read_table
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
 
 
 def test_the_source_is_named_as_it_was_given(folder):
-    assert read_table("faces.npz::X", Reading(rows="0:3")).source == "faces.npz::X"
+    assert read_table("faces.npz::X", {"rows": "0:3"}).source == "faces.npz::X"
 
 
 def test_marks_of_missing_values_in_the_shell(folder, gramian):
@@ -123,7 +123,7 @@ def test_kinds_of_file_in_the_shell(folder, gramian):
 
 def test_a_table_without_any_value_is_no_case_for_missing_values(folder, gramian):
     (folder / "none.csv").write_text("a,b\nNA,NA\n,\n")
-    for how in (["--missing", "em", "--components", "1"], ["--missing", "drop-columns"]):
+    for how in (["--missing", "em", "--n-components", "1"], ["--missing", "drop-columns"]):
         ran = gramian("fit", "none.csv", *how)
         assert (ran.code, "holds no value: all its entries are missing" in ran.err) == (1, True)
 
@@ -131,13 +131,13 @@ def test_a_table_without_any_value_is_no_case_for_missing_values(folder, gramian
 def test_new_data_is_not_filled_with_its_own_means(folder):
     for policy in ("mean", "drop-columns"):
         with pytest.raises(ParameterError, match=r"would depend on the new data instead of the fitted one\."):
-            read_new_data("new.csv", Reading(missing=policy, drop="species"), PCA(1))
+            read_new_data("new.csv", {"missing": policy, "drop": "species"}, PCA(1))
 
 
 def test_names_decide_and_not_order(folder, gramian):
     """A file is brought into the order of the fitted one, also where others of its columns hold text."""
     assert gramian("fit", "flowers.csv", "--drop", "species", "-o", "m.gramian").code == 0
-    options = ("--drop", "species", "--kernel", "rbf", "--components", "2")
+    options = ("--drop", "species", "--kernel", "rbf", "--n-components", "2")
     assert gramian("fit", "flowers.csv", *options, "-o", "k.gramian").code == 0
     rows = [line.split(",") for line in Path("new.csv").read_text().splitlines()]
     places = [0, 4, 2, 1, 3, 2]

@@ -8,7 +8,7 @@ from gramian.kernels.auditing import Examiner
 
 
 def test_a_valid_kernel(gramian):
-    ran = gramian("kernels", "audit", "rbf(sigma=2) + linear()", "--features", 1)
+    ran = gramian("kernels", "audit", "rbf(sigma=2) + linear()", "--n-features", 1)
     assert ran.code == 0
     assert "Verdict: valid, proven by theory." in ran.out
     assert ran.err == ""
@@ -28,7 +28,7 @@ def test_no_counter_example_is_no_failure(folder, gramian):
 
 
 def test_the_report_as_json(gramian):
-    ran = gramian("kernels", "audit", "sigmoid(gamma=1)", "--json", "--seed", 3)
+    ran = gramian("kernels", "audit", "sigmoid(gamma=1)", "--json", "--random-state", 3)
     assert ran.code == 0
     facts = ran.json
     assert (facts["verdict"], facts["valid"], facts["value_tol"]) == ("not a kernel", False, None)
@@ -83,10 +83,10 @@ def test_formulas_of_two_rows_are_audited(folder, gramian):
     ("arguments", "code", "message"),
     [
         (("rbff",), 2, "'rbff' is not known"),
-        (("rbf", "--rows", "0:3"), 2, "--rows is about the rows of DATA, but there is no DATA"),
-        (("rbf", "--features", 0), 2, "--features 0"),
+        (("rbf", "--rows", "0:3"), 2, "rows is about the rows of DATA, but there is no DATA"),
+        (("rbf", "--n-features", 0), 2, "n_features=0"),
         (("rbf", "absent.csv"), 1, "absent.csv"),
-        (("precomputed",), 2, "needs DATA"),
+        (("precomputed",), 2, "needs data"),
     ],
 )
 def test_mistakes(folder, gramian, arguments, code, message):
@@ -122,16 +122,16 @@ def test_the_group_alone_shows_its_commands_and_is_no_success(capsys):
 
 def test_a_search_ends_at_its_time_limit(gramian, folder):
     np.save("k.npy", np.eye(3))
-    whole = gramian("kernels", "audit", "rbf - 1e-9*linear", "--features", 1, "--json").json
+    whole = gramian("kernels", "audit", "rbf - 1e-9*linear", "--n-features", 1, "--json").json
     short = gramian("kernels", "audit", "rbf - 1e-9*linear", "--time-limit", 1e-9, "--json")
     assert (short.code, short.json["verdict"]) == (0, "no counterexample")
     assert 0 < short.json["trials"] < whole["trials"]
     assert "It ended at its time limit" in short.json["tested"]
     assert "time limit" not in whole["tested"]
     ran = gramian("kernels", "audit", "rbf", "--time-limit", 0)
-    assert (ran.code, ran.err) == (2, "gramian: --time-limit 0 must be a number above 0.\n")
+    assert (ran.code, ran.err) == (2, "gramian: time_limit=0.0 must be a number above 0.\n")
     ran = gramian("kernels", "audit", "precomputed", "k.npy", "--time-limit", 5)
-    assert (ran.code, "search without DATA" in ran.err) == (2, True)
+    assert (ran.code, "search without data" in ran.err) == (2, True)
 
 
 def test_ctrl_c_ends_a_search(gramian, monkeypatch):

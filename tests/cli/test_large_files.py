@@ -26,7 +26,7 @@ def large(tmp_path, monkeypatch):
 
 @pytest.fixture
 def model(large, gramian):
-    assert gramian("fit", "x.npy", "--components", "3", "-o", "m.gramian").code == 0
+    assert gramian("fit", "x.npy", "--n-components", "3", "-o", "m.gramian").code == 0
     return "m.gramian"
 
 
@@ -44,8 +44,8 @@ def test_transform_gives_what_it_gives_of_a_small_one(kind, model, gramian):
 
 @pytest.mark.walk
 def test_fit_writes_the_same_folder(large, gramian):
-    assert gramian("fit", "x.npy", "--components", "3", "-o", "small").code == 0
-    ran = gramian("fit", "x.npy", "--components", "3", "-o", "large", *LIMIT)
+    assert gramian("fit", "x.npy", "--n-components", "3", "-o", "small").code == 0
+    ran = gramian("fit", "x.npy", "--n-components", "3", "-o", "large", *LIMIT)
     assert ran.code == 0, ran.err
     # The table of rows would take another pass over the file.
     assert set(os.listdir("small")) - set(os.listdir("large")) == {"rows.csv"}
@@ -59,14 +59,14 @@ def test_fit_writes_the_same_folder(large, gramian):
 
 def test_of_very_many_rows_some_are_drawn(large, gramian, monkeypatch, drawn):
     monkeypatch.setattr(sections, "MOST_DRAWN", 500)
-    assert gramian("fit", "x.npy", "--components", "2", "-o", "r", *LIMIT).code == 0
+    assert gramian("fit", "x.npy", "--n-components", "2", "-o", "r", *LIMIT).code == 0
     assert "scores.svg shows 500 of 20,000 rows, evenly spaced." in (large / "r/summary.md").read_text()
     assert "Scores of 500 rows" in (large / "r/scores.svg").read_text()
 
 
 def test_plan_does_not_read(large, gramian, monkeypatch):
     monkeypatch.setattr(FileRows, "_fill", None)
-    ran = gramian("plan", "x.npy", "--components", "3", "--json", *LIMIT)
+    ran = gramian("plan", "x.npy", "--n-components", "3", "--json", *LIMIT)
     assert ran.json["data"]["rows"] == 20_000
     assert ran.json["plan"]["bytes"] < 24e6
 
@@ -86,7 +86,7 @@ def test_correlations_and_pictures(large, gramian):
     X = (np.load("x.npy")[:, :48] * 8 + 100).clip(0, 255).reshape(-1, 6, 8)
     np.save("p.npy", X)
     for name, more in (("small", ()), ("large", ("--memory-limit", "19MB"))):
-        ran = gramian("fit", "p.npy", "--components", "2", "--loadings", "correlation", "-o", name, *more)
+        ran = gramian("fit", "p.npy", "--n-components", "2", "--loadings", "correlation", "-o", name, *more)
         assert "pictures of 8 x 6" in ran.out
     assert (large / "large/mean.png").read_bytes() == (large / "small/mean.png").read_bytes()
     items = [
@@ -124,7 +124,7 @@ def full_disk():
 # NumPy before 2.2 leaves the archive open.
 @pytest.mark.filterwarnings("ignore:Exception ignored in.*ZipFile:pytest.PytestUnraisableExceptionWarning")
 def test_a_full_disk_leaves_what_was_there(model, large, gramian, full_disk):
-    assert gramian("fit", "x.npy", "--components", "3", "-o", "r").code == 0
+    assert gramian("fit", "x.npy", "--n-components", "3", "-o", "r").code == 0
     before = {path: path.read_bytes() for path in (large / "r").iterdir()}
     outputs = [large / f"s.{kind}" for kind in ("csv", "parquet", "npy")]
     for path in outputs:
@@ -135,7 +135,7 @@ def test_a_full_disk_leaves_what_was_there(model, large, gramian, full_disk):
         assert ran.code == 1
         assert f"{path} was not written: " in ran.err or f"{path.name} was not written: " in ran.err
         assert path.read_text() == "earlier"
-    ran = gramian("fit", "x.npy", "--components", "3", "-o", "r", *LIMIT)
+    ran = gramian("fit", "x.npy", "--n-components", "3", "-o", "r", *LIMIT)
     assert ran.code == 1
     assert {path: path.read_bytes() for path in (large / "r").iterdir()} == before
     assert not list(large.rglob(".gramian-*"))

@@ -12,12 +12,12 @@ PYTHON = re.compile(
     r"|Use '|Allowed: '|Did you mean '"
 )
 LINES = """
-fit a.csv --components abc
-fit a.csv --components 12
-fit a.csv --components 0
-fit a.csv --components mle --no-center
-fit a.csv --components cv --kernel rbf --solver nystroem
-fit a.csv --components 3 --max-rmse 0.1
+fit a.csv --n-components abc
+fit a.csv --n-components 12
+fit a.csv --n-components 0
+fit a.csv --n-components mle --no-center
+fit a.csv --n-components cv --kernel rbf --solver nystroem
+fit a.csv --n-components 3 --max-rmse 0.1
 fit a.csv --max-rmse -1
 fit a.csv --scale genotype --no-center
 fit a.csv --kernel rbg
@@ -29,12 +29,12 @@ fit a.csv --kernel linear*rbf --preimage fixed-point
 fit a.csv --kernel sigmoid
 fit a.csv --kernel precomputed
 fit a.csv --kernel rbf --solver nystroem --n-landmarks 100
-fit a.csv --kernel rbf --solver nystroem --n-landmarks 2 --components 3
+fit a.csv --kernel rbf --solver nystroem --n-landmarks 2 --n-components 3
 fit a.csv --kernel poly --solver random-features
 fit a.csv --solver dense
 fit a.csv --ddof 20
 fit a.csv --tol 2
-fit a.csv --seed -1
+fit a.csv --random-state -1
 fit a.csv --memory-limit abc
 fit a.csv --device abc
 fit a.csv --missing median
@@ -46,8 +46,8 @@ fit a.csv --id nope
 fit a.csv --transpose --label zz
 fit a.csv --transpose --weights x
 fit hole.csv --as-is
-fit hole.csv --missing em --components 9
-fit hole.csv --missing em --components 1 --no-center
+fit hole.csv --missing em --n-components 9
+fit hole.csv --missing em --n-components 1 --no-center
 fit empty.csv --missing mean --as-is
 fit empty.csv --missing drop-rows --as-is
 fit text.csv --as-is
@@ -62,11 +62,11 @@ transform m.gramian wide.csv -o s.csv
 transform m.gramian hole.csv --missing mean -o s.csv
 transform k.gramian hole.csv -o s.csv
 transform k.gramian hole.csv --missing em -o s.csv
-reconstruct m.gramian a.csv -o r.csv --components 9
+reconstruct m.gramian a.csv -o r.csv --n-components 9
 denoise m.gramian a.csv -o r.csv
-whiten a.csv --method cholesky --components 2 -o w.csv
+whiten a.csv --method cholesky --n-components 2 -o w.csv
 whiten a.csv --method cholesky --rows 0:2 -o w.csv
-whiten a.csv --components 99 -o w.csv
+whiten a.csv --n-components 99 -o w.csv
 whiten a.csv --regularization -1 -o w.csv
 plot m.gramian a.csv --x PC9
 plot m.gramian a.csv --color nope
@@ -74,16 +74,16 @@ stability m.gramian a.csv --n-resamples 1
 compare m.gramian k.gramian
 compare m.gramian m.gramian --tol -1
 relations a.csv --tol -1
-select text.csv --drop name --label kind --method chi2
-select text.csv --drop name --label kind --features 99
+select text.csv --drop name --label kind --score-func chi2
+select text.csv --drop name --label kind --k 99
 select text.csv --drop name --label kind --cv 1
-select text.csv --drop name --label kind --method forward --scoring abc
-select text.csv --drop name --label kind --method forward --features 2 --patience 3
-choose-kernel a.csv --components 99
-choose-kernel a.csv --candidate rbg
+select text.csv --drop name --label kind --direction forward --scoring abc
+select text.csv --drop name --label kind --direction forward --n-features-to-select 2 --patience 3
+choose-kernel a.csv --n-components 99
+choose-kernel a.csv --candidates rbg
 kernels audit rbg
 kernels audit precomputed
-kernels audit rbf a.csv --features 2
+kernels audit rbf a.csv --n-features 2
 kernels audit rbf --value-tol 1
 """
 
@@ -132,7 +132,7 @@ def test_what_is_meant(gramian):
         "--missing median": "Did you mean mean, which fills with the mean of the column?",
         "--missing na.omit": "Did you mean drop-rows, which leaves out rows with missing values?",
         "scale=True": "Did you mean --scale unit?",
-        "n_components=2 whiten=True": "Did you mean --components 2 --whiten?",
+        "n_components=2 whiten=True": "Did you mean --n-components 2 --whiten?",
         "--whiten True": "An option such as --whiten has no value: leave it out.",
     }
     for options, hint in meant.items():

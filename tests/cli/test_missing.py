@@ -35,7 +35,7 @@ def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
         assert ran.code == 1
         assert "10 values are missing in 4 rows (2 without any value) and 4 columns: row 3 (named " in ran.err
         imputing = (
-            "" if command[0] == "whiten" else "em or iterative (a PCA imputes them, with --components), "
+            "" if command[0] == "whiten" else "em or iterative (a PCA imputes them, with --n-components), "
         )
         assert f"Choose one: --missing {imputing}mean or drop-rows.\n" in ran.err  # every column has holes
 
@@ -43,7 +43,7 @@ def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
 def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
     whole = np.delete(birds, [3, 30], axis=0)
     for method in ("em", "iterative"):
-        ran = gramian("fit", "birds.csv", "--missing", method, "--components", 2, "--report", "-o", method)
+        ran = gramian("fit", "birds.csv", "--missing", method, "--n-components", 2, "--report", "-o", method)
         assert ran.code == 0
         assert "2 rows without any value were left out: row 3 (named 'bird3'), row 30 (named" in ran.err
         assert "2 of 152 entries (1.3 %) were missing." in ran.out.partition("Certified")[0]
@@ -62,7 +62,7 @@ def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
 
 def test_new_rows_of_a_saved_model(gramian, birds):
     whole = np.delete(birds, [3, 30], axis=0)
-    gramian("fit", "birds.csv", "--missing", "em", "--components", 2, "-o", "m.gramian")
+    gramian("fit", "birds.csv", "--missing", "em", "--n-components", 2, "-o", "m.gramian")
     Path("later.csv").write_text(Path("birds.csv").read_text())
     ran = gramian("transform", "m.gramian", "later.csv", "-o", "scores.csv")
     assert "10 missing values in 4 rows: scores of such rows follow from their observed entries" in ran.err
@@ -85,7 +85,7 @@ def test_new_rows_of_a_saved_model(gramian, birds):
 
 
 def test_a_model_of_complete_rows_maps_complete_rows_only(gramian, birds):
-    gramian("fit", "birds.csv", "--missing", "drop-rows", "--components", 2, "-o", "m.gramian")
+    gramian("fit", "birds.csv", "--missing", "drop-rows", "--n-components", 2, "-o", "m.gramian")
     Path("later.csv").write_text(Path("birds.csv").read_text())
     ran = gramian("transform", "m.gramian", "later.csv", "--missing", "error", "-o", "scores.csv")
     assert ran.code == 1
@@ -99,12 +99,12 @@ def test_what_does_not_impute_says_so(gramian, birds):
     for command in (["fit", "birds.csv", "--kernel", "rbf"], ["whiten", "birds.csv", "-o", "w.csv"]):
         ran = gramian(*command, "--missing", "em")
         assert ran.code == 2
-        assert "--missing em imputes by a PCA: it applies to fit and plan without --kernel" in ran.err
-    for components in ([], ["--components", "0.9"], ["--components", "cv"]):
+        assert "missing='em' imputes by a PCA: it applies to fit and plan without a kernel" in ran.err
+    for components in ([], ["--n-components", "0.9"], ["--n-components", "cv"]):
         ran = gramian("fit", "birds.csv", "--missing", "em", *components)
         assert ran.code == 2
-        assert "imputes with a number of components. Name one, such as --components 2" in ran.err
-    assert gramian("plan", "birds.csv", "--missing", "em", "--components", "2").code == 0
+        assert "imputes with a number of components. Give one, such as n_components=2" in ran.err
+    assert gramian("plan", "birds.csv", "--missing", "em", "--n-components", "2").code == 0
 
 
 def test_rows_keep_their_numbers_when_others_are_dropped(tmp_path, gramian, monkeypatch):

@@ -25,7 +25,7 @@ def plant(folder, gramian):
     write_process("fit.csv", 400, 0)
     write_process("normal.csv", 600, 1)
     write_process("new.csv", 50, 2, odd=(7, 31))
-    assert gramian("fit", "fit.csv", "--components", 2, "-o", "m.gramian").code == 0
+    assert gramian("fit", "fit.csv", "--n-components", 2, "-o", "m.gramian").code == 0
     return folder
 
 
@@ -115,7 +115,7 @@ def test_events_rules_and_a_report(plant, gramian):
 @pytest.mark.walk
 def test_earlier_rows(plant, gramian):
     write_process("late.csv", 60, 3, odd=range(40, 60))
-    gramian("fit", "fit.csv", "--components", 0.9, "-o", "m.gramian")
+    gramian("fit", "fit.csv", "--n-components", 0.9, "-o", "m.gramian")
     made = ("--normal", "normal.csv", "--lags", 2, "--save", "w.gramian", "-o", "a.csv")
     ran = gramian("monitor", "m.gramian", "late.csv", *made)
     assert ran.code == 0, ran.err
@@ -154,7 +154,7 @@ def test_earlier_rows(plant, gramian):
 
 def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):
     made = ("--kernel", "rbf", "--gamma", 0.01, "--solver", "nystroem", "--n-landmarks", 30)
-    assert gramian("fit", "fit.csv", *made, "--components", 2, "-o", "k.gramian").code == 0
+    assert gramian("fit", "fit.csv", *made, "--n-components", 2, "-o", "k.gramian").code == 0
     ran = gramian("monitor", "k.gramian", "new.csv", "-o", "a.csv")
     assert "SPE has no limit" in ran.err
     rows = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
@@ -168,7 +168,7 @@ def test_refusals(plant, gramian):
     for arguments, said in (
         (("white.gramian", "new.csv"), "monitor needs a PCA or a kernel PCA, and this is a Whitener"),
         (("m.gramian", "new.csv", "--alpha", 2), "must be a number above 0 and below 1"),
-        (("m.gramian", "new.csv", "--save", "x.csv"), "--save x.csv: name a file that ends in .gramian"),
+        (("m.gramian", "new.csv", "--save", "x.csv"), "save='x.csv': name a file that ends in .gramian"),
         (("m.gramian", "new.csv", "--save", "m.gramian"), "is an input of this command"),
         (
             ("m.gramian", "new.csv", "--normal", "normal.csv", "-o", "normal.csv"),

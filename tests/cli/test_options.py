@@ -1,42 +1,47 @@
-import inspect
-from dataclasses import fields
-
 import pytest
 
-from gramian.cli.options import Data, Reading, spread
+from gramian.app.verb import as_arguments, docstring
+from gramian.app.verbs import verb, verbs
 from gramian.kernel_pca import fits as exact_kernel
-from gramian.operations.fit import Model
-from gramian.options import as_arguments, declared_of, shell_help
 from gramian.pca import fits as linear_fit
 
 
 def test_only_what_was_given_is_repeated():
-    assert as_arguments(Model()) == []
-    assert as_arguments(Model(components="0.9", no_center=True, ddof=0)) == [
-        "--components",
-        "0.9",
-        "--no-center",
-        "--ddof",
-        "0",
-    ]
-
-
-def test_the_fields_of_records_become_parameters():
-    seen = []
-
-    def command(data: Data, reading: Reading) -> None:
-        seen.append((data, reading))
-
-    wide = spread(command)
-    assert list(inspect.signature(wide).parameters)[:3] == ["data", "rows", "exclude"]
-    given = {name: p.default for name, p in inspect.signature(wide).parameters.items() if name != "data"}
-    wide(data="a.csv", **{**given, "rows": "0:3"})
-    assert seen == [("a.csv", Reading(rows="0:3"))]
+    assert as_arguments({}) == []
+    given = {"n_components": 0.9, "center": False, "scale": None, "drop": ("a", "b,c")}
+    shown = ["--n-components", "0.9", "--no-center", "--scale", "none", "--drop", 'a,"b,c"']
+    assert as_arguments(given) == shown
 
 
 def test_every_solver_is_in_the_help():
-    (said,) = (shell_help(declared_of(one)) for one in fields(Model) if one.name == "solver")
-    assert all(name in said for name in (*linear_fit.SOLVERS, *exact_kernel.KERNEL_SOLVERS))
+    help = "auto, " + verb("fit").options["solver"].help
+    assert all(name in help for name in (*linear_fit.SOLVERS, *exact_kernel.KERNEL_SOLVERS))
+
+
+def test_every_option_has_a_help_and_one_name():
+    for one in (option for name in verbs().values() for option in name.options.values()):
+        assert one.help.endswith("."), one
+        assert one.name == one.name.lower()
+
+
+def test_parameters_of_estimators_are_explained_by_their_docstrings():
+    help = verb("fit").options["ddof"].help
+    first = docstring("gramian.pca.estimator:PCA")["ddof"]
+    assert help == f"PCA: {first[0].lower()}{first[1:]}"
+
+
+def test_texts_become_values_of_python():
+    options = verb("fit").options
+    for name, text, value in (
+        ("n_components", "10", 10),
+        ("n_components", "0.95", 0.95),
+        ("n_components", "parallel", "parallel"),
+        ("scale", "none", None),
+        ("gamma", "median", "median"),
+        ("gamma", "2", 2.0),
+        ("kernel", "none", "none"),
+    ):
+        assert options[name].value(text) == value
 
 
 def test_a_repeated_list_adds_and_commas_separate(gramian, folder):
@@ -59,11 +64,11 @@ def test_a_repeated_list_adds_and_commas_separate(gramian, folder):
         said = [{"data": ran.json["data"], "components": ran.json["components"]} for ran in runs]
         assert said[0] == said[1]
     ran = gramian("plot", "none", "--what", "scree", "--what", "eigenvalue")
-    assert "--what eigenvalue is not known" in ran.err
+    assert "what='eigenvalue' is not known" in ran.err
     (folder / "names.txt").write_text("a\nb\n")
     ran = gramian("fit", "marks.csv", "--columns", "@names.txt", "--columns", "c")
     assert ran.code == 2
-    assert "--columns @names.txt names all columns. Add the others to that file" in ran.err
+    assert "columns='@names.txt' names all columns. Add the others to that file" in ran.err
 
 
 def test_short_help_with_options_in_groups(gramian):
@@ -74,7 +79,7 @@ def test_short_help_with_options_in_groups(gramian):
     places = [lines.index(group) for group in groups]
     assert places == sorted(places)
     where = {line.split()[0]: place for place, line in enumerate(lines) if line.startswith("  --")}
-    for option, group in (("--drop", 1), ("--scale", 2), ("--report", 3), ("--seed", 4)):
+    for option, group in (("--drop", 1), ("--scale", 2), ("--report", 3), ("--random-state", 4)):
         assert where[option] > places[group]
         assert group == 4 or where[option] < places[group + 1]
 
@@ -84,7 +89,7 @@ def test_short_help_with_options_in_groups(gramian):
     [
         ("gramian tran", ["transform"]),
         ("gramian fit a.csv --sca", ["--scale"]),
-        ("gramian fit a.csv --scale ", ["unit", "pareto", "genotype", "none"]),
+        ("gramian fit a.csv --scale ", ["unit", "pareto", "genotype"]),
         ("gramian fit a.csv --missing drop", ["drop-rows", "drop-columns"]),
         ("gramian plot m --what scree,bip", ["scree,biplot"]),
         ("gramian fit fl", []),  # the shell completes names of files

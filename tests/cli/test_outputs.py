@@ -141,8 +141,8 @@ def test_text_for_people_has_no_control_characters(hostile, gramian, drawn):
         gramian("fit", "hostile.csv", "--label", "kind", "--report", "-o", "r"),
         gramian("info", "r"),
         gramian("info", "r", "--json"),
-        gramian("select", "hostile.csv", "--label", "kind", "--features", 1, "-o", "s.txt"),
-        gramian("select", "hostile.csv", "--label", "kind", "--features", 1, "--json"),
+        gramian("select", "hostile.csv", "--label", "kind", "--k", 1, "-o", "s.txt"),
+        gramian("select", "hostile.csv", "--label", "kind", "--k", 1, "--json"),
         gramian("fit", "hostile.csv", "--label", "no\x1b[31m", "-o", "r"),
     ]
     assert [one.code for one in ran] == [0, 0, 0, 0, 0, 2]
@@ -208,15 +208,15 @@ def test_no_command_writes_text_that_a_spreadsheet_runs(folder, gramian):
     read = ["in.csv", "--id", "=id", "--label", "@kind,+more"]
     commands = [
         ["fit", *read, "-o", "r"],
-        ["fit", *read, "--kernel", "rbf", "--gamma", 0.01, "--components", 2, "-o", "k"],
+        ["fit", *read, "--kernel", "rbf", "--gamma", 0.01, "--n-components", 2, "-o", "k"],
         ["transform", "r", *read, "-o", "scores.csv"],
         ["reconstruct", "r", *read, "-o", "back.csv"],
         ["denoise", "k", *read, "-o", "clean.csv"],
         ["monitor", "r", *read, "-o", "alarms.csv"],
         ["describe", "r", *read, "-o", "described.csv"],
         ["whiten", *read, "-o", "white.csv"],
-        ["select", *read[:-1], "@kind", "--drop", "+more", "--features", 2, "-o", "chosen.csv"],
-        ["fit", "=cmd", "--components", 2, "-o", "p"],
+        ["select", *read[:-1], "@kind", "--drop", "+more", "--k", 2, "-o", "chosen.csv"],
+        ["fit", "=cmd", "--n-components", 2, "-o", "p"],
         ["reconstruct", "p", "=cmd", "-o", "rebuilt"],
         ["whiten", "=cmd", "-o", "whitened"],
     ]

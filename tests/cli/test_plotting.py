@@ -42,11 +42,11 @@ def test_by_default_all_that_there_can_be(flower_model, gramian):
 @pytest.mark.usefixtures("sketched")
 def test_other_models_have_other_figures(folder, gramian):
     pytest.importorskip("PIL")
-    assert gramian("fit", "faces.npz::X", "--components", 3, "-o", "p.gramian").code == 0
+    assert gramian("fit", "faces.npz::X", "--n-components", 3, "-o", "p.gramian").code == 0
     assert gramian("plot", "p.gramian", "faces.npz::X", "-o", "p").code == 0
     assert {"components.svg", "reconstructions.svg", "scores.svg"} <= set(os.listdir("p"))
     flowers = ("flowers.csv", "--columns", "length,width")
-    assert gramian("fit", *flowers, "--kernel", "rbf", "--components", 2, "-o", "k.gramian").code == 0
+    assert gramian("fit", *flowers, "--kernel", "rbf", "--n-components", 2, "-o", "k.gramian").code == 0
     ran = gramian("plot", "k.gramian", *flowers, "--what", "contours", "-o", "k")
     assert (ran.code, os.listdir("k")) == (0, ["contours.svg"])
     assert "warning" not in ran.err
@@ -57,14 +57,14 @@ def test_other_models_have_other_figures(folder, gramian):
 
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(flower_model, gramian):
     for words, arguments in (
-        ("--what scores needs a PCA or KernelPCA and DATA. Available: scree,", ("--what", "scores")),
-        ("--what components needs a PCA or FaceSpace of pictures", ("flowers.csv", "--what", "components")),
-        ("--what pie is not known", ("--what", "pie")),
-        ("--format jpg is not known", ("--format", "jpg")),
-        ("plot writes a folder. Name a folder, and use --format png", ("-o", "a.png")),
-        ("--color is about the rows of DATA", ("--color", "species")),
+        ("what='scores' needs a PCA or KernelPCA and DATA. Available: scree,", ("--what", "scores")),
+        ("what='components' needs a PCA or FaceSpace of pictures", ("flowers.csv", "--what", "components")),
+        ("what='pie' is not known", ("--what", "pie")),
+        ("format='jpg' is not known", ("--format", "jpg")),
+        ('plot writes a folder. Name a folder, and use format="png"', ("-o", "a.png")),
+        ("color is about the rows of DATA", ("--color", "species")),
         (
-            "species is a column of DATA, and --labels-from names another file",
+            "species is a column of DATA, and labels_from names another file",
             ("flowers.csv", "--color", "species", "--labels-from", "new.csv:species"),
         ),
         ("must be a whole number from 1 to 3", ("flowers.csv", "--what", "scores", "--x", "PC9")),

@@ -93,7 +93,11 @@ def test_a_figure_of_an_equation(ring, gramian, monkeypatch):
     assert "Written: circle.svg" in ran.out
     assert "10.75 = 0" in (ring.parent / "circle.svg").read_text(encoding="utf-8")
     for given, code, message in [
-        (("-o", "circle.csv"), 2, "-o circle.csv: relations draws a figure. Name a file that ends in .svg"),
+        (
+            ("-o", "circle.csv"),
+            2,
+            "-o circle.csv: relations writes no such file. Name a file that ends in .svg",
+        ),
         (("--degree", 1, "-o", "no.svg"), 1, "no equation is between two or three columns"),
     ]:
         ran = gramian("relations", ring, *given)

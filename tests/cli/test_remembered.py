@@ -30,7 +30,7 @@ def results(tmp_path_factory):
     (folder / "marks.csv").write_text(TEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert main(["fit", "marks.csv", *OPTIONS, "--components", "2", "-o", "all"]) == 0
+        assert main(["fit", "marks.csv", *OPTIONS, "--n-components", "2", "-o", "all"]) == 0
     shutil.copy(folder / "all" / "model.gramian", folder / "m.gramian")
     return folder
 
@@ -107,7 +107,7 @@ def test_an_array_of_several_columns_by_position_and_a_file_of_labels(tmp_path, 
     X = np.random.default_rng(0).normal(size=(9, 4))
     np.savez("data.npz", X=X, other=X[:3], y=np.arange(9) % 2)
     line = ("data.npz::X", "--columns", "3,1", "--labels-from", "data.npz::y")
-    assert gramian("fit", *line, "--components", 1, "-o", "m.gramian").code == 0
+    assert gramian("fit", *line, "--n-components", 1, "-o", "m.gramian").code == 0
     ran = gramian("transform", "m.gramian", "data.npz")
     assert ran.out == gramian("transform", "m.gramian", *line).out
     np.testing.assert_allclose(load("m.gramian").mean_, X[:, [3, 1]].mean(axis=0))

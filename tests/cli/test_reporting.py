@@ -14,9 +14,18 @@ def code_of(page):
 
 def test_what_a_report_repeats_is_the_same_model(folder, gramian):
     for options in (
-        ("--components", 2, "--scale", "unit", "--seed", 3),
-        ("--kernel", "rbf", "--gamma", "median", "--components", 0.9, "--memory-limit", "1GB"),
-        ("--kernel", "rbf(sigma=2) + linear", "--solver", "nystroem", "--n-landmarks", 9, "--components", 2),
+        ("--n-components", 2, "--scale", "unit", "--random-state", 3),
+        ("--kernel", "rbf", "--gamma", "median", "--n-components", 0.9, "--memory-limit", "1GB"),
+        (
+            "--kernel",
+            "rbf(sigma=2) + linear",
+            "--solver",
+            "nystroem",
+            "--n-landmarks",
+            9,
+            "--n-components",
+            2,
+        ),
     ):
         fit = ("fit", "flowers.csv", "--label", "species", *options)
         assert gramian(*fit, "-o", "m.gramian").code == 0
@@ -41,7 +50,7 @@ def test_other_rows_that_are_as_many_as_those_of_the_fit_are_not_taken_for_them(
         ]
         (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d", *lines]))
     for missing in ("em", "mean"):
-        fit = ("fit", "monday.csv", "--components", 2, "--missing", missing, "-o", "m.gramian")
+        fit = ("fit", "monday.csv", "--n-components", 2, "--missing", missing, "-o", "m.gramian")
         assert gramian(*fit).code == 0
         for name, own in (("monday", True), ("tuesday", False)):
             ran = gramian("report", "m.gramian", f"{name}.csv", "-o", "page.html")
@@ -54,7 +63,7 @@ def test_other_rows_that_are_as_many_as_those_of_the_fit_are_not_taken_for_them(
 
 
 def test_reports_of_other_rows_of_no_rows_and_of_a_fit(folder, gramian):
-    fit = ("fit", "flowers.csv", "--label", "species", "--components", 2)
+    fit = ("fit", "flowers.csv", "--label", "species", "--n-components", 2)
     assert gramian(*fit, "-o", "results", "--report").code == 0
     assert shlex.split(code_of(folder / "results" / "report.html")[-2]) == [
         "gramian",

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli import fitting, main
+from gramian.app.verbs import fit as fitting
+from gramian.cli import main
 from gramian.cli.run import prepare_streams
 from gramian.report import tables
 
@@ -26,7 +27,7 @@ def test_mistakes_are_a_line_and_a_code(folder, gramian):
         (("fit", "flowers.csv", "--as-is", "-o", "m.gramian"), 1, "species"),
         (("fit", "flowers.csv", "--drop", "specie", "-o", "m.gramian"), 2, "Did you mean 'species'"),
         (
-            ("fit", "flowers.csv", "--drop", "species", "--components", "9", "-o", "m.gramian"),
+            ("fit", "flowers.csv", "--drop", "species", "--n-components", "9", "-o", "m.gramian"),
             2,
             "n_components=9",
         ),
@@ -64,7 +65,7 @@ def test_nothing_asked_shows_the_help(gramian):
 
 def test_warnings_are_a_line(folder, gramian):
     (folder / "flat.csv").write_text("a,b,c\n" + "".join(f"{i},{2 * i},{3 * i}\n" for i in range(9)))
-    ran = gramian("fit", "flat.csv", "--components", 3, "-o", "m.gramian")
+    ran = gramian("fit", "flat.csv", "--n-components", 3, "-o", "m.gramian")
     assert ran.code == 0
     assert "gramian: warning: n_components=3 but the data has rank 1" in ran.err
     assert ".py" not in ran.err
@@ -74,7 +75,7 @@ def test_a_defect_keeps_its_traceback(folder, gramian, monkeypatch):
     def broken(*_):
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(fitting, "estimator", broken)
+    monkeypatch.setattr(fitting, "kind_and_rules", broken)
     with pytest.raises(RuntimeError, match="a defect"):
         gramian("fit", "flowers.csv", "-o", "r")
 
@@ -83,7 +84,7 @@ def test_an_interrupt_is_a_line(folder, gramian, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "estimator", interrupted)
+    monkeypatch.setattr(fitting, "kind_and_rules", interrupted)
     ran = gramian("fit", "flowers.csv", "-o", "r")
     assert (ran.code, ran.err) == (130, "gramian: interrupted; no file was left half-written.\n")
 
@@ -193,7 +194,7 @@ def test_what_the_system_refuses_is_a_line(folder, gramian, monkeypatch):
     def refused(*_):
         raise PermissionError(errno.EACCES, "Permission denied", "a/b.csv")
 
-    monkeypatch.setattr(fitting, "estimator", refused)
+    monkeypatch.setattr(fitting, "kind_and_rules", refused)
     ran = gramian("fit", "flowers.csv", "-o", "r")
     expected = "gramian: a/b.csv cannot be used: Permission denied. Check its name and permissions.\n"
     assert (ran.code, ran.err) == (1, expected)
@@ -203,7 +204,7 @@ def test_a_disk_that_is_full_is_not_standard_output(folder, gramian, monkeypatch
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device", "r")
 
-    monkeypatch.setattr(fitting, "estimator", full)
+    monkeypatch.setattr(fitting, "kind_and_rules", full)
     ran = gramian("fit", "flowers.csv", "-o", "r")
     assert ran.err == "gramian: r was not written: No space left on device. Free some space.\n"
 

@@ -1,7 +1,6 @@
 """``select``: what is kept, printed and written, and what is refused before."""
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,10 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.pipeline import Pipeline
 
 import gramian as package
-from gramian.cli.operating import Call
+from gramian.app.verbs import verb
+from gramian.app.verbs.choose import estimator_named
+from gramian.cli.command import Call
 from gramian.errors import ParameterError
-from gramian.operations.select import Select, estimator, read_features
 from gramian.selection.filters import FeatureFilter
 from gramian.selection.wrappers import SequentialFeatureSelector
 
@@ -42,8 +42,10 @@ def names(file="out.txt"):
 
 def test_filters_keep_what_the_selector_keeps(wine, gramian):
     for method in ["mutual-information", "f", "chi2", "correlation"]:
-        count = () if method == "f" else ("--features", "5")  # one way through validation is enough
-        ran = gramian("select", "wine.csv", "--label", "grape", "--method", method, *count, "-o", "out.txt")
+        count = () if method == "f" else ("--k", "5")  # one way through validation is enough
+        ran = gramian(
+            "select", "wine.csv", "--label", "grape", "--score-func", method, *count, "-o", "out.txt"
+        )
         assert (ran.code, ran.err) == (0, "")
         model = FeatureFilter(method, *map(int, count[1:]), random_state=0).fit(*wine)
         assert names() == model.get_feature_names_out().tolist()
@@ -52,12 +54,12 @@ def test_filters_keep_what_the_selector_keeps(wine, gramian):
 
 
 def test_options_of_filters(wine, gramian):
-    options = "--method f --redundancy mrmr --estimator knn --cv 3 --scoring balanced_accuracy"
+    options = "--score-func f --redundancy mrmr --estimator knn --cv 3 --scoring balanced_accuracy"
     ran = gramian("select", "wine.csv", "--label", "grape", *options.split())
     model = FeatureFilter(
         "f",
         redundancy="mrmr",
-        estimator=estimator("knn", True),
+        estimator=estimator_named("knn", True),
         cv=3,
         scoring="balanced_accuracy",
     ).fit(*wine)
@@ -67,14 +69,16 @@ def test_options_of_filters(wine, gramian):
 
 @pytest.mark.parametrize("features", ["3", "0.5"])
 def test_a_number_or_a_share(wine, gramian, features):
-    ran = gramian("select", "wine.csv", "--label", "grape", "--features", features, "-o", "-")
+    ran = gramian("select", "wine.csv", "--label", "grape", "--k", features, "-o", "-")
     assert len(ran.out.splitlines()) == 3
     assert "Selected 3." in ran.err
     assert "Written" not in ran.err
 
 
 def test_numbers_as_label(numbers, gramian):
-    ran = gramian("select", "numbers.csv", "--label", "progress", "--method", "correlation", "-o", "out.txt")
+    ran = gramian(
+        "select", "numbers.csv", "--label", "progress", "--score-func", "correlation", "-o", "out.txt"
+    )
     model = FeatureFilter("correlation").fit(*numbers)
     assert model.task_ == "numbers"
     assert names() == model.get_feature_names_out().tolist()
@@ -82,7 +86,7 @@ def test_numbers_as_label(numbers, gramian):
 
 
 def test_everything_as_json(wine, gramian):
-    ran = gramian("select", "wine.csv", "--label", "grape", "--method", "f", "--json", "-o", "out.txt")
+    ran = gramian("select", "wine.csv", "--label", "grape", "--score-func", "f", "--json", "-o", "out.txt")
     model = FeatureFilter("f").fit(*wine)
     facts = ran.json
     assert facts["kept"] == names() == model.get_feature_names_out().tolist()
@@ -96,14 +100,14 @@ def test_everything_as_json(wine, gramian):
     assert [entry["rank"] for entry in facts["ranking"]] == list(range(1, 7))
     assert facts["validation"]["estimator"] == "StandardScaler + LogisticRegression"
     np.testing.assert_allclose(facts["validation"]["fold_scores"], model.cv_results_["fold_scores"])
-    facts = gramian("select", "wine.csv", "--label", "grape", "--features", 2, "--json").json
+    facts = gramian("select", "wine.csv", "--label", "grape", "--k", 2, "--json").json
     assert facts["validation"] is None
     assert facts["ranking"][0]["p_value"] is None
 
 
 def test_infinite_scores_are_null_in_json(folder, gramian):
     Path("exact.csv").write_text("a,b,kind\n" + "0,1,x\n0,3,x\n1,2,y\n1,4,y\n" * 3)
-    facts = gramian("select", "exact.csv", "--label", "kind", "--method", "f", "--features", 1, "--json").json
+    facts = gramian("select", "exact.csv", "--label", "kind", "--score-func", "f", "--k", 1, "--json").json
     assert facts["ranking"][0] == {"rank": 1, "column": "a", "score": None, "p_value": 0.0, "kept": True}
 
 
@@ -118,7 +122,7 @@ def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
         "wine.csv",
         "--label",
         "grape",
-        "--method",
+        "--direction",
         method,
         "--estimator",
         "lda",
@@ -127,7 +131,7 @@ def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
     )
     ran = gramian(*arguments, "-o", "out.txt")
     assert (ran.code, ran.err) == (0, "")
-    model = SequentialFeatureSelector(estimator("lda", True), direction=method, cv=3).fit(*wine)
+    model = SequentialFeatureSelector(estimator_named("lda", True), direction=method, cv=3).fit(*wine)
     assert names() == model.get_feature_names_out().tolist()
     assert "StandardScaler + LinearDiscriminantAnalysis" in ran.out
     facts = gramian(*arguments, "--json").json
@@ -138,10 +142,12 @@ def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
 
 
 def test_options_of_wrappers(numbers, gramian):
-    options = "--method forward --features one-se --floating --patience 2 --cv 3 --estimator ridge"
+    options = (
+        "--direction forward --n-features-to-select one-se --floating --patience 2 --cv 3 --estimator ridge"
+    )
     facts = gramian("select", "numbers.csv", "--label", "progress", *options.split(), "--json").json
     model = SequentialFeatureSelector(
-        estimator("ridge", False),
+        estimator_named("ridge", False),
         n_features_to_select="one-se",
         floating=True,
         patience=2,
@@ -157,7 +163,7 @@ def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(SequentialFeatureSelector, "fit", stopped)
-    ran = gramian("select", "wine.csv", "--label", "grape", "--method", "forward", "-o", "out.txt")
+    ran = gramian("select", "wine.csv", "--label", "grape", "--direction", "forward", "-o", "out.txt")
     assert ran.code == 130
     assert "the first step" in ran.err
     assert not Path("out.txt").exists()
@@ -168,12 +174,10 @@ def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
 
 def test_estimators():
     for name in ("logistic", "lda", "knn"):
-        assert isinstance(estimator(name, True), Pipeline)
-    assert type(estimator(None, True)[-1]).__name__ == "LogisticRegression"
-    assert type(estimator(None, False)[-1]).__name__ == "Ridge"
-    assert type(estimator("knn", False)[-1]).__name__ == "KNeighborsRegressor"
-    assert type(estimator("tree", False, seed=4)).__name__ == "DecisionTreeRegressor"
-    assert estimator("tree", True, seed=4).random_state == 4
+        assert isinstance(estimator_named(name, True), Pipeline)
+    assert type(estimator_named("knn", False)[-1]).__name__ == "KNeighborsRegressor"
+    assert type(estimator_named("tree", False, random_state=4)).__name__ == "DecisionTreeRegressor"
+    assert estimator_named("tree", True, random_state=4).random_state == 4
 
 
 def test_estimators_that_cannot_be():
@@ -197,25 +201,20 @@ def test_estimators_that_cannot_be():
                 r"The label names classes, which|The label is a number, which|" r"is not known\. Allowed:"
             ),
         ):
-            estimator(name, discrete)
+            estimator_named(name, discrete)
 
 
 def test_numbers_that_cannot_be():
-    for text, method in [
-        ("best", "f"),
-        ("cv", "forward"),
-        ("0", "f"),
-        ("1.5", "f"),
-        ("nan", "f"),
-        ("-3", "f"),
+    for text, name in [
+        ("best", "k"),
+        ("cv", "n_features_to_select"),
+        ("0", "k"),
+        ("1.5", "k"),
+        ("nan", "k"),
+        ("-3", "k"),
     ]:
-        with pytest.raises(ParameterError, match=r"takes a number such as 10, a share such as 0\.1, or"):
-            read_features(text, method)
-
-
-def test_numbers_that_can_be():
-    assert [read_features(text, "f") for text in ("7", "0.25", "cv", None)] == [7, 0.25, "cv", "cv"]
-    assert [read_features(text, "forward") for text in ("best", "one-se", None)] == ["best", "one-se", "best"]
+        with pytest.raises(ParameterError, match=name):
+            verb("select").values({name: text})
 
 
 # ------------------------------------------------------------------------------ refusals
@@ -223,28 +222,28 @@ def test_numbers_that_can_be():
 
 def test_refusals_leave_nothing_behind(wine, gramian):
     for arguments, code, message in [
-        ("--method anova", 2, "--method anova is not known"),
+        ("--score-func anova", 2, "score_func='anova' is not known"),
         (
-            "--method f --floating",
+            "--score-func f --floating",
             2,
-            "--floating applies only to --method forward, backward and exhaustive. Leave it out",
+            "floating applies only to a wrapper, with a direction. Leave it out",
         ),
         (
-            "--method f --patience 3",
+            "--score-func f --patience 3",
             2,
-            "--patience applies only to --method forward, backward and exhaustive",
+            "patience applies only to a wrapper, with a direction",
         ),
-        ("--method forward --redundancy mrmr", 2, "--redundancy applies only to filters"),
+        ("--direction forward --redundancy mrmr", 2, "redundancy applies only to filters"),
         (
-            "--features 3 --estimator knn",
+            "--k 3 --estimator knn",
             2,
-            "--estimator applies only to --features cv",
+            'estimator applies only to k="cv"',
         ),
-        ("--features 3 --cv 4", 2, "--cv applies only to --features cv"),
-        ("--features 0.5 --scoring accuracy", 2, "--scoring applies only to --features cv"),
-        ("--seed -1", 2, "--seed -1 must be a whole number from 0"),
-        ("--redundancy mRMR", 2, "--redundancy mRMR is not known"),
-        ("--features 7", 2, "k=7 must be a whole number from 1 to 6"),
+        ("--k 3 --cv 4", 2, 'cv applies only to k="cv"'),
+        ("--k 0.5 --scoring accuracy", 2, 'scoring applies only to k="cv"'),
+        ("--random-state -1", 2, "random_state=-1 must be a whole number from 0"),
+        ("--redundancy mRMR", 2, "redundancy='mRMR' is not known"),
+        ("--k 7", 2, "k=7 must be a whole number from 1 to 6"),
         ("--cv 1", 2, "cv=1 must be a whole number of at least 2"),
         ("--scoring best", 2, "cannot be used"),
         ("--estimator ridge", 2, "does not support"),
@@ -271,17 +270,17 @@ def test_a_label_is_needed(wine, gramian):
 
 def test_chi2_names_the_column(numbers, gramian):
     Path("signed.csv").write_text("a,b,kind\n1,-2,x\n2,3,y\n4,5,x\n1,2,y\n")
-    ran = gramian("select", "signed.csv", "--label", "kind", "--method", "chi2", "--features", 1)
+    ran = gramian("select", "signed.csv", "--label", "kind", "--score-func", "chi2", "--k", 1)
     assert ran.code == 1
     assert "column 'b' has the negative value -2" in ran.err
-    ran = gramian("select", "numbers.csv", "--label", "progress", "--method", "chi2")
+    ran = gramian("select", "numbers.csv", "--label", "progress", "--score-func", "chi2")
     assert ran.code == 2
     assert "the label is a number" in ran.err
 
 
 def test_names_with_line_breaks(folder, gramian):
     Path("broken.csv").write_text('"a\nb",c,kind\n' + "1,2,x\n3,4,y\n5,7,x\n6,6,y\n")
-    arguments = ("select", "broken.csv", "--label", "kind", "--method", "f", "--features", 1)
+    arguments = ("select", "broken.csv", "--label", "kind", "--score-func", "f", "--k", 1)
     assert gramian(*arguments).code == 0
     ran = gramian(*arguments, "-o", "out.txt")
     assert ran.code == 2
@@ -295,37 +294,38 @@ def test_names_with_line_breaks(folder, gramian):
 def test_every_option_arrives(gramian, monkeypatch):
     seen = []
 
-    def stopped(self, given):
-        seen.append(given)
+    def stopped(self):
+        seen.append(self.values)
         raise ParameterError("enough")
 
     monkeypatch.setattr(Call, "run", stopped)
-    given = Select(*("backward", "knn", "0.5", 3, "mrmr", True, 4, "roc_auc", 5))
-    arguments = "--method backward --estimator knn --features 0.5 --cv 3 --redundancy mrmr --floating"
-    more = "--patience 4 --scoring roc_auc --seed 5"
+    arguments = "--direction backward --estimator knn --n-features-to-select 0.5 --cv 3 --redundancy mrmr"
+    more = "--floating --patience 4 --scoring roc_auc --random-state 5"
     assert gramian("select", "a.csv", *arguments.split(), *more.split()).code == 2
     assert gramian("select", "a.csv").code == 2
-    assert seen == [given, Select()]
+    given = {"direction": "backward", "estimator": "knn", "n_features_to_select": 0.5, "cv": 3}
+    given |= {"redundancy": "mrmr", "floating": True, "patience": 4, "scoring": "roc_auc", "random_state": 5}
+    assert seen == [given, {}]
 
 
 def test_help_names_every_option_with_its_default(gramian):
     text = " ".join(gramian("select", "--help").out.split())
-    for field in fields(Select):
-        assert f"--{field.name.replace('_', '-')}" in text
-    for default in (r"\[mutual-information\]", r"\[cv; best\]", r"\[5\]", r"\[accuracy; r2\]"):
+    for name in verb("select").options:
+        assert f"--{name.replace('_', '-')}" in text
+    for default in (r"\[mutual-information\]", r"\[cv\]", r"\[best\]", r"\[5\]", r"\[accuracy; r2\]"):
         assert re.search(default, text)
     assert "Needs --label." in text
 
 
 def test_numbers_are_read_as_numbers(gramian):
-    for option in ("--cv", "--patience", "--seed"):
+    for option in ("--cv", "--patience", "--random-state"):
         ran = gramian("select", "a.csv", option, "many")
         assert ran.code == 2
         assert f"'{option}'" in ran.err
 
 
 def test_chosen_columns_are_given_back(folder, gramian):
-    select = ("select", "flowers.csv", "--label", "species", "--features", "2", "-o", "features.txt")
+    select = ("select", "flowers.csv", "--label", "species", "--k", "2", "-o", "features.txt")
     assert gramian(*select).code == 0
     names = Path("features.txt").read_text().split()
     ran = gramian("fit", "flowers.csv", "--columns", "@features.txt", "--label", "species", "-o", "m.gramian")
@@ -346,7 +346,7 @@ def test_columns_without_names_are_given_back_by_their_place(folder, gramian):
     np.save("a.npy", X)
     np.savetxt("a.csv", X, delimiter=",")
     for name in ("a.npy", "a.csv"):
-        options = ("--label", "0", "--drop", "1", "--features", "2", "-o", "f.txt")
+        options = ("--label", "0", "--drop", "1", "--k", "2", "-o", "f.txt")
         ran = gramian("select", name, *options)
         assert (ran.code, sorted(Path("f.txt").read_text().split())) == (0, ["2", "4"]), ran.err
         facts = gramian("fit", name, "--columns", "@f.txt", "--json").json

@@ -10,15 +10,14 @@ import pytest
 
 import gramian as package
 from commands import called
-from gramian.cli.options import Reading
 from gramian.errors import DataError, FileError, ParameterError
 from gramian.models.whitener import Whitener
 
-READ = Reading(label="species")
+READ = {"label": "species"}
 
 
 def run(data="flowers.csv", out="z.csv", reading=READ, method="zca", **given):
-    called("whiten", reading, data=data, out=out, method=method, **given)
+    called("whiten", **reading, data=data, out=out, method=method, **given)
 
 
 def numbers(path, first=2):
@@ -41,7 +40,7 @@ def test_a_table_keeps_the_names_of_its_columns(folder):
 
 def test_scores_are_called_components(folder):
     for method in ["pca", "pca-cor"]:
-        run(method=method, components="2")
+        run(method=method, n_components="2")
         head, Z = numbers("z.csv")
         assert head == ["name", "species", "PC1", "PC2"]
         np.testing.assert_allclose(np.cov(Z.T), np.eye(2), atol=1e-10)
@@ -103,7 +102,7 @@ def test_a_model_whitens_new_rows(folder, gramian):
 
 def test_pictures_come_as_png(folder, gramian):
     Image = pytest.importorskip("PIL.Image")
-    run("faces.npz::X", "white/", Reading(), components="6")
+    run("faces.npz::X", "white/", {}, n_components="6")
     names = sorted(path.name for path in Path("white").iterdir())
     assert names == sorted([*(f"{i}.png" for i in range(20)), "comparison.png", "whitening.csv"])
     Z = Whitener(n_components=6, random_state=0).fit_transform(np.load("faces.npz")["X"])
@@ -114,10 +113,10 @@ def test_pictures_come_as_png(folder, gramian):
     assert head == ["picture", "length"]
     np.testing.assert_allclose(lengths[:, 0], np.linalg.norm(Z.reshape(20, -1), axis=1), rtol=1e-5)
     # What the command has written itself may be replaced.
-    run("faces.npz::X", "white/", Reading(), components="3")
-    run("faces.npz::X", "white.npy", Reading())
+    run("faces.npz::X", "white/", {}, n_components="3")
+    run("faces.npz::X", "white.npy", {})
     assert np.load("white.npy").shape == (20, 30)
-    run("faces.npz::X", "w.gramian", Reading())
+    run("faces.npz::X", "w.gramian", {})
     ran = gramian("transform", "w.gramian", "faces.npz::X", "-o", "again.npy")
     assert ran.code == 0, ran.err
     np.testing.assert_allclose(np.load("again.npy"), np.load("white.npy"), atol=1e-4)
@@ -132,7 +131,7 @@ def test_refusals_come_before_anything_is_written(folder):
         ),
         ({"regularization": "-1"}, ParameterError),
         ({"regularization": "nan"}, ParameterError),
-        ({"components": "0"}, ParameterError),
+        ({"n_components": "0"}, ParameterError),
         ({"out": "-", "as_json": True}, ParameterError),
         ({"out": "flowers.csv"}, ParameterError),
         (
@@ -141,10 +140,10 @@ def test_refusals_come_before_anything_is_written(folder):
         ),
         ({"out": "none/z.csv"}, FileError),
         (
-            {"method": "cholesky", "components": "2"},
+            {"method": "cholesky", "n_components": "2"},
             ParameterError,
         ),
-        ({"data": "faces.npz::X", "reading": Reading(), "method": "cholesky"}, DataError),
+        ({"data": "faces.npz::X", "reading": {}, "method": "cholesky"}, DataError),
     ]:
         before = sorted(Path().iterdir())
         with pytest.raises(
@@ -164,13 +163,13 @@ def test_a_folder_of_other_things_is_left_alone(folder):
     Path("mine").mkdir()
     Path("mine/1.png").write_text("mine")
     with pytest.raises(FileError, match=r"mine is not empty, and its pictures could be overwritten\."):
-        run("faces.npz::X", "mine", Reading())
+        run("faces.npz::X", "mine", {})
 
 
 def test_scores_as_pictures(folder):
     from PIL import Image
 
-    run("faces.npz::X", "scores", Reading(), method="pca", components="5")
+    run("faces.npz::X", "scores", {}, method="pca", n_components="5")
     Z = Whitener("pca", n_components=5, random_state=0).fit(np.load("faces.npz")["X"])
     Z = Z.transform(np.load("faces.npz")["X"]).astype(np.float64)
     pixels = np.asarray(Image.open(min(Path("scores").glob("[0-9]*.png"))), dtype=float).ravel()

@@ -5,8 +5,8 @@ from scipy import sparse
 import gramian
 from damaged import changed, reseal
 from gramian import PCA, KernelPCA, Whitener, kernels
+from gramian.app.verbs.show import described
 from gramian.base.model_file import read_model
-from gramian.cli.showing import described
 from gramian.report.facts import component_facts, model_facts
 
 X = np.random.default_rng(0).standard_normal((30, 6))

@@ -294,7 +294,7 @@ def test_a_fit_warns_its_caller_and_nobody_else(kind, tmp_path):
         if find_spec("gramian.compat"):
             import_module("gramian.compat.sklearn").PCA(2).fit(X)
         np.savetxt(tmp_path / "X.csv", X, delimiter=",")
-        assert main(["fit", str(tmp_path / "X.csv"), "--as-is", "--components", "2"]) == 0
+        assert main(["fit", str(tmp_path / "X.csv"), "--as-is", "--n-components", "2"]) == 0
 
 
 @pytest.mark.parametrize("load", [load_iris, load_digits])
@@ -308,7 +308,7 @@ def test_a_fit_of_columns_in_one_unit_warns_of_nothing(load):
 def test_serious_findings_stand_above_the_numbers_and_notes_below(tmp_path, capsys):
     wine = load_wine(as_frame=True).data
     wine.to_csv(tmp_path / "wine.csv", index=False)
-    arguments = ["fit", str(tmp_path / "wine.csv"), "--as-is", "--components", "2"]
+    arguments = ["fit", str(tmp_path / "wine.csv"), "--as-is", "--n-components", "2"]
     assert main([*arguments, "--report", "-o", str(tmp_path / "r")]) == 0
     printed = capsys.readouterr().out
     pages = [(tmp_path / "r" / name).read_text() for name in ("summary.md", "report.html")]

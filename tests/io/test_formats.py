@@ -15,7 +15,7 @@ from pyarrow import feather, parquet
 from scipy.io import savemat
 
 from gramian import scan
-from gramian.cli.options import Data
+from gramian.app.verb import DATA
 from gramian.errors import FileError
 from gramian.io.formats import FORMATS, READABLE, by_content, by_name
 
@@ -102,8 +102,7 @@ def test_every_format_has_a_page():
 
 
 def test_what_help_and_messages_list_is_read():
-    (declared,) = Data.__metadata__
-    for text in (READABLE, declared.help):
+    for text in (READABLE, DATA.help):
         named = re.findall(r"\.[a-z0-9]+\b", text)
         assert named
         assert all(suffix == ".gz" or by_name(Path(f"x{suffix}")) for suffix in named)

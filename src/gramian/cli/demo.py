@@ -1,7 +1,5 @@
 """The command ``demo``: fit a table and faces, by the commands themselves, on files that need no download."""
 
-from __future__ import annotations
-
 import io
 import re
 import shlex
@@ -10,14 +8,15 @@ import textwrap
 from contextlib import redirect_stdout
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from gramian.app.verb import Option
 from gramian.applications import is_installed
 from gramian.cli.outputs import check_place
 from gramian.cli.run import run
 from gramian.errors import GramianError
-from gramian.options import option
 
 # Of what a command answers, so that the whole demo is one screen.
 SHOWN = re.compile(r"PCA of |Sample: |Certified: |\d+ (components|pictures).*[:.]|.*\.png: ")
@@ -25,7 +24,8 @@ SHOWN = re.compile(r"PCA of |Sample: |Certified: |\d+ (components|pictures).*[:.
 
 def demo(
     context: typer.Context,
-    out: str = option("FOLDER", "Where the results go.", "gramian-demo"),
+    *,
+    out: Annotated[str, Option("FOLDER", "Where the results go.", short="-o")] = "gramian-demo",
 ) -> None:
     """Fit a table of penguins, then recognise people who were drawn.
 
@@ -55,18 +55,12 @@ def demo(
             if model.exists():  # an earlier demo's, whose gallery holds vectors of it
                 gallery.unlink(missing_ok=True)
             steps += [
-                ("faces", "fit", data / "faces.npz", "--components", "100", "-o", model),
+                ("faces", "fit", data / "faces.npz", "--n-components", "100", "-o", model),
                 ("plot", model, "--what", "components", "--format", "png", "-o", faces),
                 # A picture that the model has not seen.
                 (
-                    "faces",
-                    "reconstruct",
-                    model,
-                    door / "p03.png",
-                    "-r",
-                    "10,25,50,100",
-                    "-o",
-                    faces / "strip.png",
+                    *("faces", "reconstruct", model, door / "p03.png"),
+                    *("-k", "10,25,50,100", "-o", faces / "strip.png"),
                 ),
                 ("faces", "enroll", model, gallery, data / "faces.npz"),
                 ("faces", "identify", model, gallery, door, "--far", "0.01"),

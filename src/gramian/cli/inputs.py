@@ -6,89 +6,92 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from gramian.checks import amount
-from gramian.cli.options import Reading
-from gramian.errors import GramianError, MemoryLimitError, MissingValuesError, ParameterError
-from gramian.options import as_arguments, declared_of, given_options
+from gramian.app.verb import Verb, as_arguments, model_path, parameters_of
+from gramian.app.verb import reading as reading_options
+from gramian.app.verbs.fit import kind_and_rules
+from gramian.checks import amount, counted, shown
+from gramian.cli.outputs import check_out
+from gramian.errors import (
+    DataError,
+    FileError,
+    GramianError,
+    MemoryLimitError,
+    MissingValuesError,
+    ParameterError,
+)
 from gramian.progress import say, shows_progress
 from gramian.reading import IMPUTED, Remembered
 
+READS = [one.name for one in parameters_of(reading_options)]
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
 
 
+def files_of(reading: Mapping[str, Any]) -> list[str]:
+    """Name the files that options of reading name: lists of columns, and labels."""
+    lists = [names[1:] for name in ("columns", "drop") if str(names := reading.get(name, "")).startswith("@")]
+    if (labels := reading.get("labels_from")) is None:
+        return lists
+    return [*lists, labels, labels.rpartition(":")[0].removesuffix(":")]
+
+
 def proposed(
-    data: str,
-    reading: Reading,
-    options: Any,
-    *,
-    imputes: bool = True,
-    keep: Callable[[Any], bool] = lambda one: True,
-) -> tuple[Any, Reading, Any, Any]:
+    data: str, reading: dict[str, Any], values: dict[str, Any], verb: Verb, *, imputes: bool
+) -> tuple[Any, dict[str, Any], dict[str, Any], Any]:
     """Return what is read, and the options with what the data suggest where none is given; print that.
 
     Parameters
     ----------
     data : str
-    reading : Reading
-    options : record of an operation
-        Its ``scale``, and all parameters of a fit, are proposed too.
+    reading, values : dict
+        The options of reading that are given, and those of the verb: its ``scale``, and all parameters of a
+        fit, are proposed too.
+    verb : Verb
     imputes : bool
         Whether missing values may be left in for a PCA.
-    keep : callable
-        Says of a proposal whether it is wanted.
 
     Returns
     -------
     source : str, binary stream or gramian.io.scan.Scan
         What was looked at, from which reading goes on.
-    reading, options : records
+    reading, values : dict
     found : gramian.analysis.proposals.Proposals
         Those that were applied.
     """
     from gramian.analysis.proposals import KNOWN, Method, Proposals, of_scan
     from gramian.io.scan import scan
-    from gramian.operations.fit import kind_and_rules
 
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data
-    names = {(declared_of(one).parameters or (one.name,))[0]: one.name for one in fields(options)}
-    given = given_options(options)
-    chosen = {name: _number(given[own]) for name, own in names.items() if own in given}
-    chosen["center"] = "no_center" not in given
-    looked, kernel = scan(source, **asdict(reading)), chosen.get("kernel")
+    looked, kernel = scan(source, **reading), values.get("kernel")
     if kernel == "precomputed" or (data != "-" and not looked.repeatable):
-        return source, reading, options, Proposals()
+        return source, reading, values, Proposals()
     method: Method = "pca" if kernel is None and imputes else "kernel-pca"
     takes = signature(kind_and_rules(kernel is None)[0]).parameters
     try:
         with shows_progress(f"looking at {'standard input' if data == '-' else data}"):
-            found = of_scan(looked, method, chosen)
+            found = of_scan(looked, method, {"center": True} | values)
     except GramianError:  # reading says it better
         if data == "-":
             source.seek(0)
-        return source, reading, options, Proposals()
-    left = {name for name in names if name in takes and name not in chosen} | KNOWN
-    found, source = found.active.only(lambda one: one.option in left and keep(one)), looked
+        return source, reading, values, Proposals()
+    left = {name for name in verb.options if name in takes and name not in values} | KNOWN
+    found, source = found.active.only(lambda one: one.option in left and verb.heeds(one)), looked
     for line in found.lines():
         say(f"gramian: proposed {line}")
     read: dict[str, Any] = found.merged(looked)
     read |= {name: tuple(value) for name, value in read.items() if isinstance(value, list)}
-    model = {names[name]: str(value) for name, value in found.parameters.items()}
-    return source, replace(reading, **read), replace(options, **model), found
-
-
-def _number(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+    return source, reading | read, values | found.parameters, found
 
 
 def read_table(
     data: str,
-    reading: Reading,
+    reading: dict[str, Any],
     expected: Any = None,
     *,
     source: Any = None,
@@ -100,7 +103,7 @@ def read_table(
     Parameters
     ----------
     data : str
-    reading : Reading
+    reading : dict
     expected : gramian.io.treatment.Expected, optional
         What a fitted model expects of new data.
     source : binary stream or gramian.io.scan.Scan, optional
@@ -125,16 +128,16 @@ def read_table(
     from gramian.arrays import memory_limit_bytes
     from gramian.io.scan import Scan, scan
 
-    if reading.missing in IMPUTED and not imputes:
+    if reading.get("missing") in IMPUTED and not imputes:
         raise ParameterError(
-            "--missing",
-            reading.missing,
-            "imputes by a PCA: it applies to fit and plan without --kernel and to models of such fits",
-            "Use --missing mean, drop-rows or drop-columns.",
+            "missing",
+            reading["missing"],
+            "imputes by a PCA: it applies to fit and plan without a kernel and to models of such fits",
+            'Use missing="mean", "drop-rows" or "drop-columns".',
         )
     source = source or (sys.stdin.buffer if data == "-" else data)
     with shows_progress(f"reading {'standard input' if data == '-' else data}"):
-        asked = replace(source if isinstance(source, Scan) else scan(source), **asdict(reading))
+        asked = replace(source if isinstance(source, Scan) else scan(source), **reading)
         # A quarter of this may be read as a whole.
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         try:
@@ -145,7 +148,7 @@ def read_table(
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(
             f"This command needs all {amount(size)} of {data} in memory, but {amount(working / 4)} may be "
-            "used. Choose --rows or --columns, or raise GRAMIAN_MEMORY_LIMIT; fit, plan, transform, "
+            "used. Choose rows or columns, or raise GRAMIAN_MEMORY_LIMIT; fit, plan, transform, "
             "reconstruct and whiten read large files in blocks."
         )
     if data != "-":
@@ -158,7 +161,7 @@ def read_table(
 
 def read_new_data(
     data: str,
-    reading: Reading,
+    reading: dict[str, Any],
     model: Any,
     limit: int | None = None,
     meta: Any = None,
@@ -182,39 +185,39 @@ def read_new_data(
     """
     from gramian.base.inputs import expected_columns
 
-    if reading.missing == "drop-columns":
+    if reading.get("missing") == "drop-columns":
         raise ParameterError(
-            "--missing",
-            reading.missing,
+            "missing",
+            reading["missing"],
             "would depend on the new data instead of the fitted one",
-            "Use --missing drop-rows, or fill the values first.",
+            'Use missing="drop-rows", or fill the values first.',
         )
-    labels, new = reading.label_names(), []
+    labels, new = _label_names(reading), []
     if channels:
         from gramian.analysis.components import names_of
         from gramian.io.metadata import as_metadata
 
-        meta = None if meta is None else as_metadata(meta, reading.id)
+        meta = None if meta is None else as_metadata(meta, reading.get("id"))
         known = {*(names_of(model) or ()), *(meta.columns if meta else ()), *labels}
         new = [name for name in dict.fromkeys(channels.values()) if name not in known]
-    if new and reading.labels_from is not None:
+    if new and reading.get("labels_from") is not None:
         raise ParameterError(
-            "--labels-from",
-            problem=f"{new[0]} is a column of DATA, and --labels-from names another file.",
-            hint="Leave out one of them, or give a table of all labels with --meta.",
+            "labels_from",
+            problem=f"{new[0]} is a column of DATA, and labels_from names another file.",
+            hint="Leave out one of them, or give a table of all labels as meta.",
         )
-    chosen = replace(reading, label=(*labels, *new)) if new else reading
+    chosen = reading | ({"label": (*labels, *new)} if new else {})
     try:
         table = read_table(data, chosen, expected_columns(model), limit=limit, imputes=True)
     except ParameterError as error:
         channel = next((channel for channel, name in (channels or {}).items() if name == error.value), None)
         if error.parameter != "label" or channel is None or channel in labels:
             raise
-        raise ParameterError(f"--{channel}", error.value, error.allowed, error.hint) from error
-    return table if meta is None else add_metadata(table, meta, reading.id)
+        raise ParameterError(channel, error.value, error.allowed, error.hint) from error
+    return table if meta is None else add_metadata(table, meta, reading.get("id"))
 
 
-def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
+def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return what is read, and the options, with those by which the data of the fit were read.
 
     Options that are given win, and each column has one use. Columns that another file lacks are left out.
@@ -223,7 +226,7 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
     ----------
     model : fitted estimator
     data : str
-    reading : Reading
+    reading : dict
         The options given.
     """
     from gramian.base.inputs import expected_columns
@@ -234,10 +237,9 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
     same = base_name(data) == source
     if same and key is not None and "::" not in data:
         data = f"{data}::{key}"
-    given = given_options(reading)
-    if "label" in given or "labels_from" in given:
+    if "label" in reading or "labels_from" in reading:
         fitted |= {"label": None, "labels_from": None}
-    if "columns" in given:
+    if "columns" in reading:
         fitted["drop"] = None
     if not same:  # where it depends on the rows or the place of one file
         fitted |= dict.fromkeys(("labels_from", "size", "header", "skip_footer"))
@@ -245,7 +247,7 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
             fitted["missing"] = None
         if fitted.get("transpose"):
             fitted["label"] = None
-    used = {name for option in ROLES for name in _names(given.get(option))} | {given.get("id")}
+    used = {name for option in ROLES for name in _names(reading.get(option))} | {reading.get("id")}
     for option, value in fitted.items():
         if option in ROLES and not (option == "label" and fitted.get("transpose")):
             several = (value,) if isinstance(value, str) else value or ()
@@ -253,11 +255,19 @@ def recalled(model: Any, data: str, reading: Reading) -> tuple[str, Reading]:
             fitted[option] = names[0] if names and option in ("id", "weights") else names
         elif option == "na_values":
             fitted[option] = tuple(map(Remembered, value or ()))
-    fitted = {name: value for name, value in fitted.items() if _is_asked(value) and name not in given}
+    fitted = {name: value for name, value in fitted.items() if _is_asked(value) and name not in reading}
     if fitted:
-        options = shlex.join(as_arguments(Reading(**fitted)))
+        options = shlex.join(as_arguments({name: fitted[name] for name in READS if name in fitted}))
         say(f"gramian: read as {'' if same else f'{source} was '}for the fit: {options}")
-    return data, replace(reading, **fitted)
+    return data, reading | fitted
+
+
+def _label_names(reading: Mapping[str, Any]) -> list[str]:
+    """Return the names of the columns, or the row, of labels."""
+    label = reading.get("label")
+    if label is None or isinstance(label, tuple):
+        return list(label or ())
+    return [label] if reading.get("transpose") else [name.strip() for name in next(csv.reader([label]))]
 
 
 def _is_asked(value: Any) -> bool:
@@ -272,9 +282,9 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, tuple) else ()
 
 
-def read_arguments(data: str, reading: Reading) -> dict[str, Any]:
+def read_arguments(data: str, reading: dict[str, Any]) -> dict[str, Any]:
     """Return what :func:`gramian.scan` is given to read the same in Python."""
-    return {"path": data} | {name: _plain(value) for name, value in given_options(reading).items()}
+    return {"path": data} | {name: _plain(value) for name, value in reading.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -302,12 +312,6 @@ def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
     return joined
 
 
-def model_path(model: str) -> Path:
-    """Return the path of the model file; for a folder that fit wrote, of the one inside."""
-    path = Path(model)
-    return path / "model.gramian" if os.path.exists(path / "model.gramian") else path
-
-
 def read_model(model: str, *, whole: bool = False) -> Any:
     """Open a saved model; of a monitor the PCA or kernel PCA, unless all of it is needed.
 
@@ -325,3 +329,106 @@ def read_model(model: str, *, whole: bool = False) -> Any:
         fitted = load(model_path(model))
         check_is_fitted(fitted)
         return fitted if whole else mapping_of(fitted)
+
+
+def open_gallery(name: str, model: Any, access: str) -> Any:
+    """Open a gallery of a model; before long work, check the path of one that may have to be created."""
+    from gramian.faces.gallery import Gallery
+
+    with shows_progress("reading the gallery"):
+        if access != "create":
+            return Gallery.open(name, model, read_only=access == "read")
+        if os.path.lexists(name):
+            Gallery.open(name, model).close()
+        else:
+            check_out(name)
+        return name
+
+
+def read_pictures(source: Any, model: Any = None, *, size: Any = None, **how: Any) -> Any:
+    """Read pictures of faces, in a model's size, and say what was skipped, resized and decided.
+
+    Parameters
+    ----------
+    source : path, or list of paths
+    model : FaceSpace, optional
+    size, **how : optional
+        As of :func:`gramian.faces.read_faces`.
+
+    Returns
+    -------
+    gramian.faces.Faces
+    """
+    from gramian.faces.face_images import read_faces
+
+    with shows_progress(f"reading {shown(source) if isinstance(source, str) else 'pictures'}"):
+        faces = read_faces(source, size=size if model is None else model.picture_shape_[::-1], **how)
+    for name, why in faces.skipped:
+        say(f"gramian: skipped: {name} {why}")
+    for note in faces.notes:
+        say(f"gramian: {note}")
+    return faces
+
+
+def read_all_pictures(
+    pictures: Sequence[str], model: Any, *, strict: bool = False, required: bool = False, **how: Any
+) -> list[Any]:
+    """Read pictures in a model's size, and say what was skipped, resized and stretched.
+
+    The Faces of each argument, or of several picture files in a row, have names by which pictures can be
+    found from where the command was called. An argument of which nothing can be used is skipped, as a
+    picture is, unless it is strict. Missing folders and archives that are required raise an error at once.
+    """
+    from gramian.io.files import locate
+
+    sources: list[str | list[str]] = []
+    for files, group in groupby(pictures, _is_picture):  # picture files in a row are read as one list
+        some = list(group)
+        sources += [some] if files else some
+        for name in [] if files or not required else some:
+            if not os.path.exists(name):
+                locate(name)
+    given: list[Any] = []
+    while sources:
+        source = sources.pop(0)
+        try:
+            given.append(_read_some(source, model, strict=strict, **how))
+        except (DataError, FileError) as error:
+            if strict:
+                raise
+            if isinstance(source, list) and len(source) > 1:
+                # Which of them are bad is seen when each is read alone.
+                sources[:0] = [[one] for one in source]
+                continue
+            given.append(_nothing(shown(source if isinstance(source, str) else source[0]), shown(error)))
+            say(f"gramian: skipped: {shown(error)}")
+    return given
+
+
+def _is_picture(name: str) -> bool:
+    from gramian.io.names import PICTURE_SUFFIXES
+
+    return not os.path.isdir(name) and Path(name).suffix.lower() in PICTURE_SUFFIXES
+
+
+def _nothing(name: str, why: str) -> Any:
+    """Return no pictures, and why."""
+    import numpy as np
+
+    from gramian.faces.face_images import Faces
+
+    return Faces(np.empty((0, 0, 0)), None, (), (), skipped=((name, why),))
+
+
+def _read_some(source: str | list[str], model: Any, **how: Any) -> Any:
+    faces = read_pictures(source, model, **how)
+    if other := faces.stretched():
+        first, (w, h) = other[0]
+        say(
+            f"gramian: warning: {len(other)} of {counted(len(faces), 'picture')} stretched to the model's "
+            f"{faces.size}, the first {first} of {w}x{h}. Answers are unreliable unless pictures are "
+            "cropped and aligned."
+        )
+    if isinstance(source, list):
+        return faces
+    return replace(faces, names=tuple(f"{source.rstrip('/')}/{name}" for name in faces.names))

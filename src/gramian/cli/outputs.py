@@ -12,9 +12,7 @@ from typing import Any, TextIO
 
 from gramian.checks import is_visible, shown_lines
 from gramian.errors import FileError, ParameterError
-
-TABLES = (".csv", ".parquet", ".npy", ".zarr")
-FIGURES = (".svg", ".png", ".pdf", ".html")
+from gramian.progress import say
 
 # The suffix of a name that asks for a file, which a results folder is not; run.2024 is a folder.
 FILE_SUFFIX = r"\.[a-z]\w*"
@@ -66,7 +64,7 @@ def check_place(folder: Path) -> None:
 
 
 def check_out(
-    out: str, *inputs: str, as_json: bool = False, ends: Sequence[str] = (), writes: str = ""
+    out: str, *inputs: str, as_json: bool = False, ends: Sequence[str] = (), writer: str = ""
 ) -> None:
     """Refuse a file that cannot be written or is an input, and standard output where JSON goes there.
 
@@ -78,8 +76,8 @@ def check_out(
     as_json : bool
     ends : sequence of str
         What the name may end in; anything if empty.
-    writes : str
-        What is written there, such as "report writes a page".
+    writer : str
+        The command that writes it.
 
     Raises
     ------
@@ -88,7 +86,9 @@ def check_out(
     from gramian.store.atomic import check_writable
 
     if ends and Path(out).suffix.lower() not in ends:
-        raise ParameterError("-o", out, f": {writes}", f"Name a file that ends in {' or '.join(ends)}.")
+        raise ParameterError(
+            "-o", out, f": {writer} writes no such file", f"Name a file that ends in {' or '.join(ends)}."
+        )
     if out != "-":
         check_writable(out)
         check_not_input(out, *inputs)
@@ -175,6 +175,30 @@ def write_content(name: str, content: Any) -> None:
         return
     with atomic_write(name) as file:
         file.write(content)
+
+
+def check_results(folder: Path, *inputs: str) -> None:
+    """Refuse a folder that results cannot be written to.
+
+    Raises
+    ------
+    GramianError
+    """
+    from gramian.report.results import check_folder, own_files
+
+    check_place(folder)
+    check_folder(folder)
+    check_not_input(str(folder), *inputs, replaced=[folder / name for name in own_files(folder)])
+
+
+def write_results(folder: Path, result: Any, report: bool) -> list[str]:
+    """Write the folder of the results of a fit, and return the names of the files."""
+    from gramian.report import results
+
+    written = results.write_results(folder, result.fitted, report)
+    for note in written.notes:
+        say(f"gramian: {note}")
+    return [str(folder / name) for name in written.files]
 
 
 class _Terminal:

@@ -23,7 +23,6 @@ from gramian.io.parts import slice_text
 from gramian.io.preview import Preview, preview
 from gramian.io.source import damage
 from gramian.io.treatment import TRANSFORMED
-from gramian.options import given_options
 from gramian.reading import COLUMN_OPTIONS, LimitPolicy, MissingPolicy, ReadingOptions, Transform, one_name
 
 
@@ -41,38 +40,39 @@ class Scan(ReadingOptions):
         one array or sheet of several; a picture, a folder or .zip of pictures, a list of pictures, or a
         binary stream whose format follows from its content.
     rows : slice or str, optional
-        Rows of the file, counted from 0: ``slice(0, 100)``, ``"0:100"``, ``"10:"``, ``":50"``,
-        ``"::2"``. For pictures, those in natural order of their paths.
+        Rows of the file, counted from 0: ``"0:100"``, ``"10:"``, ``":50"``, ``"::2"``, or a slice. For
+        pictures, those in natural order of their paths.
     exclude : list of str or int, array of int, or comma-separated str, optional
-        Rows to leave out: a row name, the number of a row of the file (counted from 0) where no row has that
-        name, or ``"COLUMN=VALUE"`` for all rows of a group: of a column of the file, used or not, of labels,
-        or with ``transpose`` of a row of the file. ``"COLUMN="`` are those without a value.
+        Rows to leave out: names, numbers counted from 0, or ``"COLUMN=VALUE"`` for all rows of a group. A
+        number counts where no row has that name. The group is of a column of the file, used or not, of
+        labels, or with ``transpose`` of a row of the file. ``"COLUMN="`` are those without a value.
     columns : list of str or comma-separated str, optional
-        The columns to use, in this order. Columns without names are known by position, counted
-        from 0: ``["0", "3"]``. ``"@FILE"`` takes them from a text file, one name a line.
+        The columns to use, in this order; ``"@FILE"`` lists them, one a line. Columns without names are known
+        by position, counted from 0: ``["0", "3"]``.
     drop : list of str or comma-separated str, optional
         Columns to leave out; also ``"@FILE"``.
     id : str, optional
         Column to use as row names, as they are written: 007 stays 007. By default a first column without a
         name or of unique text is.
     label : str, list of str or comma-separated str, optional
-        Column to take out as labels; it may hold text. They are numbers where each is written in one way, so
-        that 01 and 1 differ; one that is empty or NA is none. Of several, the first sets the labels, and the
-        others become metadata. With ``transpose`` the row of that name: it labels the columns of the file,
-        and ``rows`` are counted without it.
+        Column to take out as labels, numbers or text; of several, the others are metadata. They are numbers
+        where each is written in one way, so that 01 and 1 differ; one that is empty or NA is none. Of
+        several, the first sets the labels, and the others become metadata. With ``transpose`` the row of that
+        name: it labels the columns of the file, and ``rows`` are counted without it.
     weights : str, optional
         Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
     transform : {"log1p", "sqrt", "clr"}, optional
-        Transform the numbers, after choosing and transposing, before missing values are treated: log(1 + x)
-        or square roots, of numbers that are not negative; or centred log-ratios, the logarithms of each row
-        minus their mean, of positive numbers. A model transforms the numbers of new files alike; arrays are
-        taken as they are.
+        Transform the numbers: ``"log1p"`` or ``"sqrt"`` for counts, ``"clr"`` for parts of a whole. That is
+        after choosing and transposing, before missing values are treated: log(1 + x) or square roots, of
+        numbers that are not negative; or centred log-ratios, the logarithms of each row minus their mean, of
+        positive numbers. A model transforms the numbers of new files alike; arrays are taken as they are.
     missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
-        What to do with missing values, after transposing. By default they raise an error, but PCA maps new
-        rows from their observed entries; inf always raises one. "em" and "iterative" leave them in for
-        :class:`gramian.PCA` to impute, and leave out rows without any value.
+        What to do with missing values; ``"em"`` and ``"iterative"`` are for a PCA, which imputes. By default
+        they raise an error, but PCA maps new rows from their observed entries; inf always raises one. "em"
+        and "iterative" leave them in for :class:`gramian.PCA` to impute, and leave out rows without any
+        value.
     unmatched : {"error", "leave-out"}, optional
         For new genotypes (.bed) of a fitted model: what to do with a variant that is absent, or of which it
         is unclear whether it counts the fitted allele. "leave-out" makes its entries missing; by default a
@@ -415,7 +415,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
         "below_limit": f"entries below a limit were read as {scan.below_limit}",
     }
-    return tuple(sentences[name] for name in given_options(scan) if name in sentences)
+    return tuple(sentences[name] for name in scan.given if name in sentences)
 
 
 def _check_together(scan: Scan) -> None:

@@ -28,7 +28,7 @@ def test_rows_rebuilt_and_cleaned_with_the_error_of_each(client, ids, files):
     scores = pca.transform(NEW)
     scores[:, 2:] = 0
     back = pca.inverse_transform(scores)
-    got = client.post(f"/api/v1/models/{ids['pca']}/reconstruct?components=2", json=NEW.tolist()).json()
+    got = client.post(f"/api/v1/models/{ids['pca']}/reconstruct?n_components=2", json=NEW.tolist()).json()
     np.testing.assert_allclose(got["values"], back)
     error = np.linalg.norm(NEW - back, axis=1) / np.linalg.norm(NEW - pca.mean_, axis=1)
     np.testing.assert_allclose(got["error"], error)
@@ -59,7 +59,7 @@ def test_what_does_not_fit_the_model_is_said(client, ids):
     for do, model, body, word in (
         ("denoise", "pca", NEW.tolist(), "denoise needs a kernel PCA"),
         ("transform", "pca", [[1, 2]], "2 features"),
-        ("reconstruct?components=9", "pca", NEW.tolist(), "from 1 to 3"),
+        ("reconstruct?n_components=9", "pca", NEW.tolist(), "from 1 to 3"),
     ):
         got = client.post(f"/api/v1/models/{ids[model]}/{do}", json=body)
         assert got.status_code == 422

@@ -151,6 +151,6 @@ def test_names_stay_as_written_and_rows_without_a_label_are_left_out(client):
         got = client.post(f"{API}/models/{model}/transform", params=query).json()
         assert got["names"] == names
         assert got["labels"] == ["", "v", "u", "v", "", "v", "u", "v"]
-        asked = {"features": 1, "method": "f", "id": "id", "label": "kind"}
+        asked = {"k": 1, "score_func": "f", "id": "id", "label": "kind"}
         chosen = client.post(f"{API}/data/{data}/select", params=asked).json()
         assert "2 of 8 rows have no label and were left out." in chosen["notes"], chosen

@@ -156,7 +156,7 @@ def test_operations_over_http_answer_as_in_python(visitor, models, beside, tmp_p
     place = f"{API}/models/{id}"
     listed = {one["name"]: one for one in visitor.get(f"{API}/operations").json()}
     assert set(listed) >= {"stability", "compare", "describe", "monitor"}
-    assert [one["name"] for one in listed["stability"]["options"]] == ["n_resamples", "level", "seed"]
+    assert [one["name"] for one in listed["stability"]["options"]] == ["n_resamples", "level", "random_state"]
     expected = gramian.stability(model, table, n_resamples=20, level=0.9, random_state=0)
     asked = query | {"n_resamples": 20, "level": 0.9, "draw": 400}
     got = visitor.post(f"{place}/stability", params=asked).json()
@@ -202,7 +202,7 @@ def test_operations_on_data_answer_as_in_python(visitor, beside):
     assert got["text"].rstrip() == str(gramian.relations(table, 1))
     assert got["figures"] == {}
     assert "Nothing is drawn: no equation is between two or three columns." in got["notes"]
-    got = asked("select", features=2).json()
+    got = asked("select", k=2).json()
     expected = gramian.FeatureFilter(k=2, random_state=0).fit(table)
     assert got["facts"]["kept"] == expected.get_feature_names_out().tolist()
     got = asked("choose-components", rules="elbow,kaiser")
@@ -212,8 +212,8 @@ def test_operations_on_data_answer_as_in_python(visitor, beside):
     assert got["text"] == str(choice)
     for verb, options, field in (
         ("select", {"label": [], "columns": ["a", "b"]}, "label"),
-        ("select", {"features": "many"}, "k"),
-        ("select", {"estimator": "nothing", "features": "cv"}, "estimator"),
+        ("select", {"k": "many"}, "k"),
+        ("select", {"estimator": "nothing", "k": "cv"}, "estimator"),
         ("whiten", {"method": "nothing"}, "method"),
         ("whiten", {"data": item["id"]}, "data"),
         ("relations", {"degree": 0}, "degree"),
@@ -330,7 +330,7 @@ def test_a_width_and_a_kernel(visitor, beside):
         ("rbf() - 0.5 * laplacian()", "unknown"),
     ]
     assert got["formula"] == str(kernel_from_name("rbf - 0.5*laplacian"))
-    got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "features": 1}).json()
+    got = visitor.post(f"{API}/kernels", json={"expression": "rbf + linear", "n_features": 1}).json()
     assert (got["valid"], got["figure"]) == (True, None)
     for wrong, word in (
         ("exp(exp(exp(linear)))", "overflows"),
@@ -345,7 +345,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = views.kernel("rbf - 1e-9*linear", 1e-9, features=1)
+    answer = views.kernel("rbf - 1e-9*linear", 1e-9, n_features=1)
     assert "It ended at its time limit" in answer["text"]
 
 

@@ -19,7 +19,7 @@ function paint(canvas, values) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-const rebuilt = (r) => asked(`models/${id}/reconstruct?components=${r}`, { method: "POST", body: picture,
+const rebuilt = (r) => asked(`models/${id}/reconstruct?n_components=${r}`, { method: "POST", body: picture,
   headers: { "Content-Type": picture.type } });
 
 // One request at a time; the next one takes the latest position of the slider.

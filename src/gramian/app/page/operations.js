@@ -7,8 +7,8 @@ const WIDTH = 560;  // pixels of a figure
 const KINDS = { model: "models", data: "data", meta: "data" };  // what an input is chosen from
 
 // Returns the field of an option, and a function that returns its value as text, empty for the default.
-function field(id, { label, kind, choices, suggestions, default: first, usual, help }) {
-  const about = `${id}-help`, shown = { id, ariaDescribedBy: about }, text = element("label", { htmlFor: id }, label);
+function field(id, { name, kind, choices, suggestions, default: first, usual, help }) {
+  const about = `${id}-help`, shown = { id, ariaDescribedBy: about }, text = element("label", { htmlFor: id }, name);
   let input;
   if (kind === "flag") {
     input = element("input", { ...shown, type: "checkbox" });

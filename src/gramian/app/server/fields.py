@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from dataclasses import fields
-from typing import Annotated, Any, Literal, get_type_hints
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starlette.exceptions import HTTPException
 
-from gramian.operations import operations
-from gramian.operations.operation import Operation
-from gramian.options import declared_of
-from gramian.reading import ReadingOptions
+from gramian.app.verb import Parameter, Verb, parameters_of, reading
+from gramian.app.verbs import verb as verb_of
+from gramian.app.verbs import verbs as all_verbs
 
 Kind = Literal["model", "gallery", "data"]
 Kinds = Literal["models", "galleries", "data"]
@@ -52,52 +50,49 @@ Columns = Annotated[list[str], BeforeValidator(_as_columns)]  # or one text with
 # ------------------------------------------------------------------ verbs
 
 
-def _fields(record: type[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the options of a record as HTTP has them: without those of one machine."""
-    hints = get_type_hints(record)
-    for one in fields(record):
-        declared, kind = declared_of(one), hints[one.name]
-        if declared.local:
+def _fields(parameters: Iterable[Parameter]) -> Iterator[tuple[str, Any]]:
+    """Yield options as HTTP has them: without those of one machine."""
+    for one in parameters:
+        if one.about.local:
             continue
-        if kind is Any:
-            kind = Columns | None if one.name == "pivot" else Names | None if declared.is_list else str | None
-        elif declared.choices:
-            kind = Literal[tuple(declared.choices)] | (None if one.default is None else kind)
-        help = declared.help.replace("another file", "uploaded data, ID or ID:COLUMN")
-        about = Field(default=one.default, description=help, pattern=PATTERNS.get(one.name))
-        yield one.name, (kind, about)
+        if list[str] in one.kinds:
+            kind: Any = (Columns if one.name == "pivot" else Names) | None
+        else:
+            kind = Annotated[one.kind, BeforeValidator(one.value)]
+        help = one.help.replace("another file", "uploaded data, ID or ID:COLUMN")
+        default = ... if one.required else one.default
+        yield one.name, (kind, Field(default=default, description=help, pattern=PATTERNS.get(one.name)))
 
 
-def verbs() -> dict[str, Operation]:
+def verbs() -> dict[str, Verb]:
     """Return the verbs that are about a model or data; a fit and its plan have routes of their own."""
     return {
-        one.name: one
-        for one in operations().values()
+        name: one
+        for name, one in all_verbs().items()
         if one.inputs
-        and one.inputs[0].kind in ("model", "data")
-        and not one.shell_only
-        and one.name not in ("fit", "plan")
+        and one.inputs[0].about.kind in ("model", "data")
+        and not (one.shell_only or one.takes_text or name in ("fit", "plan"))
     }
 
 
-def form_of(verb: Operation) -> dict[str, Any]:
+def form_of(verb: Verb) -> dict[str, Any]:
     """Return what the form of a verb asks."""
     inputs = [
-        {"name": one.name, "kind": one.kind, "required": one.required, "help": one.help}
+        {"name": one.name, "kind": one.about.kind, "required": one.required, "help": one.help}
         for one in verb.inputs[1:]
     ]
     about = {"name": verb.name, "on": subject(verb), "summary": verb.summary}
     return about | {"inputs": inputs, "options": verb.form()}
 
 
-def subject(verb: Operation) -> Kinds:
+def subject(verb: Verb) -> Kinds:
     """Return what a verb is about, as URLs have it."""
-    return "data" if verb.inputs[0].kind == "data" else "models"
+    return "data" if verb.inputs[0].about.kind == "data" else "models"
 
 
 # ------------------------------------------------------------------ queries and bodies
 
-_Reading: Any = create_model("_Reading", __base__=Strict, **dict(_fields(ReadingOptions)))
+_Reading: Any = create_model("_Reading", __base__=Strict, **dict(_fields(parameters_of(reading))))
 
 
 class Reading(_Reading):  # type: ignore[misc]
@@ -142,14 +137,14 @@ class VerbQuery(Reading):
     draw: int | None = Field(default=None, ge=200, le=2000, description="Width of figures to return too.")
 
 
-def query_of(verb: Operation) -> type[VerbQuery]:
+def query_of(verb: Verb) -> type[VerbQuery]:
     """Return the query of a verb: its options, and ids of what it takes besides the first input."""
-    asked = dict(_fields(verb.options))
+    asked = dict(_fields(verb.options.values()))
     for one in verb.inputs[1:]:
         required = one.required and one.name != "data"  # which may be the body
         kind, default = (str, ...) if required else (str | None, None)
         asked[one.name] = (kind, Field(default=default, description=f"Id. {one.help}", pattern=ID))
-    made: type[VerbQuery] = create_model(f"{verb.options.__name__}Query", __base__=VerbQuery, **asked)
+    made: type[VerbQuery] = create_model(f"{verb.name}Query", __base__=VerbQuery, **asked)
     return made
 
 
@@ -168,7 +163,8 @@ class FigureQuery(DataQuery):
     )
 
 
-_Audit: Any = create_model("_Audit", __base__=Strict, **dict(_fields(operations()["kernels audit"].options)))
+_audit = [one for one in verb_of("kernels audit").options.values() if not one.positional]
+_Audit: Any = create_model("_Audit", __base__=Strict, **dict(_fields(_audit)))
 
 
 class KernelQuery(_Audit):  # type: ignore[misc]

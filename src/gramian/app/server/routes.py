@@ -18,7 +18,7 @@ from gramian.app.server import fields
 from gramian.app.server.fields import ID, KINDS, DataQuery, Kinds, Reading, Refusal
 from gramian.app.server.items import Item, part_of, read_as
 from gramian.app.server.jobs import Job, State
-from gramian.operations.operation import Operation
+from gramian.app.verb import Verb
 from gramian.version import __version__
 
 STATUSES = (400, 401, 403, 404, 413, 415, 422, 429, 501, 507)
@@ -354,7 +354,7 @@ async def rows_in(
         yield read(state, data, reading)
 
 
-def add_verb(verb: Operation) -> None:
+def add_verb(verb: Verb) -> None:
     """Add the route of a verb, whose other inputs are uploads, or rows in the body."""
     first, *others = verb.inputs
     takes_rows = any(one.name == "data" for one in others)
@@ -366,7 +366,7 @@ def add_verb(verb: Operation) -> None:
         parts: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
         for one in verb.inputs:
             if (its := uploads[one.name]) is not None:
-                is_model = one.kind == "model"
+                is_model = one.about.kind == "model"
                 parts[one.name] = (
                     state.items.find("model", its).part() if is_model else read(state, its, query)
                 )

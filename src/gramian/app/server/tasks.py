@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import IO, Any
 
@@ -21,6 +21,9 @@ import numpy as np
 from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
 from gramian.analysis.components import component_names, expanded, mapping_of, names_of, reader_of
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
+from gramian.app.verb import Blocks, Context, Parameter, Result
+from gramian.app.verbs import verb as verb_of
+from gramian.app.verbs.fit import with_usual_components
 from gramian.base.inputs import expected_columns
 from gramian.base.model_file import read_model
 from gramian.checks import check_choice, check_integer, counted, plain
@@ -42,10 +45,6 @@ from gramian.io.metadata import LabelPlace, with_metadata
 from gramian.io.names import PICTURE_SUFFIXES
 from gramian.io.preview import Preview
 from gramian.io.scan import Scan, scan
-from gramian.operations import operations
-from gramian.operations.fit import with_usual_components
-from gramian.operations.operation import Asked, Blocks, Input, Result
-from gramian.options import declared_of
 from gramian.plots.images import Picture
 from gramian.report import facts as report
 from gramian.report import pieces
@@ -384,43 +383,29 @@ def rows_for(fitted: Any, model: Message, data: Message) -> Table:
     return cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")  # type: ignore[no-any-return]
 
 
-class _Parts:
-    """The inputs of an operation, which an order names."""
+def _reader(parts: Message) -> Callable[..., Any]:
+    """Return what reads the inputs of a verb, which an order names."""
 
-    def __init__(self, parts: dict[str, Message]) -> None:
-        self.parts = parts
-
-    def model(self, asked: Input) -> Any:
-        part = self.parts.get(asked.name)
-        return None if part is None else cached(part, load)
-
-    def data(self, asked: Input, model: Any, limit: int | None, **how: Any) -> Any:
-        part = self.parts.get(asked.name)
+    def read(one: Parameter, model: Any, limit: int | None, **how: Any) -> Any:
+        kind, part = one.about.kind, parts.get(one.name)
         if part is None:
             return None
-        table = read_table(part) if model is None else rows_for(model, self.parts["model"], part)
-        meta = None if asked.option else self.parts.get("meta")
-        return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
-
-    def faces(self, asked: Input, model: Any, **how: Any) -> Any:
-        part = self.parts[asked.name]
-        if part["kind"] != ".json":
+        if kind == "model":
+            return cached(part, load)
+        if kind == "gallery":
+            if one.about.access == "create":
+                return part["path"]
+            return cached(part, lambda path: Gallery.open(path, model, read_only=True), model.fingerprint_)
+        if kind == "data":
+            table = read_table(part) if model is None else rows_for(model, parts["model"], part)
+            meta = parts.get("meta") if one.positional else None
+            return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
+        if part["kind"] not in (".json",):
             return [read_faces(part["path"], size=model.picture_shape_[::-1])]
         pictures = np.asarray(read_table(part).values)
         return [Faces(pictures, None, tuple(map(str, range(len(pictures)))), ())]
 
-    def gallery(self, asked: Input, model: Any) -> Any:
-        part = self.parts[asked.name]
-        if asked.access == "create":
-            return part["path"]
-        return cached(part, lambda path: Gallery.open(path, model, read_only=True), model.fingerprint_)
-
-    def text(self, asked: Input) -> Any:
-        return self.parts.get(asked.name)
-
-    def asked(self) -> Asked:
-        part = self.parts.get("data")
-        return Asked(reading=None if part is None else asked_of(part))
+    return read
 
 
 def written(answer: Message, content: str | bytes) -> Message:
@@ -464,20 +449,18 @@ def _rows_of(result: Result, table: Any) -> tuple[Table, tuple[str, ...], Any, M
 
 def operate(operation: str, options: Message, draw: int | None, answer: Message, **parts: Message) -> Message:
     """Write the result of a verb: rows for rows, or else its text, facts and figures."""
-    verb = operations()[operation]
-    made = verb.options(**options)
-    for one in fields(made):
-        if (check := declared_of(one).check) is not None and getattr(made, one.name) is not None:
-            check(one.name, getattr(made, one.name))
+    verb = verb_of(operation)
+    values = verb.values(options)
     model = cached(parts["model"], load) if "model" in parts else None
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", MissingValuesWarning)
         if operation == "reconstruct" and isinstance(model, FaceSpace):
             given = {"data": rows_for(model, parts["model"], parts["data"])}
-            result = _faces_rebuilt(model, given["data"], made.components)
+            result = _faces_rebuilt(model, given["data"], values.get("n_components"))
         else:
-            given = verb.opened(made, _Parts(parts))
-            result = verb(made, **given)
+            given = verb.opened(values, _reader(parts))
+            reading = asked_of(parts["data"]) if "data" in parts else None
+            result = verb(values, given, Context(reading=reading))
         rows = _rows_of(result, given.get("data"))
     facts = result.facts() if callable(result.facts) else result.facts
     notes = [*(str(one.message) for one in raised), *result.notes]
@@ -528,17 +511,18 @@ def components(model: Message, answer: Message, count: int) -> Message:
 
 def _of_faces(verb: str, options: Message, **parts: Any) -> Any:
     """Return the facts that an operation on faces found."""
-    asked = operations()[verb]
-    made = asked.options(**options)
-    return asked(made, **asked.opened(made, _Parts(parts))).facts
+    asked = verb_of(verb)
+    return asked(options, asked.opened(options, _reader(parts))).facts
 
 
 def recognise(
     model: Message, gallery: Message, data: Message, person: str | None, far: float | None
 ) -> Message:
     """Identify people in pictures, or verify one person."""
-    verb = "faces identify" if person is None else "faces verify"
-    facts = _of_faces(verb, {"far": far}, model=model, gallery=gallery, pictures=data, person=person)
+    verb, options = "faces identify", dict[str, Any](far=far)
+    if person is not None:
+        verb, options = "faces verify", options | {"person": person}
+    facts = _of_faces(verb, options, model=model, gallery=gallery, pictures=data)
     return {name: plain(facts[name]) for name in ("answers", "skipped", "calibration")}
 
 

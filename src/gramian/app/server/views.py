@@ -19,6 +19,7 @@ from gramian import KernelPCA, arrays, checks, errors, load
 from gramian.analysis.components import decomposition_of, expanded, mapping_of
 from gramian.app.server import tasks
 from gramian.app.server.tasks import Message, applied, asked_of, cached, drawing, read_table, written
+from gramian.app.verbs import verb as verb_of
 from gramian.checks import plain
 from gramian.data import as_rows
 from gramian.data.labels import in_order, label_texts
@@ -28,7 +29,6 @@ from gramian.faces import example_faces
 from gramian.io.metadata import labels_of
 from gramian.kernel_pca.projection import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
-from gramian.operations import operations
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range
 from gramian.plots.names import component_titles, usual_color
 from gramian.plots.registry import available
@@ -255,8 +255,8 @@ def code(model: Message, data: Message | None) -> Message:
 
 def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
-    verb = operations()["kernels audit"]
-    result = verb(verb.options(**chosen, time_limit=seconds), kernel=expression)
+    verb = verb_of("kernels audit")
+    result = verb(verb.values(chosen | {"time_limit": seconds, "kernel": expression}), {})
     facts: Message = plain(result.facts) | {
         "text": result.text,
         "figure": None,

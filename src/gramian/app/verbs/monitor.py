@@ -1,93 +1,77 @@
 """Which rows are unlike the normal rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from gramian.app.verb import DATA, LargeData, Option, Output, Result, WholeModel, about
 from gramian.checks import check_integer, check_share
 from gramian.errors import ParameterError
-from gramian.operations.operation import LARGE_DATA, WHOLE_MODEL, Input, Out, Result, operation
-from gramian.options import flag, option
-
-NORMAL = Input(
-    "normal",
-    "data",
-    "FILE",
-    "Normal rows, which set the limits.",
-    option=True,
-    required=False,
-    streamed=True,
-    usual="by theory from the model, or those of a saved monitor",
-    label="normal rows",
-)
 
 
-@dataclass(frozen=True)
-class Monitor:
-    """The parameters of ``gramian.Monitor`` that a fitted model leaves open."""
-
-    alpha: float | None = option(
-        "NUMBER",
-        "Share of normal rows with an alarm, over both statistics.",
-        usual="0.01, or that of a saved monitor",
-        check=check_share,
-    )
-    lags: int | None = option(
-        "NUMBER",
-        "Earlier rows whose columns are added to each row; a model like MODEL, best of a share of the "
-        "variance such as 0.95, is fitted to the normal rows.",
-        usual="0, or that of a saved monitor",
-        check=lambda flag, value: check_integer(flag, value, 0),
-        label="earlier rows",
-    )
-    consecutive: int | None = option(
-        "NUMBER",
-        "Alarms in a row that begin an event.",
-        usual="1, or that of a saved monitor",
-        check=lambda flag, value: check_integer(flag, value, 1),
-        label="alarms in a row",
-    )
-    fail: bool = flag("Exit with code 3 if there is an alarm or a frozen column.", local=True)
-
-
-def _require_scores(options: Monitor, model: Any) -> None:
+def _require_scores(values: Mapping[str, Any], model: Any) -> None:
     if not model.model_kind.gives_scores:
         said = f"monitor needs a PCA or a kernel PCA, and this is a {type(model).__name__}."
         raise ParameterError("model", problem=said)
 
 
-@operation(
-    WHOLE_MODEL,
-    LARGE_DATA,
-    NORMAL,
-    check=_require_scores,
-    adds_earlier_rows=True,
-    outs=[
-        Out(
-            "table",
-            "FILE",
-            "A .csv, .parquet, .npy or .zarr file with all rows, or - for CSV.",
-            usual="a short table",
+@about(check=_require_scores, adds_earlier_rows=True, documented={"": "gramian.models.monitor:Monitor"})
+def monitor(
+    model: WholeModel,
+    data: LargeData,
+    *,
+    normal: Annotated[
+        Any,
+        DATA._replace(
+            metavar="FILE",
+            help="Normal rows, which set the limits.",
+            usual="by theory from the model, or those of a saved monitor",
+            streamed=True,
         ),
-        Out(
-            "file",
-            "FILE",
-            "A Markdown file (.md) with the events, the limits and the rules.",
-            name="report",
-            ends=(".md",),
-            writes="--report writes Markdown",
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        Option(
+            "NUMBER",
+            "Share of normal rows with an alarm, over both statistics.",
+            "0.01, or that of a saved monitor",
+            check=check_share,
         ),
-        Out(
-            "model",
-            "FILE",
-            "Also save the monitor, a .gramian file to be used as MODEL.",
-            name="save",
+    ] = None,
+    lags: Annotated[
+        int | None,
+        Option(
+            "NUMBER",
+            "Earlier rows whose columns are added to each row; a model like MODEL, best of a share of the "
+            "variance such as 0.95, is fitted to the normal rows.",
+            "0, or that of a saved monitor",
+            check=lambda name, value: check_integer(name, value, 0),
         ),
-    ],
-)
-def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Result:
+    ] = None,
+    consecutive: Annotated[
+        int | None,
+        Option(
+            *("NUMBER", "Alarms in a row that begin an event.", "1, or that of a saved monitor"),
+            check=lambda name, value: check_integer(name, value, 1),
+        ),
+    ] = None,
+    fail: Annotated[
+        bool, Option("", "Exit with code 3 if there is an alarm or a frozen column.", local=True)
+    ] = False,
+) -> Annotated[
+    Result,
+    Output(
+        "table",
+        "A .csv, .parquet, .npy or .zarr file with all rows, or - for CSV.",
+        usual="a short table",
+    ),
+    Output(
+        "file",
+        "A Markdown file (.md) with the events, the limits and the rules.",
+        name="report",
+        ends=(".md",),
+    ),
+    Output("model", "Also save the monitor, a .gramian file to be used as MODEL.", name="save"),
+]:
     """Find rows that are unlike the normal rows.
 
     A row has an alarm if T2 (its distance from the mean within the components) or SPE (its squared distance
@@ -97,14 +81,7 @@ def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Resu
     """
     from gramian.models.monitor import monitor_of
 
-    made = monitor_of(
-        model,
-        data,
-        alpha=options.alpha,
-        lags=options.lags,
-        consecutive=options.consecutive,
-        normal=normal,
-    )
+    made = monitor_of(model, data, alpha=alpha, lags=lags, consecutive=consecutive, normal=normal)
     result = made.statistics(data, rows="auto")
     columns, limits = result.finite, made.limits_
     worst = [place for place in result.worst() if result.alarms[place]]
@@ -131,7 +108,7 @@ def monitor(options: Monitor, model: Any, data: Any, normal: Any = None) -> Resu
         figures={"control-chart": lambda: _chart(made, data)},
         content=lambda: _report(result, rules, data.source).encode(),
         model=made,
-        alarm=options.fail and (count > 0 or bool(result.frozen)),
+        alarm=fail and (count > 0 or bool(result.frozen)),
     )
 
 

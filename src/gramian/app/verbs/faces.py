@@ -1,113 +1,35 @@
 """Models and galleries of faces: fit, reconstruct, enroll, forget, list, identify, verify."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+from gramian.app.verb import Input, Option, Output, Result, Seed, about, check_count
 from gramian.checks import counted, first_few, shown
 from gramian.errors import DataError, ParameterError
-from gramian.operations.operation import Input, Out, Result, operation
-from gramian.operations.shared import SEED, read_components, read_counts
-from gramian.options import flag, option
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 SHOWN = 3  # names of pictures in a warning
 FACTS = ("eigenvalues", "face_threshold", "face_keep", "fingerprint")  # attributes of a model
 
 
-@dataclass(frozen=True)
-class FitFaces:
-    """The parameters of ``gramian.faces.FaceSpace``, and how pictures are read."""
-
-    size: str | None = option("WxH", "Resize pictures to this size.")
-    strict: bool = flag("Stop at a bad picture instead of reporting and skipping it.")
-    components: str = option(
-        "K",
-        "Number of components such as 300, or explained variance ratio.",
-        "0.95",
-        label="number of components",
-        parameters=("n_components",),
-    )
-    kernel: str | None = option("KERNEL", "Kernel for kernel PCA, such as rbf.", usual="PCA")
-    light: str = option("HOW", "Illumination correction: none, log, equalise, dog, or auto.", "none")
-    shift: float = option(
-        "SHARE",
-        "Also fit on copies shifted by this share of the width, against bad alignment; try 0.04.",
-        0.0,
-    )
-    seed: int = SEED
-
-
-@dataclass(frozen=True)
-class Reconstruct:
-    """From how much a picture is rebuilt."""
-
-    counts: str | None = option(
-        "R,R,..", "Numbers of components.", None, "-r", "--components", usual="25,50,100,.. and all"
-    )
-
-
-@dataclass(frozen=True)
-class Enroll:
-    """What is stored of enrolled people."""
-
-    keep_pictures: bool = flag(
-        "Store the picture files too, not only their vectors and hashes.",
-        label="storing pictures",
-        parameters=("keep_files",),
-    )
-    strict: bool = flag("Stop at a bad picture instead of reporting and skipping it.")
-
-
-@dataclass(frozen=True)
-class Change:
-    """Nothing is left open."""
-
-
-@dataclass(frozen=True)
-class Recognise:
-    """When somebody is recognised."""
-
-    far: float | None = option(
+PICTURES = Input("faces", "PICTURE..", "Picture files, folders or zips of them, or an .npz file.", many=True)
+GALLERY = Input("gallery", "GALLERY", "A file written by faces enroll.")
+Model = Annotated[Any, Input("model", "MODEL", "A file written by faces fit.")]
+Strict = Annotated[bool, Option("", "Stop at a bad picture instead of reporting and skipping it.")]
+Far = Annotated[
+    float | None,
+    Option(
         "SHARE",
         "False accept rate: share of strangers that may be accepted.",
-        usual="as stored in the gallery, or the smallest rate that its people can show",
-        label="false accept rate",
-    )
+        "as stored in the gallery, or the smallest rate that its people can show",
+    ),
+]
 
 
-TRAINING = Input(
-    *("pictures", "faces", "DIR"),
-    "A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
-    "or an .npz file with pictures X and people y.",
-    how=lambda options: {"size": options.size, "strict": options.strict},
-)
-MODEL = Input("model", "model", "MODEL", "A file written by faces fit.")
-PICTURE = Input("picture", "faces", "PICTURE", "A picture file.", how=lambda options: {"strict": True})
-PICTURES = Input(
-    *("pictures", "faces", "PICTURE.."),
-    "Picture files, folders or zips of them, or an .npz file.",
-    many=True,
-)
-ENROLLED = replace(
-    PICTURES,
-    how=lambda options: {"strict": options.strict, "keep_files": options.keep_pictures, "required": True},
-)
-GALLERY = Input("gallery", "gallery", "GALLERY", "A file written by faces enroll.")
-CHANGED = replace(GALLERY, access="change")
-CREATED = replace(GALLERY, access="create", help="The file of people; created if it does not exist.")
-NAMED = Input("person", "text", "NAME", "The claimed person.", option=True)
-FORGOTTEN = replace(NAMED, help="The person to remove.")
-PERSON = replace(
-    NAMED, required=False, help="The person on the pictures.", usual="the names of folders in a folder"
-)
-
-
-def _check_model(options: Any, model: Any) -> None:
+def _check_model(values: Mapping[str, Any], model: Any) -> None:
     if not model.model_kind.faces:
         fit = "Fit one with: gramian faces fit DIR -o faces.gramian"
         raise ParameterError(
@@ -117,24 +39,37 @@ def _check_model(options: Any, model: Any) -> None:
         )
 
 
-verb = partial(operation, application="gramian.faces", shell_only=True)
-of_model = partial(verb, MODEL, check=_check_model)
-
-
-def _out(kind: Any, help: str, ends: str, writes: str) -> list[Out]:
-    return [Out(kind, "FILE", help, ends=(ends,), writes=writes, key="out", required=True)]
+of_model = partial(about, check=_check_model, shell_only=True)
 
 
 # ------------------------------------------------------------------ models
 
 
-@verb(
-    TRAINING,
-    name="faces fit",
-    outs=_out("model", "The model, FILE.gramian.", ".gramian", "faces fit writes a model"),
-    check=lambda options: read_components(options.components),
-)
-def fit(options: FitFaces, pictures: Any) -> Result:
+@about(shell_only=True, documented={"": "gramian.faces.space:FaceSpace"})
+def fit(
+    pictures: Annotated[
+        Any,
+        Input(
+            *("faces", "DIR"),
+            "A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
+            "or an .npz file with pictures X and people y.",
+            how=lambda values: {name: values[name] for name in ("size", "strict") if name in values},
+        ),
+    ],
+    *,
+    size: Annotated[str | None, Option("WxH", "Resize pictures to this size.")] = None,
+    strict: Strict = False,
+    n_components: Annotated[int | float, Option("K", short="-k", check=check_count)] = 0.95,
+    kernel: Annotated[str | None, Option("KERNEL", "Kernel for kernel PCA, such as rbf.", "PCA")] = None,
+    light: Annotated[
+        str, Option("HOW", "Illumination correction: none, log, equalise, dog, or auto.")
+    ] = "none",
+    shift: Annotated[float, Option("SHARE")] = 0.0,
+    random_state: Seed = 0,
+) -> Annotated[
+    Result,
+    Output("model", "The model, FILE.gramian.", ends=(".gramian",), key="out", required=True),
+]:
     """Fit a model of faces to pictures.
 
     Colour is converted to grey by ITU-R 601-2 luma, and pictures are rotated as their camera recorded. Bad
@@ -144,9 +79,9 @@ def fit(options: FitFaces, pictures: Any) -> Result:
     from gramian.faces.space import FaceSpace
     from gramian.report.facts import certificate_facts, payload, plan_facts, skipped_facts
 
-    parameters: dict[str, Any] = {name: getattr(options, name) for name in ("kernel", "light", "shift")}
-    components: Any = read_components(options.components)
-    model = FaceSpace(components, random_state=options.seed, **parameters).fit(pictures)
+    model = FaceSpace(n_components, kernel=kernel, light=light, shift=shift, random_state=random_state).fit(
+        pictures
+    )
     height, width = model.picture_shape_
     shares = model.explained_variance_ratio_
     facts = {
@@ -180,13 +115,18 @@ def fit(options: FitFaces, pictures: Any) -> Result:
     return Result("\n".join(lines), facts, model=model, written=written)
 
 
-@of_model(
-    PICTURE,
-    name="faces reconstruct",
-    outs=_out("file", "A .png file.", ".png", "the strip is a picture"),
-    doing="reconstructing",
-)
-def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
+@of_model(doing="reconstructing")
+def reconstruct(
+    model: Model,
+    picture: Annotated[
+        Any, Input("faces", "PICTURE", "A picture file.", how=lambda values: {"strict": True})
+    ],
+    *,
+    n_components: Annotated[
+        list[int] | None,
+        Option("K,K,..", "Numbers of components.", "25,50,100,.. and all", short="-k"),
+    ] = None,
+) -> Annotated[Result, Output("file", "A .png file.", ends=(".png",), key="out", required=True)]:
     """Reconstruct a picture from increasing numbers of components.
 
     Draws the original and the reconstructions, and prints the relative error |x - x~| / |x - mean| and the
@@ -199,7 +139,7 @@ def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
 
     most, light = model.n_components_, model.light_
     default = [*(count for count in COUNTS if count < most), most]
-    counts = default if options.counts is None else read_counts(options.counts)
+    counts = n_components or default
     if len(picture) != 1:
         problem = f"{shown(picture.source)} contains {len(picture):,} pictures."
         raise ParameterError("picture", problem=problem, hint="Name one.")
@@ -230,12 +170,33 @@ def reconstruct(options: Reconstruct, model: Any, picture: Any) -> Result:
 # ------------------------------------------------------------------ galleries
 
 
-@of_model(
-    *(CREATED, ENROLLED, PERSON),
-    name="faces enroll",
-    doing="enrolling",
-)
-def enroll(options: Enroll, model: Any, gallery: Any, pictures: Any, person: str | None = None) -> Result:
+@of_model(doing="enrolling")
+def enroll(
+    model: Model,
+    gallery: Annotated[
+        Any,
+        GALLERY._replace(access="create", help="The file of people; created if it does not exist."),
+    ],
+    pictures: Annotated[
+        Any,
+        PICTURES._replace(
+            how=lambda values: {
+                "strict": values.get("strict", False),
+                "keep_files": values.get("keep_files", False),
+                "required": True,
+            }
+        ),
+    ],
+    *,
+    person: Annotated[
+        str | None,
+        Option("NAME", "The person on the pictures.", "the names of folders in a folder"),
+    ] = None,
+    keep_files: Annotated[
+        bool, Option("", "Store the picture files too, not only their vectors and hashes.")
+    ] = False,
+    strict: Strict = False,
+) -> Result:
     """Add people to a gallery.
 
     The model is not fitted again. Either all pictures are added, or none.
@@ -255,7 +216,7 @@ def enroll(options: Enroll, model: Any, gallery: Any, pictures: Any, person: str
         [who for faces in given for who in _people(faces, name)],
         np.concatenate([model.transform(faces) for faces in given]),
         [digest for faces in given for digest in faces.hashes],
-        [file for faces in given for file in faces.files] if options.keep_pictures else None,
+        [file for faces in given for file in faces.files] if keep_files else None,
         sources=(names := [name for faces in given for name in faces.names]),
     )
     strange = np.concatenate([model.face_score(faces) for faces in given]) > model.face_threshold_
@@ -330,8 +291,12 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
     return [person] * len(faces)
 
 
-@verb(CHANGED, FORGOTTEN, name="faces forget", doing="forgetting")
-def forget(options: Change, gallery: Any, person: str) -> Result:
+@about(doing="forgetting", shell_only=True)
+def forget(
+    gallery: Annotated[Any, GALLERY._replace(access="change")],
+    *,
+    person: Annotated[str, Option("NAME", "The person to remove.")],
+) -> Result:
     """Remove all data of a person from a gallery."""
     name, path = _named(person), str(gallery.path)
     removed = gallery.forget(name)
@@ -339,8 +304,8 @@ def forget(options: Change, gallery: Any, person: str) -> Result:
     return Result(_text([text]), {"gallery": path, "person": name, "removed": removed})
 
 
-@verb(GALLERY, name="faces list")
-def list_people(options: Change, gallery: Any) -> Result:
+@about(shell_only=True)
+def list_(gallery: Annotated[Any, GALLERY]) -> Result:
     """List the people in a gallery."""
     from gramian.report.facts import gallery_facts
 
@@ -367,33 +332,46 @@ def _shown_time(text: str) -> str:
     return text.replace("T", " ").replace("+00:00", "Z")
 
 
-@of_model(GALLERY, PICTURES, name="faces identify", doing="comparing")
-def identify(options: Recognise, model: Any, gallery: Any, pictures: Any) -> Result:
+@of_model(doing="comparing")
+def identify(
+    model: Model,
+    gallery: Annotated[Any, GALLERY],
+    pictures: Annotated[Any, PICTURES],
+    *,
+    far: Far = None,
+) -> Result:
     """Identify the person on each picture.
 
     The answer is a person of the gallery, an unknown person, or not a face. Exits with 0 when a person was
     recognised on every picture, otherwise with 1. There is no liveness check: a photograph of a person is
     accepted like the person.
     """
-    return _answered(options, model, gallery, pictures)
+    return _answered(far, model, gallery, pictures)
 
 
-@of_model(GALLERY, PICTURES, NAMED, name="faces verify", doing="comparing")
-def verify(options: Recognise, model: Any, gallery: Any, pictures: Any, person: str) -> Result:
+@of_model(doing="comparing")
+def verify(
+    model: Model,
+    gallery: Annotated[Any, GALLERY],
+    pictures: Annotated[Any, PICTURES],
+    *,
+    person: Annotated[str, Option("NAME", "The claimed person.")],
+    far: Far = None,
+) -> Result:
     """Verify that pictures show a given person.
 
     Exits with 0 when every picture does, otherwise with 1. There is no liveness check: a photograph of a
     person is accepted like the person.
     """
-    return _answered(options, model, gallery, pictures, gallery.person(person))
+    return _answered(far, model, gallery, pictures, gallery.person(person))
 
 
-def _answered(options: Recognise, model: Any, gallery: Any, pictures: Any, *person: str) -> Result:
+def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *person: str) -> Result:
     """Return the answers: of all people, or to whether it is the one named."""
     from gramian.faces import recognition
     from gramian.report.facts import calibration_facts, skipped_facts
 
-    recogniser, skipped = gallery.recogniser(far=options.far), _skipped(pictures)
+    recogniser, skipped = gallery.recogniser(far=far), _skipped(pictures)
     ask: Any = recognition.verify if person else recognition.identify
     answers: list[tuple[str, Any]] = []
     for faces in filter(len, pictures):

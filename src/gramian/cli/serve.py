@@ -6,41 +6,42 @@ import sys
 import webbrowser
 from typing import Annotated
 
-import typer
-
+from gramian.app.verb import Option
 from gramian.checks import check_integer
 from gramian.errors import ParameterError, needs
-from gramian.options import flag, option
 
 
 def serve(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[FILE|MODEL ..]",
-            help="Read-only models, galleries and data.",
-            show_default=False,
+        Option("[FILE|MODEL ..]", "Read-only models, galleries and data."),
+    ] = None,
+    *,
+    host: Annotated[
+        str, Option("ADDRESS", "Where to listen. Other machines need the token: put TLS before it.")
+    ] = "127.0.0.1",
+    port: Annotated[int, Option("NUMBER", "0 takes a free one.")] = 8765,
+    store: Annotated[
+        str | None,
+        Option(
+            "FOLDER",
+            "Keep uploads and models here for the next time: an empty folder, or an earlier store.",
+            "a temporary folder",
         ),
     ] = None,
-    host: str = option(
-        "ADDRESS", "Where to listen. Other machines need the token: put TLS before it.", "127.0.0.1"
-    ),
-    port: int = option("NUMBER", "0 takes a free one.", 8765),
-    store: str | None = option(
-        "FOLDER",
-        "Keep uploads and models here for the next time: an empty folder, or an earlier store.",
-        usual="a temporary folder",
-    ),
-    token: str | None = option(
-        "TEXT",
-        "The secret in the address, at least 16 characters. GRAMIAN_TOKEN hides it from other users.",
-        usual="a new one",
-    ),
-    no_token: bool = flag("Ask for no token; on this machine only."),
-    allow_host: list[str] | None = option(
-        "NAME", "Another name of this machine, such as a proxy's; may be repeated."
-    ),
-    no_open: bool = flag("Open no browser."),
+    token: Annotated[
+        str | None,
+        Option(
+            "TEXT",
+            "The secret in the address, at least 16 characters. GRAMIAN_TOKEN hides it from other users.",
+            "a new one",
+        ),
+    ] = None,
+    no_token: Annotated[bool, Option("", "Ask for no token; on this machine only.")] = False,
+    allow_host: Annotated[
+        list[str] | None, Option("NAME", "Another name of this machine, such as a proxy's; may be repeated.")
+    ] = None,
+    no_open: Annotated[bool, Option("", "Open no browser.")] = False,
 ) -> None:
     """Show a page in the browser, and answer other programs over HTTP.
 

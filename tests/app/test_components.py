@@ -1,4 +1,4 @@
-"""Rotation and the number of components, as operations."""
+"""Rotation and the number of components, as verbs."""
 
 import json
 
@@ -7,11 +7,10 @@ import pytest
 
 import gramian
 from gramian.analysis.component_rules import RULES as KNOWN
+from gramian.app.verbs import verb
+from gramian.app.verbs.choose import RULES, judged
 from gramian.cli import main
 from gramian.errors import ParameterError
-from gramian.operations import operations
-from gramian.operations.choose_components import RULES, ChooseComponents
-from gramian.operations.rotate import Rotate
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def table(X, tmp_path):
 
 def test_a_rotation_is_that_of_python_with_its_table_and_figure(X):
     model = gramian.PCA(3).fit(X)
-    result = operations()["rotate"](Rotate("promax", components=2), model=model)
+    result = verb("rotate")({"method": "promax", "n_components": 2}, {"model": model})
     expected = gramian.rotate(model, "promax", n_components=2)
     assert str(result.text) == str(expected)
     assert list(result.tables["loadings"]) == ["column", "RC1", "RC2"]
@@ -42,12 +41,12 @@ def test_a_rotation_is_that_of_python_with_its_table_and_figure(X):
 def test_the_command_rotates_and_draws(X, tmp_path, capsys):
     model, figure = tmp_path / "m.gramian", tmp_path / "rotated.svg"
     gramian.PCA(3, scale="unit").fit(X).save(model)
-    assert main(["rotate", str(model), "--components", "2", "-o", str(figure), "--json"]) == 0
+    assert main(["rotate", str(model), "--n-components", "2", "-o", str(figure), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert np.round(np.abs(facts["loadings"])).tolist() == [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]]
     assert facts["files"] == [str(figure)]
     assert figure.read_bytes().startswith(b"<svg")
-    assert main(["rotate", str(model), "--components", "9"]) == 2
+    assert main(["rotate", str(model), "--n-components", "9"]) == 2
     assert "n_components=9 must be a whole number from 2 to 3" in capsys.readouterr().err
 
 
@@ -71,9 +70,8 @@ def test_rules_of_a_kernel(X, table, capsys):
 
 
 def test_what_does_not_belong_to_a_kernel_is_refused():
-    check = operations()["choose-components"].check
     with pytest.raises(ParameterError, match="applies only to PCA"):
-        check(ChooseComponents(kernel="rbf", max_rmse=1.0))
+        judged(kernel="rbf", max_rmse=1.0)
     with pytest.raises(ParameterError, match="'pareto' is not known"):
-        check(ChooseComponents(kernel="rbf", scale="pareto"))
-    assert check(ChooseComponents(kernel="rbf", scale="unit")).scale == "unit"
+        judged(kernel="rbf", scale="pareto")
+    assert judged(kernel="rbf", scale="unit").scale == "unit"

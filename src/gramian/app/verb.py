@@ -1,0 +1,731 @@
+"""What a verb is: a function with annotated parameters, of which shell, server and page are made.
+
+Positional parameters are what a verb works on, keywords are its options, and
+``-> Annotated[Result, Output(...)]`` says which files can be written of its result. Only the standard
+library is imported here, so that ``gramian --help`` answers at once.
+"""
+
+import csv
+import inspect
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from gramian.checks import check_choice, check_seed
+from gramian.errors import ParameterError
+
+# Groups of options in the help of a command, in this order.
+READING, METHOD, OTHER, OUTPUT, LIMITS = PANELS = (
+    *("Reading the data", "The method", "Options", "Output", "Limits and hardware"),
+)
+ROOT = Path(__file__).parents[1]
+
+
+class Option(NamedTuple):
+    """An annotation of an option, or of an argument that is text.
+
+    Attributes
+    ----------
+    metavar : str
+        What stands for its value; by default its choices.
+    help : str
+        By default the first sentence about the parameter where the function is ``documented``.
+    usual : str
+        What holds where it is not given; by default the default.
+    short : str
+        Its short form in the shell.
+    suggestions : sequence of str
+        Values that a shell completes and a page lists, besides those of its type.
+    check : callable, optional
+        Raises an error for a name and a value, before data are read.
+    local : bool
+        Whether it is about this machine, so that the server has no such option.
+    """
+
+    metavar: str = ""
+    help: str = ""
+    usual: str = ""
+    short: str = ""
+    suggestions: Sequence[str] = ()
+    check: Callable[[str, Any], Any] | None = None
+    local: bool = False
+
+
+class Input(NamedTuple):
+    """An annotation of a model or data that a verb takes.
+
+    Attributes
+    ----------
+    kind : {"model", "data", "meta", "faces", "gallery"}
+        A fitted model; rows; metadata, which are joined to the rows; pictures of faces; or people.
+    metavar, help, usual : str
+        As of :class:`Option`.
+    whole : bool
+        Of a monitor the monitor itself, and not the model that it watches.
+    streamed : bool or callable
+        Whether rows may stay in their file; perhaps by the options.
+    how : callable, optional
+        More keywords for the reader, by the options.
+    many : bool
+        Whether several may be given, as a sequence.
+    access : {"read", "change", "create"}
+        What happens to a gallery; one that is created is given as its path.
+    """
+
+    kind: Literal["model", "data", "meta", "faces", "gallery"]
+    metavar: str
+    help: str
+    usual: str = ""
+    whole: bool = False
+    streamed: bool | Callable[[Mapping[str, Any]], bool] = False
+    how: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+    many: bool = False
+    access: Literal["read", "change", "create"] = "read"
+
+
+class Of(NamedTuple):
+    """An annotation of a parameter that is the result of a function, whose options are those of the verb."""
+
+    function: Callable[..., Any]
+
+
+class Output(NamedTuple):
+    """An annotation of the result: a file that the shell writes of it.
+
+    Attributes
+    ----------
+    kind : {"table", "rows", "figure", "figures", "model", "file", "results"}
+        The first table of the result, its rows, its first figure or all in a folder, its model, its content,
+        or its model or a folder of all results.
+    help, metavar, usual : str
+        As of :class:`Option`.
+    default : str or None
+        None writes nothing unless the option is given.
+    name : str
+    ends : tuple of str
+        What the name may end in.
+    key : {"files", "out"}
+        Its name in JSON: a list of all files, or the one file.
+    required : bool
+    listing : str
+        Of rows that may be pictures: the table in their folder.
+    beside : bool
+        Whether the text goes to standard error in any case.
+    """
+
+    kind: Literal["table", "rows", "figure", "figures", "model", "file", "results"]
+    help: str
+    metavar: str = "FILE"
+    usual: str = ""
+    default: str | None = None
+    name: str = "out"
+    ends: tuple[str, ...] = ()
+    key: Literal["files", "out"] = "files"
+    required: bool = False
+    listing: str = ""
+    beside: bool = False
+
+
+class Context(NamedTuple):
+    """How a verb was called, for results that repeat it: the argument ``context`` of a verb.
+
+    Attributes
+    ----------
+    model : str
+        The file or folder of the model.
+    reading : mapping of str to object, or None
+        The arguments of :func:`gramian.scan`; None for data that are not from a file.
+    command : sequence of str
+        The command line of the shell.
+    to_folder : bool
+        Whether a folder of all results will be written.
+    """
+
+    model: str = ""
+    reading: Mapping[str, Any] | None = None
+    command: Sequence[str] = ()
+    to_folder: bool = False
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows of a result, block by block, so that they need not fit into memory.
+
+    Attributes
+    ----------
+    table : gramian.data.table.Table
+        The rows that they belong to.
+    blocks : iterator of (slice, ndarray)
+    names : sequence of str or None
+        Of the columns; None for PC1, PC2, ...
+    more : callable
+        Returns further columns, known once all blocks have passed.
+    pictures : callable, optional
+        Writes them into a folder of pictures, and may return the number of files.
+    """
+
+    table: Any
+    blocks: Iterator[tuple[slice, Any]]
+    names: Sequence[str] | None
+    more: Callable[[], dict[str, Any]] = dict
+    pictures: Callable[[Path], int | None] | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a verb found.
+
+    Attributes
+    ----------
+    text : object
+        The answer for a person; a callable if it is known only once the rows were written.
+    facts : mapping of str to object, or callable
+        The answer for a program, as values for JSON.
+    notes : sequence of str
+        Sentences beside the answer.
+    tables : mapping of str to columns
+    figures : mapping of str to callable
+        By the name of the function of ``gramian.plots`` that draws; called without arguments it returns
+        the chart or picture.
+    rows : Blocks, optional
+    content : bytes or callable, optional
+        A file; a callable if it is made only for whoever wants it.
+    model : fitted estimator, optional
+    alarm : bool
+        Whether what was asked for did not hold: exit code 3.
+    unanswered : bool
+        Whether a question is left open: exit code 1.
+    written : str
+        What is said of the file behind its name.
+    fit : mapping of str to object
+        The options of a fit that the result proposes.
+    fitted : gramian.report.fitted.Fitted, optional
+        What a folder of results is written from.
+    """
+
+    text: Any = ""
+    facts: Any = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    rows: Blocks | None = None
+    content: Any = None
+    model: Any = None
+    alarm: bool = False
+    unanswered: bool = False
+    written: str = ""
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    fitted: Any = None
+
+
+# ------------------------------------------------------------------ what many verbs take
+
+TABLES = (".csv", ".parquet", ".npy", ".zarr")
+FIGURES = (".svg", ".png", ".pdf", ".html")
+MODEL = Input("model", "MODEL", "A .gramian file, or a folder written by fit.")
+DATA = Input(
+    *("data", "DATA"),
+    "A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where there are "
+    "several), a folder or .zip of pictures, or -.",
+)
+Model = Annotated[Any, MODEL]
+WholeModel = Annotated[Any, MODEL._replace(whole=True)]
+Data = Annotated[Any, DATA]
+LargeData = Annotated[Any, DATA._replace(streamed=True)]
+# A surface joins it to the rows.
+Meta = Annotated[
+    Any,
+    Input(
+        *("meta", "FILE"),
+        "A table of metadata, such as batch, sex and age, joined by row names or order.",
+        usual="none",
+    ),
+]
+Seed = Annotated[int, Option("NUMBER", "Seed of the random numbers.", check=check_seed)]
+MemoryLimit = Annotated[
+    str | None,
+    Option(
+        *("BYTES", "Working memory, such as 4GB; larger tables are read in blocks.", "80 % of the machine's"),
+        local=True,
+    ),
+]
+Device = Annotated[
+    str | None,
+    Option(
+        *("NAME", "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host.", "the host"),
+        suggestions=("cuda", "cpu"),
+        local=True,
+    ),
+]
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise an error for what is neither a number from 1 nor a share between 0 and 1."""
+    if isinstance(value, int | float) and not (value >= 1 if isinstance(value, int) else 0 < value < 1):
+        advice = "Give a number such as 10, or a share between 0 and 1 such as 0.95."
+        raise ParameterError(name, value, "is out of range", advice)
+
+
+def figure_out(help: str, key: Literal["files", "out"] = "files") -> Output:
+    """Declare the file of a figure."""
+    return Output("figure", help, ends=FIGURES, key=key)
+
+
+# ------------------------------------------------------------------ parameters
+
+
+LISTS = {list[str], list[int]}
+
+
+class Parameter(NamedTuple):
+    """A parameter of a verb, as every surface needs it.
+
+    Attributes
+    ----------
+    name : str
+    kind : type
+        Its annotation without what is declared.
+    default : object
+        ``inspect.Parameter.empty`` where it is required.
+    about : Option, Input or Of
+    function : callable
+        Whose parameter it is.
+    positional : bool
+    kinds : set of type
+        The types of its values.
+    choices : sequence of str
+        The texts among its values; no others are allowed where it has no other type.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    about: Any
+    function: Callable[..., Any]
+    positional: bool = False
+    kinds: Set[Any] = frozenset({str})
+    choices: Sequence[str] = ()
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is inspect.Parameter.empty
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether its values are a few texts."""
+        return bool(self.choices) and len(self.kinds - {NoneType}) == 1
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes several values."""
+        return not self.kinds.isdisjoint(LISTS)
+
+    @property
+    def metavar(self) -> str:
+        """What stands for its value in the shell; "" for a flag."""
+        return self.about.metavar or ("" if self.kind is bool else "|".join(self.choices))
+
+    @property
+    def usual(self) -> str:
+        """What holds where it is not given."""
+        default = "" if self.required or self.default is None or self.kind is bool else self.default
+        return self.about.usual or (f"{default:g}" if isinstance(default, float) else str(default))
+
+    @property
+    def help(self) -> str:
+        """What it does, in sentences."""
+        text = self.about.help or _documented(self.name, self.function)
+        missing = [choice for choice in self.choices if choice not in f"{text} {self.metavar}"]
+        return (
+            f"{text} {'One of' if self.is_choice else 'Or'} {', '.join(self.choices)}." if missing else text
+        )
+
+    def value(self, text: Any) -> Any:
+        """Return a value that a surface has as text as Python has it.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if self.metavar.endswith(",..") and list[str] in self.kinds:
+            lists = [text] if isinstance(text, str) else text or ()
+            return [name.strip() for names in csv.reader(lists, skipinitialspace=True) for name in names]
+        if not isinstance(text, str) or str in self.kinds:
+            return text
+        if text == "none" and NoneType in self.kinds:
+            return None
+        if list[int] in self.kinds:
+            numbers = text.split(",")
+            if not all(number.strip().isdecimal() and int(number) for number in numbers):
+                advice = "Give a whole number such as 10, or several, such as 2,5,10."
+                raise ParameterError(self.name, text, "is not understood", advice)
+            return sorted({int(number) for number in numbers})
+        for number in (int, float):
+            if number in self.kinds:
+                with suppress(ValueError):
+                    return number(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        """Raise an error for a value that is not allowed."""
+        if self.is_choice and value is not None:
+            check_choice(self.name, value, self.choices)
+        elif isinstance(value, str) and not ({str, *self.choices} & {*self.kinds, value} or self.is_list):
+            names = f" nor one of {', '.join(self.choices)}" if self.choices else " nor none"
+            raise ParameterError(self.name, value, f"is neither a number{names}")
+        if isinstance(self.about, Option) and self.about.check is not None and value is not None:
+            self.about.check(self.name, value)
+
+
+def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
+    """Return what is declared of the parameters of a function; others are not for surfaces."""
+    result = []
+    for name, one in inspect.signature(function).parameters.items():
+        for about in getattr(one.annotation, "__metadata__", ()):
+            if isinstance(about, Option | Input | Of):
+                positional, kind = one.kind is not inspect.Parameter.KEYWORD_ONLY, one.annotation.__origin__
+                several = get_origin(kind) in (Union, UnionType)
+                kinds = {*get_args(kind)} if several else {kind}
+                literals = [get_args(each) for each in kinds if get_origin(each) is Literal]
+                choices = literals[0] if literals else ()
+                result.append(Parameter(name, kind, one.default, about, function, positional, kinds, choices))
+    return result
+
+
+def _documented(name: str, function: Callable[..., Any]) -> str:
+    """Return the first sentence about a parameter where its function says that it is documented.
+
+    Of several places the first is taken. A parameter that only one of them has is said to be of that one.
+    """
+    places = getattr(function, "settings", {}).get("documented", {})
+    found = {what: texts[name] for what, place in places.items() if name in (texts := docstring(place))}
+    what, text = next(iter(found.items()))
+    return text if len(found) == len(places) or not what else f"{what}: {text[0].lower()}{text[1:]}"
+
+
+@cache
+def docstring(place: str) -> dict[str, str]:
+    """Return the first sentence of each parameter in the docstring of a class or function.
+
+    It is read from the source, because importing an estimator takes ten times as long.
+
+    Parameters
+    ----------
+    place : str
+        Module and name, such as "gramian.pca.estimator:PCA".
+
+    Examples
+    --------
+    >>> docstring("gramian.pca.estimator:PCA")["ddof"]
+    'Variances divide by n_samples - ddof, or the sum of the weights less ddof.'
+    """
+    module, _, name = place.partition(":")
+    source = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text(encoding="utf-8")
+    whole = re.search(rf'^(?:class|def) {name}\b.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+    assert whole is not None, place
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", inspect.cleandoc(whole[1]), re.S | re.M)
+    assert section is not None, place
+    found: dict[str, str] = {}
+    for names, text in re.findall(r"^([\w, *]+?)(?: :.*)?\n((?:(?:    .*)?\n)+)", f"{section[1]}\n", re.M):
+        plain = re.sub(r":\w+:`~?([\w.]+)`|``(.*?)``", r"\1\2", " ".join(text.split()))
+        found |= dict.fromkeys(names.split(", "), re.split(r"(?<=[.])\s+(?=[A-Z\"])", plain)[0])
+    return found
+
+
+def model_path(model: str) -> Path:
+    """Return the path of the model file; for a folder that fit wrote, of the one inside."""
+    inside = Path(model) / "model.gramian"
+    return inside if inside.exists() else Path(model)
+
+
+# ------------------------------------------------------------------ verbs
+
+
+def about(**settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say of a function what its signature does not: settings of :class:`Verb`, and where it is documented.
+
+    Parameters
+    ----------
+    **settings : object
+        ``documented`` has the places of docstrings by what a parameter is of; see :func:`docstring`.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.settings = settings  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+Names = list[str] | None
+
+
+@about(documented={"": "gramian.io.scan:Scan"}, panel=READING)
+def reading(
+    *,
+    rows: Annotated[str | None, Option("A:B")] = None,
+    exclude: Annotated[Names, Option("A,B,..")] = None,
+    columns: Annotated[Names, Option("A,B,..")] = None,
+    drop: Annotated[Names, Option("A,B,..")] = None,
+    id: Annotated[str | None, Option("COLUMN")] = None,
+    label: Annotated[Names, Option("A,B,..")] = None,
+    labels_from: Annotated[str | None, Option("FILE[:COLUMN]")] = None,
+    weights: Annotated[str | None, Option("COLUMN")] = None,
+    transpose: Annotated[bool, Option()] = False,
+    transform: Annotated[Literal["log1p", "sqrt", "clr"] | None, Option()] = None,
+    missing: Annotated[
+        Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"] | None, Option()
+    ] = None,
+    unmatched: Annotated[
+        Literal["error", "leave-out"] | None, Option(usual="leave-out with a warning", local=True)
+    ] = None,
+    size: Annotated[str | None, Option("WxH")] = None,
+    na_values: Annotated[Names, Option("A,B,..")] = None,
+    header: Annotated[int | None, Option("LINE")] = None,
+    skip_footer: Annotated[int | None, Option("COUNT")] = None,
+    pivot: Annotated[Names, Option("ID,VARIABLE,VALUE")] = None,
+    below_limit: Annotated[Literal["missing", "half"] | None, Option()] = None,
+) -> Any:
+    """Choose which part of data is read, and how."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb: its function, and what a surface asks of it.
+
+    Attributes
+    ----------
+    name : str
+        As in the shell and in URLs.
+    function : callable
+        Takes models, tables and options by name; returns a :class:`Result`.
+    check : callable, optional
+        Raises an error for options and models, before data are read; takes the options and the models.
+    doing : str
+        What is going on, for a line of progress.
+    needs_label : bool
+        Whether rows without labels are refused, before they are read.
+    shell_only : bool
+        Whether it is about files of this machine.
+    adds_earlier_rows : bool
+        Whether it takes a monitor with ``lags`` as it is. Others get rows with the columns of earlier rows.
+    heeds : callable
+        Says of a :class:`gramian.analysis.proposals.Proposal` whether it makes sense for this verb.
+    documented : mapping of str to str
+        As of :func:`about`.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    check: Callable[..., Any] | None = None
+    doing: str = "computing"
+    needs_label: bool = False
+    shell_only: bool = False
+    adds_earlier_rows: bool = False
+    heeds: Callable[[Any], bool] = lambda proposal: True
+    documented: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def help(self) -> str:
+        """What it does: a sentence, and paragraphs."""
+        return inspect.cleandoc(self.function.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the help."""
+        return " ".join(self.help.split("\n\n")[0].split())
+
+    @cached_property
+    def inputs(self) -> tuple[Parameter, ...]:
+        """The models and data that it takes."""
+        return tuple(one for one in parameters_of(self.function) if isinstance(one.about, Input))
+
+    @cached_property
+    def parts(self) -> dict[str, Callable[..., Any]]:
+        """The functions whose results it takes, by the names of its parameters."""
+        found = parameters_of(self.function)
+        return {one.name: one.about.function for one in found if isinstance(one.about, Of)}
+
+    @cached_property
+    def options(self) -> dict[str, Parameter]:
+        """The options of the verb and of the functions whose results it takes, without those of reading."""
+        functions = (*self.parts.values(), self.function)
+        found = [one for function in functions for one in parameters_of(function)]
+        return {one.name: one for one in found if isinstance(one.about, Option)}
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether it takes a text as an argument, and not only models and data."""
+        return any(one.positional for one in self.options.values())
+
+    @cached_property
+    def outputs(self) -> tuple[Output, ...]:
+        """The files that can be written of its result."""
+        returned = inspect.signature(self.function).return_annotation
+        return tuple(one for one in getattr(returned, "__metadata__", ()) if isinstance(one, Output))
+
+    def input(self, name: str) -> Parameter | None:
+        """Return what it takes by a name."""
+        return next((one for one in self.inputs if one.name == name), None)
+
+    def form(self) -> list[dict[str, Any]]:
+        """Return the fields of its form, as JSON: the options that are not about one machine."""
+        return [form_field(one) for one in self.options.values() if not one.about.local]
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options as Python has them, checked, of texts that were given."""
+        result = {}
+        for name, value in given.items():
+            if (one := self.options.get(name)) is not None:
+                result[name] = one.value(value)
+                one.check(result[name])
+        return result
+
+    def require_label(self, there: bool) -> None:
+        """Raise an error where labels are needed and there are none.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if self.needs_label and not there:
+            way = "Name its column with label, or its file with labels_from."
+            raise ParameterError("label", problem=f"{self.name} needs a label.", hint=way)
+
+    def built(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the results of the functions whose results it takes."""
+        return {name: function(**_taken(function, values)) for name, function in self.parts.items()}
+
+    def opened(self, values: Mapping[str, Any], read: Callable[..., Any]) -> dict[str, Any]:
+        """Return the inputs, as a surface reads them: the models first, then what is read for them.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            The options.
+        read : callable
+            Reads an input: takes its :class:`Parameter`, the model that it is for or None, the bytes of rows
+            from which they stay in their file or None, and keywords. Returns None for one that is not given.
+
+        Raises
+        ------
+        GramianError
+        """
+        from gramian.analysis.components import expanded, mapping_of, reader_of
+
+        self.built(values)  # which refuses options that do not go together
+        opened: dict[str, Any] = {}
+        whole = model = None
+        for one in self.inputs:
+            kind, how = one.about.kind, {} if one.about.how is None else one.about.how(values)
+            if kind == "model":
+                found = read(one, None, None)
+                kept = found if self.adds_earlier_rows else expanded(found)[0]
+                opened[one.name] = kept if one.about.whole or kept is None else mapping_of(kept)
+                if model is None:
+                    whole, model = found, opened[one.name]
+        if self.check is not None:
+            models = [mapping_of(opened[one.name]) for one in self.inputs if one.about.kind == "model"]
+            self.check(values, *models)
+        for one in sorted(self.inputs, key=lambda one: one.about.kind != "gallery"):
+            kind, how = one.about.kind, {} if one.about.how is None else one.about.how(values)
+            if kind == "data":
+                streamed = one.about.streamed
+                streamed = streamed(values) if callable(streamed) else streamed
+                limit = self._limit(values, model) if streamed else None
+                table = read(one, None if whole is None else reader_of(whole), limit, **how)
+                self.require_label(table is None or table.labels is not None)
+                opened[one.name] = table if self.adds_earlier_rows else expanded(whole, table)[1]
+            elif kind in ("gallery", "faces"):
+                opened[one.name] = read(one, model, None, **how)
+        return opened
+
+    def _limit(self, values: Mapping[str, Any], model: Any) -> int:
+        """Return the bytes of working memory, by the options or else by the model."""
+        from gramian.analysis.components import mapping_of
+        from gramian.arrays import memory_limit_bytes
+
+        if "memory_limit" in self.options or model is None:
+            return memory_limit_bytes(values.get("memory_limit"))
+        return memory_limit_bytes(getattr(mapping_of(model), "memory_limit", None))
+
+    def __call__(
+        self,
+        values: Mapping[str, Any],
+        opened: Mapping[str, Any],
+        context: Context = Context(),
+    ) -> Any:
+        """Return the result for options and inputs."""
+        whole = {**values, **opened, **self.built(values), "context": context}
+        return self.function(**_taken(self.function, whole))
+
+
+def _taken(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some values that a function takes."""
+    return {name: values[name] for name in inspect.signature(function).parameters if name in values}
+
+
+def form_field(one: Parameter) -> dict[str, Any]:
+    """Return a field of a form, as JSON."""
+    kinds = (("flag", bool), ("integer", int), ("number", float))
+    plain = next((word for word, kind in kinds if kind in one.kinds), "text")
+    return {
+        "name": one.name,
+        "kind": "choice" if one.is_choice else plain if len(one.kinds - {NoneType}) == 1 else "text",
+        "choices": list(one.choices) if one.is_choice else [],
+        "suggestions": [*one.about.suggestions, *([] if one.is_choice else one.choices)],
+        "default": None if one.required else one.default,
+        "usual": one.usual,
+        "help": one.help,
+    }
+
+
+# ------------------------------------------------------------- given options
+
+
+def only_for(what: str, values: Mapping[str, Any], *names: str, hint: str = "Leave it out.") -> None:
+    """Raise an error for options that would be ignored.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name in names:
+        if (value := values.get(name)) is not None and value is not False:
+            raise ParameterError(name, allowed=f"applies only to {what}", hint=hint)
+
+
+def as_arguments(values: Mapping[str, Any]) -> list[str]:
+    """Return the command-line arguments that give these options.
+
+    Examples
+    --------
+    >>> as_arguments({"n_components": 2, "center": False, "drop": ["a", "b, c"], "scale": None})
+    ['--n-components', '2', '--no-center', '--drop', 'a,"b, c"', '--scale', 'none']
+    """
+    arguments: list[str] = []
+    for name, value in values.items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            arguments.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            arguments += [flag, _as_text(value)]
+    return arguments
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as the command line has it; names that contain a comma are quoted."""
+    if not isinstance(value, tuple | list):
+        return "none" if value is None else str(value)
+    if not all(isinstance(one, str) for one in value):
+        return ("x" if isinstance(value, tuple) else ",").join(map(str, value))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(value)
+    return text.getvalue()

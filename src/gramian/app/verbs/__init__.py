@@ -1,0 +1,93 @@
+"""The verbs of gramian, each a function of its name in a file of this folder."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from gramian.app.verb import Verb
+from gramian.applications import is_installed
+
+__all__ = ["GROUPS", "VERBS", "verb", "verbs"]
+
+# The file of each verb, in the order of the help.
+VERBS = {
+    "fit": "fit",
+    "transform": "apply",
+    "reconstruct": "apply",
+    "denoise": "apply",
+    "whiten": "apply",
+    "describe": "explain",
+    "monitor": "monitor",
+    "plot": "show",
+    "report": "show",
+    "info": "show",
+    "stability": "explain",
+    "rotate": "explain",
+    "compare": "explain",
+    "export": "show",
+    "plan": "fit",
+    "choose-components": "choose",
+    "relations": "choose",
+    "select": "choose",
+    "choose-kernel": "choose",
+    "kernels table": "kernels",
+    "kernels audit": "kernels",
+    "faces fit": "faces",
+    "faces reconstruct": "faces",
+    "faces enroll": "faces",
+    "faces forget": "faces",
+    "faces list": "faces",
+    "faces identify": "faces",
+    "faces verify": "faces",
+    "diagnose": "explain",
+}
+# What may be left out of an installation, and the verbs of it.
+APPLICATIONS = {
+    "gramian.selection": ("select", "choose-kernel"),
+    "gramian.laws": ("relations",),
+    "gramian.faces": ("faces",),
+}
+# Groups of verbs, whose names begin with theirs.
+GROUPS = {
+    "kernels": """List kernels, or check one for positive semidefiniteness.
+
+    A function is a kernel if it is symmetric and none of its Gram matrices has a negative eigenvalue.
+    """,
+    "faces": """Eigenfaces: compress, reconstruct and recognise pictures of faces.
+
+    Pictures must be cropped and aligned, with the eyes at the same place in each. This is a baseline
+    recogniser and a teaching tool, not a security system. It has no liveness check: a photograph of a person
+    is accepted like the person.
+
+    Pictures of faces and their vectors are biometric data, which many laws protect. Enroll people only with
+    their informed consent, restrict access to the files, and remove people with faces forget when they ask.
+    A model can reproduce the pictures it was fitted on: protect its file like the pictures.
+    """,
+}
+
+
+@cache
+def verb(name: str) -> Verb:
+    """Return a verb; its file declares options only, what computes is imported when it runs.
+
+    Examples
+    --------
+    >>> verb("stability").summary
+    'Show how much the components of a saved PCA would change with another sample.'
+    """
+    functions, word = vars(import_module(f"{__name__}.{VERBS[name]}")), name.split()[-1].replace("-", "_")
+    function = functions.get(word) or functions[f"{word}_"]
+    return Verb(name, function, **getattr(function, "settings", {}))
+
+
+@cache
+def installed() -> tuple[str, ...]:
+    """Return the names of the verbs that are installed."""
+    absent = [name for module, names in APPLICATIONS.items() if not is_installed(module) for name in names]
+    return tuple([name for name in VERBS if name.split()[0] not in absent])
+
+
+def verbs() -> dict[str, Verb]:
+    """Return all verbs that are installed, by name."""
+    return {name: verb(name) for name in installed()}

@@ -1,0 +1,462 @@
+"""Numbers of components, columns and kernels that are best, and equations that hold."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from gramian.app.verb import (
+    DATA,
+    Data,
+    LargeData,
+    MemoryLimit,
+    Of,
+    Option,
+    Output,
+    Result,
+    Seed,
+    about,
+    check_count,
+    figure_out,
+    only_for,
+)
+from gramian.app.verbs.fit import Center, Ddof, Scale, estimator
+from gramian.checks import check_choice, listed
+from gramian.errors import DataError, ParameterError
+
+RULES = (
+    *("parallel", "sign-flip", "gavish-donoho", "mle", "cv"),
+    *("elbow", "broken-stick", "kaiser", "fraction", "max_rmse"),
+)
+
+
+@about(
+    documented={"PCA": "gramian.pca.estimator:PCA", "Kernel PCA": "gramian.kernel_pca.estimator:KernelPCA"}
+)
+def judged(
+    *,
+    kernel: Annotated[
+        str | None,
+        Option("KERNEL", "Kernel PCA, such as 'rbf(sigma=2)': parallel, cv and fraction.", "PCA"),
+    ] = None,
+    center: Center = True,
+    scale: Scale = None,
+    ddof: Ddof = None,
+    memory_limit: MemoryLimit = None,
+    max_rmse: float | None = None,
+) -> Any:
+    """Return the unfitted model whose components are counted."""
+    if kernel is not None:
+        only_for("PCA, without a kernel", {"max_rmse": max_rmse}, "max_rmse")
+    return estimator(kernel=kernel, center=center, scale=scale, ddof=ddof, memory_limit=memory_limit)
+
+
+@about(
+    doing="choosing components",
+    documented={"": "gramian.inspect.choose_components:choose_components"},
+)
+def choose_components(
+    data: LargeData,
+    *,
+    model: Annotated[Any, Of(judged)],
+    rules: Annotated[
+        list[str] | None,
+        Option("A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES),
+    ] = None,
+    fraction: Annotated[float, Option("SHARE", "Explained variance ratio for the rule fraction.")] = 0.95,
+    max_rmse: Annotated[
+        float | None, Option("NUMBER", "Root-mean-square error of an entry for the rule max_rmse.")
+    ] = None,
+    random_state: Seed = 0,
+) -> Result:
+    """Compare all rules for the number of components.
+
+    Prints the number of each rule, its evidence, and when to trust it.
+    """
+    from gramian.inspect.choose_components import choose_components
+    from gramian.report.facts import data_facts
+
+    choices = choose_components(
+        model, data, rules=rules, fraction=fraction, max_rmse=max_rmse, random_state=random_state
+    )
+    names = "rule", "components", "at_least", "evidence", "trust"
+    columns = dict(zip(names, zip(*choices.rows(), strict=True), strict=True))
+    facts = {"data": data_facts(data), "rules": choices.to_dict()}
+    return Result(choices, facts, tables={"rules": columns})
+
+
+WRAPPER_ONLY = ("n_features_to_select", "floating", "patience")
+FILTER_ONLY = ("score_func", "k", "redundancy")
+VALIDATING = ("estimator", "cv", "scoring")
+CLASSES = ("logistic", "lda", "knn", "tree")
+NUMBERS = ("ridge", "knn", "tree")
+
+
+def _check_options(values: Mapping[str, Any]) -> None:
+    """Refuse options that would be ignored."""
+    if values.get("direction") is not None:
+        only_for("filters: leave out direction", values, *FILTER_ONLY, hint="")
+    else:
+        only_for("a wrapper, with a direction", values, *WRAPPER_ONLY)
+        if values.get("k") not in (None, "cv"):
+            only_for('k="cv"', values, *VALIDATING)
+
+
+@about(
+    check=_check_options,
+    doing="selecting",
+    needs_label=True,
+    documented={
+        "Filters": "gramian.selection.filters:FeatureFilter",
+        "Wrappers": "gramian.selection.wrappers:SequentialFeatureSelector",
+    },
+)
+def select(
+    data: Data,
+    *,
+    score_func: Annotated[
+        Literal["mutual-information", "f", "chi2", "correlation"] | None,
+        Option(usual="mutual-information"),
+    ] = None,
+    k: Annotated[
+        int | float | Literal["cv"] | None,
+        Option("K", "Filters: a number such as 10, a share such as 0.1, or cv.", "cv", check=check_count),
+    ] = None,
+    direction: Annotated[
+        Literal["forward", "backward", "exhaustive"] | None,
+        Option(
+            "",
+            "A wrapper in place of a filter: forward, backward, or exhaustive (all subsets of at most 15 "
+            "columns).",
+            "a filter",
+        ),
+    ] = None,
+    n_features_to_select: Annotated[
+        int | float | Literal["best", "one-se"] | None,
+        Option(
+            *("K", "Wrappers: a number such as 10, a share such as 0.1, best or one-se.", "best"),
+            check=check_count,
+        ),
+    ] = None,
+    estimator: Annotated[
+        str | None,
+        Option(
+            "NAME",
+            "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for "
+            "numbers. All but tree use standardised columns.",
+            "logistic or ridge, by the label",
+            suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)),
+        ),
+    ] = None,
+    cv: Annotated[int | None, Option("FOLDS", "Number of cross-validation folds.", "5")] = None,
+    redundancy: Annotated[
+        Literal["mrmr"] | None, Option("", "Filters: mrmr skips redundant columns.")
+    ] = None,
+    floating: Annotated[
+        bool, Option("", "Wrappers: undo earlier steps where that improves the score.")
+    ] = False,
+    patience: Annotated[
+        int | None, Option("STEPS", "Wrappers: stop after this many steps without gain.", "all")
+    ] = None,
+    scoring: Annotated[str | None, Option("NAME", "Name of a scikit-learn score.", "accuracy; r2")] = None,
+    random_state: Seed = 0,
+) -> Annotated[
+    Result,
+    Output(
+        "file",
+        "A text file for the names of the selected columns, one per line, for --columns @FILE; "
+        "- for standard output.",
+        key="out",
+    ),
+]:
+    """Select the columns that predict a label best.
+
+    Needs --label. A filter scores each column by itself and prints the ranking. A wrapper adds or removes
+    columns one by one, or tries all subsets, by the cross-validated score of an estimator. Text, and whole
+    numbers with few distinct values, are classes; other labels are numbers.
+    """
+    from gramian.selection.filters import FeatureFilter
+    from gramian.selection.validation import default_estimator
+    from gramian.selection.wrappers import SequentialFeatureSelector
+
+    refuse_several_labels(data)
+    discrete = is_discrete(data)
+    validating = None if estimator is None else estimator_named(estimator, discrete, random_state)
+    given: dict[str, Any] = {"cv": cv, "scoring": scoring, "redundancy": redundancy, "patience": patience}
+    given |= {"floating": floating or None, "estimator": validating, "score_func": score_func, "k": k}
+    given |= {"n_features_to_select": n_features_to_select, "direction": direction}
+    given = {name: value for name, value in given.items() if value is not None}
+    if direction is None:
+        model: Any = FeatureFilter(random_state=random_state, **given)
+    else:
+        model = SequentialFeatureSelector(given.pop("estimator", default_estimator(discrete)), **given)
+    try:
+        model.fit(data)
+    except KeyboardInterrupt:  # a wrapper has selected the best subset so far
+        raise KeyboardInterrupt(*filter(None, [getattr(model, "history_", None)])) from None
+    names = [str(name) for name in model.get_feature_names_out()]
+    return Result(
+        f"{model.summary()}\n",
+        _facts(data, model, names, direction),
+        content=lambda: _lines(names if data.picture_shape else _known_as(data, model.support_)),
+        written=", the names of the selected columns",
+    )
+
+
+def refuse_several_labels(data: Any) -> None:
+    """Raise an error for several labels where one is predicted.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if data.labels is not None and data.metadata:
+        if (file := data.origin.reading.get("labels_from")) is not None:
+            problem = (
+                f"has the columns {listed([data.label_name, *data.metadata])}, but one is predicted here"
+            )
+            hint = f"Name one, as in labels_from={f'{file}:{data.label_name}'!r}."
+            raise ParameterError("labels_from", file, problem, hint)
+        raise ParameterError(
+            "label",
+            ",".join([data.label_name, *data.metadata]),
+            "names several columns, but one is predicted here",
+            "Name one, and leave out the others with drop.",
+        )
+
+
+def is_discrete(data: Any) -> bool:
+    """Return whether the labels name classes."""
+    from gramian.selection.targets import as_target
+
+    return as_target(data.labels, data.values.shape[0])[1] is not None
+
+
+def estimator_named(name: str, discrete: bool, random_state: int = 0) -> Any:
+    """Return the estimator for validation, on standardised columns except for a tree.
+
+    Parameters
+    ----------
+    name : str
+    discrete : bool
+        Whether the label names classes.
+    random_state : int
+        For the tree's choice between equal splits.
+
+    Raises
+    ------
+    ParameterError
+        For a name that is not known, or that does not go with the label.
+    """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    from gramian.selection.validation import default_estimator
+
+    allowed = CLASSES if discrete else NUMBERS
+    if check_choice("estimator", name, sorted({*CLASSES, *NUMBERS})) not in allowed:
+        what = "The label names classes" if discrete else "The label is a number"
+        raise ParameterError(
+            "estimator",
+            name,
+            problem=f"{what}, which estimator={name!r} does not support.",
+            hint=f"Use one of {', '.join(allowed)}.",
+        )
+    if name == allowed[0]:
+        return default_estimator(discrete)
+    if name == "tree":
+        return (DecisionTreeClassifier if discrete else DecisionTreeRegressor)(random_state=random_state)
+    nearest = KNeighborsClassifier if discrete else KNeighborsRegressor
+    last = LinearDiscriminantAnalysis() if name == "lda" else nearest()
+    return make_pipeline(StandardScaler(), last)
+
+
+def _known_as(table: Any, kept: Any) -> list[str]:
+    """Return what --columns knows the kept columns by: names, or positions in the file."""
+    known = table.feature_names or table.column_numbers or range(len(kept))
+    return [str(name) for name, is_kept in zip(known, kept, strict=True) if is_kept]
+
+
+def _lines(names: list[str]) -> bytes:
+    from gramian.tables.strings import shown_as_text
+
+    if broken := [name for name in names if "\n" in name or "\r" in name]:
+        raise ParameterError(
+            "-o",
+            problem=f"The name of column {broken[0]!r} has a line break, but -o writes one name a line.",
+            hint="Rename it, or use --json.",
+        )
+    return "".join(f"{name}\n" for name in shown_as_text(names).to_pylist()).encode()
+
+
+def _facts(table: Any, model: Any, names: list[str], direction: str | None) -> dict[str, Any]:
+    from gramian.report.facts import data_facts
+    from gramian.selection.validation import estimator_name
+
+    facts: dict[str, Any] = {
+        "data": data_facts(table),
+        "label": table.label_name,
+        "method": direction or model.score_func,
+    }
+    if direction is not None:
+        facts |= {
+            "estimator": estimator_name(model.estimator),
+            "score": model.score_,
+            "standard_error": model.standard_error_,
+            "reason": model.history_.choice.why,
+            "history": model.history_.to_dict(),
+        }
+    else:
+        facts |= _filter_facts(model)
+    return facts | {"kept": names}
+
+
+def _filter_facts(model: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from gramian.selection.validation import estimator_name
+
+    names = model.feature_names_
+    ranking = [
+        {
+            "rank": model.ranking_[j],
+            "column": names[j],
+            "score": model.scores_[j],
+            "p_value": None if model.pvalues_ is None else model.pvalues_[j],
+            "kept": model.support_[j],
+        }
+        for j in np.argsort(model.ranking_)
+    ]
+    validated = model.cv_results_
+    if validated is not None:
+        about = {"estimator": estimator_name(model.estimator_), "scoring": model.score_name_}
+        validated = about | validated
+    return {
+        "task": model.task_,
+        "classes": model.classes_,
+        "redundancy": model.redundancy,
+        "reason": model.reason_,
+        "ranking": ranking,
+        "validation": validated,
+        "notes": model.notes_,
+    }
+
+
+@about(documented={"": "gramian.selection.choose_kernel:choose_kernel"})
+def choose_kernel(
+    data: Data,
+    *,
+    criterion: Annotated[
+        Literal["preimage", "score"] | None,
+        Option("", "preimage, or with labels score.", "preimage; score with labels"),
+    ] = None,
+    candidates: Annotated[
+        list[str] | None,
+        Option("KERNEL", "A kernel to compare, such as 'rbf(sigma=2)'; may be repeated.", "a default list"),
+    ] = None,
+    n_components: Annotated[
+        list[int] | None,
+        Option(*("K,K,..", "Numbers of components to compare, such as 2,5,10.", "a default list", "-k")),
+    ] = None,
+    cv: Annotated[int, Option("FOLDS", "Number of cross-validation folds.")] = 5,
+    estimator: Annotated[
+        str | None,
+        Option(
+            "NAME",
+            "score: estimator, as in select: logistic, lda, knn or tree for classes; ridge, knn or tree for "
+            "numbers.",
+            "logistic or ridge, by the label",
+        ),
+    ] = None,
+    scoring: Annotated[
+        str | None, Option("NAME", "score: name of a scikit-learn score.", "accuracy; r2")
+    ] = None,
+    random_state: Seed = 0,
+) -> Result:
+    """Choose a kernel and its width.
+
+    Prints all kernels of the comparison with their standard errors.
+    """
+    from gramian.report.facts import data_facts
+    from gramian.selection.choose_kernel import choose_kernel
+
+    refuse_several_labels(data)
+    if data.labels is None and (criterion == "score" or estimator is not None):
+        raise ParameterError(
+            "criterion",
+            problem='criterion="score" and estimator need labels.',
+            hint="Name their column with label, or their file with labels_from.",
+        )
+    model: Any = None
+    if estimator is not None:
+        model = estimator_named(estimator, is_discrete(data), random_state)
+    choice = choose_kernel(
+        data,
+        criterion=criterion,
+        candidates=candidates or None,
+        n_components=n_components,
+        cv=cv,
+        estimator=model,
+        scoring=scoring,
+        random_state=random_state,
+    )
+    fit: dict[str, Any] = {"kernel": repr(choice.best)}
+    if choice.n_components is not None:
+        fit["n_components"] = choice.n_components
+    return Result(choice, {"data": data_facts(data), **choice.to_dict()}, fit=fit)
+
+
+# Attributes of a relation in JSON, in addition to the columns.
+FIELDS = (
+    *("equation", "terms", "powers", "coefficients", "errors", "residual", "held_out", "noise_level"),
+    *("limit", "origin", "unit"),
+)
+
+
+def _heeds(proposal: Any) -> bool:
+    """Return whether a proposal leaves equations between columns as they are."""
+    named = proposal.option in ("id", "label", "na_values")
+    return named or proposal.evidence.get("reason") in ("text", "date", "identifier", "empty")
+
+
+@about(heeds=_heeds, documented={"": "gramian.laws.relations:relations"})
+def relations(
+    data: Annotated[Any, DATA._replace(streamed=lambda values: values.get("degree") == 1)],
+    *,
+    degree: Annotated[int, Option("NUMBER")] = 2,
+    tol: Annotated[float | None, Option("NUMBER", usual="by the data")] = None,
+) -> Annotated[
+    Result,
+    figure_out(
+        "A figure of the first equation between two columns, or else three: .svg, .png, .pdf or .html.", "out"
+    ),
+]:
+    """Find polynomial equations that all rows satisfy.
+
+    For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
+    """
+    from gramian.laws.relations import relations
+    from gramian.plots.registry import function_of
+    from gramian.report.facts import data_facts, payload
+
+    result = relations(data, degree, tol=tol)
+    facts = {
+        "data": data_facts(data),
+        "degree": result.degree,
+        "monomials": result.n_monomials,
+        "distinct_rows": result.n_samples if result.distinct else None,
+        "relations": [payload(one, *FIELDS) | {"columns": one.feature_names} for one in result],
+        "nearest_other": result.nearest,
+        "limit": result.limit,
+        "reason": result.reason,
+    }
+
+    def draw() -> Any:
+        columns = [int(law.powers.any(axis=0).sum()) for law in result]
+        first = next((columns.index(count) for count in (2, 3) if count in columns), None)
+        if first is None:
+            raise DataError(f"Nothing is drawn: no equation is between two or three columns.\n{result}")
+        return function_of("planes", "relation")(result[first], data)
+
+    return Result(f"{result}\n", facts, figures={"relation": draw})

@@ -1,0 +1,190 @@
+"""What a fitted model means: columns and metadata, what misleads, other samples, rotations, other fits."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from gramian.app.verb import (
+    Data,
+    Input,
+    LargeData,
+    MemoryLimit,
+    Meta,
+    Model,
+    Option,
+    Output,
+    Result,
+    Seed,
+    about,
+    figure_out,
+)
+from gramian.checks import check_integer, check_number
+
+STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
+
+
+@about(documented={"": "gramian.inspect.describe:describe"})
+def describe(
+    model: Model,
+    data: LargeData,
+    *,
+    meta: Meta = None,
+    top: Annotated[int, Option("NUMBER", check=lambda name, value: check_integer(name, value, 0))] = 5,
+    memory_limit: MemoryLimit = None,
+) -> Annotated[
+    Result,
+    Output(
+        "table",
+        "Also write a .csv or .parquet table, a line for each variable and component.",
+        ends=(".csv", ".parquet"),
+    ),
+]:
+    """Say what columns and metadata have to do with each component.
+
+    For each column of --meta, or of --label, it prints the share of the variance of the scores that the
+    column explains (r2, or eta squared of categories) with tests adjusted for their number. A batch that
+    explains much of the first components is a batch effect.
+    """
+    from gramian.inspect.describe import describe
+    from gramian.report.facts import payload
+
+    result = describe(model, data, top=top)
+    columns = {"name": result.variables, "kind": result.kinds} | payload(result, *STATISTICS)
+    facts = {
+        "variables": [dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)],
+        "components": [
+            {"name": name, result.measure: dict(largest)}
+            for name, largest in zip(result.components, result.top, strict=True)
+        ],
+        "left_out": dict(result.left_out),
+        "notes": data.notes,
+    }
+    return Result(result, facts, tables={"variables": result.columns()})
+
+
+FINDING = ("code", "severity", "sentence", "remedy")
+
+
+def diagnose(model: Model, data: Data, *, meta: Meta = None) -> Result:
+    """Say whether the answer of a fitted model means what it seems to mean.
+
+    Looks for columns that dominate by their unit, a kernel too narrow or too wide, single rows, identifiers,
+    orders, arches, and components that are chance. Each finding has its evidence and the step that mends it.
+    Of several columns of labels or metadata, such as treatment and batch, it says which coincide.
+    """
+    from gramian.inspect.diagnose import diagnose
+
+    result = diagnose(model, data)
+    findings = [asdict(one) for one in result.findings]
+    columns = {name: [one[name] for one in findings] for name in FINDING}
+    return Result("\n".join(result.lines()), {"findings": findings}, tables={"findings": columns})
+
+
+INTERVALS = (
+    *("component", "variance", "variance_low", "variance_high"),
+    *("ratio", "ratio_low", "ratio_high", "agreement"),
+)
+
+
+@about(documented={"": "gramian.inspect.stability:stability"})
+def stability(
+    model: Model,
+    data: Data,
+    *,
+    n_resamples: Annotated[int, Option("NUMBER")] = 200,
+    level: Annotated[float, Option("SHARE")] = 0.95,
+    random_state: Seed = 0,
+) -> Annotated[Result, figure_out("Also draw the intervals: an .svg, .png, .pdf or .html file.")]:
+    """Show how much the components of a saved PCA would change with another sample.
+
+    Draws the rows of the fit with replacement many times. Prints intervals of each variance and its share of
+    the total, and how well each component agrees with those of the samples.
+    """
+    from gramian.inspect.stability import stability
+    from gramian.plots.registry import function_of
+    from gramian.report.facts import payload
+
+    result = stability(model, data, n_resamples=n_resamples, level=level, random_state=random_state)
+    components = [dict(zip(INTERVALS, row, strict=True)) for row in result.rows()]
+    facts = payload(result, "level", "n_resamples", "feature_names", "loading_intervals", "separated") | {
+        "rows": result.n_samples,
+        "components": components,
+        "sentences": result.sentences(),
+    }
+    return Result(
+        f"{result}\n",
+        facts,
+        tables={"components": dict(zip(INTERVALS, zip(*result.rows(), strict=True), strict=True))},
+        figures={"stability": lambda: function_of("spectra", "stability")(result)},
+    )
+
+
+@about(documented={"": "gramian.inspect.rotate:rotate"})
+def rotate(
+    model: Model,
+    *,
+    method: Annotated[
+        Literal["varimax", "promax"],
+        Option("", "varimax keeps components uncorrelated; promax lets them correlate."),
+    ] = "varimax",
+    n_components: Annotated[int | None, Option("K", usual="all with variance", short="-k")] = None,
+) -> Annotated[Result, figure_out("Also draw the rotated loadings: an .svg, .png, .pdf or .html file.")]:
+    """Rotate components so that each column has a large loading on few of them.
+
+    The model is a saved PCA. Prints the variance of each rotated component, and the columns with the largest
+    loadings. Rotated components depend on how many are rotated.
+    """
+    from gramian.inspect.rotate import rotate
+    from gramian.plots.registry import function_of
+    from gramian.report.facts import payload
+
+    result = rotate(model, method, n_components=n_components)
+    loadings = {"column": result.columns} | dict(zip(result.names, result.loadings.T, strict=True))
+    return Result(
+        result,
+        payload(result, "method", "columns", "loadings", "variances", "ratio")
+        | payload(result, "rotation_matrix", "correlations", "lost"),
+        tables={"loadings": loadings},
+        figures={"rotation": lambda: function_of("columns", "rotation")(result)},
+    )
+
+
+CHANGES = (
+    *("old", "new", "old_variance", "new_variance", "change", "change_explained"),
+    *("angle", "angle_explained"),
+)
+
+
+def compare(
+    old: Annotated[Any, Input("model", "OLD", "A model file that gramian fit has written.")],
+    new: Annotated[Any, Input("model", "NEW", "A model file, fitted on the same columns.")],
+    *,
+    tol: Annotated[
+        float | None,
+        Option(
+            "NUMBER",
+            "Largest accepted change: of a variance relative to the largest, of a direction in radians.",
+            "any",
+        ),
+    ] = None,
+) -> Result:
+    """Compare two saved PCA models: did an upgrade, a machine or new rows change the result?
+
+    Matches components whatever their order and signs, and says whether the error bounds of both fits explain
+    the changes. Exit code 3 means that a change exceeds --tol.
+    """
+    from gramian.inspect.compare import compare
+    from gramian.report.facts import payload
+
+    if tol is not None:
+        check_number("tol", tol, least=0.0, advice="0 allows no difference at all.")
+    result = compare(old, new)
+    within = tol is None or result.within(tol)
+    rows = list(result.rows())
+    facts = payload(result, "explained", "largest_change", "largest_angle") | {
+        "within_tolerance": within,
+        "sentences": result.sentences(),
+        "components": [dict(zip(CHANGES, row, strict=True)) for row in rows],
+    }
+    beyond = "" if within else f"\n\nA change exceeds the tolerance of {tol:g}."
+    tables = {"components": dict(zip(CHANGES, zip(*rows, strict=True), strict=False))}
+    return Result(f"{result}{beyond}", facts, tables=tables, alarm=not within)

@@ -1,0 +1,305 @@
+"""Fits, and the plan of one."""
+
+import inspect
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from gramian.app.verb import (
+    DATA,
+    METHOD,
+    Context,
+    Device,
+    MemoryLimit,
+    Of,
+    Option,
+    Output,
+    Result,
+    Seed,
+    about,
+    check_count,
+    only_for,
+)
+from gramian.checks import check_choice, solver_names
+from gramian.errors import ParameterError
+from gramian.reading import IMPUTED
+
+KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
+LISTED = 10  # components that are printed, and computed where nothing is asked
+Center = Annotated[bool, Option()]
+Ddof = Annotated[int | None, Option("NUMBER", usual="1")]
+Scale = Annotated[Literal["unit", "pareto", "genotype"] | None, Option(usual="by the data")]
+Rows = Annotated[
+    Any,
+    DATA._replace(streamed=True, how=lambda values: {"imputes": values.get("kernel") is None}),
+]
+
+
+@about(
+    documented={"PCA": "gramian.pca.estimator:PCA", "Kernel PCA": "gramian.kernel_pca.estimator:KernelPCA"},
+    panel=METHOD,
+)
+def estimator(
+    *,
+    kernel: Annotated[
+        str | None,
+        Option(
+            "KERNEL",
+            "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; see "
+            "gramian kernels table. PCA without it.",
+        ),
+    ] = None,
+    n_components: Annotated[
+        int | float | Literal["parallel", "cv", "mle", "sign-flip", "gavish-donoho"] | None,
+        Option("K", usual="10, or all of fewer", short="-k", check=check_count),
+    ] = None,
+    max_rmse: Annotated[float | None, Option("NUMBER")] = None,
+    gamma: Annotated[float | Literal["scale", "median"] | None, Option("NUMBER")] = None,
+    degree: Annotated[int | None, Option("NUMBER", usual="3")] = None,
+    coef0: Annotated[float | None, Option("NUMBER", usual="1")] = None,
+    center: Center = True,
+    scale: Scale = None,
+    whiten: Annotated[bool, Option()] = False,
+    ddof: Ddof = None,
+    solver: Annotated[
+        str | None,
+        Option(
+            "NAME",
+            f"PCA: {', '.join(solver_names('PCA'))}; kernel PCA: {', '.join(solver_names('KernelPCA'))}, of "
+            f"which {' and '.join(solver_names('KernelPCA', True))} are approximate, for many rows.",
+            "auto",
+            suggestions=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
+        ),
+    ] = None,
+    n_landmarks: Annotated[int | None, Option("NUMBER")] = None,
+    landmarks: Annotated[
+        Literal["rpcholesky", "uniform", "kmeans"] | None, Option(usual="rpcholesky")
+    ] = None,
+    tol: Annotated[float | None, Option("NUMBER")] = None,
+    certificate: Annotated[
+        Literal["probabilistic", "deterministic"] | None, Option(usual="probabilistic")
+    ] = None,
+    random_state: Seed = 0,
+    memory_limit: MemoryLimit = None,
+    device: Device = None,
+    repair: Annotated[Literal["clip"] | None, Option(usual="an error")] = None,
+    preimage: Annotated[
+        Literal["auto", "fixed-point", "gradient", "ridge"] | None, Option(usual="by the kernel")
+    ] = None,
+    missing: str | None = None,
+) -> Any:
+    """Return the unfitted PCA or KernelPCA that the options describe.
+
+    Raises
+    ------
+    ParameterError
+        For an option that does not belong to what is computed, or whose value is not understood.
+    """
+    given = {name: value for name, value in locals().items() if value is not None and value is not False}
+    from gramian.arrays import memory_limit_bytes
+    from gramian.pca.rules import check_rmse
+
+    given = given | {"center": center}
+    given.pop("missing", None)
+    kind, rules = kind_and_rules(kernel is None)
+    takes = inspect.signature(kind).parameters
+    what = "kernel PCA: give a kernel" if kernel is None else "PCA, without a kernel"
+    only_for(what, given, *(name for name in given if name not in takes))
+    if isinstance(n_components, str):
+        check_choice("n_components", n_components, rules)
+    if kernel is not None:
+        _check_kernel_options(kernel, given)
+    elif missing in IMPUTED and not isinstance(n_components, int):
+        raise ParameterError(
+            "missing",
+            missing,
+            "imputes with a number of components",
+            'Give one, such as n_components=2; with missing="mean", n_components="cv" suggests one.',
+        )
+    memory_limit_bytes(memory_limit)
+    if solver is not None:
+        check_choice("solver", solver, ("auto", *solver_names(kind.__name__)))
+    if max_rmse is not None:
+        check_rmse(max_rmse)
+    return kind(**given)
+
+
+def kind_and_rules(pca: bool) -> tuple[type[Any], Sequence[str]]:
+    """Return PCA or KernelPCA, the only one that is imported, and its rules for numbers of components."""
+    if pca:
+        from gramian.pca.estimator import PCA
+        from gramian.pca.rules import NAMED
+
+        return PCA, NAMED
+    from gramian.kernel_pca.estimator import KernelPCA
+    from gramian.kernel_pca.fits import COUNT_RULES
+
+    return KernelPCA, COUNT_RULES
+
+
+def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
+    from gramian.kernel_pca.projection import check_scale
+    from gramian.kernels.expression import PRECOMPUTED, parse
+
+    check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
+    if given.get("solver") != "nystroem":
+        only_for('solver="nystroem"', given, "landmarks")
+        if given.get("solver") != "random-features":
+            only_for('solver="nystroem" or "random-features"', given, "n_landmarks")
+    made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
+    alone = made is not None and kernel.strip().isidentifier()
+    known = made.get_params(deep=False) if made is not None and alone else {}
+    takes = [name for name in KERNEL_OPTIONS if name in known]
+    for name in KERNEL_OPTIONS:
+        if name in given and name not in takes:
+            where = "" if alone or made is None else ": write it inside of the expression"
+            raise ParameterError(
+                name,
+                allowed=f"does not apply to kernel={kernel!r}, which takes "
+                f"{', '.join(takes) or 'no such option'}{where}",
+                hint="Leave it out.",
+            )
+
+
+def with_usual_components(made: Any, table: Any) -> Any:
+    """Return an estimator that computes ten components, or all of fewer, if none are asked for.
+
+    Shell, server and page have this default; in Python None stands for all, as in scikit-learn.
+    """
+    n, *shape = table.values.shape
+    most = min(n, (made.n_landmarks or n) if made.model_kind.kernel else math.prod(shape))
+    asks = made.n_components is not None or getattr(made, "max_rmse", None) is not None
+    return made if asks or most <= LISTED else made.set_params(n_components=LISTED)
+
+
+def _ready(model: Any, data: Any) -> Any:
+    """Return an estimator that imputes what reading left in."""
+    if not model.model_kind.kernel and data.missing.method in IMPUTED:
+        model.set_params(missing=data.missing.method)
+    return with_usual_components(model, data)
+
+
+def plan(data: Rows, *, model: Annotated[Any, Of(estimator)]) -> Result:
+    """Show the solver that fit would use, and why.
+
+    Nothing is computed.
+    """
+    from gramian.report.facts import data_facts, plan_facts
+
+    chosen = _ready(model, data).plan(data)
+    return Result(chosen, {"data": data_facts(data), "plan": plan_facts(chosen)})
+
+
+def _check_writing(values: Mapping[str, Any]) -> None:
+    if values.get("loadings") is not None and values.get("kernel") is not None:
+        raise ParameterError(
+            "loadings",
+            allowed="applies only to PCA: components of kernel PCA have no loadings",
+            hint="Leave it out.",
+        )
+    if values.get("loadings") == "correlation" and not values.get("center", True):
+        raise ParameterError("loadings", "correlation", "needs centred data", "Leave out center=False.")
+
+
+@about(check=_check_writing)
+def fit(
+    data: Rows,
+    *,
+    model: Annotated[Any, Of(estimator)],
+    loadings: Annotated[
+        Literal["unit", "correlation"] | None,
+        Option("", "unit vectors, or correlation of columns with scores.", "unit"),
+    ] = None,
+    format: Annotated[
+        Literal["csv", "parquet"] | None, Option("", "Tables as csv or parquet.", "csv")
+    ] = None,
+    report: Annotated[
+        bool, Option("", "Also write report.html, one page for a browser, into the folder.")
+    ] = False,
+    verbose: Annotated[bool, Option("", "Print the whole plan and certificate.")] = False,
+    context: Context = Context(),
+) -> Annotated[
+    Result,
+    Output(
+        "results",
+        "A folder for all results, or FILE.gramian for the model alone.",
+        "PATH",
+        "nothing is written",
+    ),
+]:
+    """Find components; write model, tables, pictures.
+
+    \b
+    gramian fit table.csv
+    gramian fit table.csv --label species --scale unit -o results --report
+    gramian fit table.csv --kernel rbf --n-components 3 -o model.gramian
+
+    The folder gets a summary.md that explains the result, the solver and the reason for it, and the error
+    bounds. Results of an earlier fit in it are replaced; other files stay. Without -o the command
+    prints what was used, the components with their largest loadings, certificate and plan, and writes
+    nothing.
+    """
+    import numpy as np
+
+    from gramian.inspect.diagnose import diagnosis_of
+    from gramian.report.facts import component_facts, data_facts, diagnosis_facts, model_facts, versions
+    from gramian.report.fitted import Fitted
+    from gramian.report.pieces import completed
+    from gramian.report.sentences import headline, used_lines
+
+    made = _ready(model, data)
+    start, scores = time.perf_counter(), np.empty((0, 0))
+    if context.to_folder and data.in_memory:  # scores of a table in a file are computed when they are written
+        scores = np.asarray(made.fit_transform(data))
+    else:
+        made.fit(data)
+    seconds, table = time.perf_counter() - start, completed(made, data)
+    diagnosis, command = diagnosis_of(made, table), tuple(context.command)
+    facts = {
+        "data": data_facts(table),
+        "model": model_facts(made),
+        "components": component_facts(made),
+        **diagnosis_facts(diagnosis),
+        "seconds": seconds,
+        "command": command,
+        "versions": versions(),
+    }
+    lines = [headline(made), *used_lines(made, table), ""]
+    kinds = loadings or "unit", format or "csv"
+    return Result(
+        "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
+        facts,
+        model=made,
+        fitted=Fitted(made, table, scores, command, seconds, *kinds, context.reading, diagnosis),
+    )
+
+
+def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:
+    """Return what is said of every fitted model: what misleads, components, sample, certificate, plan."""
+    from gramian.analysis.sampling import sampling_note
+    from gramian.inspect.diagnose import serious_and_notes
+
+    serious, notes = serious_and_notes(diagnosis)
+    above = [*serious, ""] if serious else []
+    lines = [*above, *component_table(model), "", *notes, *filter(None, [sampling_note(model)])]
+    if not verbose:
+        return [*lines, model.certificate_.brief, model.plan_.brief]
+    return [*lines, str(model.plan_), "", str(model.certificate_)]
+
+
+def component_table(model: Any, count: int = LISTED) -> list[str]:
+    """Return the first components as lines of a text table, with their largest loadings."""
+    from gramian.report.facts import component_rows, largest_loadings
+
+    named = largest_loadings(model, count)
+    head = ["", "eigenvalue", "std. dev.", "ratio", "cumulative", "largest loadings" if named else ""]
+    rows = component_rows(model, count)
+    rows = [[*row, text] for row, text in zip(rows, named or [""] * len(rows), strict=True)]
+    lines = [
+        f"{name:8}{value:>14}{deviation:>14}{ratio:>10}{total:>12}  {loaded}".rstrip()
+        for name, value, deviation, ratio, total, loaded in [head, *rows]
+    ]
+    if model.n_components_ > count:
+        lines.append(f"... and {model.n_components_ - count} more")
+    return lines

@@ -1,0 +1,303 @@
+"""A saved model in figures, on a page, as text, and for other programs."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
+
+from gramian.app.verb import (
+    DATA,
+    MODEL,
+    Context,
+    Meta,
+    Model,
+    Option,
+    Output,
+    Result,
+    WholeModel,
+    about,
+    model_path,
+)
+from gramian.app.verbs.fit import model_lines
+from gramian.checks import check_choice, counted, listed, six_digits
+from gramian.errors import ParameterError
+from gramian.plots.registry import FIGURES, available
+from gramian.reading import IMPUTED
+
+BY_NAME = {figure.name: figure for figure in FIGURES}
+CHANNELS = ("color", "shape")
+
+
+def _channels(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that set colour and shape, which are read too."""
+    return {"channels": {name: values[name] for name in CHANNELS if values.get(name) is not None}}
+
+
+def _check_names(name: str, what: list[str]) -> None:
+    for figure in what:
+        check_choice(name, figure, tuple(BY_NAME))
+
+
+@about(doing="drawing", shell_only=True)
+def plot(
+    model: WholeModel,
+    data: Annotated[
+        Any,
+        DATA._replace(
+            help="Rows to draw, read as by transform. [those of a folder of results]", how=_channels
+        ),
+    ] = None,
+    *,
+    meta: Meta = None,
+    what: Annotated[
+        list[str] | None,
+        Option(
+            *("A,B,..", f"Figures: {', '.join(BY_NAME)}.", "all possible"),
+            suggestions=tuple(BY_NAME),
+            check=_check_names,
+        ),
+    ] = None,
+    color: Annotated[
+        str | None,
+        Option(
+            "COLUMN",
+            "Column that sets the colour of points; may hold text.",
+            "the first of --label or --meta",
+        ),
+    ] = None,
+    shape: Annotated[str | None, Option("COLUMN", "Column that sets the shape of points.", "none")] = None,
+    x: Annotated[
+        str,
+        Option("PC1", "Component on the X axis, such as PC3; for whitening a column number."),
+    ] = "1",
+    y: Annotated[str, Option("PC2", "Component on the Y axis; for whitening a column number.")] = "2",
+    format: Annotated[Literal["svg", "png", "pdf", "html"], Option("", "svg, png, pdf or html.")] = "svg",
+    context: Context = Context(),
+) -> Annotated[Result, Output("figures", "Output folder.", "FOLDER", default="figures")]:
+    """Draw a saved model.
+
+    Writes one file for each figure, such as explained variance, eigenvalues with error bounds, scores and
+    loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
+    that you select with the pointer.
+    """
+    from gramian.analysis.components import mapping_of
+    from gramian.report.pieces import completed
+
+    fitted = mapping_of(model)
+    channels = _channels({"color": color, "shape": shape})["channels"]
+    look: dict[str, Any] = dict(channels)
+    if data is not None and fitted.model_kind.faces:
+        raise ParameterError("data", problem="Figures of a face model take no DATA.", hint="Leave it out.")
+    table = completed(fitted, data) if data is not None else _stored_scores(context.model, fitted)
+    if table is None and channels:
+        raise ParameterError(
+            next(iter(channels)),
+            allowed="is about the rows of DATA, but there is no DATA",
+            hint="Add its file after the model.",
+        )
+    figures = {figure.name: figure for figure in available(model, table)}
+    if data is None and table is not None:  # the stored rows have scores only
+        _check_labels(table, channels)
+        look["mapped"] = table.values
+        figures = {name: one for name, one in figures.items() if not one.data or "mapped" in one.options}
+    for name in what or ():
+        if name not in figures:
+            raise ParameterError(
+                "what", name, f"needs {BY_NAME[name].needs}", f"Available: {', '.join(figures)}."
+            )
+    look |= {"x": x, "y": y, "linked": format == "html"}
+    drawn = what or sorted(figures, key=list(BY_NAME).index)
+    return Result(figures={name: partial(figures[name].draw, model, table, **look) for name in drawn})
+
+
+def _stored_scores(model: str, fitted: Any) -> Any:
+    """Return the rows of a folder of results: their names, labels and scores; None where there are none."""
+    from gramian.analysis.components import component_names
+    from gramian.io.files import Location, opened_source
+    from gramian.io.scan import scan
+
+    if not model or not fitted.model_kind.gives_scores:
+        return None
+    names = component_names(int(fitted.n_components_))
+    paths = [path for kind in ("csv", "parquet") if (path := Path(model) / f"scores.{kind}").is_file()]
+    if not paths or not names:
+        return None
+    with opened_source(Location(paths[0])) as (_, _, source):
+        columns: Any = getattr(source, "names", None) or ()
+        first, *labels = [name for name in columns if name not in names]
+    named = {"id": first} if first == "name" else {"drop": [first]}
+    return scan(paths[0], label=labels or None, missing="drop-rows", **named).read()
+
+
+def _check_labels(stored: Any, channels: dict[str, str]) -> None:
+    """Raise an error for a column that is not stored with the scores."""
+    known = [*([stored.label_name] if stored.label_name else []), *stored.metadata]
+    for channel, name in channels.items():
+        if name not in known:
+            there = f"which have {', '.join(known)}" if known else "which have no labels"
+            raise ParameterError(
+                channel,
+                name,
+                f"is not stored with the scores, {there}",
+                "Add the file of DATA after the model.",
+            )
+
+
+MOST_NAMES = 30
+
+
+def _require_components(values: Mapping[str, Any], model: Any) -> None:
+    if not model.model_kind.has_components:
+        raise ParameterError(
+            "model",
+            problem=f"The model is a {type(model).__name__}, which has no components.",
+            hint="Name a PCA, KernelPCA or Whitener.",
+        )
+
+
+@about(check=_require_components, doing="writing", shell_only=True)
+def report(
+    model: WholeModel,
+    data: Annotated[
+        Any, DATA._replace(streamed=True, help="Fitted or new rows, read as by transform.")
+    ] = None,
+    *,
+    meta: Meta = None,
+    context: Context = Context(),
+) -> Annotated[Result, Output("file", "A .html file.", default="report.html", ends=(".html", ".htm"))]:
+    """Explain a saved model on one page for a browser.
+
+    The page has the method and its error bounds, what every rule for the number of components says, figures,
+    unusual rows, important columns, a methods paragraph for a paper, and the code that repeats the fit. It
+    loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
+    Without DATA it lists what needs the data.
+    """
+    from gramian.analysis.components import mapping_of
+    from gramian.base.model_file import read_model
+    from gramian.report import sections
+    from gramian.report.fitted import Fitted
+    from gramian.report.page import as_page
+    from gramian.report.pieces import completed
+
+    fitted = mapping_of(model)
+    if data is not None and fitted.model_kind.faces:
+        raise ParameterError(
+            "data", problem="The report of a faces model needs no DATA.", hint="Leave it out."
+        )
+    table = None if data is None else completed(fitted, data)
+    reading = None
+    if table is not None and context.reading and table.values.shape[0] == fitted.n_samples_:
+        reading = _as_fitted(context.reading, fitted)
+    versions = read_model(model_path(context.model)).versions if context.model else None
+    whole = sections.explanation(Fitted(model, table, reading=reading), versions)
+    page = as_page(whole).encode("utf-8", "replace")
+    return Result(facts=sections.as_json(whole), content=page)
+
+
+def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    """Add how the fit imputed, and its columns where that takes no page: the file may have others."""
+    from gramian.analysis.components import lags_of, names_of
+
+    method, names = getattr(model, "missing", None), [*(names_of(model) or ())]
+    names = names[: len(names) // (lags_of(model) + 1)]
+    more: dict[str, Any] = {"missing": method} if method in IMPUTED else {}
+    short = 0 < len(names) <= MOST_NAMES and not any("," in name or name.startswith("@") for name in names)
+    if short and reading.keys().isdisjoint(("columns", "drop", "transpose")):
+        more["columns"] = ",".join(names)
+    return {**reading, **more}
+
+
+@about(doing="reading", shell_only=True)
+def info(model: Annotated[str, Option(MODEL.metavar, MODEL.help)]) -> Result:
+    """Show the contents of a saved model.
+
+    Its parameters, components, plan, certificate and the versions that wrote it.
+    """
+    from gramian.analysis.components import mapping_of
+    from gramian.base.model_file import load, read_model
+    from gramian.inspect.diagnose import diagnosis_of
+    from gramian.report.facts import info_facts
+
+    path = model_path(model)
+    stored = read_model(path)
+    fitted = described(stored) or load(path)
+    facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
+    facts |= info_facts(fitted, stored.kind)
+    lines = [_made(facts["model"])]
+    if "components" in facts:
+        lines = [*_lines(facts["model"]), "", *model_lines(mapping_of(fitted), diagnosis_of(fitted))]
+    if "limits" in facts:
+        lines = ["A monitor.", facts["limits"], "", *lines]
+    writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
+    return Result("\n".join([*lines, "", f"Written by {writers}."]), facts)
+
+
+def described(stored: Any) -> Any:
+    """Return parameters and fitted attributes of a PCA, KernelPCA or Whitener under their names.
+
+    The model is not made, which would take scikit-learn.
+
+    Parameters
+    ----------
+    stored : StoredModel
+
+    Returns
+    -------
+    SimpleNamespace or None
+        None where only the class can tell: for what is no decomposition, not whole, or holds other models.
+    """
+    from gramian.base.model_file import INVALID, declared, decode, set_checked
+    from gramian.base.saving import DecompositionAttributes
+    from gramian.records import FloatArray, ModelKind
+
+    try:
+        parameters, state = (decode(stored.content[name], stored.arrays) for name in ("parameters", "state"))
+        # Those of a Whitener are one and the same.
+        state.setdefault("explained_variance_", state.get("eigenvalues_"))
+        hints = declared(DecompositionAttributes) | {"explained_variance_": Annotated[FloatArray, "k"]}
+        model = SimpleNamespace(model_kind=ModelKind(stored.kind), **(parameters | state))
+        model.get_params = lambda deep: parameters
+        set_checked(model, hints, state)
+    except INVALID:
+        return None
+    return model
+
+
+def _made(facts: dict[str, Any]) -> str:
+    parameters = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
+    return f"{facts['kind']}({parameters})"
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    from gramian.report.facts import size_text
+
+    size = size_text(facts["n_features"], facts["picture_shape"])
+    kernel = f"Kernel: {six_digits(facts['kernel'])}" if facts["kernel"] else None
+    repair = f"Repair: {facts['repair']}" if facts["repair"] else None
+    fitted = (
+        f"Fitted on {counted(facts['n_samples'], 'row')} x {size}; "
+        f"{facts['n_components']:,} components, rank {facts['rank']:,}."
+    )
+    names = f"Columns: {listed(facts['feature_names'])}" if facts["feature_names"] else None
+    lines = [_made(facts), kernel, facts["validity"] and six_digits(facts["validity"]), repair, fitted, names]
+    return [line for line in lines if line]
+
+
+@about(shell_only=True)
+def export(
+    model: Model,
+) -> Annotated[
+    Result, Output("file", "The file to write: .onnx.", ends=(".onnx",), key="out", required=True)
+]:
+    """Write a saved model as ONNX.
+
+    Other programs and languages then compute its scores without gramian, in float32.
+    """
+    from gramian.onnx import to_onnx
+
+    content = to_onnx(model).SerializeToString()
+    columns, components = int(model.n_features_in_), len(model.get_feature_names_out())
+    text = f"Input X (rows x {columns:,}), output scores (rows x {components:,}), both float32."
+    facts = {"bytes": len(content), "columns": columns, "components": components}
+    return Result(text, facts, content=content)

@@ -1,0 +1,485 @@
+"""Commands made of verbs: their parameters become arguments and options, results text, JSON and files."""
+
+import inspect
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from gramian.app.verb import (
+    FIGURES,
+    LIMITS,
+    OTHER,
+    OUTPUT,
+    PANELS,
+    READING,
+    TABLES,
+    Context,
+    Option,
+    Output,
+    Parameter,
+    Result,
+    Verb,
+    as_arguments,
+    model_path,
+    parameters_of,
+    reading,
+)
+from gramian.checks import plain, shown_lines
+from gramian.cli.inputs import (
+    add_metadata,
+    files_of,
+    open_gallery,
+    proposed,
+    read_all_pictures,
+    read_arguments,
+    read_model,
+    read_new_data,
+    read_pictures,
+    read_table,
+    recalled,
+)
+from gramian.cli.outputs import (
+    answer,
+    check_out,
+    check_pictures,
+    check_place,
+    check_results,
+    is_model_file,
+    rows_target,
+    write_content,
+    write_results,
+)
+from gramian.errors import ParameterError
+from gramian.plots.registry import function_of
+from gramian.progress import say, shows_progress
+
+ALARM = 3  # exit code
+IN_FOLDER = ("report", "loadings", "format")  # options of a folder of results
+PANEL_OF = dict.fromkeys(("out", "as_json", "verbose", *IN_FOLDER), OUTPUT) | {"as_is": READING}
+PANEL_OF |= dict.fromkeys(("device", "memory_limit", "random_state"), LIMITS)
+AS_IS = Option("", "Take everything literally: apply nothing that the data suggest.")
+AS_JSON = Option("", "Write the result as JSON to standard output.")
+READS = {one.name: one for one in parameters_of(reading)}
+NUMBERS = {int, float, bool, NoneType}
+Write = Callable[[Result], Any]  # writes a file; returns the number or the names of several
+
+# ------------------------------------------------------------------ options
+
+
+class Command(TyperCommand):
+    """A command whose help lists its options in groups."""
+
+    declared: dict[str, Parameter]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the arguments and options."""
+        return _spared(super().get_params(ctx))
+
+    def explained(self) -> list[Any]:
+        """Return the parameters with their help, which is read from docstrings where somebody wants it."""
+        parameter: Any
+        for parameter in self.params:
+            if (one := self.declared.get(parameter.name)) is not None:
+                parameter.help = f"{one.help} [{one.usual}]" if one.usual else one.help
+        return self.params
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the groups of options."""
+        self.explained()
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *PANELS)}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                positional = parameter.param_type_name == "argument"
+                panel = getattr(parameter, "rich_help_panel", None) or OTHER
+                groups["Arguments" if positional else panel].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
+class Group(TyperGroup):
+    """A group of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options."""
+        return _spared(super().get_params(ctx))
+
+
+@dataclass(frozen=True)
+class _AsItIs:
+    """Takes values that have their type; leaves others to typer, which imports Pydantic to convert any."""
+
+    convert: Callable[[], Any]
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value of a parameter."""
+        kind, many = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+        if value is None:
+            return () if many else None
+        if type(value) is kind or (kind == list[str] and {*map(type, value)} == {str}):
+            return value
+        return self.convert().coerce(value, param=param, ctx=ctx)
+
+
+def _spared(parameters: list[Any]) -> list[Any]:
+    """Let parameters import Pydantic, a tenth of the time of a small fit, only where a value is converted."""
+    for parameter in parameters:
+        convert = getattr(parameter, "get_runtime_param", None)
+        if inspect.ismethod(convert):
+            parameter.get_runtime_param = partial(_AsItIs, convert)
+    return parameters
+
+
+def application(add_completion: bool = False) -> typer.Typer:
+    """Return a group of commands with ``-h`` and grouped options."""
+    return typer.Typer(
+        cls=Group,
+        rich_markup_mode=None,
+        add_completion=add_completion,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def help_alone(context: typer.Context) -> None:
+    """Print the help of a group of commands that was called without a command."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+def command_of(verb: Verb) -> Any:
+    """Return the command of a verb, with its inputs, options and files as parameters."""
+    declared = {one.name: one for one in _parameters(verb)}
+    own = inspect.signature(verb.function)
+    returns = own.return_annotation is not None
+    parameters = [_for_typer(one) for one in declared.values()]
+    for one in own.parameters.values():
+        if one.annotation is typer.Context:
+            parameters.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    def command(**given: Any) -> None:
+        chosen = {
+            name: value
+            for name, value in given.items()
+            if (value is False and declared[name].default is True) or value or value in (0, "")
+        }
+        if returns:
+            Call(verb, chosen).run()
+        else:
+            verb.function(**chosen)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = verb.help
+    alone = application()
+    alone.command(verb.name.rpartition(" ")[2], cls=Command)(command)
+    made: Any = typer.main.get_command(alone)
+    made.declared = declared
+    return made
+
+
+def _parameters(verb: Verb) -> list[Parameter]:
+    """Return what a command takes: arguments, options of reading, of the verb, files, and of the shell."""
+    inputs, function = list(verb.inputs), verb.function
+    texts = [one for one in verb.options.values() if one.positional]
+    arguments = [*texts, *(one for one in inputs if one.positional)]
+    reads = READS.values() if any(one.about.kind == "data" for one in inputs) else ()
+    found = [*arguments, *reads, *(one for one in verb.options.values() if not one.positional)]
+    found += [one for one in inputs if not one.positional]
+    for out in verb.outputs:
+        default = inspect.Parameter.empty if out.required else None
+        short = "-o" if out.name == "out" else ""
+        option = Option(out.metavar, out.help, out.usual or out.default or "", short)
+        found.append(Parameter(out.name, str, default, option, function))
+    if inputs and arguments[0] in inputs and inputs[0].about.kind == "data":
+        found.append(Parameter("as_is", bool, False, AS_IS, function, kinds={bool}))
+    if inspect.signature(function).return_annotation is not None:
+        found.append(Parameter("as_json", bool, False, AS_JSON, function, kinds={bool}))
+    return found
+
+
+def _for_typer(one: Parameter) -> inspect.Parameter:
+    """Return a parameter as typer reads it: None where it is not given."""
+    kind: Any = str
+    if list[str] in one.kinds or getattr(one.about, "many", False):
+        kind = list[str]
+    elif one.kinds <= NUMBERS and len(one.kinds - {NoneType}) == 1:
+        (kind,) = one.kinds - {NoneType}
+    default = one.default if one.default is inspect.Parameter.empty else None
+    metavar = one.metavar
+    options: dict[str, Any] = {"metavar": metavar, "show_default": False} if metavar else {}
+    if one.positional:
+        declared: Any = typer.Argument(**options)
+    else:
+        flag = "json" if one.name == "as_json" else one.name.replace("_", "-")
+        flags = [f"--{flag}/--no-{flag}" if one.default is True else f"--{flag}"]
+        if isinstance(one.about, Option):
+            flags += [one.about.short] if one.about.short else []
+            if completed := (*one.choices, *one.about.suggestions):
+                options["autocompletion"] = _completion(completed)
+        panel = getattr(one.function, "settings", {}).get("panel")
+        declared = typer.Option(*flags, rich_help_panel=PANEL_OF.get(one.name, panel), **options)
+    annotation: Any = Annotated[kind if default is inspect.Parameter.empty else kind | None, declared]
+    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what completes the last of the names that stand between commas."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in choices if name.startswith(last)]
+
+    return complete
+
+
+# ------------------------------------------------------------------ calls
+
+
+class Call:
+    """One call of a command: it opens the files that are named, and writes and prints the result.
+
+    Parameters
+    ----------
+    verb : Verb
+    given : dict
+        What the command line names, by the names of parameters.
+    """
+
+    def __init__(self, verb: Verb, given: dict[str, Any]) -> None:
+        self.verb, self.given, self.as_json = verb, given, given.get("as_json", False)
+        self.reading = {
+            name: _joined(name, value) if isinstance(value, list) else value
+            for name, value in given.items()
+            if name in READS
+        }
+        for name in self.reading:
+            READS[name].check(self.reading[name])
+        self.values = verb.values(given)
+        self.fitted: Any = None
+        self.pictures = self.to_folder = False
+        self.proposals: Any = ()
+        self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
+        self.files: list[str] = []
+        for one in verb.inputs:
+            if (value := given.get(one.name)) is not None:
+                files = value if one.about.many else [value]
+                self.files += [str(model_path(value))] if one.about.kind == "model" else files
+                self.files += files_of(self.reading) if one.about.kind == "data" else []
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of reading and of the verb, in the order of the help."""
+        given = self.reading | self.values
+        return {name: given[name] for name in (*READS, *self.verb.options) if name in given}
+
+    def open(self, one: Parameter, model: Any, limit: int | None, **how: Any) -> Any:
+        """Open an input, once it is checked that the result can be written."""
+        name: Any = self.given.get(one.name)
+        kind = one.about.kind
+        if kind == "model":
+            self.fitted = None if name is None else read_model(name, whole=True)
+            return self.fitted
+        if kind == "gallery":
+            return open_gallery(name, model, one.about.access)
+        if name is None:
+            for option in () if not one.positional else (*self.reading, *(["meta"] & self.given.keys())):
+                raise ParameterError(
+                    option,
+                    allowed="is about the rows of DATA, but there is no DATA",
+                    hint="Add its file after the other arguments.",
+                )
+            return None
+        self.writers  # noqa: B018
+        if kind == "faces":
+            read = read_all_pictures if one.about.many else read_pictures
+            return read(name, model, **how)
+        return self._rows(one, name, model, limit, **how)
+
+    def _rows(self, one: Parameter, name: str, model: Any, limit: int | None, **how: Any) -> Any:
+        source, options, meta = None, self.reading, self.given.get("meta") if one.positional else None
+        if one is self.verb.inputs[0] and "as_is" not in self.given:
+            source, options, self.values, self.proposals = proposed(
+                name, options, self.values, self.verb, imputes=how.get("imputes", False)
+            )
+            self.reading = options
+        self.verb.require_label({"label", "labels_from"} & options.keys() != set())
+        if model is not None:
+            name, options = recalled(model, name, options)
+            table = read_new_data(name, options, model, limit, meta, **how)
+        else:
+            table = read_table(name, options, source=source, limit=limit, **how)
+            table = table if meta is None else add_metadata(table, meta, options.get("id"))
+        self.repeated = read_arguments(name, options) if one.positional and name != "-" else None
+        if self.pictures:
+            check_pictures(table, self.given["out"])
+        return table
+
+    # ---------------------------------------------------------------- files and text
+
+    def run(self) -> None:
+        """Run the verb, write its files, and print what was found."""
+        opened, writers = self.verb.opened(self.options, self.open), self.writers
+        context = self._context()
+        if self.proposals and context.command:
+            say(f"gramian: the same without proposals: {shlex.join(context.command)}")
+        try:
+            with shows_progress(self.verb.doing):
+                result = self.verb(self.options, opened, context)
+        except KeyboardInterrupt as stopped:
+            for reached in stopped.args:
+                print(shown_lines(reached), file=sys.stderr)
+            raise
+        for note in result.notes:
+            say(f"gramian: {note}")
+        files = []
+        for out, name, write in writers:
+            with shows_progress(self.verb.doing if out.kind == "rows" else "writing"):
+                done = write(result)
+            if isinstance(done, list):
+                files += [(out, one, "") for one in done]
+            else:
+                files.append((out, name, f", {done:,} files" if (done or 1) > 1 else result.written))
+        self._answer(result, files)
+        if result.alarm or result.unanswered:
+            raise typer.Exit(ALARM if result.alarm else 1)
+
+    def _context(self) -> Context:
+        """Return how the verb was called; the command of a fit repeats it without proposals."""
+        command: tuple[str, ...] = ()
+        if self._is_fit:
+            options = {name: value for name, value in self.options.items() if name != "verbose"}
+            out = ("-o", self.given["out"]) if "out" in self.given else ()
+            command = ("gramian", self.verb.name, self.given["data"], *as_arguments(options), *out, "--as-is")
+        return Context(self.given.get("model", ""), self.repeated, command, self.to_folder)
+
+    @property
+    def _is_fit(self) -> bool:
+        return bool(self.verb.outputs) and self.verb.outputs[0].kind == "results"
+
+    @cached_property
+    def writers(self) -> list[tuple[Output, str, Write]]:
+        """What writes the files that are asked for, once it is checked that they can be written."""
+        if self._is_fit:
+            out = self.given.get("out")
+            self.to_folder = out is not None and not is_model_file(out)
+            for option in IN_FOLDER if not self.to_folder else ():
+                if option in self.values:
+                    raise ParameterError(
+                        option, allowed="needs a folder of results", hint="Name one with -o."
+                    )
+        named = [(out, self.given.get(out.name, out.default)) for out in self.verb.outputs]
+        return [(out, name, self._writer(out, name)) for out, name in named if name is not None]
+
+    def _writer(self, out: Output, name: str) -> Write:
+        place, suffix = Path(name), Path(name).suffix.lower()
+        folder = name.endswith("/") or (place.is_dir() and suffix != ".zarr")
+        if out.ends:
+            check_out(name, *self.files, as_json=self.as_json, ends=out.ends, writer=self.verb.name)
+        if self.to_folder:
+            check_results(place, *self.files)
+            return lambda result: write_results(place, result, "report" in self.values)
+        if out.kind in ("model", "results") or (out.kind == "rows" and suffix == ".gramian" and not folder):
+            if suffix != ".gramian":
+                raise ParameterError(out.name, name, ": name a file that ends in .gramian")
+            check_out(name, *self.files)
+            return lambda result: result.model.save(name)
+        if out.kind == "figure":
+            function_of("style", "room")  # raises without its extra, before anything is computed
+            return lambda result: next(iter(result.figures.values()))().save(name)
+        if out.kind == "figures":
+            if suffix in FIGURES:
+                advice = f'Name a folder, and use format="{suffix[1:]}".'
+                raise ParameterError("-o", name, f": {self.verb.name} writes a folder", advice)
+            check_place(place)
+            return partial(_write_figures, place, self.values.get("format", "svg"))
+        if out.kind == "file":
+            if not out.ends:
+                check_out(name, *self.files, as_json=self.as_json)
+            return lambda result: write_content(name, _value(result.content))
+        if out.listing:
+            of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
+            made = name != "-" and (folder or suffix not in TABLES)
+            self.pictures = of_pictures and (made if self.fitted is None else suffix not in TABLES)
+        target, kind = rows_target(name, out.listing, self.as_json, *self.files, pictures=self.pictures)
+        return partial(_write_table if out.kind == "table" else _write_rows, target, kind)
+
+    def _answer(self, result: Result, files: list[tuple[Output, str, str]]) -> None:
+        outs = self.verb.outputs
+        names = [name for _, name, _ in files if name != "-"]
+        text, piped = str(_value(result.text)), len(names) < len(files)
+        if piped and (not text or outs[0].kind == "table"):
+            return
+        facts = dict(_value(result.facts))
+        if result.fit:
+            options = as_arguments(self.reading | dict(result.fit))
+            command = ["gramian", "fit", self.given["data"], *options, "-o", "out"]
+            facts["next"] = shlex.join(command)
+            text += f"\n\nFit it:\n  {facts['next']}"
+        written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
+        if self._is_fit:
+            facts["proposals"] = plain([asdict(one) for one in self.proposals])
+            others = f" and {len(names) - 1} other files" if len(names) > 1 else ""
+            written = [f"\n{written[-1]}{others}"] if written else []
+        if outs:
+            facts |= {"files": names} if outs[0].key == "files" else {"out": next(iter(names), None)}
+        text = "\n".join(filter(None, [text, *written])) if names else text.rstrip("\n")
+        if text or self.as_json:
+            answer(self.as_json, facts, text, sys.stderr if piped or (outs and outs[0].beside) else None)
+
+
+def _joined(option: str, lists: list[str]) -> str:
+    """Return the lists of a repeated option of reading as one.
+
+    Raises
+    ------
+    ParameterError
+        For a file of names together with more names.
+    """
+    if len(lists) > 1 and (files := [text for text in lists if text.startswith("@")]):
+        raise ParameterError(
+            option, files[0], "names all columns", "Add the others to that file, or leave it out."
+        )
+    return ",".join(lists)
+
+
+def _value(found: Any) -> Any:
+    return found() if callable(found) else found
+
+
+def _write_figures(folder: Path, kind: str, result: Result) -> list[str]:
+    files = []
+    for name, draw in result.figures.items():
+        drawn, path = draw(), folder / f"{name}.{kind}"
+        folder.mkdir(parents=True, exist_ok=True)
+        drawn.save(path)
+        files.append(str(path))
+    return files
+
+
+def _write_table(target: Any, kind: str, result: Result) -> None:
+    from gramian.report.tables import write_table
+
+    write_table(target, next(iter(result.tables.values())), kind)
+
+
+def _write_rows(target: Any, kind: str, result: Result) -> int | None:
+    from gramian.report.tables import write_blocks
+
+    rows = result.rows
+    assert rows is not None
+    if kind == "pictures":
+        assert rows.pictures is not None
+        return rows.pictures(target)
+    write_blocks(target, rows.table, rows.blocks, kind, rows.names)
+    return None
