@@ -135,7 +135,7 @@ def test_an_array_with_people(place, faces):
     assert people() == {"p01": 2, "p02": 2, "p03": 2}
     ran = faces("enroll", "m.gramian", "h.db", "faces.npz", "--keep-files")
     assert (ran.code, Path("h.db").exists()) == (2, False)
-    assert "--keep-files stores picture files only, but faces.npz is an array" in ran.err
+    assert "keep_files stores picture files only, but faces.npz is an array" in ran.err
 
 
 def test_pictures_of_one_person(enrolled, faces):
@@ -228,15 +228,15 @@ def test_names_with_blanks_and_of_every_script(place, faces):
         (
             ["people/p01"],
             2,
-            ".png: the person is not known. Give --person NAME, or a folder with one folder",
+            ".png: the person is not known. Give person, or a folder with one folder",
         ),
         (["people/p01/4.png", "people/p02/4.png"], 2, "people/p01/4.png: the person is not known."),
         (
             ["people", "--person", "Anna"],
             2,
-            "people has folders of 8 people, but --person names one",
+            "people has folders of 8 people, but person names one",
         ),
-        (["people", "--person", ""], 2, "--person: A person's name is empty"),
+        (["people", "--person", ""], 2, "person: A person's name is empty"),
         (["people", "--person", "a\tb"], 2, "contains the character '\\t'"),
         (["nowhere"], 1, "nowhere"),
         (["people", "nowhere"], 1, "nowhere"),
@@ -483,7 +483,7 @@ def test_a_larger_share_of_false_accepts_lowers_the_threshold(enrolled, faces):
     assert lax["threshold"] < strict["threshold"]
     ran = faces("identify", "m.gramian", "g.db", "new/p01", "--far", "2")
     assert ran.code == 2
-    assert "--far 2 must be a number above 0 and below 1" in ran.err
+    assert "far=2.0 must be a number above 0 and below 1" in ran.err
 
 
 def test_verifying(enrolled, faces):

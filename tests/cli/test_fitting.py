@@ -58,7 +58,7 @@ def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
     ran = gramian("fit", "penguins.csv", "--scale", "none", "-o", "results/", "--report")
     assert said in ran.out
     serious = ran.out.index(f"Serious: {said}")
-    assert "use --scale unit. (scale-dominates)" in ran.out
+    assert 'use scale="unit". (scale-dominates)' in ran.out
     assert serious < ran.out.index("eigenvalue") < ran.out.index("Certified")
     for name in ("summary.md", "report.html"):
         text = (Path("results") / name).read_text()
@@ -68,7 +68,7 @@ def test_a_column_that_dominates_by_its_unit_is_named(folder, gramian):
     # It is proposed, and that is said.
     ran = gramian("fit", "penguins.csv")
     assert said not in ran.out
-    assert f'proposed --scale unit: "{said}'.replace('"mass', '"mass"') in ran.err
+    assert f"proposed scale='unit': \"{said}".replace('"mass', '"mass"') in ran.err
 
 
 CARS = "name,mpg,cylinders,horsepower,weight_in_lbs,year,origin\n" + "".join(
@@ -85,7 +85,7 @@ def test_a_first_try_reads_a_messy_table_and_says_how(folder, gramian):
     Path("cars.csv").write_text(CARS)
     ran = gramian("fit", "penguins.csv", "-o", "p")
     assert ran.code == 0
-    assert 'gramian: proposed --drop year: "year" looks like a year' in ran.err.splitlines()
+    assert "gramian: proposed drop='year': \"year\" looks like a year" in ran.err.splitlines()
     assert "PCA of 342 rows x 4 columns: 4 components; the first 3 have 97.29 %" in ran.out
     assert "2 rows without any value were left out: row 3, row 271" in ran.out
     again = ran.err.partition("the same without proposals: ")[2].partition("\n")[0]
@@ -132,7 +132,7 @@ def test_options_that_are_given_win(folder, gramian):
     ran = gramian("fit", "cars.csv", "--as-is")
     assert (ran.code, "proposed" in ran.err) == (1, False)
     stream = gramian("plan", "cars.csv", "--columns", "mpg,horsepower,weight_in_lbs", "--n-components", "0.9")
-    assert "proposed --missing mean" in stream.err  # --missing em needs a number
+    assert "proposed missing='mean'" in stream.err  # --missing em needs a number
 
 
 def test_a_model_of_landmarks_has_all_results(folder, gramian):
@@ -329,8 +329,8 @@ def test_places_and_tables_that_make_no_sense(folder, gramian):
         (("-o", "m.gramian", "--format", "csv"), "format needs a folder of results. Name one with -o."),
         (("--loadings", "unit"), "loadings needs a folder of results. Name one with -o."),
         (("-o", "r", "--format", "xlsx"), "format='xlsx' is not known"),
-        (("-o", "r", "--loadings", "big"), "--loadings big is not known"),
-        (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "--loadings applies only to PCA"),
+        (("-o", "r", "--loadings", "big"), "loadings='big' is not known"),
+        (("-o", "r", "--loadings", "unit", "--kernel", "rbf"), "loadings applies only to PCA"),
         (("-o", "r", "--loadings", "correlation", "--no-center"), "needs centred data"),
         (("-o", "no/such/m.gramian"), "there is no folder no/such"),
     ]:

@@ -127,10 +127,10 @@ def test_wrong_commands_are_answered_without_python(gramian):
 @pytest.mark.usefixtures("place")
 def test_what_is_meant(gramian):
     meant = {
-        "--scale standard": "Did you mean unit, which divides each column by its standard deviation?",
-        "--scale True": "Did you mean unit, which",
-        "--missing median": "Did you mean mean, which fills with the mean of the column?",
-        "--missing na.omit": "Did you mean drop-rows, which leaves out rows with missing values?",
+        "--scale standard": "Did you mean 'unit', which divides each column by its standard deviation?",
+        "--scale True": "Did you mean 'unit', which",
+        "--missing median": "Did you mean 'mean', which fills with the mean of the column?",
+        "--missing na.omit": "Did you mean 'drop-rows', which leaves out rows with missing values?",
         "scale=True": "Did you mean --scale unit?",
         "n_components=2 whiten=True": "Did you mean --n-components 2 --whiten?",
         "--whiten True": "An option such as --whiten has no value: leave it out.",
@@ -168,4 +168,4 @@ def test_parameters_of_kernels_have_few_digits(gramian):
     assert all("gamma=0.333333)" in text and "0.3333333" not in text for text in texts)
     assert gramian("kernels", "audit", "rbf", "a.csv", "--json").json["kernel"] == f"rbf(gamma={1 / 3})"
     said = gramian("kernels", "audit", "tanh(dot(x,y))").out
-    assert "Raise --value-tol for a function" in said
+    assert "Raise value_tol for a function" in said

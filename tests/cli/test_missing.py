@@ -34,10 +34,9 @@ def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
         ran = gramian(command[0], "birds.csv", *command[1:])
         assert ran.code == 1
         assert "10 values are missing in 4 rows (2 without any value) and 4 columns: row 3 (named " in ran.err
-        imputing = (
-            "" if command[0] == "whiten" else "em or iterative (a PCA imputes them, with --n-components), "
-        )
-        assert f"Choose one: --missing {imputing}mean or drop-rows.\n" in ran.err  # every column has holes
+        imputing = "" if command[0] == "whiten" else '"em" or "iterative", by which PCA imputes them, or '
+        # Every column has holes.
+        assert f'Use missing={imputing}"mean"; a file is also read with missing="drop-rows". ' in ran.err
 
 
 def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
@@ -90,7 +89,7 @@ def test_a_model_of_complete_rows_maps_complete_rows_only(gramian, birds):
     ran = gramian("transform", "m.gramian", "later.csv", "--missing", "error", "-o", "scores.csv")
     assert ran.code == 1
     assert "row 3 (named 'bird3')" in ran.err
-    assert "or fit a PCA with --missing em" in ran.err
+    assert 'fitted with missing="em" or "projection" maps them' in ran.err
     gramian("transform", "m.gramian", "later.csv", "-o", "scores.csv")
     assert len(table("scores.csv")) == 36
 

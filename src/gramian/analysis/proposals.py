@@ -209,7 +209,7 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
     >>> found.parameters
     {'scale': 'unit'}
     >>> print(found[-1])
-    scale="unit": "body_mass_g" has 99.96 % of the variance because of its scale
+    scale='unit': "body_mass_g" has 99.96 % of the variance because of its scale
     """
     check_choice("method", method, METHODS)
     if isinstance(data, str | os.PathLike):

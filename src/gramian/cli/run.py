@@ -138,7 +138,7 @@ def _hint(message: str) -> str:
     words = [word.replace("scale=True", "scale=unit") for word in extra[1].split()] if extra else []
     given = [word.partition("=") for word in words]
     known = [(name, value.strip("[]()'\"")) for name, _, value in given if value and name.isidentifier()]
-    if options := [f"--{name.replace('_', '-')} {value}" for name, value in known]:
+    if options := [f"--{name.replace('_', '-')} {value}".removesuffix(" True") for name, value in known]:
         return f" Did you mean {' '.join(options)}?"
     alone = any(word.casefold() in ("true", "false", "yes", "no") for word in words)
     return " An option such as --whiten has no value: leave it out." if alone else ""

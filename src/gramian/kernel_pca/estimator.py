@@ -280,6 +280,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             If one of the requested eigenvalues is negative beyond rounding.
         """
         self._fitted(X, sample_weight)
+        warn_of_findings(self)
         return self
 
     def _fitted(self, X: Any, sample_weight: Any) -> fits.KernelModel:
@@ -287,7 +288,6 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             fit = self._fit_of(X, sample_weight)
             model = fit.solve()
             self._adopt(model, X, fit.rows)
-        warn_of_findings(self)
         return model
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RealArray:
@@ -308,6 +308,7 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             The scores, in the kind and dtype of X.
         """
         result = self._fitted(X, sample_weight)
+        warn_of_findings(self)
         if result.found.vectors is None or arrays.is_dask(X):
             return self.transform(X)
         scale, vectors = np.sqrt(arrays.as_float64(self.eigenvalues_)), self.eigenvectors_
