@@ -136,7 +136,7 @@ def pca(
         "mask_var": mask_var if mask_var is None or isinstance(mask_var, str) else np.asarray(mask_var),
     }
     params |= {"layer": layer} if layer is not None else {}
-    in_obsm, in_varm, in_uns = _keys(key_added)
+    in_obsm, in_varm, in_uns = ("X_pca", "PCs", "pca") if key_added is None else (key_added,) * 3
     adata.obsm[in_obsm], adata.varm[in_varm] = scores.astype(dtype, copy=False), directions
     adata.uns[in_uns] = {
         "params": params,
@@ -147,19 +147,12 @@ def pca(
     return model
 
 
-def _keys(key_added: str | None) -> tuple[str, str, str]:
-    """Return the names of the results in obsm, varm and uns."""
-    return ("X_pca", "PCs", "pca") if key_added is None else (key_added, key_added, key_added)
-
-
 def _table(
     adata: Any, layer: str | None, mask_var: Any, memory_limit: Any
 ) -> tuple[Table, npt.NDArray[np.bool_] | slice]:
     """Return the columns of a mask of X or a layer, and the mask."""
     if layer is not None and layer not in adata.layers:
-        raise ParameterError(
-            "layer", layer, f"is not in this AnnData, which has {_known('layer', adata.layers)}"
-        )
+        raise ParameterError("layer", layer, f"is not in adata, which has {_known('layer', adata.layers)}")
     mask = _mask(adata, mask_var)
     return of_anndata(adata, layer, mask, memory_limit_bytes(memory_limit)), mask
 

@@ -94,10 +94,8 @@ def to_onnx(model: Any) -> Any:
     )
     columns = list(names_of(model) or ())
     properties = {"columns": columns, "components": components}
-    helper.set_model_props(
-        proto,
-        {"gramian": version.__version__} | {key: json.dumps(value) for key, value in properties.items()},
-    )
+    texts = {key: json.dumps(value) for key, value in properties.items()}
+    helper.set_model_props(proto, {"gramian": version.__version__, **texts})
     return proto
 
 
@@ -226,14 +224,9 @@ class Graph:
         self._bytes += nodes.nbytes
         held = [from_array(nodes, "nodes"), from_array(np.ones(nodes.shape[1]), "ones")]
         body("MatMul", terms(body, "row", "nodes"), "ones", to="sums")
-        value = helper.make_tensor_value_info
-        loop = helper.make_graph(
-            body.nodes,
-            "distances",
-            [value("row", self._types.DOUBLE, [nodes.shape[1]])],
-            [value("sums", self._types.DOUBLE, [len(nodes)])],
-            held,
-        )
+        row = helper.make_tensor_value_info("row", self._types.DOUBLE, [nodes.shape[1]])
+        sums = helper.make_tensor_value_info("sums", self._types.DOUBLE, [len(nodes)])
+        loop = helper.make_graph(body.nodes, "distances", [row], [sums], held)
         return self("Scan", rows, body=loop, num_scan_inputs=1)
 
 
@@ -310,10 +303,6 @@ def affine(graph: Graph, rows: str, center: FloatArray, W: FloatArray) -> str:
 # ------------------------------------------------------------------------------ kernels
 
 
-def _kernel_pca(graph: Graph, rows: str, model: KernelPCA) -> str:
-    return kernel_scores(graph, rows, model._projection)
-
-
 def kernel_scores(graph: Graph, rows: str, projection: KernelProjection) -> str:
     """Add the map of kernel PCA, in float64: its coefficients amplify rounding.
 
@@ -361,10 +350,9 @@ def kernel_values(graph: Graph, bound: Evaluator, rows: str, nodes: FloatArray) 
     """
     kernel = bound.kernel
     if type(kernel) not in KERNELS:
-        names = sorted(known.name for known in KERNELS)
-        raise ParameterError(
-            "kernel", kernel, "is not exported to ONNX", f"Kernels that are: {', '.join(names)}."
-        )
+        names = sorted(kind.name for kind in KERNELS)
+        known = f"Kernels that are: {', '.join(names)}."
+        raise ParameterError("kernel", kernel, "is not exported to ONNX", known)
     return KERNELS[type(kernel)](graph, bound, rows, nodes)
 
 
@@ -431,9 +419,12 @@ def _chi_squared(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
     return graph("Exp", graph("Mul", graph.by_row(rows, nodes, terms), np.array(-float(bound.kernel.gamma))))
 
 
-def _joined(operator: str) -> Write:
+def _joined(operator: str, number: str = "") -> Write:
+    """Join the parts of a kernel by an operator, and its number by this name."""
+
     def write(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
-        return graph(operator, *(kernel_values(graph, part, rows, nodes) for part in bound.parts))
+        numbers = [np.array(float(getattr(bound.kernel, number)))] if number else []
+        return graph(operator, *(kernel_values(graph, part, rows, nodes) for part in bound.parts), *numbers)
 
     return write
 
@@ -445,14 +436,6 @@ def _on_columns(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
 
 def _constant(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
     return graph("Add", graph("MatMul", rows, np.zeros(nodes.T.shape)), np.array(float(bound.kernel.value)))
-
-
-def _number(operator: str, name: str) -> Write:
-    def write(graph: Graph, bound: Any, rows: str, nodes: FloatArray) -> str:
-        number = np.array(float(getattr(bound.kernel, name)))
-        return graph(operator, kernel_values(graph, bound.parts[0], rows, nodes), number)
-
-    return write
 
 
 KERNELS: dict[type[Kernel], Write] = {
@@ -469,12 +452,12 @@ KERNELS: dict[type[Kernel], Write] = {
     Sum: _joined("Add"),
     Product: _joined("Mul"),
     Exp: _joined("Exp"),
-    Scaled: _number("Mul", "factor"),
-    Power: _number("Pow", "exponent"),
+    Scaled: _joined("Mul", "factor"),
+    Power: _joined("Pow", "exponent"),
     OnColumns: _on_columns,
 }
 WRITERS: dict[type, Callable[[Graph, str, Any], str]] = {
     PCA: _pca,
-    KernelPCA: _kernel_pca,
+    KernelPCA: lambda graph, rows, model: kernel_scores(graph, rows, model._projection),
     Whitener: _whitener,
 }

@@ -172,9 +172,8 @@ def pca(
     dims = _sample_dims(fields, sample_dim)
     given, parts, tables, own = [], [], [], []
     for name, field in fields.items():
-        part, table, weight = _part(
-            name, field, dims, _of(weights, name, "weights"), hasattr(da, "data_vars")
-        )
+        own_weights, several = _of(weights, name, "weights"), hasattr(da, "data_vars")
+        part, table, weight = _part(name, field, dims, own_weights, several)
         given.append(_of(scale, name, "scale"))
         parts.append(part)
         tables.append(table)
@@ -238,10 +237,8 @@ def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
     dims = tuple(dim for dim in fields[0].dims if dim not in layout.parts[0].base.dims)
     for part, field in zip(layout.parts, fields, strict=True):
         if set(field.dims) != {*dims, *part.base.dims}:
-            raise DataError(
-                f"{_whose(part.name)} has the dimensions {_listed(field.dims)}, but needs "
-                f"{_listed((*dims, *part.base.dims))}."
-            )
+            needed = f"but needs {_listed((*dims, *part.base.dims))}."
+            raise DataError(f"{_whose(part.name)} has the dimensions {_listed(field.dims)}, {needed}")
         tables.append(_columns(_flat(_aligned(field, part.base, "new"), dims, part.base.dims), part.used))
     samples, k = _without(fields[0], layout.parts[0].base.dims, dims), ds.sizes[COMPONENT]
     projection = layout.projection(ds, scoring=True)
@@ -364,9 +361,8 @@ def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     layout = _Layout.of_results(ds)
     rank = int(ds.attrs["rank"])
     if "rotation" in ds.attrs or rank < 2:
-        has = (
-            "rotated components" if "rotation" in ds.attrs else counted(rank, "component") + " with variance"
-        )
+        few = f"{counted(rank, 'component')} with variance"
+        has = "rotated components" if "rotation" in ds.attrs else few
         raise ParameterError("ds", allowed=f"has {has}, but rotate needs two or more as pca returns them")
     k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
     first = ds.isel({COMPONENT: slice(k)})
@@ -438,9 +434,7 @@ class _Layout:
         """Return the layout of what :func:`pca` returned."""
         names = [str(name) for name in getattr(ds, "data_vars", ()) if str(name).startswith("components")]
         if not names or "rank" not in ds.attrs:
-            raise InputTypeError(
-                "ds is not what gramian.xarray.pca or rotate returns.", "Pass their Dataset."
-            )
+            raise InputTypeError("ds is not what gramian.xarray.pca or rotate returns.", "Pass their result.")
         parts = []
         for suffix in (name.removeprefix("components") for name in names):
             mean, divisor = ds[f"mean{suffix}"], ds[f"divisor{suffix}"]
@@ -495,23 +489,16 @@ class _Layout:
         self, scales: Sequence[Any], table: Any, weight: FloatArray, parameters: Mapping[str, Any]
     ) -> str | FloatArray | None:
         """Return ``scale`` of PCA for the ``scale`` of each variable."""
-        for scale in scales:
-            if isinstance(scale, str):
-                check_choice("scale", scale, SCALES)
+        named = [check_choice("scale", scale, SCALES) for scale in scales if isinstance(scale, str)]
         if all(scale is None for scale in scales):
             return None
-        if all(isinstance(scale, str) and scale == "unit" for scale in scales):
+        if named == ["unit"] * len(scales):
             return "unit"
-        result = np.ones(len(weight))
-        deviations = weight
-        if any(isinstance(scale, str) for scale in scales):
+        result, deviations = np.ones(len(weight)), weight
+        if named:
             if parameters.get("missing") in IMPUTING:
-                raise ParameterError(
-                    "scale",
-                    "variable",
-                    "is computed from complete values",
-                    "With missing values give numbers, or 'unit' for every variable.",
-                )
+                hint = "With missing values give numbers, or 'unit' for every variable."
+                raise ParameterError("scale", "variable", "is computed from complete values", hint)
             center, ddof = parameters.get("center", True), parameters.get("ddof", 1)
             rows = as_rows(table, estimator="PCA", minimum=2)
             view = center_rows(rows, center=center, scale="unit", ddof=ddof)
@@ -596,20 +583,17 @@ def _fields(da: Any) -> dict[str, DataArray]:
         raise DataError("The Dataset has no variable.")
     for name, field in fields.items():
         if field.dtype.kind not in "iufb":
-            raise DataError(
-                f"{_whose(name)} holds {field.dtype}, not real numbers.",
-                "Convert it, or leave it out: ds.drop_vars(...).",
-            )
+            hint = "Convert it, or leave it out: ds.drop_vars(...)."
+            raise DataError(f"{_whose(name)} holds {field.dtype}, not real numbers.", hint)
         if COMPONENT in field.dims:
             raise DataError(f"{_whose(name)} has a dimension {COMPONENT!r}, as results have.", "Rename it.")
         few = field.isel(dict.fromkeys(field.dims[:1], 0)) if is_dask(field.data) else field
         for code in (np.asarray(field.attrs[key]) for key in CODES if key in field.attrs):
             rounded = code.astype(few.dtype) if {few.dtype.kind, code.dtype.kind} == {"f"} else code
             if code.dtype.kind in "iuf" and code.size == 1 and (few == rounded.item()).any():
-                raise DataError(
-                    f"{_whose(name)} holds {code.item():g}, which its attributes name as a missing value.",
-                    f"Make it NaN: xarray.decode_cf(ds), or da.where(da != {code.item():g}).",
-                )
+                hint = f"Make it NaN: xarray.decode_cf(ds), or da.where(da != {code.item():g})."
+                what = f"{code.item():g}, which its attributes name as a missing value."
+                raise DataError(f"{_whose(name)} holds {what}", hint)
     return fields
 
 
@@ -622,10 +606,8 @@ def _sample_dims(fields: Mapping[str, DataArray], sample_dim: Any) -> tuple[Hash
             raise ParameterError("sample_dim", sample_dim, lacks, advice)
         n = math.prod(field.sizes[dim] for dim in dims)
         if n < 2:
-            raise DataError(
-                f"{_whose(name)} has {counted(n, 'sample')} along {_listed(dims)}, but components need two.",
-                "Pass more, or another sample_dim.",
-            )
+            few = f"has {counted(n, 'sample')} along {_listed(dims)}, but components need two."
+            raise DataError(f"{_whose(name)} {few}", "Pass more, or another sample_dim.")
     return dims
 
 
@@ -705,9 +687,8 @@ def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
     """Return a field with the cells of a grid in the order of the grid."""
     for dim in base.dims:
         if dim not in field.dims:
-            raise DataError(
-                f"{what} has the dimensions {_listed(field.dims)}, but needs {_listed(base.dims)}."
-            )
+            needed = f"but needs {_listed(base.dims)}."
+            raise DataError(f"{what} has the dimensions {_listed(field.dims)}, {needed}")
         here, there = field.indexes.get(dim), base.indexes.get(dim)
         if here is not None and there is not None and not here.equals(there):
             if not there.isin(here).all():
@@ -721,10 +702,8 @@ def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
                 )
             field = field.sel({dim: there})
         elif field.sizes[dim] != base.sizes[dim]:
-            raise DataError(
-                f"{what} has {field.sizes[dim]:,} values along {dim!r}, but the fields that were fitted have "
-                f"{base.sizes[dim]:,}."
-            )
+            fitted = f"but the fields that were fitted have {base.sizes[dim]:,}."
+            raise DataError(f"{what} has {field.sizes[dim]:,} values along {dim!r}, {fitted}")
     return field
 
 
@@ -759,9 +738,8 @@ def _weight(weights: Any, base: DataArray) -> FloatArray:
         degrees = np.rad2deg(degrees)
     if not (abs(degrees) <= 90 * (1 + 1e-6)).all():
         low, high = float(degrees.min()), float(degrees.max())
-        raise ParameterError(
-            "weights", weights, f"needs degrees, but {latitude.name!r} is from {low:.6g} to {high:.6g}"
-        )
+        why = f"needs degrees, but {latitude.name!r} is from {low:.6g} to {high:.6g}"
+        raise ParameterError("weights", weights, why)
     cosine = np.cos(np.deg2rad(degrees))
     # The cosine of a pole is 0, and 6e-17 in float64.
     return _cells(cosine.where(cosine > POLE, 0.0), base, "weights")
@@ -781,12 +759,9 @@ def _latitude(base: DataArray) -> DataArray:
         (latitude,) = found
         return latitude
     said = f"finds {_listed(c.name for c in found)}" if found else "finds no latitude"
-    raise ParameterError(
-        "weights",
-        "coslat",
-        f"{said} among the coordinates {_listed(base.coords)} of the dimensions {_listed(base.dims)}",
-        "Name one 'lat', such as da.rename(y='lat'), or pass weights=np.cos(np.deg2rad(da.y)).",
-    )
+    why = f"{said} among the coordinates {_listed(base.coords)} of the dimensions {_listed(base.dims)}"
+    hint = "Name one 'lat', such as da.rename(y='lat'), or pass weights=np.cos(np.deg2rad(da.y))."
+    raise ParameterError("weights", "coslat", why, hint)
 
 
 def _labelled(values: Any, outer: DataArray, inner: DataArray) -> DataArray:
@@ -809,9 +784,8 @@ def _results(
     import xarray
 
     k = int(model.n_components_)
-    own = {
-        "1" if one else part.base.attrs.get("units") for one, part in zip(scaled, layout.parts, strict=True)
-    }
+    units = [part.base.attrs.get("units") for part in layout.parts]
+    own = {"1" if is_scaled else unit for is_scaled, unit in zip(scaled, units, strict=True)}
     unit = own.pop() if len(own) == 1 else None
     result = _of_cells(model, layout, scaled)
     dims = [*samples.dims, COMPONENT]

@@ -91,7 +91,7 @@ def test_models_that_cannot_be_compared_are_refused():
             gramian.errors.InputTypeError, match=r"\. Components of kernel PCA lie in a feature space, and"
         ):
             gramian.compare(model, other)
-    with pytest.raises(gramian.errors.DataError, match="The models have 6 and 5 columns, and directions of"):
+    with pytest.raises(gramian.errors.DataError, match="The models have 6 and 5 columns, which cannot"):
         gramian.compare(model, PCA(2).fit(X[:, :5]))
     for changed in ({"scale": "unit"}, {"center": False}, {"ddof": 0}, {"scale": np.arange(1.0, 7)}):
         with pytest.raises(

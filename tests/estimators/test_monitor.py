@@ -740,7 +740,7 @@ def test_refusals():
             call(holes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gramian.errors.RankWarning)
-        with pytest.raises(DataError, match="The model has rank 0: its rows do not vary, so no row can"):
+        with pytest.raises(DataError, match="The model has rank 0: its rows do not vary, so no row"):
             Monitor(PCA(1)).fit(np.ones((30, 3)))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Annotated
+from functools import cached_property, partial
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -196,29 +196,14 @@ def _inverses(A: FloatArray) -> FloatArray:
 
 def _symmetric(count: int, k: int, entries: Callable[[IndexArray, IndexArray], FloatArray]) -> FloatArray:
     """Return symmetric matrices, shape (count, k, k), whose entries are computed a few places at a time."""
-    out = np.empty((count, k, k))
-    for i, j in _pairs(k):
+    out, (left, right) = np.empty((count, k, k)), np.triu_indices(k)
+    for part in slices(len(left), PAIRS):
+        i, j = left[part], right[part]
         out[:, i, j] = out[:, j, i] = entries(i, j)
     return out
 
 
-def _pairs(k: int) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the places of the entries on and above the diagonal, few at a time."""
-    left, right = np.triu_indices(k)
-    for part in slices(len(left), PAIRS):
-        yield left[part], right[part]
-
-
 # ------------------------------------------------------ EM of probabilistic PCA
-
-
-@dataclass(eq=False)
-class _Expectation:
-    """Sums over rows that the next parameters follow from."""
-
-    scores: FloatArray  # (m, k + 1): E[z] and 1
-    moments: FloatArray  # (u, k + 1, k + 1): E[z z.T], E[z], 1, summed over the rows of a pattern
-    spread: FloatArray  # (k + 1, k + 1): the same over all rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,8 +306,8 @@ def impute_em(
     trace: list[float] = []
     settled = False
     while len(trace) < max_iter and not (settled and trace[-1] <= tol):
-        before, expected = model.noise, _expectation(compact, model)
-        model, change = _updated(compact, expected, entries, square, model, least)
+        before = model.noise
+        model, change = _updated(compact, entries, square, model, least)
         trace.append(math.sqrt(change / square))
         settled = abs(model.noise - before) <= tol * max(model.noise, COLLAPSED * square)
     model = replace(model, mean=model.mean + centre)
@@ -370,8 +355,12 @@ def _leading(C: FloatArray, own: FloatArray, k: int) -> tuple[FloatArray, FloatA
     return values, vectors
 
 
-def _expectation(compact: _Compact, model: LowRank) -> _Expectation:
-    """Return the weighted moments of z given the observed entries."""
+def _expectation(compact: _Compact, model: LowRank) -> tuple[FloatArray, FloatArray]:
+    """Return the weighted moments of z given the observed entries.
+
+    These are E[z] and 1 of each row, shape (m, k + 1), and E[z z.T], E[z] and 1 summed over the rows of each
+    pattern, shape (u, k + 1, k + 1).
+    """
     C, patterns, k = compact.C, compact.patterns, model.weights.shape[1]
     masks, products = patterns.masks, model.products
     B, Z = C @ model.weights, np.column_stack([np.empty((len(C), k)), compact.ones])
@@ -386,7 +375,7 @@ def _expectation(compact: _Compact, model: LowRank) -> _Expectation:
         outer = Z[rows][:, :, None] * Z[rows][:, None, :]
         moments[part] = np.add.reduceat(outer, np.flatnonzero(np.diff(which, prepend=-1)), axis=0)
         moments[part, :k, :k] += compact.counts[part, None, None] * model.noise * inverse
-    return _Expectation(Z, moments, moments.sum(axis=0))
+    return Z, moments
 
 
 def _sums(masks: FloatArray, products: FloatArray) -> FloatArray:
@@ -395,19 +384,20 @@ def _sums(masks: FloatArray, products: FloatArray) -> FloatArray:
 
 
 def _updated(
-    compact: _Compact, expected: _Expectation, entries: float, square: float, model: LowRank, least: float
+    compact: _Compact, entries: float, square: float, model: LowRank, least: float
 ) -> tuple[LowRank, float]:
     """Return the next model, with z back at unit covariance, and the mean square change of fitted entries."""
     (d, k), unit = model.weights.shape, compact.unit
-    total, right = float(compact.counts.sum()), compact.C.T @ expected.scores
-    inverse = _inverses(_sums(compact.patterns.masks.T, expected.moments))
+    scores, moments = _expectation(compact, model)
+    total, right, whole = float(compact.counts.sum()), compact.C.T @ scores, moments.sum(axis=0)
+    inverse = _inverses(_sums(compact.patterns.masks.T, moments))
     solved = np.matmul(inverse, right[:, :, None])[:, :, 0]
     # The normal equations make the expected squared error the part that is not explained.
     left = max(entries - unit * (d - k) * (k + 1), unit)
     noise = max((entries * square - float((right * solved).sum())) / left, least)
-    middle = expected.spread[:k, k] / total
+    middle = whole[:k, k] / total
     basis = np.eye(k + 1)
-    values, V = np.linalg.eigh(expected.spread[:k, :k] / total - np.outer(middle, middle))
+    values, V = np.linalg.eigh(whole[:k, :k] / total - np.outer(middle, middle))
     root = V * np.sqrt(np.maximum(values, EPS * values[-1]))
     # Of all bases the one nearest to the last, so that weights converge and not only the model.
     U, _, Vt = np.linalg.svd((solved[:, :k] @ root).T @ model.weights)
@@ -714,15 +704,11 @@ def choose_strength(held_out: HeldOut, k: int) -> tuple[float, dict[float, float
     errors : dict of float to float
         Root-mean-square error of held-out entries.
     """
-
-    def error(strength: float) -> float:
-        return held_out.error(
-            lambda X: impute_iterative(
-                X, k, strength=strength, weights=held_out.weights, tol=1e-4, max_iter=200
-            )
-        )
-
-    errors = {strength: error(strength) for strength in STRENGTHS}
+    options: dict[str, Any] = {"weights": held_out.weights, "tol": 1e-4, "max_iter": 200}
+    errors = {
+        strength: held_out.error(partial(impute_iterative, k=k, strength=strength, **options))
+        for strength in STRENGTHS
+    }
     return min(errors, key=errors.__getitem__), errors
 
 

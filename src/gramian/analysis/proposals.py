@@ -797,14 +797,9 @@ def _in_memory(data: Any) -> Preview | None:
             of_array(np.asarray(values) if stored else values, names, not stored),
             genotypes=data.alleles is not None,
         )
-    if _is_frame(data):
+    if not hasattr(data, "collect") and hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__"):
         from gramian.io.columns import frame_columns
 
         return of_columns(frame_columns(data), True)
     rows = to_rows(data, RowsRequest())
     return None if rows.picture_shape is not None else of_array(rows.in_memory(), rows.feature_names)
-
-
-def _is_frame(data: Any) -> bool:
-    query = hasattr(data, "collect")
-    return not query and hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__")

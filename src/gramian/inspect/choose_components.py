@@ -196,9 +196,8 @@ def choose_components(
     kind = getattr(type(X_or_model), "model_kind", ModelKind.OTHER)
     model = X_or_model if kind.gives_scores else None
     if model is None and hasattr(X_or_model, "fit"):
-        raise InputTypeError(
-            f"A {type(X_or_model).__name__} is neither data nor a gramian.PCA or KernelPCA. Pass the data."
-        )
+        kind_name = type(X_or_model).__name__
+        raise InputTypeError(f"A {kind_name} is neither data nor a gramian.PCA or KernelPCA. Pass the data.")
     known = KERNEL_RULES if kind.kernel else tuple(RULES)
     asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
     if max_rmse is None:

@@ -166,9 +166,8 @@ class Comparison(Tabulated):
         lines += [f"The sign changed: {', '.join(flipped)}."] if flipped else []
         lines += [f"Compared as a subspace, because their variances are too close: {span}." for span in spans]
         if free:
-            lines.append(
-                f"The certificates do not bound the direction of {', '.join(free)}: any angle is possible."
-            )
+            which = ", ".join(free)
+            lines.append(f"The certificates do not bound the direction of {which}: any angle is possible.")
         return lines + list(self.notes)
 
     def _notebook(self) -> Iterator[str | Grid]:
@@ -280,23 +279,15 @@ def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
     """Return where the columns of the old model are in the new one, and what is to say about it."""
     d = int(old.n_features_in_)
     if d != int(new.n_features_in_):
-        raise DataError(
-            f"The models have {d:,} and {int(new.n_features_in_):,} columns, and directions of different "
-            "spaces cannot be compared.",
-            "Fit both on the same columns.",
-        )
+        why = f"The models have {d:,} and {int(new.n_features_in_):,} columns, which cannot be compared."
+        raise DataError(why, "Fit both on the same columns.")
     before, after = map(names_of, (old, new))
-    if before is None or after is None:
-        return np.arange(d), []
-    if before == after:
+    if before is None or after is None or before == after:
         return np.arange(d), []
     missing = sorted(set(before) - set(after))
     if missing or len(set(after)) != d:
-        raise DataError(
-            f"The new model lacks the columns {listed(missing)}."
-            if missing
-            else "Column names that differ in order must be unique."
-        )
+        lacks = f"The new model lacks the columns {listed(missing)}."
+        raise DataError(lacks if missing else "Column names that differ in order must be unique.")
     place = {name: j for j, name in enumerate(after)}
     return np.array([place[name] for name in before]), ["The order of the columns changed; names match them."]
 
@@ -306,11 +297,8 @@ def _require_same_question(old: Any, new: Any) -> None:
         before: Any = getattr(old, name, None)
         after: Any = getattr(new, name, None)
         if not np.array_equal(before, after):
-            raise DataError(
-                f"The models were fitted with {name}={before!r} and {name}={after!r}: their "
-                "components mean different things.",
-                "Fit both with the same one.",
-            )
+            why = f"{name}={before!r} and {name}={after!r}: their components mean different things."
+            raise DataError(f"The models were fitted with {why}", "Fit both with the same one.")
 
 
 def _groups(first: DirectionBounds, second: DirectionBounds, places: Any, partners: Any) -> list[Any]:

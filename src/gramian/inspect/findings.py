@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse, special
+from scipy.stats import rankdata
 
 from gramian.analysis.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.analysis.findings import (
@@ -539,7 +540,7 @@ def row_order(e: Evidence) -> Iterator[Finding]:
         scores = _within(e, e.scores[:, i])
         if scores.std() <= 1e-6 * e.scores[:, i].std():
             continue
-        ranks = _ranks(scores)
+        ranks = np.asarray(rankdata(scores))
         r = float(_correlations(ranks[e.starts], ranks[e.starts + 1, None])[0])
         trend = abs(float(_correlations(ranks, as_float64(e.places)[:, None])[0]))
         step, share = _change(ranks)
@@ -579,12 +580,6 @@ def _change(ranks: FloatArray) -> tuple[int, float]:
     inside = slice(n // 10, n - n // 10 - 1)
     best = int(np.argmax(between[inside])) + n // 10
     return best + 1, float(between[best] / ((ranks - ranks.mean()) ** 2).sum())
-
-
-def _ranks(x: FloatArray) -> FloatArray:
-    """Return ranks, of equal values their mean."""
-    places, counts = np.unique(x, return_inverse=True, return_counts=True)[1:]
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
 # ------------------------------------------------------------------ labels
@@ -627,17 +622,14 @@ CHECKS: tuple[Check, ...] = (
 
 def findings(e: Evidence) -> tuple[Finding, ...]:
     """Return what all checks find, serious findings first."""
-    found = [one for check in CHECKS for one in check(e)]
-    kept = [one for one in found if not _said_otherwise(e, one, found)]
-    return tuple(sorted(kept, key=lambda one: one.severity != "serious"))
-
-
-def _said_otherwise(e: Evidence, finding: Finding, found: list[Finding]) -> bool:
-    """Return whether another finding is the reason of this one, or leaves nothing to say."""
-    codes = [one.code for one in found]
-    if finding.code in ("arch", "size"):
-        return "no-signal" in codes
-    return finding.code == "scale-dominates" and not _without(e, found)
+    found = [finding for check in CHECKS for finding in check(e)]
+    codes = {finding.code for finding in found}
+    # Another finding is the reason of these, or leaves nothing to say.
+    implied = {"arch", "size"} if "no-signal" in codes else set[str]()
+    if "scale-dominates" in codes and not _without(e, found):
+        implied.add("scale-dominates")
+    kept = (finding for finding in found if finding.code not in implied)
+    return tuple(sorted(kept, key=lambda finding: finding.severity != "serious"))
 
 
 def _without(e: Evidence, found: list[Finding]) -> bool:

@@ -121,15 +121,9 @@ class Stability(Tabulated):
         list of tuple
             Name, variance, its interval, ratio, its interval, agreement.
         """
-        columns = (
-            self.variances,
-            *self.variance_intervals.T,
-            self.ratios,
-            *self.ratio_intervals.T,
-            self.agreement,
-        )
-        names = component_names(len(self.variances))
-        return list(zip(names, *(column.tolist() for column in columns), strict=True))
+        intervals = (*self.variance_intervals.T, self.ratios, *self.ratio_intervals.T, self.agreement)
+        columns = (column.tolist() for column in (self.variances, *intervals))
+        return list(zip(component_names(len(self.variances)), *columns, strict=True))
 
     def to_frame(self) -> Any:
         """Return the table as a pandas data frame with one row for each component.
@@ -180,15 +174,12 @@ class Stability(Tabulated):
             f"Stability of {counted(len(self.variances), 'component')}: {100 * self.level:g} % intervals "
             f"from {self.n_resamples:,} samples of {self.n_samples:,} rows with replacement."
         )
+
+        def between(low: float, high: float, spec: str) -> str:
+            return "-" if math.isnan(low) else f"{low:{spec}} to {high:{spec}}"
+
         rows = [
-            (
-                name,
-                value,
-                "-" if math.isnan(low) else f"{low:.5g} to {high:.5g}",
-                ratio,
-                "-" if math.isnan(least) else f"{least:.4f} to {most:.4f}",
-                agreement,
-            )
+            (name, value, between(low, high, ".5g"), ratio, between(least, most, ".4f"), agreement)
             for name, value, low, high, ratio, least, most, agreement in self.rows()
         ]
         heads = "", "variance", "interval", "ratio", "interval", "agreement"
@@ -310,7 +301,7 @@ def stability(
         turned=turned,
         separated=own,
         groups=runs,
-        group_agreement=np.array([_agreement(loadings, P, run) for run in runs]),
+        group_agreement=np.array([_agreement(loadings, P, slice(run.start, run.stop)) for run in runs]),
         next_separated=next_separated,
         n_resamples=n_resamples,
         n_samples=n,
@@ -604,9 +595,8 @@ def _require_same_rows(model: PCA, values: FloatArray, n: int) -> None:
             "them, or on a table that repeats each row as often as it counts."
         )
     expected = as_float64(model.explained_variance_)[: values.size]
-    if n != int(model.n_samples_) or np.abs(values - expected).max(initial=0.0) > SAME * expected.max(
-        initial=0.0
-    ):
+    gap, largest = np.abs(values - expected).max(initial=0.0), expected.max(initial=0.0)
+    if n != int(model.n_samples_) or gap > SAME * largest:
         raise DataError(
             f"These {n:,} rows are not those of the fit ({model.n_samples_:,} rows): their variances differ. "
             "Pass the rows that the model was fitted on, or fit it on these."
@@ -638,7 +628,6 @@ def _aligned(directions: FloatArray, P: FloatArray, groups: list[Any]) -> FloatA
     return result
 
 
-def _agreement(loadings: FloatArray, P: FloatArray, group: range) -> float:
-    some = slice(group.start, group.stop)
+def _agreement(loadings: FloatArray, P: FloatArray, some: slice) -> float:
     overlaps = np.einsum("id,bjd->bij", P[some], loadings[:, some])
     return float(np.linalg.svd(overlaps, compute_uv=False)[:, -1].mean())

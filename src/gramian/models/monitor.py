@@ -329,12 +329,8 @@ class Monitor(Saved, MonitorAttributes):
             self.model_ = clone(self.model).fit(X if named else rows)
             imputed = getattr(self.model_, "imputed_", None)
             if imputed is not None and imputed.method == "mean":
-                raise ParameterError(
-                    "missing",
-                    "mean",
-                    "gives rows with missing values too small a T2 and SPE",
-                    'Use missing="em" or "iterative".',
-                )
+                why = "gives rows with missing values too small a T2 and SPE"
+                raise ParameterError("missing", "mean", why, 'Use missing="em" or "iterative".')
         measure = _Measure.of(self.model_)
         known = _known(self.model_)
         values = measure(rows)
@@ -416,10 +412,8 @@ class Monitor(Saved, MonitorAttributes):
             names = list(names_of(self.model) or ())
             own = names[: len(names) // (self.lags + 1)]
             if not own or names != lagged_names(own, self.lags):
-                hint = "Give a model that is not fitted."
-                raise ParameterError(
-                    "lags", self.lags, "but the fitted model has no columns of earlier rows", hint
-                )
+                why, hint = "but the fitted model has no columns of earlier rows", "Give an unfitted model."
+                raise ParameterError("lags", self.lags, why, hint)
 
     def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
         """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
@@ -843,10 +837,8 @@ class Monitor(Saved, MonitorAttributes):
         """Take the fitted model of the file as the parameter too, and check the statistics."""
         self.model = self.model_
         self._check()
-        if self._held_out.shape[1] != 2 or tuple(self.limits_.deciding()) not in (
-            monitoring.BOTH[:1],
-            monitoring.BOTH,
-        ):
+        names = tuple(self.limits_.deciding())
+        if self._held_out.shape[1] != 2 or names not in (monitoring.BOTH[:1], monitoring.BOTH):
             raise ValueError("_held_out and limits_ have other statistics than T2 and SPE")
 
     def __sklearn_tags__(self) -> Any:
@@ -963,9 +955,7 @@ class _Measure:
         """Return the statistics of a fitted PCA or KernelPCA."""
         r = int(model.rank_)
         if r == 0:
-            raise DataError(
-                "The model has rank 0: its rows do not vary, so no row can be compared with them."
-            )
+            raise DataError("The model has rank 0: its rows do not vary, so no row compares with them.")
         variances = as_float64(model.explained_variance_)[:r]
         if isinstance(model, PCA):
             noise = float(model.noise_variance_) if model._maps_holes else None
@@ -973,9 +963,8 @@ class _Measure:
             return cls(linear, model._projection().centered_blocks, True)
         if _without_spe(model):
             scores = model._projection.scores
-            return cls(
-                monitoring.ScoreStatistics(variances), lambda rows: [as_float64(scores(rows))[:, :r]], False
-            )
+            t2_alone = monitoring.ScoreStatistics(variances)
+            return cls(t2_alone, lambda rows: [as_float64(scores(rows))[:, :r]], False)
         kernel = monitoring.KernelStatistics(model._space(np.empty((0, 0))), variances)
         explains = not model.kernel_.not_differentiable
         return cls(kernel, lambda rows: map(model._standardised, _dense_blocks(rows)), explains)
@@ -992,19 +981,14 @@ class _Measure:
             with of_new_rows():
                 rows.require_finite(holes=self.takes_holes)
             if not self.takes_holes or np.isinf(values).any():
-                raise DataError(
-                    "T2 or SPE of a row overflows float64. Leave out such rows, or scale the columns."
-                )
+                raise DataError("T2 or SPE of a row overflows float64. Leave out such rows, or scale them.")
         return values
 
     def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
         """Return the variances of the residuals of the rows of the fit, for a PCA of not too many columns."""
         d = rows.shape[1]
-        if (
-            not isinstance(self.statistics, monitoring.LinearStatistics)
-            or d > MOST_COLUMNS
-            or not rows.in_one_place
-        ):
+        linear = isinstance(self.statistics, monitoring.LinearStatistics)
+        if not linear or d > MOST_COLUMNS or not rows.in_one_place:
             return None
         squares = np.zeros((d, d))
         for block in self.blocks(rows):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -474,16 +475,14 @@ def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> F
     place = int(np.searchsorted(below, needed))
     if place == len(below):
         return None
-
-    def at(step: int) -> FloatArray:
-        return np.array(
-            [c[own <= steps[step]].max(initial=0.0) for c, own in zip(values.T, ranks, strict=True)]
-        )
-
+    first, second = (
+        np.array([c[own <= steps[step]].max(initial=0.0) for c, own in zip(values.T, ranks, strict=True)])
+        for step in (max(place - 1, 0), place)
+    )
     if place == 0:
-        return at(0)
+        return second
     nearer = (needed - below[place - 1]) / (below[place] - below[place - 1])
-    return np.asarray(at(place - 1) + nearer * (at(place) - at(place - 1)))
+    return np.asarray(first + nearer * (second - first))
 
 
 def _shares_up_to(column: FloatArray, weights: FloatArray) -> FloatArray:
@@ -571,10 +570,7 @@ class ControlLimits(Tabulated):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Limits for {percent(self.alpha)} false alarms in total."
-        rows = [
-            (one.statistic, one.rows, one.method, one.value, "decides" if one.decides else "")
-            for one in self.limits
-        ]
+        rows = [(c.statistic, c.rows, c.method, c.value, "decides" if c.decides else "") for c in self.limits]
         yield Grid(("", "rows", "method", "limit", ""), rows, ("", "", "", ".6g", ""))
         yield from self.sentences
 
@@ -662,20 +658,18 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     level = 1 - (1 - alpha) ** (1 / len(names))
     of_fit = {"T2": [("Beta", _t2_limit(level, known, of_fit=True))], "SPE": _spe_of_fit(level, known)}
     theory = [("F", _t2_limit(level, known)), *_jackson_mudholkar(level, known)]
-    tail, empirical = _tail_limits(level, known), list[tuple[str, float]]()
-    measured = empirical_limits(alpha, known.held_out, known.weights)
-    if measured is not None:
-        empirical = [("empirical", value) for value in measured.tolist()]
-    larger = list[tuple[str, float]]()
-    few = known.independent < len(names) / alpha - 1
-    if measured is not None and max(known.times) > 1 and few and len(tail) == len(names):
-        # Rows that say too little do not reach the tail, and theory does not know how heavy it is.
-        larger = _larger(empirical, tail)
+    tail, measured = _tail_limits(level, known), empirical_limits(alpha, known.held_out, known.weights)
     heavy = measured is None and prefer != "theory" and len(tail) == len(names) and _heavy_tails(known)
-    if heavy:
-        # A new row exceeds the largest of m others with a probability of 1 / (m + 1), whatever the tails.
-        empirical = [("largest", value) for value in known.held_out.max(axis=0).tolist()]
-        larger = _larger(empirical, tail)
+    # A new row exceeds the largest of m others with a probability of 1 / (m + 1), whatever the tails.
+    method, values = ("largest", known.held_out.max(axis=0)) if heavy else ("empirical", measured)
+    empirical: list[tuple[str, float]] = [
+        (method, value) for value in ([] if values is None else values.tolist())
+    ]
+    # Rows that say too little do not reach the tail, and theory does not know how heavy it is.
+    few = known.independent < len(names) / alpha - 1 and max(known.times) > 1
+    either = heavy or (measured is not None and few and len(tail) == len(names))
+    pairs = zip(empirical, tail, strict=True) if either else ()
+    larger: list[tuple[str, float]] = [max(pair, key=itemgetter(1)) for pair in pairs]
     sentences = [known.too_few, _dependence(known, measured is not None and bool(larger)), known.without_spe]
     if len(names) == 2 and known.discarded is None:
         sentences.append("The discarded variances are not all known: no limit by Jackson-Mudholkar.")
@@ -711,10 +705,6 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
         tuple(filter(None, sentences)),
         known.independent if len(known.held_out) else None,
     )
-
-
-def _larger(one: list[tuple[str, float]], other: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    return [max(pair, key=lambda limit: limit[1]) for pair in zip(one, other, strict=True)]
 
 
 def _heavy_tails(known: Known) -> bool:
@@ -766,10 +756,8 @@ def _tail_limits(level: float, known: Known) -> list[tuple[str, float]]:
         ratio = float(mean[0]) / (unit * k * rest / (rest - 2))
         spread = float(special.fdtri(k, m * k, 1 - level) / (special.gammaincinv(k / 2, 1 - level) * 2 / k))
         limit *= min(max(1.0, ratio), ratio * spread)
-    limits = [("scaled F", limit)]
-    for m in of_spe:
-        limits.append(("Box", _box_limit(level, known.held_out[:, 1], known.weights, m)))
-    return limits
+    boxes = [("Box", _box_limit(level, known.held_out[:, 1], known.weights, m)) for m in of_spe]
+    return [("scaled F", limit), *boxes]
 
 
 def _box_limit(
@@ -780,9 +768,8 @@ def _box_limit(
     if not mean > 0:
         return mean
     variance = float(np.average((values / mean - 1) ** 2, weights=weights))
-    return mean * box_limit(
-        level, 1.0, variance if math.isinf(count) else variance * count / (count - 1), count
-    )
+    variance = variance if math.isinf(count) else variance * count / (count - 1)
+    return mean * box_limit(level, 1.0, variance, count)
 
 
 def _dependence(known: Known, larger: bool) -> str:

@@ -471,17 +471,16 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         """Set the attributes from the result of a fit."""
         solution, components = result.solution, result.directions.components
         self._store_directions(result.rows, result.problem, result.directions)
-        asked = not isinstance(self.n_components, (str, type(None)))
+        self.component_choice_ = choice = result.choice
         fitted.store_solution(
             self,
             components,
             solution,
-            asked=asked,
+            asked=not isinstance(self.n_components, (str, type(None))),
             of="the data",
-            already_warned=result.choice is not None and result.choice.number == 0,
+            already_warned=choice is not None and choice.number == 0,
             hidden=result.problem.hidden_by_offset(solution, components),
         )
-        self.component_choice_ = choice = result.choice
         if choice is not None and isinstance(self.n_components, str):
             fitted.warn_of_none(choice)
         elif choice is None and (self.max_rmse is not None or isinstance(self.n_components, float)):
@@ -506,9 +505,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         scaled = problem.scale is not None or problem.metric is not None
         self._divisor = view.data_divisor if scaled else None
         self.mean_ = arrays.from_numpy(self._center.astype(rows.dtype), rows.home)
-        self.scale_ = (
-            None if self._divisor is None else arrays.from_numpy(self._divisor.astype(rows.dtype), rows.home)
-        )
+        divisor = self._divisor
+        self.scale_ = None if divisor is None else arrays.from_numpy(divisor.astype(rows.dtype), rows.home)
         self.constant_features_ = np.flatnonzero(view.constant)
         self.noise_variance_ = components.noise
         self.reconstruction_error_ = components.left * (degrees / problem.weight)
@@ -683,18 +681,14 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         >>> PCA(1, missing="em").fit(X).impute(X)[2].round(3)
         array([2., 4., 6.])
         """
-        rows, incomplete = self._rows_with_holes(X), self._normal_model(of_entries=True)
+        check_is_fitted(self)
+        rows, incomplete = self._new_rows(X), self._normal_model(of_entries=True)
+        rows.require_finite(holes=True)
         values = np.array(arrays.to_numpy(arrays.dense(rows.in_memory())))
         for places, some in incomplete_rows(rows):
             values[places] = incomplete.filled(some)
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
         return self._as_fitted(arrays.from_numpy(values, rows.like))
-
-    def _rows_with_holes(self, X: Any) -> Rows:
-        check_is_fitted(self)
-        rows = self._new_rows(X)
-        rows.require_finite(holes=True)
-        return rows
 
     def _scores(self, rows: Rows) -> RealArray:
         holes = self._missing_method != "error"
@@ -744,15 +738,9 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         deviations = None
         if fitted.parameter_at_fit(self, "whiten"):
             deviations = np.sqrt(arrays.as_float64(self.explained_variance_))
-        center = arrays.as_float64(self._center)
-        return LinearProjection(
-            self.components_,
-            center,
-            self._host_divisor,
-            deviations,
-            self.rank_,
-            self._normal_model(of_entries=True) if self._missing_method != "error" else None,
-        )
+        center, divisor = arrays.as_float64(self._center), self._host_divisor
+        incomplete = self._normal_model(of_entries=True) if self._missing_method != "error" else None
+        return LinearProjection(self.components_, center, divisor, deviations, self.rank_, incomplete)
 
     @property
     def _host_divisor(self) -> FloatArray | None:
@@ -863,14 +851,10 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         """
         check_is_fitted(self)
         k = self.n_components_
-        wanted = [
-            checks.check_integer("counts", one, 0, k) for one in (range(k + 1) if counts is None else counts)
-        ]
-        rows, projection, directions = (
-            self._new_rows(X),
-            self._projection(),
-            arrays.as_float64(self.components_),
-        )
+        counts = range(k + 1) if counts is None else counts
+        wanted = [checks.check_integer("counts", count, 0, k) for count in counts]
+        rows, projection = self._new_rows(X), self._projection()
+        directions = arrays.as_float64(self.components_)
 
         def errors(part: Rows) -> Any:
             part.require_finite()
@@ -897,8 +881,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
             Prints the table, and below it what ``sampling_`` and ``certificate_`` say in one sentence each.
         """
         summary, sample = super().summary(), self.sampling_
-        said = filter(None, ["" if sample is None else sample.brief])
-        return replace(summary, notes=(*summary.notes, *said, self.certificate_.brief))
+        brief = [sample.brief] if sample is not None and sample.brief else []
+        return replace(summary, notes=(*summary.notes, *brief, self.certificate_.brief))
 
     def table(self, of: str, X: Any = None, *, supplementary: Any = None) -> Any:
         """Return coordinates, squared cosines and contributions of the rows or of the columns.
@@ -1006,9 +990,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         """Components as pictures of shape (n_components_, height, width)."""
         check_is_fitted(self)
         if self.picture_shape_ is None:
-            raise AttributeError(
-                "component_pictures_ exists for models fitted on pictures (a 3-D array) only."
-            )
+            raise AttributeError("component_pictures_ is of models fitted on pictures (a 3-D array) only.")
         shape = (self.n_components_, *self.picture_shape_)
         pictures: RealArray = arrays.namespace(self.components_).reshape(self.components_, shape)
         return pictures

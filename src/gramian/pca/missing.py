@@ -162,20 +162,16 @@ class Filled:
             holes = np.isnan(X)
             values.append(incomplete.filled(X)[holes])
             errors.append(incomplete.deviations_at_holes(X)[holes])
-        model.imputed_ = replace(
-            imputed, values=np.concatenate(values), standard_errors=np.concatenate(errors)
-        )
+        found = np.concatenate(values), np.concatenate(errors)
+        model.imputed_ = replace(imputed, values=found[0], standard_errors=found[1])
 
     def _with_noise(self, components: Components, d: int) -> Components:
         """Return components whose discarded variances sum to the noise of d columns."""
         assert self.imputed is not None
         assert self.imputed.noise_variance is not None
-        values, k = components.values, self.imputed.n_components
-        total = components.total or 0.0
-        beyond = total - float(values[:k].sum())
-        factor = (
-            (d - k) * self.imputed.noise_variance / beyond if beyond > components.tolerance * total else 1.0
-        )
+        values, k, total = components.values, self.imputed.n_components, components.total or 0.0
+        beyond, noise = total - float(values[:k].sum()), (d - k) * self.imputed.noise_variance
+        factor = noise / beyond if beyond > components.tolerance * total else 1.0
         total = float(values.sum()) + factor * max(total - float(values.sum()), 0.0)
         return replace(components, total=total, rest=factor * components.rest, size=d)
 
@@ -191,19 +187,11 @@ def method_of(asked: PCAParameters, rows: Rows) -> str:
     method: str = check_choice("missing", asked.missing, METHODS)
     read = rows.table.missing.method if rows.table is not None else ""
     if method != "iterative" and asked.regularization is not None and read != "iterative":
-        raise ParameterError(
-            "regularization",
-            asked.regularization,
-            'applies only to missing="iterative"',
-            "Leave it out.",
-        )
+        why = 'applies only to missing="iterative"'
+        raise ParameterError("regularization", asked.regularization, why, "Leave it out.")
     if read and method not in ("error", "projection", read):
-        raise ParameterError(
-            "missing",
-            method,
-            f"contradicts missing={read!r}, with which the data were read",
-            "Leave out one.",
-        )
+        why = f"contradicts missing={read!r}, with which the data were read"
+        raise ParameterError("missing", method, why, "Leave out one.")
     return read or method
 
 
@@ -247,15 +235,16 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     _refuse_empty(rows, holes)
     X = np.asarray(rows.values, dtype=np.float64)
     require_magnitudes(replace(rows, values=np.nan_to_num(X)))
-    if method == "em":
-        _check_solver(asked)
+    if method == "em" and asked.solver not in ("auto", "covariance", "krylov"):
+        why = 'needs a table, but missing="em" decomposes the expected covariance matrix'
+        hint = 'Use solver="auto" or "covariance" or "krylov", or missing="iterative".'
+        raise ParameterError("solver", asked.solver, why, hint)
     expected: StreamMoments | None = None
     choice: ComponentChoice | None = None
     if method == "mean" or quick:
         values, imputed = _by_means(X, rows.weights)
         if method == "em":
-            means, squares = np.zeros(X.shape[1]), np.eye(X.shape[1])
-            expected = _moments(rows, means, squares, 1)
+            expected = _moments(rows, np.zeros(X.shape[1]), np.eye(X.shape[1]), 1)
         if method != "mean" and asked.n_components == "cv":
             choice = ComponentChoice("cv", min(PLANNED, *rows.shape), {}, "Chosen by the fit.")
     else:
@@ -264,24 +253,10 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     return Filled(complete, rows, method, holes.missing, imputed, expected, choice)
 
 
-def _check_solver(asked: PCAParameters) -> None:
-    if asked.solver not in ("auto", "covariance", "krylov"):
-        raise ParameterError(
-            "solver",
-            asked.solver,
-            'needs a table, but missing="em" decomposes the expected covariance matrix',
-            'Use solver="auto" or "covariance" or "krylov", or missing="iterative".',
-        )
-
-
 def _check_strength(strength: Any) -> float | str:
-    if strength is None:
-        return 1.0
-    if isinstance(strength, str) and strength == "cv":
-        return "cv"
-    advice = (
-        "It multiplies the noise variance that is subtracted. 'cv' chooses it by cross-validation; None is 1."
-    )
+    if strength is None or (isinstance(strength, str) and strength == "cv"):
+        return 1.0 if strength is None else "cv"
+    advice = "It multiplies the noise variance to subtract. 'cv' chooses it by cross-validation; None is 1."
     return check_number("regularization", strength, least=0.0, advice=advice)
 
 
@@ -307,14 +282,9 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
 
 
 def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, imputation.Imputed]:
-    rows, columns = np.nonzero(np.isnan(X))
-    means, deviations = _spread(X, weights)
-    values = X.copy()
-    values[rows, columns] = means[columns]
-    nothing = np.empty(0)
-    return values, imputation.Imputed(
-        "mean", rows, columns, means[columns], deviations[columns], nothing, None, 0, True
-    )
+    (i, j), (means, deviations) = np.nonzero(np.isnan(X)), _spread(X, weights)
+    imputed = imputation.Imputed("mean", i, j, means[j], deviations[j], np.empty(0), None, 0, True)
+    return np.where(np.isnan(X), means, X), imputed
 
 
 def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -339,12 +309,8 @@ def _number(
     shape = rows.shape
     count, most = asked.n_components, min(determining[0] - 1, determining[1]) - 1
     if not asked.center:
-        raise ParameterError(
-            "missing",
-            method,
-            "estimates column means, but center=False does not subtract them",
-            'Use center=True, or use missing="mean".',
-        )
+        why = "estimates column means, but center=False does not subtract them"
+        raise ParameterError("missing", method, why, 'Use center=True, or use missing="mean".')
     if most < 1:
         raise DataError(
             f"missing={method!r} needs at least 3 rows and 2 columns that vary, but there are "
@@ -355,14 +321,10 @@ def _number(
         _ = TableFit(asked, rows).wanted  # refused before the search, which takes a while
         return None, most
     if not 1 <= int(count) <= min(shape[0] - 1, shape[1]) - 1 or determining[0] <= int(count) + 1:
-        raise ParameterError(
-            "n_components",
-            count,
-            f"does not suit missing={method!r}, which imputes with 1 to {most} components for "
-            f"{determining[0]} rows x {determining[1]} columns",
-            "Give such a number, or None: then cross-validation chooses the "
-            "number that imputes, and all components are kept.",
-        )
+        size = f"{determining[0]} rows x {determining[1]} columns"
+        why = f"does not suit missing={method!r}, which imputes with 1 to {most} components for {size}"
+        hint = "Give such a number, or None: then cross-validation chooses one, and all components are kept."
+        raise ParameterError("n_components", count, why, hint)
     return int(count), most
 
 

@@ -256,9 +256,8 @@ class Material:
     def choose(self, rule: str, rng: np.random.Generator) -> component_rules.ComponentChoice:
         """Ask one of :data:`NAMED`."""
         if not self.view.total > 0:
-            return component_rules.ComponentChoice(
-                rule, 0, {}, "All columns are constant, so there are no components."
-            )
+            constant = "All columns are constant, so there are no components."
+            return component_rules.ComponentChoice(rule, 0, {}, constant)
         of_spectrum = component_rules.RULES[rule].request
         if of_spectrum is not None:
             return of_spectrum(self.scree)

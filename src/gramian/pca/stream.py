@@ -110,31 +110,23 @@ class Stream:
         if seen and seen.centered != bool(asked.center):
             raise ParameterError("center", asked.center, *FIXED)
         if asked.solver in ("full", "gram"):
+            why = "needs all rows at once, but partial_fit does not store them"
             raise ParameterError(
-                "solver",
-                asked.solver,
-                "needs all rows at once, but partial_fit does not store them",
-                'Use solver="auto" or "covariance" or "krylov".',
+                "solver", asked.solver, why, 'Use solver="auto" or "covariance" or "krylov".'
             )
         count = asked.n_components
         if isinstance(count, Integral) and not isinstance(count, bool) and int(count) > d:
-            raise ParameterError(
-                "n_components",
-                int(count),
-                f"but rows of {counted(d, 'column')} have at most {d} components",
-                f"Ask for at most {d}, or a fraction such as 0.95.",
-            )
+            why = f"but rows of {counted(d, 'column')} have at most {d} components"
+            hint = f"Ask for at most {d}, or a fraction such as 0.95."
+            raise ParameterError("n_components", int(count), why, hint)
         # As if rows enough had been seen.
         n = max(rows.shape[0] + before, d + 2)
         fit = TableFit(asked, SeenRows(dtype=rows.dtype, shape=(n, d), like=rows.home))
         rule = None if fit.wanted.rule is None else RULES[fit.wanted.rule]
         unequal = asked.forgetting != 1.0 or rows.weights is not None or (seen is not None and seen.weighted)
         if rule is not None and (rule.draws or (unequal and count is not None)):
-            why = (
-                "resamples the rows, which partial_fit does not store"
-                if rule.draws
-                else "needs rows of equal weight"
-            )
+            stored = "resamples the rows, which partial_fit does not store"
+            why = stored if rule.draws else "needs rows of equal weight"
             hint = "Use a number or a fraction, or call gramian.choose_components on a sample of the rows."
             raise ParameterError("n_components", count, why, hint)
         check_scale(asked.scale, rows, bool(asked.center))

@@ -74,18 +74,14 @@ def linear_columns(model: Any, k: int) -> tables.Items:
 def fitted_rows(model: Any, X: Any) -> Rows:
     """Return the rows of the fit, as the model reads new rows."""
     if X is None:
-        raise ParameterError(
-            "X",
-            allowed="is needed: the model does not contain the rows of its fit",
-            hint="Pass them as X; further rows are supplementary.",
-        )
+        why = "is needed: the model does not contain the rows of its fit"
+        raise ParameterError("X", allowed=why, hint="Pass them as X; further rows are supplementary.")
     rows: Rows = model._new_rows(X, limit=arrays.memory_limit_bytes(model.memory_limit))
     if rows.shape[0] != model.n_samples_:
-        raise DataError(
-            f"X has {checks.counted(rows.shape[0], 'row')}, "
-            f"but the model was fitted on {model.n_samples_:,}.",
-            "Pass the rows of the fit as X, and other rows as supplementary.",
+        why = (
+            f"X has {checks.counted(rows.shape[0], 'row')}, but the model was fitted on {model.n_samples_:,}."
         )
+        raise DataError(why, "Pass the rows of the fit as X, and other rows as supplementary.")
     return rows
 
 
@@ -142,11 +138,8 @@ def _supplementary_items(model: Any, rows: Rows, supplementary: Any) -> list[tab
         if values.dtype.kind != "f":
             levels = in_order({*values.tolist()} - {""}, metadata.levels.get(name, ()))
             if (count := len(levels)) > MOST_CATEGORIES:
-                raise DataError(
-                    f"The supplementary column {name!r} has {count:,} categories, and at most "
-                    f"{MOST_CATEGORIES:,} are allowed.",
-                    "Leave it out, or give it as numbers.",
-                )
+                why = f"has {count:,} categories, and at most {MOST_CATEGORIES:,} are allowed."
+                raise DataError(f"The supplementary column {name!r} {why}", "Leave it out, or give numbers.")
             distances = _distances_of_means(model, rows, values, levels)
             categories.append(tables.category_items(name, values, levels, scores, distances))
             continue

@@ -110,7 +110,9 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
     variances = as_float64(model.explained_variance_)
     eigenvalues = as_float64(getattr(model, "eigenvalues_", variances))
     ratios = shares_of(model)
-    certificate = model.certificate_
+    certificate, bounds = model.certificate_, model.certificate_.directions
+    pairs = () if bounds is None else zip(bounds.angles, bounds.sines, strict=True)
+    angles = [angle if sine < 1.0 else None for angle, sine in pairs]
     columns: dict[str, Any] = {
         "component": component_names(k),
         "eigenvalue": eigenvalues,
@@ -120,7 +122,7 @@ def component_facts(model: Any) -> dict[str, list[Any]]:
         "cumulative": [None] * k if ratios is None else np.cumsum(ratios),
         "residual": _padded(certificate.residuals, k),
         "radius": _padded(certificate.radii, k),
-        "angle": _padded(_angles(certificate), k),
+        "angle": _padded(angles, k),
     }
     if not (model.model_kind.kernel or model.model_kind.whitens):
         # The two are the same thing.
@@ -157,13 +159,6 @@ def largest_loadings(model: Any, count: int, most: int = 3) -> list[str]:
         lines.append(", ".join(f"{name} {value:+.2f}" for name, value in loaded if abs(value) >= 0.005))
     # Directions beyond the rank complete the basis, and any would do.
     return lines + [""] * (min(count, len(directions)) - len(lines))
-
-
-def _angles(certificate: Certificate) -> list[float | None]:
-    bounds = certificate.directions
-    if bounds is None:
-        return []
-    return [angle if sine < 1.0 else None for angle, sine in zip(bounds.angles, bounds.sines, strict=True)]
 
 
 def _padded(values: Any, k: int) -> list[Any]:

@@ -51,9 +51,13 @@ def write_report(
     drawn : mapping of str to str, optional
         Figures that were drawn before, by name, as .svg.
     """
-    page = as_page(explanation(fitted, used), drawn)
+    write_text(path, as_page(explanation(fitted, used), drawn))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file, which appears whole or not at all."""
     with atomic_write(path) as file:
-        file.write(page.encode("utf-8", "replace"))
+        file.write(text.encode("utf-8", "replace"))
 
 
 def report_page(fitted: Fitted) -> str:

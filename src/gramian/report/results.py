@@ -205,15 +205,10 @@ def _write_figures(written: Written, whole: sections.Explanation) -> dict[str, s
                 name = f"{drawing.name}.svg"
                 if name not in written.files:
                     drawn[drawing.name] = svg = page.drawn_svg(drawing)
-                    written.add(name, partial(_write_text, text=svg))
+                    written.add(name, partial(page.write_text, text=svg))
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
     return drawn
-
-
-def _write_text(path: Path, text: str) -> None:
-    with atomic_write(path) as file:
-        file.write(text.encode())
 
 
 def _write_tables(written: Written, fitted: Fitted) -> None:
