@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata core walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site instructors release release-check clean
+.PHONY: help demo faces-figure test anndata walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site instructors release release-check clean
 FITS = 10000
 
 help:
@@ -12,7 +12,6 @@ help:
 	@echo "make faces-figure   draw eigenfaces of Extended Yale B, if you have the data; writes ./gramian-demo/faces-figure/"
 	@echo "make test           run the test suite"
 	@echo "make anndata        test AnnData, in an environment of its own with pandas below 3"
-	@echo "make core           run the tests of the core, in a copy without the applications"
 	@echo "make walk           run the slow tests: documented commands, kills, endless uploads to a server"
 	@echo "make browser        test the server's pages in Chromium and save pictures of them; see CONTRIBUTING.md"
 	@echo "make cluster        test a Dask cluster of two processes, one of which is killed"
@@ -49,9 +48,6 @@ test: .venv/installed-dev
 anndata: .venv-anndata/installed
 	OPENBLAS_NUM_THREADS=1 .venv-anndata/bin/python -m pytest -q -rs -p no:cacheprovider \
 	  tests/test_anndata.py tests/examples/test_single_cells.py 'tests/test_documentation.py::test_code_runs[docs/single_cells.md]'
-
-core: .venv/installed-dev
-	$(BIN)/python .ci/core/check.py
 
 walk: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import gramian
-from gramian.applications import is_installed
 from gramian.records import (
     Alternative,
     Attempt,
@@ -250,10 +249,9 @@ def test_results_of_several_records_are_sequences():
     several = [
         gramian.diagnose(gramian.PCA(2).fit(X), X),
         gramian.propose(X),
+        gramian.relations(np.column_stack([np.cos(t), np.sin(t)]), degree=2),
+        gramian.choose_kernel(X, candidates=["linear", "rbf"]),
     ]
-    if is_installed("gramian.laws.") and is_installed("gramian.selection."):
-        several.append(gramian.relations(np.column_stack([np.cos(t), np.sin(t)]), degree=2))
-        several.append(gramian.choose_kernel(X, candidates=["linear", "rbf"]))
     for one in several:
         members = list(one)
         assert isinstance(one, Sequence)

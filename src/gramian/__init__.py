@@ -13,7 +13,6 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gramian.applications import is_installed
 from gramian.version import __version__
 
 if TYPE_CHECKING:
@@ -95,10 +94,6 @@ _HOME = {
     "set_progress": "gramian.progress",
     "stability": "gramian.inspect.stability",
 }
-for _name, _module in (_HOME | {name: f"gramian.{name}" for name in _SUBMODULES}).items():
-    if not is_installed(_module):
-        __all__.remove(_name)
-
 
 if not TYPE_CHECKING:  # to a type checker a module with this function has every name
 

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramian.applications import is_installed
-
 BLOCKED = {
     "cli": ("typer", "rich", "pyarrow"),
     "others": (
@@ -104,8 +102,7 @@ def test_commands_without_extras_work_or_name_the_extra(folder):
         "gpu": ["fit", "a.csv", "--device", "cuda"],
         "onnx": ["export", "table", "-o", "m.onnx"],
     }
-    if is_installed("gramian.app.server"):
-        refused["app"] = ["serve", "a.csv"]
+    refused["app"] = ["serve", "a.csv"]
     results = run_without(BLOCKED["others"], [*works, *refused.values()], folder)
     for command, (code, errors) in zip(works, results, strict=False):
         assert code == 0, (command, errors)

@@ -32,7 +32,6 @@ import safetensors.numpy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gramian.applications import is_installed
 from gramian.arrays import to_numpy
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError, reason, shortened
 from gramian.records import OPTIONAL, POSITIVE, FloatArray
@@ -240,13 +239,12 @@ def load(path: str | os.PathLike[str], kind: type[Any] = object) -> Any:
     array([[0.8944, 0.4472]])
     """
     stored = read_model(path)
-    known = [name for name, module in MODELS.items() if is_installed(module)]
     if stored.kind == "GalleryFile":
         raise ModelFileError(f"{path} is a gallery of people, not a model. Name the model it was made with.")
-    if stored.kind not in known:
+    if stored.kind not in MODELS:
         raise ModelFileError(
             f"{path} holds a {stored.kind}, which is no model that this gramian knows. It knows "
-            f"{', '.join(known)}.",
+            f"{', '.join(MODELS)}.",
             "Name a model, or upgrade with: pip install -U gramian",
         )
     if not issubclass(_class_named(stored.kind), kind):

@@ -11,8 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from gramian.app.verb import Verb
-from gramian.app.verbs import GROUPS, installed, verb
-from gramian.applications import is_installed
+from gramian.app.verbs import GROUPS, VERBS, verb
 from gramian.cli.command import Group, application, command_of, help_alone
 from gramian.version import __version__
 
@@ -64,7 +63,7 @@ def _group(name: str) -> Any:
     made = application()
     made.callback(invoke_without_command=True, help=GROUPS[name])(help_alone)
     group: Any = typer.main.get_command(made)
-    for one in installed():
+    for one in VERBS:
         if one.startswith(f"{name} "):
             group.add_command(_command(one))
     return group
@@ -75,7 +74,7 @@ class Commands(Group):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        for name in (*installed(), *(name for name, place in OTHERS.items() if is_installed(place))):
+        for name in (*VERBS, *OTHERS):
             group = name.split()[0]
             if group in GROUPS:
                 self.add_command(LazyCommand(group, partial(_group, group), GROUPS[group].partition("\n")[0]))

@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from gramian.app.verb import Option
-from gramian.applications import is_installed
 from gramian.cli.outputs import check_place
 from gramian.cli.run import run
 from gramian.errors import GramianError
@@ -43,28 +42,27 @@ def demo(
     steps: list[tuple[str | Path, ...]] = [("fit", data / "penguins.csv", "--report", "-o", penguins)]
     with as_file_error(folder):
         shutil.copytree(str(files("gramian") / "examples"), data, dirs_exist_ok=True)
-        if is_installed("gramian.faces"):
-            from gramian.faces import example_faces
-            from gramian.plots.images import Picture
+        from gramian.faces import example_faces
+        from gramian.plots.images import Picture
 
-            for place in (faces, door):
-                place.mkdir(exist_ok=True)
-            visitors = example_faces("visitors")
-            for name, pixels in zip(visitors.names, visitors.pictures, strict=True):
-                Picture(pixels).save(door / name)
-            if model.exists():  # an earlier demo's, whose gallery holds vectors of it
-                gallery.unlink(missing_ok=True)
-            steps += [
-                ("faces", "fit", data / "faces.npz", "--n-components", "100", "-o", model),
-                ("plot", model, "--what", "components", "--format", "png", "-o", faces),
-                # A picture that the model has not seen.
-                (
-                    *("faces", "reconstruct", model, door / "p03.png"),
-                    *("-k", "10,25,50,100", "-o", faces / "strip.png"),
-                ),
-                ("faces", "enroll", model, gallery, data / "faces.npz"),
-                ("faces", "identify", model, gallery, door, "--far", "0.01"),
-            ]
+        for place in (faces, door):
+            place.mkdir(exist_ok=True)
+        visitors = example_faces("visitors")
+        for name, pixels in zip(visitors.names, visitors.pictures, strict=True):
+            Picture(pixels).save(door / name)
+        if model.exists():  # an earlier demo's, whose gallery holds vectors of it
+            gallery.unlink(missing_ok=True)
+        steps += [
+            ("faces", "fit", data / "faces.npz", "--n-components", "100", "-o", model),
+            ("plot", model, "--what", "components", "--format", "png", "-o", faces),
+            # A picture that the model has not seen.
+            (
+                *("faces", "reconstruct", model, door / "p03.png"),
+                *("-k", "10,25,50,100", "-o", faces / "strip.png"),
+            ),
+            ("faces", "enroll", model, gallery, data / "faces.npz"),
+            ("faces", "identify", model, gallery, door, "--far", "0.01"),
+        ]
     print(f"Example files to try commands on: {data}")
     for step in steps:
         arguments = [str(argument) for argument in step]

@@ -6,7 +6,6 @@ from functools import cache
 from importlib import import_module
 
 from gramian.app.verb import Verb
-from gramian.applications import is_installed
 
 __all__ = ["GROUPS", "VERBS", "verb", "verbs"]
 
@@ -42,13 +41,6 @@ VERBS = {
     "faces verify": "faces",
     "diagnose": "explain",
 }
-# What may be left out of an installation, and the verbs of it.
-APPLICATIONS = {
-    "gramian.selection": ("select", "choose-kernel"),
-    "gramian.laws": ("relations",),
-    "gramian.faces": ("faces",),
-}
-# Groups of verbs, whose names begin with theirs.
 GROUPS = {
     "kernels": """List kernels, or check one for positive semidefiniteness.
 
@@ -81,13 +73,6 @@ def verb(name: str) -> Verb:
     return Verb(name, function, **getattr(function, "settings", {}))
 
 
-@cache
-def installed() -> tuple[str, ...]:
-    """Return the names of the verbs that are installed."""
-    absent = [name for module, names in APPLICATIONS.items() if not is_installed(module) for name in names]
-    return tuple([name for name in VERBS if name.split()[0] not in absent])
-
-
 def verbs() -> dict[str, Verb]:
-    """Return all verbs that are installed, by name."""
-    return {name: verb(name) for name in installed()}
+    """Return all verbs, by name."""
+    return {name: verb(name) for name in VERBS}
