@@ -127,7 +127,7 @@ class Scan(ReadingOptions):
     _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
     _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
     # What a look at the file has opened and parsed: reading goes on from there.
-    _looked: list[Any] = field(default_factory=list, kw_only=True, repr=False, compare=False)
+    _looked: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -155,8 +155,9 @@ class Scan(ReadingOptions):
             # Proposals are an analysis of what is read, which this folder knows nothing of.
             found = import_module("gramian.analysis.proposals").of_scan(self, "pca")
             object.__setattr__(self, "propose", False)
-            options = vars(self.options) | found.merged(self)
-            self.__init__(self.path, _looked=self._looked, **options)  # type: ignore[misc]
+            looked, options = self._looked, vars(self.options) | found.merged(self)
+            self.__init__(self.path, **options)  # type: ignore[misc]
+            object.__setattr__(self, "_looked", looked)
 
     @property
     def options(self) -> ReadingOptions:
