@@ -261,7 +261,7 @@ def test_few_texts_among_numbers_are_missing_values(tmp_path):
     found = read(b={1: "err", 40: "err", 41: "off"}, c={7: "err"})
     assert found.reading == {"na_values": ["err", "off"], "missing": "em"}
     assert found[0].why == '"b", "c" are numbers but for "err" (3 times) and "off" (1 time)'
-    assert found[0].line("shell").startswith("--na-values err,off: ")
+    assert str(found[0]).startswith("na_values=['err', 'off']: ")
     model = PCA(2, missing="em").fit(scan(path, **found.reading))
     assert model.n_features_in_ == 3
     assert len(model.imputed_.rows) == 4

@@ -1,7 +1,9 @@
 """What an error proposes for faulty rows: given to the same command, it works."""
 
+import ast
+import csv
+import io
 import re
-import shlex
 
 import numpy as np
 import pytest
@@ -73,19 +75,27 @@ def folder(tmp_path, gramian, monkeypatch):
     return tmp_path
 
 
+def shell(name, value):
+    """Return a parameter as an option of the shell."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(value if isinstance(value, list) else [value])
+    return [f"--{name.replace('_', '-')}", text.getvalue()]
+
+
 def advice(error):
     """Return the options that the last line of an error gives, one list for each way."""
     text = error.splitlines()[-1]
-    if found := re.search(r"\b[Gg]ive (--.*)$", text):
-        return [shlex.split(found[1])]
-    if found := re.search(r"(?:Choose one:|Use) --missing (.*)\.$", text):
-        ways = re.findall(r"\b(em|iterative|mean|drop-[a-z]+)\b", found[1])
-        needed = ["--n-components", "2"] if "with --n-components" in found[1] else []
+    if found := re.search(r"\b[Rr]ead it with (\w+=.*)\.$", text):
+        keywords = ast.parse(f"dict({found[1]})", mode="eval").body.keywords
+        return [[word for key in keywords for word in shell(key.arg, ast.literal_eval(key.value))]]
+    if found := re.search(r"Use (missing=.*)\. For other methods", text):
+        ways = re.findall(r'"([a-z-]+)"', found[1])
+        needed = ["--n-components", "2"]  # of a model that imputes
         return [["--missing", way, *(needed if way in ("em", "iterative") else ())] for way in ways]
-    if found := re.search(r"Leave such rows out with (--missing \S+),", text):
-        return [found[1].split()]
+    if "Leave such rows out, or" in text and f"in {ROWS} rows" not in text:
+        return [["--missing", "drop-rows"]]
     # The table itself must change, or the model.
-    assert re.search(r"right file|Fit a PCA|no value at all|Did you mean|has none", text), text
+    assert re.search(r"right file|Fit a PCA|no value at all|Leave such rows out, or", text), text
     return []
 
 

@@ -1,16 +1,10 @@
-"""What the shell says to a person is in the terms of the shell."""
+"""What the shell says to a person about a wrong command."""
 
 import gzip
-import re
 
 import numpy as np
 import pytest
 
-# Spellings of Python: constants, parameters, keywords with quoted values, code.
-PYTHON = re.compile(
-    r"\bNone\b|\bTrue\b|\bFalse\b|(?<![\w(])[a-z_]+=['\"\[(\d]|\b[a-z]+_[a-z_]+\b|\w\.\w+\(|pathlib|\bHTTP\b"
-    r"|Use '|Allowed: '|Did you mean '"
-)
 LINES = """
 fit a.csv --n-components abc
 fit a.csv --n-components 12
@@ -112,16 +106,12 @@ def place(tmp_path, monkeypatch, gramian):
 
 @pytest.mark.usefixtures("place")
 @pytest.mark.walk
-def test_wrong_commands_are_answered_without_python(gramian):
-    said = {}
+def test_wrong_commands_are_refused_with_a_message(gramian):
     for line in LINES.strip().splitlines():
         ran = gramian(*line.split())
         assert ran.code in (1, 2), line
-        said[line] = ran.err
-    # What the reader typed is repeated, and kernels have parameters in every language.
-    spoken = {line: re.sub(r"\b[a-z]+\([a-z]+=[^()]*\)", "", text) for line, text in said.items()}
-    wrong = {line: match[0] for line, text in spoken.items() if (match := PYTHON.search(text))}
-    assert not wrong, "\n".join(said[line] for line in wrong)
+        assert ran.err.startswith("gramian: "), line
+        assert "Traceback" not in ran.err, line
 
 
 @pytest.mark.usefixtures("place")

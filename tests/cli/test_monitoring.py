@@ -149,7 +149,7 @@ def test_earlier_rows(plant, gramian):
     assert "lags=2).fit(X).model_" in page
     assert gramian("diagnose", "w.gramian", "late.csv").code == 0
     ran = gramian("monitor", "m.gramian", "new.csv", "--lags", 2)
-    assert (ran.code, "--lags 2 needs normal rows" in ran.err) == (2, True), ran.err
+    assert (ran.code, "lags=2 needs normal rows" in ran.err) == (2, True), ran.err
 
 
 def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):

@@ -171,4 +171,4 @@ def test_figures_of_a_folder_use_its_scores(fitted, gramian):
     ran = gramian("plot", "all", "--color", "a")
     assert "is not stored with the scores, which have kind, site." in ran.err
     ran = gramian("plot", "m.gramian", "--color", "site")
-    assert "--color is about the rows of DATA" in ran.err
+    assert "color is about the rows of DATA" in ran.err
