@@ -235,7 +235,7 @@ def cell_counts(cells, genes):
 
 def test_what_is_not_there_is_named():
     adata = cells()
-    with pytest.raises(ParameterError, match="layer='raw' is not in this AnnData, which has layers 'counts'"):
+    with pytest.raises(ParameterError, match="layer='raw' is not in adata, which has layers 'counts'"):
         pca(adata, layer="raw")
     with pytest.raises(
         ParameterError,
