@@ -61,6 +61,8 @@ def arrive(browser, server, request):
     """Return a function that opens a page in a browser of its own, on a server without items."""
     walks = []
     with client_of(server) as client:
+        for job in client.get("/api/v1/jobs").json():
+            client.delete(f"/api/v1/jobs/{job['id']}")
         for kinds in ("data", "models", "galleries"):
             for item in client.get(f"/api/v1/{kinds}").json():
                 client.delete(f"/api/v1/{kinds}/{item['id']}")

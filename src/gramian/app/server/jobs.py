@@ -21,7 +21,7 @@ from typing import Any
 import gramian
 from gramian import arrays
 from gramian.app.server.fields import Fit, Refusal
-from gramian.app.server.items import Items
+from gramian.app.server.items import LOG, Items
 from gramian.checks import amount, counted, duration
 
 LONGEST_LINE = 16 << 20
@@ -186,20 +186,24 @@ class Job:
 
     async def _run(self, state: State, name: str, parts: Message) -> None:
         limits, worker, path = state.limits, None, state.items.new_path(".gramian")
+        outcome: Message = {"state": "failed", "error": "The server failed; its log says why.", "status": 500}
         order = {"do": "fit", "answer": {"path": str(path), "name": "the model"}, **parts}
         try:
             worker = await Worker.start(limits.fit_memory, limits.rows, max(1, CORES // limits.fits))
             facts = await worker.ask(order, limits.fit_seconds, self._on_message)
-            self._facts |= {"model": state.items.put(path, "model", name, facts).id, "state": "done"}
+            outcome = {"model": state.items.put(path, "model", name, facts).id, "state": "done"}
         except Refusal as refusal:
-            self._facts |= {"state": "failed", "error": refusal.detail, "status": refusal.status_code}
+            outcome |= {"error": refusal.detail, "status": refusal.status_code}
         except asyncio.CancelledError:
-            self._facts["state"] = "cancelled"
+            outcome = {"state": "cancelled"}
+        except Exception:
+            LOG.exception("a fit failed")
         finally:
-            self._facts["seconds"] = time.time() - self._facts["created"]
             if worker is not None:
                 await asyncio.shield(worker.end())
             path.unlink(missing_ok=True)
+            # Only now another fit may start.
+            self._facts |= outcome | {"seconds": time.time() - self._facts["created"]}
             self.planned.set()
 
     def _on_message(self, said: Message) -> None:
