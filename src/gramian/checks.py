@@ -55,7 +55,7 @@ def check_integer(name: str, value: Any, least: int = 1, most: int | None = None
     Parameters
     ----------
     name : str
-        The parameter as its user spells it: ``"degree"``, or ``"--seed"`` in the shell.
+        The parameter, such as ``"degree"``.
     value : object
         What was given; a bool is no integer.
     least, most : int

@@ -114,7 +114,7 @@ def test_what_was_decided_is_said(work, gramian):
         (
             ("faces", "-o", "m.png"),
             2,
-            "-o m.png: faces fit writes no such file. Name a file that ends in .gramian",
+            "-o m.png: faces fit writes a model. Name a file that ends in .gramian",
         ),
         (("faces", "-o", "no/m.gramian"), 1, "there is no folder no"),
         (("faces", "-o", "m.gramian", "--n-components", "0"), 2, "n_components=0 is out of range"),
@@ -253,7 +253,7 @@ def test_names_are_printed_without_what_a_terminal_obeys(model, gramian):
     ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", f"{odd}.png")
     assert ran.out.endswith("Written: s\\x1b[31m.png\n")
     ran = gramian("faces", "reconstruct", model, "faces/p01/1.png", "-o", f"{odd}.txt")
-    assert (ran.code, "-o s\\x1b[31m.txt: faces reconstruct writes no such file. Name a file" in ran.err) == (
+    assert (ran.code, "-o s\\x1b[31m.txt: faces reconstruct writes a file. Name a file" in ran.err) == (
         2,
         True,
     )

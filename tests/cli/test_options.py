@@ -1,6 +1,6 @@
 import pytest
 
-from gramian.app.verb import as_arguments, docstring
+from gramian.app.verb import as_arguments, docstring, parameters_of
 from gramian.app.verbs import verb, verbs
 from gramian.kernel_pca import fits as exact_kernel
 from gramian.pca import fits as linear_fit
@@ -107,3 +107,10 @@ def test_the_completion_of_a_shell_falls_back_to_files(gramian, monkeypatch):
     assert "--install-completion" in gramian("--help").out
     monkeypatch.setenv("_GRAMIAN_COMPLETE", "source_bash")
     assert "complete -o default -F" in gramian().out
+
+
+def test_annotations_that_are_text_are_refused():
+    def verb_of_text(data: "str", *, n_components: "int" = 2) -> None: ...
+
+    with pytest.raises(TypeError, match="must not import annotations from __future__"):
+        parameters_of(verb_of_text)

@@ -96,7 +96,7 @@ def test_a_figure_of_an_equation(ring, gramian, monkeypatch):
         (
             ("-o", "circle.csv"),
             2,
-            "-o circle.csv: relations writes no such file. Name a file that ends in .svg",
+            "-o circle.csv: relations writes a figure. Name a file that ends in .svg",
         ),
         (("--degree", 1, "-o", "no.svg"), 1, "no equation is between two or three columns"),
     ]:

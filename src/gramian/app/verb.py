@@ -388,6 +388,8 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     """Return what is declared of the parameters of a function; others are not for surfaces."""
     result = []
     for name, one in inspect.signature(function).parameters.items():
+        if isinstance(one.annotation, str):
+            raise TypeError(f"{function.__module__} must not import annotations from __future__.")
         for about in getattr(one.annotation, "__metadata__", ()):
             if isinstance(about, Option | Input | Of):
                 positional, kind = one.kind is not inspect.Parameter.KEYWORD_ONLY, one.annotation.__origin__
@@ -570,10 +572,6 @@ class Verb:
         """The files that can be written of its result."""
         returned = inspect.signature(self.function).return_annotation
         return tuple(one for one in getattr(returned, "__metadata__", ()) if isinstance(one, Output))
-
-    def input(self, name: str) -> Parameter | None:
-        """Return what it takes by a name."""
-        return next((one for one in self.inputs if one.name == name), None)
 
     def form(self) -> list[dict[str, Any]]:
         """Return the fields of its form, as JSON: the options that are not about one machine."""

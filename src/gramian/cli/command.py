@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any
@@ -268,6 +268,7 @@ class Call:
         self.values = verb.values(given)
         self.fitted: Any = None
         self.pictures = self.to_folder = False
+        self.writers: list[tuple[Output, str, Write]] | None = None
         self.proposals: Any = ()
         self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
         self.files: list[str] = []
@@ -300,7 +301,7 @@ class Call:
                     hint="Add its file after the other arguments.",
                 )
             return None
-        self.writers  # noqa: B018
+        self.check_outputs()
         if kind == "faces":
             read = read_all_pictures if one.about.many else read_pictures
             return read(name, model, **how)
@@ -329,7 +330,8 @@ class Call:
 
     def run(self) -> None:
         """Run the verb, write its files, and print what was found."""
-        opened, writers = self.verb.opened(self.options, self.open), self.writers
+        opened = self.verb.opened(self.options, self.open)
+        self.check_outputs()
         context = self._context()
         if self.proposals and context.command:
             say(f"gramian: the same without proposals: {shlex.join(context.command)}")
@@ -343,7 +345,7 @@ class Call:
         for note in result.notes:
             say(f"gramian: {note}")
         files = []
-        for out, name, write in writers:
+        for out, name, write in self.writers or ():
             with shows_progress(self.verb.doing if out.kind == "rows" else "writing"):
                 done = write(result)
             if isinstance(done, list):
@@ -367,9 +369,10 @@ class Call:
     def _is_fit(self) -> bool:
         return bool(self.verb.outputs) and self.verb.outputs[0].kind == "results"
 
-    @cached_property
-    def writers(self) -> list[tuple[Output, str, Write]]:
-        """What writes the files that are asked for, once it is checked that they can be written."""
+    def check_outputs(self) -> None:
+        """Check once that the files that are asked for can be written, and keep what writes them."""
+        if self.writers is not None:
+            return
         if self._is_fit:
             out = self.given.get("out")
             self.to_folder = out is not None and not is_model_file(out)
@@ -379,13 +382,19 @@ class Call:
                         option, allowed="needs a folder of results", hint="Name one with -o."
                     )
         named = [(out, self.given.get(out.name, out.default)) for out in self.verb.outputs]
-        return [(out, name, self._writer(out, name)) for out, name in named if name is not None]
+        self.writers = [(out, name, self._writer(out, name)) for out, name in named if name is not None]
 
     def _writer(self, out: Output, name: str) -> Write:
         place, suffix = Path(name), Path(name).suffix.lower()
         folder = name.endswith("/") or (place.is_dir() and suffix != ".zarr")
         if out.ends:
-            check_out(name, *self.files, as_json=self.as_json, ends=out.ends, writer=self.verb.name)
+            check_out(
+                name,
+                *self.files,
+                as_json=self.as_json,
+                ends=out.ends,
+                writes=f"{self.verb.name} writes a {out.kind}",
+            )
         if self.to_folder:
             check_results(place, *self.files)
             return lambda result: write_results(place, result, "report" in self.values)

@@ -64,7 +64,7 @@ def check_place(folder: Path) -> None:
 
 
 def check_out(
-    out: str, *inputs: str, as_json: bool = False, ends: Sequence[str] = (), writer: str = ""
+    out: str, *inputs: str, as_json: bool = False, ends: Sequence[str] = (), writes: str = ""
 ) -> None:
     """Refuse a file that cannot be written or is an input, and standard output where JSON goes there.
 
@@ -76,8 +76,8 @@ def check_out(
     as_json : bool
     ends : sequence of str
         What the name may end in; anything if empty.
-    writer : str
-        The command that writes it.
+    writes : str
+        What the command writes, such as "stability writes a figure".
 
     Raises
     ------
@@ -86,9 +86,7 @@ def check_out(
     from gramian.store.atomic import check_writable
 
     if ends and Path(out).suffix.lower() not in ends:
-        raise ParameterError(
-            "-o", out, f": {writer} writes no such file", f"Name a file that ends in {' or '.join(ends)}."
-        )
+        raise ParameterError("-o", out, f": {writes}", f"Name a file that ends in {' or '.join(ends)}.")
     if out != "-":
         check_writable(out)
         check_not_input(out, *inputs)

@@ -100,7 +100,7 @@ def as_labelled(
     if y is None:
         raise DataError(
             f"{name} requires y to be passed, but the target y is None.",
-            "Give one label for each row; in the shell, --label COLUMN.",
+            "Give one label for each row, or name their column with label.",
         )
     if not isinstance(estimator, str):
         store_features(estimator, X, rows)

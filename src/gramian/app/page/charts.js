@@ -14,7 +14,7 @@ const loaded = () => program ??= new Promise((resolve, reject) => {
   const onload = () => resolve(globalThis.vegaEmbed), onerror = () => reject(new Error(NO_FIGURES));
   document.head.append(element("script", { src: "/static/vega.js", onload, onerror }));
 });
-const inTurn = (work) => last = last.then(work, work);  // a visitor uses one worker at a time
+const inTurn = (work) => last = last.then(work, work);  // a page uses one worker at a time
 
 // Replaces a figure at once, when the new one is complete; its title goes to a heading, and its sentences below it.
 // One with a brush keeps its size, by which Vega finds the pointer.

@@ -1,4 +1,4 @@
-// Reads a file as its visitor wants, selects columns and a method, shows the plan, and runs the fit.
+// Reads a file as its owner wants, selects columns and a method, shows the plan, and runs the fit.
 
 import { asked, byId, complain, parameterIn, say, tried, upload } from "./api.js";
 import { forms } from "./operations.js";

@@ -7,7 +7,7 @@ from gramian.app.verb import DATA, Option, Result, Seed, about, only_for
 from gramian.checks import check_number, six_digits
 from gramian.errors import ParameterError
 
-TIME_LIMIT = 30.0  # seconds, as long as a server works for a visitor
+TIME_LIMIT = 30.0  # seconds, half of what the server gives a request
 
 
 def table() -> Result:
