@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,11 +94,27 @@ def typed(columns: Sequence[Any], na_values: Sequence[str]) -> list[Any]:
     >>> [str(column.type) for column in typed([pa.array(column) for column in columns], ())]
     ['int64', 'double', 'time32[s]', 'string']
     """
-    text = range(len(columns)) if len(columns) <= _MANY else {0, *likely_text(columns, na_values)}
-    rest = [place for place in range(len(columns)) if place not in text]
-    found = {place: _typed(columns[place], na_values) for place in text}
-    found |= zip(rest, as_numbers([columns[place] for place in rest], na_values), strict=True)
-    return [found[place] for place in range(len(columns))]
+    every, many = range(len(columns)), len(columns) > _MANY
+    text = {0} if many else set[int]()  # names of rows stand first
+    plain = [columns[place] for place in every if place not in text]
+    try:  # one call for all columns
+        values, count = numbers(plain, na_values), len(columns[0]) if columns else 0
+        slices = (values.slice(place * count, count) for place in range(len(plain)))
+        result = list(slices if many else map(partial(_whole, na_values), plain, slices))
+    except pa.ArrowInvalid:
+        text = {0, *likely_text(columns, na_values)} if many else {*every}
+        result = as_numbers([columns[place] for place in every if place not in text], na_values)
+    rest = iter(result)
+    return [_typed(columns[place], na_values) if place in text else next(rest) for place in every]
+
+
+def _whole(na_values: Sequence[str], fields: Any, values: Any) -> Any:
+    """Return numbers as integers where all of them are written so."""
+    if values.null_count == len(values):
+        return pa.nulls(len(values))
+    if not _all(pc.equal(values, pc.floor(values))):
+        return values
+    return _cast(pc.utf8_trim(_without_missing(fields, na_values), " \t"), (pa.int64(),), values)
 
 
 def _typed(fields: Any, na_values: Sequence[str]) -> Any:
