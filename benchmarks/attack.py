@@ -31,7 +31,7 @@ import scipy.sparse as sp
 
 import gramian.operators.centered
 from gramian import PCA, KernelPCA
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators.centered import center_rows, from_moments, scatter

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_digits, load_iris, make_circles
 
+from gramian.core.records import FloatArray
 from gramian.faces import Faces
-from gramian.records import FloatArray
 from gramian.report.tables import write_table
 
 NOISE = 2.0  # of a camera, in grey values

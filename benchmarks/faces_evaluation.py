@@ -23,7 +23,7 @@ from sklearn.metrics import roc_curve
 from sklearn.neighbors import radius_neighbors_graph
 
 from gramian.base.inputs import generators
-from gramian.checks import check_integer, counted
+from gramian.core.checks import check_integer, counted
 from gramian.errors import DataError, GramianError, RankWarning
 from gramian.faces import LIGHTS, Faces, FaceSpace, Recogniser, read_faces
 from gramian.faces.light import COPIES, shift_pixels

@@ -11,7 +11,7 @@ import pytest
 import threadpoolctl
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from gramian.arrays import (
+from gramian.core.arrays import (
     as_float64,
     blas_threads,
     column_norms,

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from gramian import records
+from gramian.core import records
+from gramian.core.records import Target
 from gramian.operators import centered, scatter
 from gramian.operators.centered import CenteredRows
 from gramian.operators.tiles import TileMatrix
-from gramian.records import Target
 from gramian.solve import certificates, kernel, linear, routes
 
 

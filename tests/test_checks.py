@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gramian.checks import (
+from gramian.core.checks import (
     amount,
     check_choice,
     check_integer,

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import gramian
-from gramian.records import (
+from gramian.core.records import (
     Alternative,
     Attempt,
     Calls,

@@ -38,7 +38,7 @@ import gramian
 from gramian import *
 from gramian import PCA, KernelPCA, Monitor, Whitener, kernels, load
 from gramian.faces import FaceSpace
-from gramian.records import Certificate, Plan
+from gramian.core.records import Certificate, Plan
 
 X = np.zeros((10, 3))
 pca: PCA = PCA(2, scale="unit", random_state=np.random.default_rng(0)).fit(X)

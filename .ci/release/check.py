@@ -42,7 +42,7 @@ PROJECT = PYPROJECT["project"]
 QUICK = (
     "tests/estimators/test_pca.py",
     "tests/solve",
-    "tests/store",
+    "tests/core",
     "tests/test_packaging.py",
     "tests/cli/test_run.py",
 )

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibration.rate import Rate
+from gramian.core.records import SolveRequest, Target
 from gramian.data import as_rows
 from gramian.operators.operator import Form
-from gramian.records import SolveRequest, Target
 from gramian.solve.linear import LinearProblem
 from gramian.solve.routes import ProductRoute
 

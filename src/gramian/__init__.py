@@ -13,12 +13,13 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gramian.version import __version__
+from gramian.core.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
     from gramian.analysis.proposals import propose
     from gramian.base.model_file import load
+    from gramian.core.progress import set_progress
     from gramian.errors import DiagnosticWarning
     from gramian.inspect.choose_components import choose_components
     from gramian.inspect.compare import compare
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from gramian.models.monitor import Monitor
     from gramian.models.whitener import Whitener
     from gramian.pca.estimator import PCA
-    from gramian.progress import set_progress
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
     from gramian.selection.mutual_information import mutual_information
@@ -91,7 +91,7 @@ _HOME = {
     "relations": "gramian.laws.relations",
     "rotate": "gramian.inspect.rotate",
     "scan": "gramian.io.scan",
-    "set_progress": "gramian.progress",
+    "set_progress": "gramian.core.progress",
     "stability": "gramian.inspect.stability",
 }
 

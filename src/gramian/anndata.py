@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import memory_limit_bytes
-from gramian.checks import listed
+from gramian.core.arrays import memory_limit_bytes
+from gramian.core.checks import listed
 from gramian.data import as_rows
 from gramian.data.table import Table
 from gramian.errors import ABSENT, InputTypeError, ParameterError

@@ -14,10 +14,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import checks, version
 from gramian.analysis.components import names_of
 from gramian.analysis.projection import LinearProjection, inverse_deviations
-from gramian.arrays import as_float64
+from gramian.core import checks, version
+from gramian.core.arrays import as_float64
+from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernel_pca.projection import KernelProjection
@@ -25,7 +26,6 @@ from gramian.kernels import Evaluator, Kernel, formulas
 from gramian.kernels.algebra import Constant, Exp, OnColumns, Power, Product, Scaled, Sum
 from gramian.models.whitener import Whitener
 from gramian.pca.estimator import PCA
-from gramian.records import FloatArray
 
 __all__ = ["register", "to_onnx"]
 

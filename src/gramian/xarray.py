@@ -14,8 +14,8 @@ import numpy.typing as npt
 from gramian.analysis.normal_model import NormalModel
 from gramian.analysis.projection import LinearProjection
 from gramian.analysis.units import SHARE, column_variances
-from gramian.arrays import as_float64, is_dask
-from gramian.checks import (
+from gramian.core.arrays import as_float64, is_dask
+from gramian.core.checks import (
     check_choice,
     check_integer,
     check_number,
@@ -25,6 +25,8 @@ from gramian.checks import (
     percent,
     slices,
 )
+from gramian.core.records import FloatArray
+from gramian.core.version import __version__
 from gramian.data import as_rows
 from gramian.data.table import Expected
 from gramian.errors import (
@@ -38,8 +40,6 @@ from gramian.errors import (
 from gramian.inspect.rotate import ORTHOGONAL, rotated
 from gramian.operators.centered import center_rows
 from gramian.pca.estimator import PCA
-from gramian.records import FloatArray
-from gramian.version import __version__
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset

@@ -8,13 +8,9 @@ from sklearn.linear_model import Ridge
 
 from gramian import PCA, KernelPCA, PolynomialMap, Whitener
 from gramian.analysis.component_rules import ComponentChoice
-from gramian.analysis.components import (
-    Summary,
-    component_names,
-    kind_of,
-)
-from gramian.arrays import as_float64
-from gramian.records import ModelKind
+from gramian.analysis.components import Summary, component_names, kind_of
+from gramian.core.arrays import as_float64
+from gramian.core.records import ModelKind
 from gramian.solve.directions import complete_basis, fixed_signs
 
 

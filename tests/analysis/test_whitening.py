@@ -7,7 +7,8 @@ import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage, oas
 
 from gramian.analysis.projection import divided, inverse_deviations, multiplied
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
+from gramian.core.records import Spectrum
 from gramian.errors import ParameterError
 from gramian.models.whitener import Whitener
 from gramian.models.whitening import (
@@ -19,7 +20,6 @@ from gramian.models.whitening import (
     shrinkage_intensity,
     triangular_root,
 )
-from gramian.records import Spectrum
 from helpers import spectrum_matrix
 
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.data import as_rows
 from gramian.errors import DataError
 from gramian.models.whitening import Whitening, triangular_root

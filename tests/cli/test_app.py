@@ -6,7 +6,7 @@ import sys
 import typer
 
 from gramian.cli.app import app
-from gramian.version import __version__
+from gramian.core.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",

@@ -6,8 +6,8 @@ from sklearn.datasets import make_circles
 from gramian import choose_kernel, scan
 from gramian.app.verbs import verb
 from gramian.app.verbs.choose import estimator_named
+from gramian.core.progress import report_to
 from gramian.errors import ParameterError
-from gramian.progress import report_to
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import pytest
 from pyarrow import parquet as pq
 
 from gramian import PCA, KernelPCA
-from gramian import progress as module
-from gramian.arrays import parallel_map
-from gramian.checks import amount
+from gramian.core import progress as module
+from gramian.core.arrays import parallel_map
+from gramian.core.checks import amount
+from gramian.core.progress import report, report_to, say, shows_progress, track
 from gramian.io.scan import scan
 from gramian.io.stored import FileRows
 from gramian.operators import centered
-from gramian.progress import report, report_to, say, shows_progress, track
 
 
 class Terminal(io.StringIO):

@@ -17,9 +17,9 @@ import sklearn.kernel_approximation
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_circles
 
-from gramian.arrays import to_numpy
 from gramian.compat import sklearn as ours
 from gramian.compat.sklearn import put_in_place
+from gramian.core.arrays import to_numpy
 
 SCRIPTS = sorted((Path(__file__).parents[2] / "examples" / "compat").glob("*.py"))
 X = load_iris().data

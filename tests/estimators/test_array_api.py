@@ -5,8 +5,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
-from gramian import PCA, KernelPCA, Whitener, arrays, choose_components, load
-from gramian.arrays import as_float64, is_numpy, moved, to_numpy
+from gramian import PCA, KernelPCA, Whitener, choose_components, load
+from gramian.core import arrays
+from gramian.core.arrays import as_float64, is_numpy, moved, to_numpy
 from gramian.data import as_rows
 from gramian.errors import CostWarning, DataError, InputTypeError
 from gramian.kernel_pca import preimages

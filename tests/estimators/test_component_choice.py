@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, load
 from gramian.analysis.component_rules import RULES, ComponentChoice, unknown_noise_factor
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.pca.rules import NAMED, Material, scree_of

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import check_fit_score_takes_y
 
 import gramian
 from gramian import PCA
-from gramian.arrays import as_float64
+from gramian.core.arrays import as_float64
 from gramian.errors import CertificateWarning, MemoryLimitError, RankWarning
 from gramian.pca import stream
 from helpers import spectrum_matrix

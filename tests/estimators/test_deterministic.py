@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramian import PCA, KernelPCA, Whitener
-from gramian.arrays import as_float64
+from gramian.core.arrays import as_float64
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((3000, 120)) * 0.95 ** np.arange(120) + 1.0

@@ -219,7 +219,7 @@ def test_array_kinds_give_their_own_kind(array_kind):
         expected = clone(MODELS[name]).fit(reference)
         atol = 1e-11 if array_kind.dtype == np.float64 else 1e-4
         np.testing.assert_allclose(
-            gramian.arrays.to_numpy(Z), expected.transform(reference), atol=atol, rtol=1e-6
+            gramian.core.arrays.to_numpy(Z), expected.transform(reference), atol=atol, rtol=1e-6
         )
         assert isinstance(model.kernel_error_.maximum, float)
         assert model.kernel_error_.ok

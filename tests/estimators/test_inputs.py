@@ -19,9 +19,9 @@ from gramian.base.inputs import (
     generators,
     store_features,
 )
+from gramian.core.records import Target
 from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.records import Target
 
 
 def test_targets():

@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import KernelPCA, Monitor, choose_components, describe, load
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels import RBF
 

@@ -14,13 +14,7 @@ import scipy.sparse as sp
 import gramian
 from gramian import PCA, KernelPCA, Whitener, scan
 from gramian.analysis.imputation import impute_em
-from gramian.errors import (
-    DataError,
-    GramianWarning,
-    MemoryLimitError,
-    MissingValuesWarning,
-    ParameterError,
-)
+from gramian.errors import DataError, GramianWarning, MemoryLimitError, MissingValuesWarning, ParameterError
 
 RNG = np.random.default_rng(0)
 N, D, K = 80, 9, 3

@@ -16,9 +16,9 @@ import sklearn
 from sklearn.linear_model import LinearRegression
 
 import gramian
-import gramian.notebook
-import gramian.progress
-from gramian.progress import report_to
+import gramian.core.notebook
+import gramian.core.progress
+from gramian.core.progress import report_to
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 
@@ -149,9 +149,12 @@ def test_names_of_columns_are_text_in_every_table():
 
 
 def test_long_tables_end():
-    page = gramian.notebook.as_html([gramian.notebook.Grid(("j", "ok"), [(j, j > 3) for j in range(1000)])])
-    assert page.count("<tr>") == 1 + gramian.notebook.MOST_ROWS
-    assert f"and {1000 - gramian.notebook.MOST_ROWS} more" in page
+    rows = [(j, j > 3) for j in range(1000)]
+    page = gramian.core.notebook.as_html([gramian.core.notebook.Grid(("j", "ok"), rows)])
+        [gramian.core.notebook.Grid(("j", "ok"), [(j, j > 3) for j in range(1000)])]
+    )
+    assert page.count("<tr>") == 1 + gramian.core.notebook.MOST_ROWS
+    assert f"and {1000 - gramian.core.notebook.MOST_ROWS} more" in page
 
 
 @pytest.mark.walk
@@ -178,7 +181,7 @@ class Listener:
 
 def written(monkeypatch, delay=0.0, patience=0.05):
     """Fit with a step that waits for the line, and return what was written to standard error."""
-    screen, real = Screen(), gramian.progress.report
+    screen, real = Screen(), gramian.core.progress.report
 
     def slow(*arguments):
         real(*arguments)
@@ -188,8 +191,8 @@ def written(monkeypatch, delay=0.0, patience=0.05):
             real(*arguments)
 
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("gramian.progress.DELAY", delay)
-    monkeypatch.setattr("gramian.progress.PAUSE", 0.005)
+    monkeypatch.setattr("gramian.core.progress.DELAY", delay)
+    monkeypatch.setattr("gramian.core.progress.PAUSE", 0.005)
     monkeypatch.setattr("gramian.solve.solving.report", slow)
     gramian.PCA(2).fit(X)
     return screen.getvalue()

@@ -26,7 +26,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
 from gramian import PCA, scan
-from gramian.arrays import as_float64, numpy_dtype
+from gramian.core.arrays import as_float64, numpy_dtype
+from gramian.core.records import Plan, SolveRequest, Spectrum, Target
 from gramian.errors import (
     CertificateWarning,
     DataError,
@@ -36,7 +37,6 @@ from gramian.errors import (
     RankWarning,
 )
 from gramian.operators.operator import TableCosts
-from gramian.records import Plan, SolveRequest, Spectrum, Target
 from gramian.solve import solving
 from gramian.solve.certificates import Certificate
 from gramian.solve.solving import plan
@@ -810,7 +810,7 @@ def test_array_kinds_give_their_own_kind(array_kind):
             atol = 1e-11 if array_kind.dtype == np.float64 else 1e-4
             for part, value in outputs.items():
                 assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
-                np.testing.assert_allclose(gramian.arrays.to_numpy(value), expected[part], atol=atol)
+                np.testing.assert_allclose(gramian.core.arrays.to_numpy(value), expected[part], atol=atol)
             assert type(model.explained_variance_) is type(model.components_)
             assert numpy_dtype(model.explained_variance_) == np.float64
             variances = as_float64(model.explained_variance_)
@@ -832,7 +832,7 @@ def test_array_kinds_beyond_the_rank(array_kind):
     X = array_kind.make(spectrum_matrix(30, 8, [3, 1], seed=27))
     with pytest.warns(RankWarning, match="rank 2"):
         model = PCA(4, whiten=True).fit(X)
-    scores = gramian.arrays.to_numpy(model.transform(X))
+    scores = gramian.core.arrays.to_numpy(model.transform(X))
     assert (scores[:, 2:] == 0).all()
     np.testing.assert_allclose(np.cov(scores[:, :2].T), np.eye(2), atol=1e-5)
 
@@ -863,12 +863,12 @@ def test_array_kinds_keep_the_shape_of_pictures(array_kind):
     assert tuple(back.shape) == (60, 4, 5)
     plain = PCA(3).fit(flat)
     np.testing.assert_allclose(
-        gramian.arrays.to_numpy(back).reshape(60, 20),
+        gramian.core.arrays.to_numpy(back).reshape(60, 20),
         plain.inverse_transform(plain.transform(flat)),
         atol=1e-5,
     )
     np.testing.assert_allclose(
-        gramian.arrays.as_float64(model.transform(array_kind.make(flat))),
+        gramian.core.arrays.as_float64(model.transform(array_kind.make(flat))),
         plain.transform(flat),
         atol=1e-5,
     )

@@ -13,14 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import gramian
 from gramian import PCA, KernelPCA
-from gramian.arrays import numpy_dtype, to_numpy
-from gramian.errors import (
-    DataError,
-    IndefiniteKernelError,
-    ParameterError,
-    PreimageWarning,
-    RankWarning,
-)
+from gramian.core.arrays import numpy_dtype, to_numpy
+from gramian.errors import DataError, IndefiniteKernelError, ParameterError, PreimageWarning, RankWarning
 from gramian.kernel_pca import preimages as search
 from gramian.kernel_pca.preimages import PreimageMethod, preimage_method
 from gramian.kernels import RBF, Linear, kernel_from_name

@@ -140,7 +140,7 @@ def test_other_array_kinds_come_back_as_numpy(array_kind, tmp_path):
     model.save(tmp_path / "m.gramian")
     twin = gramian.load(tmp_path / "m.gramian")
     assert isinstance(twin.components_, np.ndarray)
-    expected = gramian.arrays.to_numpy(model.transform(array_kind.make(NEW)))
+    expected = gramian.core.arrays.to_numpy(model.transform(array_kind.make(NEW)))
     np.testing.assert_allclose(twin.transform(NEW.astype(array_kind.dtype)), expected, atol=1e-5)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator_sparse_tag
 
 import gramian
 from gramian import KernelPCA, choose_components
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.errors import CertificateWarning, DataError, ModelFileError, ParameterError, RankWarning
 from gramian.kernels import RBF
 from helpers import covering

@@ -8,8 +8,8 @@ import gramian
 from gramian import PCA, KernelPCA, Whitener
 from gramian.base.inputs import generators
 from gramian.cli import main
+from gramian.core.progress import report_to
 from gramian.inspect.stability import _Resampled, _scales
-from gramian.progress import report_to
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 6)) * [12, 6, 3, 1.5, 0.7, 0.3] + 10

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import gramian
 from gramian import PCA
-from gramian.arrays import as_float64
+from gramian.core.arrays import as_float64
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.pca import fits as module
 from helpers import spectrum_matrix

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PCA, load, scan
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError, RankWarning
 from gramian.models.whitener import Whitener
 from helpers import spectrum_matrix

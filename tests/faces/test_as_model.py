@@ -7,10 +7,10 @@ from damaged import refusals_of_damaged
 from drawn import drawn_faces
 from gramian import plots
 from gramian.analysis.components import decomposition_of, kind_of
+from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.faces import FaceSpace
 from gramian.faces.light import relight
-from gramian.records import ModelKind
 from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
 

@@ -9,15 +9,7 @@ from scipy.ndimage import gaussian_filter
 from drawn import drawn_faces, drawn_others
 from gramian import PCA
 from gramian.faces import space as detector
-from gramian.faces.space import (
-    COMPONENTS,
-    HEIGHT,
-    fit_detector,
-    folds,
-    keeping,
-    sketches,
-    unlikeness,
-)
+from gramian.faces.space import COMPONENTS, HEIGHT, fit_detector, folds, keeping, sketches, unlikeness
 
 FACES = drawn_faces(20, 4, size=(40, 48), seed=0).pictures
 THINGS = drawn_others(20, size=(40, 48), seed=0).pictures

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from gramian.core.atomic import locked
 from gramian.errors import DataError, FileError, InputTypeError, ParameterError
 from gramian.faces import FaceSpace, Recogniser
 from gramian.faces import gallery as module
 from gramian.faces.gallery import Gallery, enroll_into
-from gramian.store.atomic import locked
 
 K = 16
 

@@ -9,13 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.faces import FaceSpace
-from gramian.faces.gallery import (
-    Enrolled,
-    as_batch,
-    check_model,
-    checked,
-    content_of,
-)
+from gramian.faces.gallery import Enrolled, as_batch, check_model, checked, content_of
 from gramian.faces.recognition import Recogniser
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gramian.checks import shown
+from gramian.core.checks import shown
 from gramian.errors import DataError, InputTypeError
 from gramian.faces.gallery import LONGEST_NAME, person_name
 

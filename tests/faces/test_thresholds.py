@@ -8,11 +8,7 @@ import pytest
 from gramian import PCA
 from gramian.faces import Recogniser
 from gramian.faces import similarity as module
-from gramian.faces.similarity import (
-    calibrate,
-    counted_threshold,
-    held_out,
-)
+from gramian.faces.similarity import calibrate, counted_threshold, held_out
 
 
 class Nearest:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian import PCA, Whitener
-from gramian.arrays import as_float64, to_numpy
+from gramian.core.arrays import as_float64, to_numpy
 from gramian.data import Block, Rows, SparseRows, as_rows
 from gramian.errors import DataError, InputTypeError
 from gramian.io.scan import scan

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-import gramian.arrays
+import gramian.core.arrays
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels import Polynomial
 from gramian.kernels.feature_maps import polynomial_map
@@ -269,7 +269,7 @@ def test_array_kinds(array_kind):
     assert str(values.dtype).endswith("float64")
     expected = phi(X.astype(array_kind.dtype))
     assert type(values) is type(array_kind.make(X))
-    np.testing.assert_allclose(gramian.arrays.to_numpy(values), expected, rtol=1e-13)
+    np.testing.assert_allclose(gramian.core.arrays.to_numpy(values), expected, rtol=1e-13)
     assert phi.kernel_error(array_kind.make(X)).ok
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-import gramian.arrays
+import gramian.core.arrays
 import gramian.kernels.feature_maps as module
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import RBF
@@ -178,7 +178,7 @@ def test_array_kinds(array_kind):
     values = phi(array_kind.make(X))
     assert type(values) is type(array_kind.make(X))
     expected = phi(X.astype(array_kind.dtype))
-    np.testing.assert_allclose(gramian.arrays.to_numpy(values), expected, atol=1e-13)
+    np.testing.assert_allclose(gramian.core.arrays.to_numpy(values), expected, atol=1e-13)
 
 
 def test_parameters_outside_their_range():

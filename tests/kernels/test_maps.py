@@ -8,12 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.errors import DataError, ParameterError
-from gramian.kernels.feature_maps import (
-    KernelError,
-    check_gamma,
-    fourier_map,
-    polynomial_map,
-)
+from gramian.kernels.feature_maps import KernelError, check_gamma, fourier_map, polynomial_map
 
 MAPS = {
     "polynomial": polynomial_map(3, degree=2),

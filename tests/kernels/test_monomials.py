@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.errors import ParameterError
 from gramian.kernels.feature_maps import (
     coefficient_text,

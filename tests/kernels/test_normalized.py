@@ -6,16 +6,7 @@ import pytest
 import gramian
 from exact_kernels import excess
 from gramian.errors import DataError
-from gramian.kernels import (
-    RBF,
-    Cosine,
-    Exp,
-    Linear,
-    Matern,
-    Normalized,
-    Polynomial,
-    kernel_from_name,
-)
+from gramian.kernels import RBF, Cosine, Exp, Linear, Matern, Normalized, Polynomial, kernel_from_name
 
 X = np.abs(np.random.default_rng(3).standard_normal((14, 4))) + 0.05
 Y = X[:5] * 1.3 + 0.1

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from gramian.arrays import as_float64
+from gramian.core.arrays import as_float64
+from gramian.core.records import Moments
 from gramian.data import as_rows
 from gramian.data.as_rows import weighted
 from gramian.errors import DataError, DiagnosticWarning
 from gramian.operators.centered import center_rows, common_unit, merge_moments, moments, scatter
-from gramian.records import Moments
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((9000, 3)) * [1, 10, 0.1] + [100, -3, 0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.arrays import to_float64, to_numpy
+from gramian.core.arrays import to_float64, to_numpy
 from gramian.data import as_rows
 from gramian.operators.centered import center_rows
 from gramian.operators.operator import Operator

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.checks import slices
+from gramian.core.checks import slices
 from gramian.operators.tiles import TILE, TileMatrix
 from helpers import covering
 

@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 import gramian
-from gramian.checks import plain
+from gramian.core.checks import plain
 from gramian.report.facts import component_facts, kernel_text, model_facts, versions
 
 X = np.random.default_rng(0).normal(size=(12, 3))

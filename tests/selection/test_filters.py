@@ -31,12 +31,7 @@ from gramian import PCA, KernelPCA, plots, scan
 from gramian.analysis.candidates import Candidate
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.selection import filters
-from gramian.selection.filters import (
-    FeatureFilter,
-    number_of_features,
-    tried_sizes,
-    why_so_many,
-)
+from gramian.selection.filters import FeatureFilter, number_of_features, tried_sizes, why_so_many
 from gramian.selection.mutual_information import mutual_information
 
 IRIS = load_iris(return_X_y=True)

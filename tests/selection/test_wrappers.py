@@ -30,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PCA, scan
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.selection import validation
 from gramian.selection.wrappers import SequentialFeatureSelector

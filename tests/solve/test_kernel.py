@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian import KernelPCA, load
+from gramian.core.records import SolveRequest, Target
 from gramian.data import as_rows
 from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from gramian.operators import tiles
 from gramian.operators.tiles import KernelSource, MatrixSource
-from gramian.records import SolveRequest, Target
 from gramian.solve import krylov, solving
 from gramian.solve.kernel import KernelProblem
 from gramian.solve.krylov import KrylovRoute

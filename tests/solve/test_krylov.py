@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from gramian.arrays import as_float64
+from gramian.core.arrays import as_float64
+from gramian.core.records import Target
 from gramian.operators.operator import SymmetricMatrix
-from gramian.records import Target
 from gramian.solve.krylov import krylov
 
 

@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from gramian import PCA, scan
-from gramian.arrays import as_float64
 from gramian.base.fitted import with_orthonormality
+from gramian.core.arrays import as_float64
+from gramian.core.records import SolveRequest, Target
 from gramian.data import as_rows
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.io.stored import opened_rows
@@ -16,7 +17,6 @@ from gramian.operators import centered
 from gramian.operators.centered import center_rows
 from gramian.operators.operator import Form
 from gramian.operators.scatter import Observed, ScatterOperator, product_error
-from gramian.records import SolveRequest, Target
 from gramian.solve import linear, solving
 from gramian.solve.krylov import KrylovRoute
 from gramian.solve.linear import LinearProblem

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gramian import PCA
-from gramian.checks import duration
+from gramian.core.checks import duration
+from gramian.core.records import Calls, Plan, SolveRequest, Step, Target
 from gramian.errors import CostWarning, MemoryLimitError
 from gramian.operators.operator import SymmetricCosts, TableCosts
 from gramian.operators.tiles import KernelCosts
-from gramian.records import Calls, Plan, SolveRequest, Step, Target
 from gramian.solve.krylov import KrylovRoute
 from gramian.solve.solving import plan, ranked, small_first, warn_of_cost
 

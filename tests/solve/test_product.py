@@ -6,11 +6,11 @@ import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.arrays import as_float64
+from gramian.core.arrays import as_float64
+from gramian.core.records import Target
 from gramian.data import as_rows
 from gramian.operators.centered import center_rows
 from gramian.operators.scatter import CovarianceOperator, GramOperator
-from gramian.records import Target
 from gramian.solve.routes import count_for_fraction, relative_tolerance, solve_dense, solve_svd
 from helpers import spectrum_matrix
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian import PCA, KernelPCA
+from gramian.core.records import Cost, SolveRequest, Step, Target
 from gramian.data import as_rows
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
 from gramian.operators.operator import Form, SymmetricCosts, SymmetricMatrix
 from gramian.operators.tiles import KernelSource, MatrixSource
-from gramian.records import Cost, SolveRequest, Step, Target
 from gramian.solve import linear, solving
 from gramian.solve.certificates import may_have_missed
 from gramian.solve.kernel import KernelProblem

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gramian.core.records import SolveRequest, Target
 from gramian.errors import MemoryLimitError
-from gramian.records import SolveRequest, Target
 from gramian.solve import solving
 from gramian.solve.linear import SymmetricProblem, eigenpairs, eigenvalues, factors, leading_values
 from gramian.solve.routes import leading

@@ -12,14 +12,14 @@ from scipy import special
 
 from gramian.analysis.components import component_names
 from gramian.analysis.tables import as_frame
-from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.checks import counted, percent
+from gramian.core.arrays import as_float64, memory_limit_bytes
+from gramian.core.checks import counted, percent
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import FloatArray, IntArray
 from gramian.data import as_rows
 from gramian.data.labels import as_variable
 from gramian.errors import DataError
-from gramian.notebook import Grid, Tabulated
 from gramian.operators.centered import center_rows
-from gramian.records import FloatArray, IntArray
 
 NUMBER, CATEGORY = "number", "category"
 MOST_CODES = 10  # distinct whole numbers up to which they are codes of categories

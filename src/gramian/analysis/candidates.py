@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from gramian.core.notebook import Grid, InNotebook
+from gramian.core.records import FloatArray, Members
 from gramian.errors import needs
-from gramian.notebook import Grid, InNotebook
-from gramian.records import FloatArray, Members
 
 WIDTH = 110
 BAR = 12  # characters

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from gramian.checks import counted
-from gramian.notebook import Grid, InNotebook
-from gramian.records import FloatArray
+from gramian.core.checks import counted
+from gramian.core.notebook import Grid, InNotebook
+from gramian.core.records import FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

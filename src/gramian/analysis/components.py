@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian.arrays import as_float64
-from gramian.checks import counted
-from gramian.notebook import Grid, Tabulated
-from gramian.records import FloatArray, ModelKind
+from gramian.core.arrays import as_float64
+from gramian.core.checks import counted
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import FloatArray, ModelKind
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import leading_pairs
-from gramian.checks import slices
-from gramian.records import POSITIVE, FloatArray
+from gramian.core.arrays import leading_pairs
+from gramian.core.checks import slices
+from gramian.core.records import POSITIVE, FloatArray
 
 IndexArray = npt.NDArray[np.intp]
 

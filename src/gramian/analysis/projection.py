@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian import arrays
-from gramian.checks import counted, first_few, slices
+from gramian.core import arrays
+from gramian.core.checks import counted, first_few, slices
+from gramian.core.records import FloatArray
 from gramian.data import Rows
 from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning
 from gramian.operators.centered import CenteredRows
-from gramian.records import FloatArray
 
 if TYPE_CHECKING:
     from gramian.analysis.normal_model import NormalModel

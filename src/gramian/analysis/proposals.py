@@ -16,7 +16,8 @@ from scipy import special
 
 from gramian.analysis import imputation
 from gramian.analysis.units import FEW, neighbours, same_range, unit_difference
-from gramian.checks import check_choice, counted, first_few, percent
+from gramian.core.checks import check_choice, counted, first_few, percent
+from gramian.core.records import FloatArray, Members
 from gramian.data.as_rows import to_rows
 from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError
@@ -25,7 +26,6 @@ from gramian.io.preview import Column, Preview, of_array, of_columns
 from gramian.io.scan import Scan
 from gramian.io.stored import StoredRows
 from gramian.reading import ReadingOptions, one_name
-from gramian.records import FloatArray, Members
 from gramian.tables.cells import is_moment, is_number, units_of
 
 Method = Literal["pca", "kernel-pca"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import evenly, slices
-from gramian.records import FloatArray
+from gramian.core.checks import evenly, slices
+from gramian.core.records import FloatArray
 
 SECOND_DEGREE, FIRST_DEGREE, SAME = 0.0884, 0.177, 0.354  # least kinship, between the powers of 1/2 expected
 # What all pairs are screened by: variants, evenly spaced, and a kinship that chance explains at most.

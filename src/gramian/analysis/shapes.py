@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.records import FloatArray
+from gramian.core.records import FloatArray
 
 FEWEST_OF_CURVE = 20  # points
 # R2 of a parabola; of a ring with a gap its spread over its radius, and its angle; a gap between groups

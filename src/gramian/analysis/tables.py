@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import component_names
-from gramian.records import FloatArray
+from gramian.core.records import FloatArray
 
 STATISTICS = ("coordinate", "correlation", "cos2", "contribution", "v-test")
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import as_float64
-from gramian.checks import percent
-from gramian.records import FloatArray, IntArray
+from gramian.core.arrays import as_float64
+from gramian.core.checks import percent
+from gramian.core.records import FloatArray, IntArray
 from gramian.tables.cells import OF_AXES, UNITS, units_of
 
 SHARE = 0.95

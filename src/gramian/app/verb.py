@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from gramian.checks import check_choice, check_seed
+from gramian.core.checks import check_choice, check_seed
 from gramian.errors import ParameterError
 
 # Groups of options in the help of a command, in this order.
@@ -648,7 +648,7 @@ class Verb:
     def _limit(self, values: Mapping[str, Any], model: Any) -> int:
         """Return the bytes of working memory, by the options or else by the model."""
         from gramian.analysis.components import mapping_of
-        from gramian.arrays import memory_limit_bytes
+        from gramian.core.arrays import memory_limit_bytes
 
         if "memory_limit" in self.options or model is None:
             return memory_limit_bytes(values.get("memory_limit"))

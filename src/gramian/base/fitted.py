@@ -15,20 +15,13 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import Summary, component_names, decomposition_of, shares_of, summary_of
-from gramian.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.base import inputs, saving, sklearn
-from gramian.checks import counted, names_its_arguments
+from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
+from gramian.core.checks import counted, names_its_arguments
+from gramian.core.notebook import Section
+from gramian.core.records import Attempt, Certificate, Components, DirectionBounds, Plan, RealArray
 from gramian.data import Rows
 from gramian.errors import CertificateWarning, DataError, RankWarning
-from gramian.notebook import Section
-from gramian.records import (
-    Attempt,
-    Certificate,
-    Components,
-    DirectionBounds,
-    Plan,
-    RealArray,
-)
 from gramian.solve.certificates import orthogonality_loss
 from gramian.solve.solving import Account, Solution
 

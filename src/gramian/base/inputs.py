@@ -14,12 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from gramian.analysis.components import names_of
-from gramian.arrays import moved, real_numbers
-from gramian.checks import check_choice, check_integer, check_share
+from gramian.core.arrays import moved, real_numbers
+from gramian.core.checks import check_choice, check_integer, check_share
+from gramian.core.records import FloatArray, Target, random_stream
 from gramian.data import Rows
 from gramian.data.table import Expected
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.records import FloatArray, Target, random_stream
 
 SCALES = ("unit", "pareto", "genotype")
 

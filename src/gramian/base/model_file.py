@@ -32,11 +32,11 @@ import safetensors.numpy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
+from gramian.core.atomic import as_path, atomic_write
+from gramian.core.records import OPTIONAL, POSITIVE, FloatArray
+from gramian.core.version import __version__
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError, reason, shortened
-from gramian.records import OPTIONAL, POSITIVE, FloatArray
-from gramian.store.atomic import as_path, atomic_write
-from gramian.version import __version__
 
 M = TypeVar("M")
 FORMAT_VERSION = 2
@@ -72,8 +72,8 @@ gramian.kernel_pca.projection Standardisation
 gramian.kernels.feature_maps KernelError
 gramian.models.monitoring ControlLimit ControlLimits
 gramian.operators.features FeatureSums
-gramian.records Alternative Approximation Attempt Certificate Completeness DirectionBounds Moments
-gramian.records Plan Remainder Repair Spectrum Step
+gramian.core.records Alternative Approximation Attempt Certificate Completeness DirectionBounds Moments
+gramian.core.records Plan Remainder Repair Spectrum Step
 gramian.solve.stream StreamMoments
 """)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.reading import ReadingOptions
-from gramian.records import (
+from gramian.core.records import (
     OPTIONAL,
     POSITIVE,
     Attempt,
@@ -19,6 +18,7 @@ from gramian.records import (
     Plan,
     Spectrum,
 )
+from gramian.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice

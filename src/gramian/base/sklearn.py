@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from gramian.records import RealArray
+    from gramian.core.records import RealArray
 
     class BaseEstimator:
         @property

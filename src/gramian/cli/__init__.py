@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from gramian.core.version import __version__
 from gramian.errors import MissingExtraError
-from gramian.version import __version__
 
 __all__ = ["main"]
 

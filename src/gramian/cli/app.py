@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from gramian.app.verb import Verb
 from gramian.app.verbs import GROUPS, VERBS, verb
 from gramian.cli.command import Group, application, command_of, help_alone
-from gramian.version import __version__
+from gramian.core.version import __version__
 
 # Commands that are no verbs, and what they need.
 OTHERS = {"serve": "gramian.app", "demo": "gramian.pca"}

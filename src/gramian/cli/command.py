@@ -32,7 +32,6 @@ from gramian.app.verb import (
     parameters_of,
     reading,
 )
-from gramian.checks import plain, shown_lines
 from gramian.cli.inputs import (
     add_metadata,
     files_of,
@@ -57,9 +56,10 @@ from gramian.cli.outputs import (
     write_content,
     write_results,
 )
+from gramian.core.checks import plain, shown_lines
+from gramian.core.progress import say, shows_progress
 from gramian.errors import ParameterError
 from gramian.plots.registry import function_of
-from gramian.progress import say, shows_progress
 
 ALARM = 3  # exit code
 IN_FOLDER = ("report", "loadings", "format")  # options of a folder of results

@@ -31,8 +31,8 @@ def demo(
     Each command is printed before it runs, with the main lines of its answer. FOLDER/data gets small files to
     try commands on.
     """
+    from gramian.core.atomic import as_file_error
     from gramian.report.results import check_folder
-    from gramian.store.atomic import as_file_error
 
     folder = Path(out)
     data, penguins, faces, door = (folder / name for name in ("data", "penguins", "faces", "door"))

@@ -16,8 +16,9 @@ from typing import Any
 from gramian.app.verb import Verb, as_arguments, model_path, parameters_of
 from gramian.app.verb import reading as reading_options
 from gramian.app.verbs.fit import kind_and_rules
-from gramian.checks import amount, counted, shown
 from gramian.cli.outputs import check_out
+from gramian.core.checks import amount, counted, shown
+from gramian.core.progress import say, shows_progress
 from gramian.errors import (
     DataError,
     FileError,
@@ -26,7 +27,6 @@ from gramian.errors import (
     MissingValuesError,
     ParameterError,
 )
-from gramian.progress import say, shows_progress
 from gramian.reading import IMPUTED, Remembered
 
 READS = [one.name for one in parameters_of(reading_options)]
@@ -125,7 +125,7 @@ def read_table(
     MemoryLimitError
         If all of it is needed, and memory is too small.
     """
-    from gramian.arrays import memory_limit_bytes
+    from gramian.core.arrays import memory_limit_bytes
     from gramian.io.scan import Scan, scan
 
     if reading.get("missing") in IMPUTED and not imputes:

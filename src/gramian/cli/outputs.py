@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from gramian.checks import is_visible, shown_lines
+from gramian.core.checks import is_visible, shown_lines
+from gramian.core.progress import say
 from gramian.errors import FileError, ParameterError
-from gramian.progress import say
 
 # The suffix of a name that asks for a file, which a results folder is not; run.2024 is a folder.
 FILE_SUFFIX = r"\.[a-z]\w*"
@@ -50,7 +50,7 @@ def check_place(folder: Path) -> None:
     FileError
         If it is a file, or the folder that it would be made in is protected.
     """
-    from gramian.store.atomic import as_file_error
+    from gramian.core.atomic import as_file_error
 
     existing = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
     if existing.is_symlink() and not existing.exists():
@@ -83,7 +83,7 @@ def check_out(
     ------
     FileError, ParameterError
     """
-    from gramian.store.atomic import check_writable
+    from gramian.core.atomic import check_writable
 
     if ends and Path(out).suffix.lower() not in ends:
         raise ParameterError("-o", out, f": {writes}", f"Name a file that ends in {' or '.join(ends)}.")
@@ -166,7 +166,7 @@ def check_pictures(table: Any, out: str) -> None:
 
 def write_content(name: str, content: Any) -> None:
     """Write a file at once, or not at all; or to standard output."""
-    from gramian.store.atomic import atomic_write
+    from gramian.core.atomic import atomic_write
 
     if name == "-":
         sys.stdout.write(content.decode())
@@ -256,7 +256,7 @@ def print_json(facts: Any) -> None:
 
     What could control a terminal is escaped too.
     """
-    from gramian.checks import plain
+    from gramian.core.checks import plain
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     readable = codecs.lookup(encoding).name == "utf-8"

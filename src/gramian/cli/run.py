@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 import typer
 
-from gramian.checks import shown, six_digits
+from gramian.core.checks import shown, six_digits
+from gramian.core.progress import say
 from gramian.errors import (
     FULL,
     CertificateWarning,
@@ -27,7 +28,6 @@ from gramian.errors import (
     reason,
     shortened,
 )
-from gramian.progress import say
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 WARNINGS = (

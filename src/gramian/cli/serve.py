@@ -7,7 +7,7 @@ import webbrowser
 from typing import Annotated
 
 from gramian.app.verb import Option
-from gramian.checks import check_integer
+from gramian.core.checks import check_integer
 from gramian.errors import ParameterError, needs
 
 

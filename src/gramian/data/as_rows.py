@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import fix_threads, real_numbers, to_numpy
+from gramian.core.arrays import fix_threads, real_numbers, to_numpy
+from gramian.core.records import FloatArray
 from gramian.data.device import DeviceRows
 from gramian.data.memory import ArrayRows, SparseRows
 from gramian.data.rows import Rows
 from gramian.data.table import Expected, RowsRequest, Table
 from gramian.errors import DataError, InputTypeError
-from gramian.records import FloatArray
 
 # Packages whose objects are read, or looked into, by gramian.io.
 READ_BY_IO = ("gramian.io.", "anndata.", "dask.", "dask_expr.", "xarray.")

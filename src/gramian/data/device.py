@@ -14,8 +14,8 @@ from typing import Any, ClassVar, TypeVar
 import array_api_compat
 import numpy as np
 
-from gramian.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
-from gramian.checks import amount, slices
+from gramian.core.arrays import DEVICE_TILE, device_memory, is_numpy, memory_limit_bytes, to_numpy
+from gramian.core.checks import amount, slices
 from gramian.data.memory import ArrayRows
 from gramian.data.rows import Block, Holes, Rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError, needs

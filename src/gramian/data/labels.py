@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError
 from gramian.tables.cells import MISSING_TOKENS
 

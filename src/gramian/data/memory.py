@@ -12,9 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
-from gramian.arrays import EXACT_IN_FLOAT32, as_csr, is_numpy, namespace, numpy_dtype, require_memory, rows_of
-from gramian.checks import counted, first_few
-from gramian.checks import slices as cut
+from gramian.core.arrays import (
+    EXACT_IN_FLOAT32,
+    as_csr,
+    is_numpy,
+    namespace,
+    numpy_dtype,
+    require_memory,
+    rows_of,
+)
+from gramian.core.checks import counted, first_few
+from gramian.core.checks import slices as cut
 from gramian.data.rows import Block, Holes, Rows
 from gramian.data.table import RowsRequest
 from gramian.errors import DataError, InputTypeError

@@ -14,14 +14,23 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import dense, from_numpy, is_numpy, namespace, parallel_map, rows_of, stacked, to_numpy
-from gramian.checks import counted, first_few, slices
+from gramian.core.arrays import (
+    dense,
+    from_numpy,
+    is_numpy,
+    namespace,
+    parallel_map,
+    rows_of,
+    stacked,
+    to_numpy,
+)
+from gramian.core.checks import counted, first_few, slices
+from gramian.core.records import RealArray, Spread
 from gramian.data.table import Table
 from gramian.errors import DataError, DiagnosticWarning, GramianError, MissingValuesError
-from gramian.records import RealArray, Spread
 
 if TYPE_CHECKING:
-    from gramian.progress import Passes
+    from gramian.core.progress import Passes
 
 R = TypeVar("R")
 BLOCK_BYTES = 4 << 20

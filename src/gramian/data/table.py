@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import memory_limit_bytes
-from gramian.checks import counted, first_few, listed
+from gramian.core.arrays import memory_limit_bytes
+from gramian.core.checks import counted, first_few, listed
 from gramian.errors import DataError
 
 

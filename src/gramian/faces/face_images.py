@@ -16,16 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import require_memory, to_numpy
-from gramian.checks import check_choice, counted
+from gramian.core.arrays import require_memory, to_numpy
+from gramian.core.checks import check_choice, counted
 from gramian.data import as_rows, table
-from gramian.errors import (
-    DataError,
-    FileError,
-    GramianError,
-    InputTypeError,
-    ParameterError,
-)
+from gramian.errors import DataError, FileError, GramianError, InputTypeError, ParameterError
 from gramian.io.files import Location, locate, opened_source
 from gramian.io.formats.pictures import PictureFile, PictureForm, resized
 from gramian.io.names import PICTURE_SUFFIXES, readable

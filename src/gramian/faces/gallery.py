@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import as_float64
 from gramian.base.model_file import INVALID, check, decode, read_model, write_model
-from gramian.checks import counted, is_visible, shown
+from gramian.core.arrays import as_float64
+from gramian.core.atomic import as_path, check_writable, locked
+from gramian.core.checks import counted, is_visible, shown
+from gramian.core.records import FloatArray
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, shortened
 from gramian.faces.recognition import Recogniser
 from gramian.faces.similarity import as_vectors
 from gramian.io.names import natural_key
-from gramian.records import FloatArray
-from gramian.store.atomic import as_path, check_writable, locked
 
 T = TypeVar("T")
 SHORT = 12

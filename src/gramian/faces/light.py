@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
-from gramian.arrays import as_float64, parallel_map
-from gramian.checks import check_choice, check_number, evenly, slices
+from gramian.core.arrays import as_float64, parallel_map
+from gramian.core.checks import check_choice, check_number, evenly, slices
+from gramian.core.records import FloatArray
 from gramian.errors import DataError
-from gramian.records import FloatArray
 
 LIGHTS = ("none", "log", "equalise", "dog")
 INNER, OUTER = 1.0, 2.0  # standard deviations of the two Gaussians of "dog", in pixels

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from gramian.arrays import as_float64, blas_threads
-from gramian.checks import check_choice, check_integer, check_share
+from gramian.core.arrays import as_float64, blas_threads
+from gramian.core.checks import check_choice, check_integer, check_share
+from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.faces import face_images, similarity
 from gramian.faces.similarity import Bools, Calibration, Codes, Matcher, Vectors, calibrate
 from gramian.faces.space import FaceSpace
-from gramian.records import FloatArray
 
 # For up to so many pictures an answer takes half as long without BLAS threads (benchmarks/faces_latency.py).
 FEW = 4

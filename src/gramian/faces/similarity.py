@@ -16,10 +16,10 @@ import numpy.typing as npt
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils.validation import check_array
 
-from gramian.arrays import as_float64, blas_threads, to_numpy
-from gramian.checks import counted, evenly, slices
+from gramian.core.arrays import as_float64, blas_threads, to_numpy
+from gramian.core.checks import counted, evenly, slices
+from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
-from gramian.records import FloatArray
 
 DISTANCES = ("cosine", "euclidean", "mahalanobis", "whitened-cosine")
 MATCHES = ("nearest", "mean")

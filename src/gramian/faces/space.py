@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import as_float64
 from gramian.base import inputs, saving, sklearn
 from gramian.base.fitted import InNotebooks, parameter_at_fit
-from gramian.checks import check_choice, check_integer, counted, slices
+from gramian.core.arrays import as_float64
+from gramian.core.checks import check_choice, check_integer, counted, slices
+from gramian.core.progress import shows_progress
+from gramian.core.records import FloatArray, ModelKind, Plan, Seed
 from gramian.errors import DataError, RankWarning, ignoring
 from gramian.faces.face_images import Faces, Pictures, as_pictures
 from gramian.faces.light import (
@@ -33,8 +35,6 @@ from gramian.faces.light import (
 from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernels import Kernel
 from gramian.pca.estimator import PCA
-from gramian.progress import shows_progress
-from gramian.records import FloatArray, ModelKind, Plan, Seed
 
 
 def relative_errors(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> FloatArray:

@@ -17,17 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.candidates import data_frame
 from gramian.analysis.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
-from gramian.arrays import memory_limit_bytes
 from gramian.base.inputs import check_target, generators
-from gramian.checks import check_choice
+from gramian.core.arrays import memory_limit_bytes
+from gramian.core.checks import check_choice
+from gramian.core.notebook import Grid, InNotebook
+from gramian.core.records import ModelKind, Seed
 from gramian.data import as_rows
 from gramian.data.as_rows import weighted
 from gramian.errors import GramianError, InputTypeError, ParameterError
-from gramian.notebook import Grid, InNotebook
 from gramian.pca.estimator import PCA
 from gramian.pca.fits import TableFit
 from gramian.pca.rules import Material, check_rmse, refusal, room_for, scree_of
-from gramian.records import ModelKind, Seed
 
 RuleFunction = Callable[[str], ComponentChoice]
 

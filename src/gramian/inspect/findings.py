@@ -40,13 +40,13 @@ from gramian.analysis.relatedness import FIRST_DEGREE, Pair, related
 from gramian.analysis.sampling import named_group, sampling_of
 from gramian.analysis.shapes import curve
 from gramian.analysis.units import column_variances, unit_difference
-from gramian.arrays import are_whole, as_float64, dense
-from gramian.checks import counted, evenly, first_few, listed, percent
+from gramian.core.arrays import are_whole, as_float64, dense
+from gramian.core.checks import counted, evenly, first_few, listed, percent
+from gramian.core.records import FloatArray, IntArray, ModelKind
 from gramian.data import Rows
 from gramian.data.labels import has_label
 from gramian.data.rows import row_number, row_text
 from gramian.errors import MissingValuesWarning, ignoring
-from gramian.records import FloatArray, IntArray, ModelKind
 from gramian.tables.cells import units_of
 
 # Rows, columns and entries that are looked at; of more rows half as many, evenly spaced pairs of neighbours.

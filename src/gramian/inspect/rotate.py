@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import column_names, kind_of
 from gramian.analysis.tables import as_frame
-from gramian.arrays import as_float64
-from gramian.checks import check_choice, check_integer, counted
+from gramian.core.arrays import as_float64
+from gramian.core.checks import check_choice, check_integer, counted
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import ParameterError
-from gramian.notebook import Grid, Tabulated
-from gramian.records import FloatArray, ModelKind
 from gramian.solve.directions import fixed_signs
 
 SWEEPS, ENOUGH = 200, 1e-14

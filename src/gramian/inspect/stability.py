@@ -14,20 +14,20 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import progress
 from gramian.analysis.candidates import data_frame
 from gramian.analysis.components import column_names, component_names
 from gramian.analysis.sampling import POWERS, grouped, named_group, reaches, separable
-from gramian.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.base.inputs import generators
-from gramian.checks import check_integer, check_number, counted, percent, slices
+from gramian.core import progress
+from gramian.core.arrays import as_float64, dense, memory_limit_bytes, to_numpy
+from gramian.core.checks import check_integer, check_number, counted, percent, slices
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import FloatArray, IntArray, Seed
 from gramian.data import Rows, as_rows
 from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
-from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.tables import scores_and_squares
-from gramian.records import FloatArray, IntArray, Seed
 from gramian.solve.linear import factors
 from gramian.solve.solving import require_memory
 

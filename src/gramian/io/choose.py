@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian import checks
+from gramian.core import checks
 from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Origin, Table
 from gramian.errors import DataError, ParameterError, of_new_rows

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.checks import NAMES_SHOWN, counted, first_few, listed
+from gramian.core.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.data.labels import label_texts
 from gramian.data.table import Expected, Table
 from gramian.errors import DataError, ParameterError, shortened

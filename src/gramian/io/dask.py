@@ -13,15 +13,15 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import one_thread
-from gramian.checks import slices
+from gramian.core.arrays import one_thread
+from gramian.core.checks import slices
+from gramian.core.progress import Passes
+from gramian.core.records import Spread
 from gramian.data.memory import ArrayRows
 from gramian.data.rows import Block, PartState, Rows
 from gramian.data.table import RowsRequest
 from gramian.errors import DataError, InputTypeError
 from gramian.io.stored import UNPACKED, StoredRows, require_rows
-from gramian.progress import Passes
-from gramian.records import Spread
 
 R = TypeVar("R")
 # Results that one task of a worker, or of this process, combines: it holds them all.

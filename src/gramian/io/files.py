@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from gramian.arrays import require_memory
+from gramian.core.arrays import require_memory
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
 from gramian.io import formats
 from gramian.io.formats.pictures import picture_source, pictures_in_list

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, listed
+from gramian.core.checks import counted, listed
 from gramian.data.as_rows import index_names
 from gramian.data.labels import as_variable, declared_levels, label_texts
 from gramian.data.table import Table

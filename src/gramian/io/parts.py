@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import NAMES_SHOWN, either, listed
+from gramian.core.checks import NAMES_SHOWN, either, listed
 from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.reading import ReadingOptions

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.arrays import require_memory
-from gramian.checks import counted
+from gramian.core.arrays import require_memory
+from gramian.core.checks import counted
 from gramian.errors import DataError
 from gramian.io.columns import Columns, ColumnsInMemory, ColumnSource, as_names, is_number
 from gramian.io.long import codes

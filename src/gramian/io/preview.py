@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import are_whole
-from gramian.checks import evenly, slices
+from gramian.core.arrays import are_whole
+from gramian.core.checks import evenly, slices
+from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.io.files import Place, opened_source
 from gramian.io.parts import pick_rows
 from gramian.io.source import ArraySource, PictureSource
 from gramian.reading import COLUMN_OPTIONS, ReadingOptions
-from gramian.records import FloatArray
 
 FIRST = 8  # entries of a column that are shown
 WIDEST = 40  # letters of one of them

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import is_dask, to_numpy
-from gramian.checks import listed
+from gramian.core.arrays import is_dask, to_numpy
+from gramian.core.checks import listed
 from gramian.data.as_rows import column_names, names_in, to_rows
 from gramian.data.memory import ArrayRows
 from gramian.data.rows import Rows

@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from gramian.checks import check_choice, check_integer, counted, listed
+from gramian.core.checks import check_choice, check_integer, counted, listed
 from gramian.data.table import Expected, Table
 from gramian.errors import InputTypeError, ParameterError
 from gramian.io.choose import choose

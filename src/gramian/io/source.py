@@ -21,8 +21,8 @@ from typing import IO, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import EXACT_IN_FLOAT32, require_memory
-from gramian.checks import first_few
+from gramian.core.arrays import EXACT_IN_FLOAT32, require_memory
+from gramian.core.checks import first_few
 from gramian.data.table import Genome
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, reason
 from gramian.io.names import readable

@@ -21,15 +21,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.arrays import as_csr, dense, memory_limit_bytes, stacked
-from gramian.checks import amount, counted, slices
+from gramian.core.arrays import as_csr, dense, memory_limit_bytes, stacked
+from gramian.core.checks import amount, counted, slices
+from gramian.core.progress import Passes, track
 from gramian.data.memory import Sparse
 from gramian.data.rows import BLOCK_BYTES, Block, Holes, Rows
 from gramian.data.table import RowsRequest
 from gramian.errors import FULL, DataError, FileError, MemoryLimitError, reason
 from gramian.io.parts import take_columns
 from gramian.io.source import bytes_of_rows, damage, dtype_of_rows, whole_within
-from gramian.progress import Passes, track
 
 FAR_APART = 16  # of rows with more than so many from one to the next each is read alone
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.

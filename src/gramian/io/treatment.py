@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import check_choice, counted, either, first_few, listed
+from gramian.core.checks import check_choice, counted, either, first_few, listed
 from gramian.data.as_rows import to_rows
 from gramian.data.labels import NO_LABEL, has_label
 from gramian.data.rows import Holes, Rows, row_text

@@ -14,9 +14,11 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import arrays
 from gramian.analysis.findings import warn_of_findings
 from gramian.base import fitted, inputs, saving, sklearn
+from gramian.core import arrays
+from gramian.core.progress import shows_progress
+from gramian.core.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArray, Repair
 from gramian.data import Rows, as_rows, device
 from gramian.data.as_rows import weighted
 from gramian.data.rows import require_magnitudes
@@ -26,8 +28,6 @@ from gramian.kernel_pca import feature_maps, fits, preimages, projection
 from gramian.kernel_pca.projection import Standardisation
 from gramian.kernels import Kernel
 from gramian.operators.features import FeatureSums
-from gramian.progress import shows_progress
-from gramian.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArray, Repair
 
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")
 

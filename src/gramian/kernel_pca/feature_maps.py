@@ -12,14 +12,14 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import names_of
-from gramian.arrays import as_float64, memory_limit_bytes
 from gramian.base import fitted, inputs
 from gramian.base.saving import Saved
 from gramian.base.sklearn import knows_names
+from gramian.core.arrays import as_float64, memory_limit_bytes
+from gramian.core.records import POSITIVE, FloatArray, RealArray, Seed
 from gramian.data import Block, Rows, as_rows
 from gramian.errors import DataError
 from gramian.kernels import feature_maps
-from gramian.records import POSITIVE, FloatArray, RealArray, Seed
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian import errors
-from gramian.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.base.fitted import warn_of_none, with_orthonormality
 from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
-from gramian.checks import check_choice, check_integer, either, solver_names
+from gramian.core.arrays import alike, memory_limit_bytes, moved, numpy_dtype
+from gramian.core.checks import check_choice, check_integer, either, solver_names
+from gramian.core.records import Plan, Seed, SolveRequest, Target
 from gramian.data import Block, Rows, as_rows
 from gramian.errors import MemoryLimitError, ParameterError
 from gramian.kernel_pca.feature_maps import RandomFourierMap
@@ -26,7 +27,6 @@ from gramian.kernel_pca.projection import Standardisation
 from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
 from gramian.operators.features import FeatureSums, chosen, feature_costs, numpy_rows
 from gramian.operators.tiles import KernelSource, MatrixSource
-from gramian.records import Plan, Seed, SolveRequest, Target
 from gramian.solve import certificates
 from gramian.solve.kernel import (
     Coefficients,

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # whose parts are imported when they are first used
 
-from gramian import arrays, errors
-from gramian.checks import check_choice, evenly, slices
+from gramian import errors
+from gramian.core import arrays
+from gramian.core.checks import check_choice, evenly, slices
+from gramian.core.records import FloatArray
 from gramian.errors import DataError, IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator, Kernel, Linear
 from gramian.kernels.arithmetic import zeros
-from gramian.records import FloatArray
 
 PREIMAGES = ("auto", "fixed-point", "gradient", "ridge")
 FOR = "For inverse_transform and denoise"

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian import checks, records
 from gramian.analysis.tables import Items, row_items, rows_frame
-from gramian.arrays import as_float64, from_numpy, memory_limit_bytes, to_float64
+from gramian.core import checks, records
+from gramian.core.arrays import as_float64, from_numpy, memory_limit_bytes, to_float64
 from gramian.data import Rows
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernel_pca.preimages import residuals

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import (
+from gramian.core.arrays import (
     alike,
     as_csr,
     as_float64,
@@ -29,12 +29,12 @@ from gramian.arrays import (
     to_float64,
     to_numpy,
 )
-from gramian.checks import check_number, listed
+from gramian.core.checks import check_number, listed
+from gramian.core.records import BoundKind, Calls, FloatArray
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import arithmetic, evaluator
 from gramian.kernels.arithmetic import FUNCTION_ULPS, TINY, UNIT
 from gramian.kernels.facts import CLOSURE, Facts, Rule, Series, Validity, proven, refuted, unknown
-from gramian.records import BoundKind, Calls, FloatArray
 
 # How tightly an expression binds: sums, products, powers, and what needs no brackets.
 SUM, PRODUCT, POWER, ATOM = range(4)

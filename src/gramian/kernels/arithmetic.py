@@ -12,7 +12,7 @@ import scipy  # whose parts are imported when they are first used
 from array_api_compat import is_array_api_obj
 from scipy import sparse
 
-from gramian import arrays, checks
+from gramian.core import arrays, checks
 from gramian.errors import DataError
 
 UNIT = float(np.finfo(np.float64).eps) / 2

@@ -12,14 +12,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import norm
 
-from gramian.arrays import as_float64, blas_threads, eigh
-from gramian.checks import check_integer, check_number, check_seed, counted, evenly
+from gramian.core.arrays import as_float64, blas_threads, eigh
+from gramian.core.checks import check_integer, check_number, check_seed, counted, evenly
+from gramian.core.notebook import Grid, InNotebook, as_text
+from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, GramianError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels import algebra, arithmetic, formulas
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
-from gramian.notebook import Grid, InNotebook, as_text
-from gramian.records import FloatArray, Seed
 
 Verdict = Literal["valid", "not a kernel", "no counterexample"]
 

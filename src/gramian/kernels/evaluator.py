@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gramian import arrays, records
-from gramian.checks import slices
+from gramian.core import arrays, records
+from gramian.core.checks import slices
 from gramian.kernels.arithmetic import hstack, zeros
 from gramian.kernels.facts import Facts
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, slices
+from gramian.core.checks import counted, slices
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels.algebra import COMPOSITES, MAPS, Constant, Kernel
 from gramian.kernels.arithmetic import is_number

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian.checks import counted
+from gramian.core.checks import counted
+from gramian.core.records import BoundKind, FloatArray
 from gramian.kernels.arithmetic import FUNCTION_ULPS, UNIT
-from gramian.records import BoundKind, FloatArray
 
 Status = Literal["proven", "refuted", "unknown"]
 # Order up to which Taylor series are searched for a negative coefficient.

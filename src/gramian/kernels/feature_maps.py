@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # whose parts are imported when they are first used
 
-from gramian import arrays, notebook
-from gramian.checks import amount, check_choice, check_integer, check_number, check_share, slices
+from gramian.core import arrays, notebook
+from gramian.core.checks import amount, check_choice, check_integer, check_number, check_share, slices
+from gramian.core.records import BoundKind, FloatArray
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.arithmetic import check_rows, is_number, largest_norm
 from gramian.kernels.widths import GAMMA_AND_SIGMA, gamma_of
-from gramian.records import BoundKind, FloatArray
 
 EPS = float(np.finfo(np.float64).eps)
 # Entries of one block of rows: large enough to hide the loop, small enough for the cache.

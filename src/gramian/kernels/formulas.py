@@ -18,8 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from gramian.arrays import as_float64, from_numpy, is_numpy, namespace, row_products, to_float64
-from gramian.checks import check_number, slices
+from gramian.core.arrays import as_float64, from_numpy, is_numpy, namespace, row_products, to_float64
+from gramian.core.checks import check_number, slices
+from gramian.core.records import Calls
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import arithmetic, widths
 from gramian.kernels.algebra import Constant, Kernel
@@ -27,7 +28,6 @@ from gramian.kernels.arithmetic import FUNCTION_ULPS, LEAST, SINGLE_TINY, SINGLE
 from gramian.kernels.evaluator import DiagonalSlopes, Evaluator, Slopes, flat
 from gramian.kernels.facts import ORDER, Facts, Series, proven, refuted, unknown
 from gramian.kernels.feature_maps import FeatureMap, polynomial_map
-from gramian.records import Calls
 
 NUS = {0.5: "exp(-r)", 1.5: "(1 + r) exp(-r)", 2.5: "(1 + r + r^2/3) exp(-r)"}  # with what Matern kernels are
 SINGLE_ENOUGH = 1e-3  # error of float32 distances up to which eigenvalues tell who is among the largest

@@ -8,10 +8,10 @@ import numpy as np
 import scipy  # whose parts are imported when they are first used
 from scipy import sparse
 
-from gramian.arrays import as_float64, is_numpy, namespace, rows_of, to_float64
-from gramian.checks import check_number, evenly
+from gramian.core.arrays import as_float64, is_numpy, namespace, rows_of, to_float64
+from gramian.core.checks import check_number, evenly
+from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
-from gramian.records import FloatArray
 
 MEDIAN = "median"
 SCALE = "scale"

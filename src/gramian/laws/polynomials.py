@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from gramian.checks import slices
+from gramian.core.checks import slices
+from gramian.core.records import FloatArray, IntArray
 from gramian.kernels.feature_maps import count_monomials, exponents, graded_blocks
-from gramian.records import FloatArray, IntArray
 
 BLOCK_BYTES = 16 << 20
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.checks import check_integer, check_share, counted, listed
+from gramian.core.arrays import as_float64, memory_limit_bytes
+from gramian.core.checks import check_integer, check_share, counted, listed
+from gramian.core.notebook import Grid, InNotebook
+from gramian.core.records import FloatArray, IntArray, Members
 from gramian.data import Rows, as_rows, table
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.feature_maps import count_monomials, monomial_name
@@ -17,8 +19,6 @@ from gramian.laws.points import Frame, frame_of, points_of, stand_ins
 from gramian.laws.polynomials import term_order
 from gramian.laws.search import CAP, search
 from gramian.laws.sparse import Refined, columns
-from gramian.notebook import Grid, InNotebook
-from gramian.records import FloatArray, IntArray, Members
 
 MOST_MONOMIALS = 500
 ROWS_PER_MONOMIAL = 2

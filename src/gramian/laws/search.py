@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
+from gramian.core.records import FloatArray
 from gramian.laws.points import Frame, Points
 from gramian.laws.polynomials import Monomials, reduced, triangle
 from gramian.laws.sparse import LOOKED_AT, Features, Refined, refine, simple_fits, sparse_basis
-from gramian.records import FloatArray
 
 # ---------------------------------------------------------------- what is measured
 

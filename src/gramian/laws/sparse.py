@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import linprog
 
+from gramian.core.records import FloatArray, IntArray
 from gramian.laws.points import Frame, Points
 from gramian.laws.polynomials import reduced, term_order
-from gramian.records import FloatArray, IntArray
 
 # Seeds of the search for sparse vectors: one linear programme each.
 SEEDS = 80

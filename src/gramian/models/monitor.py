@@ -26,22 +26,22 @@ from gramian.analysis.components import (
     names_of,
     shares_of,
 )
-from gramian.arrays import as_float64, dense, memory_limit_bytes
 from gramian.base.fitted import parameter_at_fit
 from gramian.base.inputs import expected_columns
 from gramian.base.saving import Saved
 from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
-from gramian.checks import check_choice, check_integer, check_share, counted, percent, slices
+from gramian.core.arrays import as_float64, dense, memory_limit_bytes
+from gramian.core.checks import check_choice, check_integer, check_share, counted, percent, slices
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
 from gramian.data import Rows, as_rows, table
 from gramian.data.as_rows import index_names
 from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
 from gramian.models import monitoring
 from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_rows, run_rules, runs_of
-from gramian.notebook import Grid, Tabulated
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
-from gramian.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
 from gramian.solve.linear import eigenvalues
 from gramian.solve.solving import require_memory
 

@@ -15,10 +15,10 @@ from scipy import special
 
 from gramian.analysis.imputation import Patterns, grams
 from gramian.analysis.normal_model import DETERMINED
-from gramian.arrays import as_float64
-from gramian.checks import counted, percent
-from gramian.notebook import Grid, Tabulated
-from gramian.records import FloatArray
+from gramian.core.arrays import as_float64
+from gramian.core.checks import counted, percent
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import FloatArray
 
 if TYPE_CHECKING:
     from gramian.kernel_pca.preimages import FeatureSpace

@@ -10,18 +10,18 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import as_float64, as_pictures, from_numpy, memory_limit_bytes, to_numpy
 from gramian.base import fitted, inputs, saving
 from gramian.base.sklearn import knows_names
-from gramian.checks import check_choice
+from gramian.core.arrays import as_float64, as_pictures, from_numpy, memory_limit_bytes, to_numpy
+from gramian.core.checks import check_choice
+from gramian.core.progress import shows_progress
+from gramian.core.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.data import Rows, as_rows, table
 from gramian.data.as_rows import weighted
 from gramian.data.device import sent_to
 from gramian.errors import DataError, ParameterError
 from gramian.models import whitening
 from gramian.pca.estimator import PCA
-from gramian.progress import shows_progress
-from gramian.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import scipy  # whose parts are imported when they are first used
 
-from gramian import arrays
 from gramian.analysis.projection import inverse_deviations
-from gramian.checks import check_choice, check_number, slices
+from gramian.core import arrays
+from gramian.core.checks import check_choice, check_number, slices
+from gramian.core.records import FloatArray, Spectrum
 from gramian.data import Block, Rows
 from gramian.errors import DataError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.scatter import CovarianceOperator, GramOperator
-from gramian.records import FloatArray, Spectrum
 
 METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
 SHRINKAGE = ("ledoit-wolf", "oas")

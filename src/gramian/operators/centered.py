@@ -20,8 +20,10 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from gramian import arrays
-from gramian.checks import slices as cut
+from gramian.core import arrays
+from gramian.core.checks import slices as cut
+from gramian.core.progress import pace, track
+from gramian.core.records import FloatArray, Moments
 from gramian.data import Block, Rows
 from gramian.data.device import device_blocks
 from gramian.data.rows import SeenRows, magnitudes, require_magnitudes, row_text
@@ -34,8 +36,6 @@ from gramian.operators.operator import (
     rows_of_sparse,
     sparse_workers,
 )
-from gramian.progress import pace, track
-from gramian.records import FloatArray, Moments
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gramian.arrays import THIN as THIN_ROWS
-from gramian.arrays import as_float64, each_thread, is_numpy, namespace, to_float64
-from gramian.checks import amount, slices
-from gramian.records import BoundKind, Plan, Spread
+from gramian.core.arrays import THIN as THIN_ROWS
+from gramian.core.arrays import as_float64, each_thread, is_numpy, namespace, to_float64
+from gramian.core.checks import amount, slices
+from gramian.core.records import BoundKind, Plan, Spread
 
 ALONE = 1000  # order up to which starting threads takes longer than what they save of a thin product
 # Multiply-adds a second: large products, products with few vectors, of float64 and of float32.

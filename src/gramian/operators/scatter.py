@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gramian import arrays, records
+from gramian.core import arrays, records
 from gramian.operators.centered import (
     PIECES,
     SMALL_MEAN,

@@ -15,8 +15,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian import arrays
-from gramian.checks import slices
+from gramian.core import arrays
+from gramian.core.checks import slices
+from gramian.core.records import BoundKind, Calls, FloatArray
 from gramian.data.device import explained_memory_errors, full_precision, tile_length
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
@@ -34,7 +35,6 @@ from gramian.operators.operator import (
     whole_product,
 )
 from gramian.operators.operator import THIN as THIN_RATE
-from gramian.records import BoundKind, Calls, FloatArray
 
 R = TypeVar("R")
 TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast path

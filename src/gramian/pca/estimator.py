@@ -14,20 +14,29 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import arrays, checks
 from gramian.analysis.components import Summary
 from gramian.analysis.findings import warn_of_findings
 from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.base import fitted, inputs, saving
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
+from gramian.core import arrays, checks
+from gramian.core.progress import shows_progress
+from gramian.core.records import (
+    OPTIONAL,
+    POSITIVE,
+    FloatArray,
+    IntArray,
+    ModelKind,
+    Plan,
+    RealArray,
+    Remainder,
+)
 from gramian.data import Rows, as_rows, device
 from gramian.data.as_rows import weighted
 from gramian.data.rows import SeenRows
 from gramian.data.table import Expected
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
-from gramian.progress import shows_progress
-from gramian.records import OPTIONAL, POSITIVE, FloatArray, IntArray, ModelKind, Plan, RealArray, Remainder
 from gramian.solve import linear, routes
 from gramian.solve.linear import LinearProblem
 from gramian.solve.solving import Schedule, warn_of_cost

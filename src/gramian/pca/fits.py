@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy.typing as npt
 
-from gramian.arrays import is_numpy, memory_limit_bytes, moved
 from gramian.base import fitted, inputs
-from gramian.checks import check_choice, solver_names
+from gramian.core.arrays import is_numpy, memory_limit_bytes, moved
+from gramian.core.checks import check_choice, solver_names
+from gramian.core.records import Plan, Seed, SolveRequest, Target, random_stream
 from gramian.data import Rows
-from gramian.records import Plan, Seed, SolveRequest, Target, random_stream
 from gramian.solve.linear import Directions, LinearProblem
 from gramian.solve.solving import Schedule, Solution, run
 

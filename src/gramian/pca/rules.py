@@ -11,14 +11,14 @@ import numpy as np
 
 from gramian.analysis import component_rules
 from gramian.analysis.components import effective_rows, known_variances
-from gramian.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.base.inputs import ComponentRequest
-from gramian.checks import check_choice, check_number
+from gramian.core.arrays import memory_limit_bytes, power_of_two, to_numpy
+from gramian.core.checks import check_choice, check_number
+from gramian.core.records import FloatArray, Plan, SolveRequest, Step, Target
 from gramian.data import Rows
 from gramian.errors import ParameterError
 from gramian.operators.centered import CenteredRows
 from gramian.operators.operator import TableCosts
-from gramian.records import FloatArray, Plan, SolveRequest, Step, Target
 from gramian.solve.linear import LinearProblem, factors, leading_values
 from gramian.solve.solving import plan, require_memory, solve
 

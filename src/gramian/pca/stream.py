@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from gramian.analysis.component_rules import RULES
-from gramian.arrays import as_float64, to_numpy
 from gramian.base.inputs import check_ddof, check_feature_weight, check_scale, ddof_of, store_features
-from gramian.checks import check_number, counted
+from gramian.core.arrays import as_float64, to_numpy
+from gramian.core.checks import check_number, counted
 from gramian.data import Rows
 from gramian.data.rows import SeenRows
 from gramian.errors import DataError, ParameterError

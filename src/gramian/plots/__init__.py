@@ -16,7 +16,7 @@ Examples
 
 from typing import Any
 
-from gramian.checks import names_its_arguments
+from gramian.core.checks import names_its_arguments
 from gramian.plots.registry import FUNCTIONS, function_of
 
 __all__ = sorted(FUNCTIONS)

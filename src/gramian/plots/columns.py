@@ -13,15 +13,15 @@ import numpy.typing as npt
 from gramian.analysis.associations import LEVEL, SHOWN, Description, correlations
 from gramian.analysis.components import feature_names_of, kind_of
 from gramian.analysis.units import column_axis
-from gramian.arrays import as_float64
-from gramian.checks import check_choice, counted
+from gramian.core.arrays import as_float64
+from gramian.core.checks import check_choice, counted
+from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.inspect.describe import describe
 from gramian.inspect.rotate import Rotation
 from gramian.pca.tables import linear_columns
 from gramian.plots import points, style
 from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, place_of
-from gramian.records import FloatArray
 
 KINDS = ("auto", "bars", "heat", "lines")
 MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 20, 60, 40, 10

@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian.analysis.candidates import Selection
 from gramian.analysis.components import kind_of
+from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.plots.names import fitted
 from gramian.plots.style import (
@@ -25,7 +26,6 @@ from gramian.plots.style import (
     limits,
     width,
 )
-from gramian.records import ModelKind
 
 PADDED = alt.Scale(zero=False, nice=False, padding=8)
 

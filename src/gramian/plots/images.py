@@ -14,11 +14,11 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 
 from gramian.analysis.components import kind_of
-from gramian.arrays import as_float64
-from gramian.checks import check_integer, evenly
+from gramian.core.arrays import as_float64
+from gramian.core.atomic import atomic_write
+from gramian.core.checks import check_integer, evenly
 from gramian.errors import DataError, needs
 from gramian.plots.names import component_titles, fitted, numbers_of
-from gramian.store.atomic import atomic_write
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import feature_names_of
-from gramian.arrays import as_float64
-from gramian.checks import check_integer, counted, evenly, percent
+from gramian.core.arrays import as_float64
+from gramian.core.checks import check_integer, counted, evenly, percent
 from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.models.events import ONSET

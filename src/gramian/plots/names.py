@@ -9,8 +9,8 @@ from typing import Any
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import arrays, checks
 from gramian.analysis.components import component_names, decomposition_of, shares_of
+from gramian.core import arrays, checks
 from gramian.data.as_rows import index_names
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from gramian.analysis.associations import mean_ellipse, normal_ellipse
 from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
 from gramian.analysis.shapes import curve, not_normal
-from gramian.arrays import as_float64
-from gramian.checks import check_share, counted, listed
+from gramian.core.arrays import as_float64
+from gramian.core.checks import check_share, counted, listed
+from gramian.core.records import FloatArray
 from gramian.data.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
@@ -28,7 +29,6 @@ from gramian.plots.names import (
     row_names_of,
     usual_color,
 )
-from gramian.records import FloatArray
 
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from gramian.checks import counted
+from gramian.core.checks import counted
 from gramian.errors import needs
 
 MAPS = ("PCA", "KernelPCA")

@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.components import component_names, known_variances, shares_of
-from gramian.checks import counted, percent
+from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.inspect.choose_components import choose_components
 from gramian.pca.estimator import PCA

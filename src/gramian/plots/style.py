@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 from altair.utils.schemapi import debug_mode
 
-from gramian.checks import names_its_arguments, shown
+from gramian.core.atomic import atomic_write
+from gramian.core.checks import names_its_arguments, shown
+from gramian.core.records import FloatArray
 from gramian.errors import ParameterError, needs
-from gramian.records import FloatArray
-from gramian.store.atomic import atomic_write
 
 WIDTH, HEIGHT = 440, 330  # pixels, by default
 SAMPLE = 2000  # rows of very many

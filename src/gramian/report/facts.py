@@ -12,13 +12,13 @@ import numpy as np
 
 from gramian.analysis import sampling
 from gramian.analysis.components import column_names, component_names, names_of, shares_of
-from gramian.arrays import as_float64
 from gramian.base import model_file
-from gramian.checks import counted, percent, plain, shown, six_digits
+from gramian.core.arrays import as_float64
+from gramian.core.checks import counted, percent, plain, shown, six_digits
+from gramian.core.records import Certificate, ModelKind, Plan
 from gramian.errors import shortened
 from gramian.inspect.diagnose import Diagnosis, diagnosis_of
 from gramian.reading import IMPUTED
-from gramian.records import Certificate, ModelKind, Plan
 
 if TYPE_CHECKING:
     from gramian.data.table import Table

@@ -13,14 +13,15 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from gramian import checks, plots
+from gramian import plots
+from gramian.core import checks
+from gramian.core.atomic import atomic_write
+from gramian.core.notebook import Grid
 from gramian.errors import GramianError, MissingExtraError
-from gramian.notebook import Grid
 from gramian.plots.registry import FIGURES, function_of
 from gramian.report.facts import versions
 from gramian.report.fitted import Fitted
 from gramian.report.sections import TELLING, Beside, Code, Drawing, Explanation, Folded, Part, explanation
-from gramian.store.atomic import atomic_write
 
 LONGEST = 60  # characters of a name
 CODE = re.compile(r"(``|`)(.+?)\1")

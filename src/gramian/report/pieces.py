@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import NAMES_SHOWN, counted, slices
+from gramian.core.checks import NAMES_SHOWN, counted, slices
+from gramian.core.progress import pace, track
 from gramian.data import as_rows
 from gramian.data.rows import row_text
 from gramian.data.table import Table
 from gramian.errors import DataError, MissingValuesWarning, ignoring
 from gramian.io.treatment import rows_of_table, with_rows
-from gramian.progress import pace, track
 
 PIECE_BYTES = 64 << 20
 

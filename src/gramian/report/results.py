@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis import associations, components, imputation, tables
-from gramian.arrays import as_float64, memory_limit_bytes
-from gramian.checks import evenly, shown_lines
+from gramian.core.arrays import as_float64, memory_limit_bytes
+from gramian.core.atomic import atomic_folder, atomic_write, place_inside
+from gramian.core.checks import evenly, shown_lines
 from gramian.data.table import Table
 from gramian.errors import FileError, MissingExtraError
 from gramian.pca.tables import linear_columns, linear_rows
@@ -23,7 +24,6 @@ from gramian.plots.names import component_titles
 from gramian.report import facts, page, pieces, sections, sentences
 from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
-from gramian.store.atomic import atomic_folder, atomic_write, place_inside
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000

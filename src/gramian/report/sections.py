@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian import plots, records
+from gramian import plots
 from gramian.analysis import sampling
 from gramian.analysis.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
 from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
-from gramian.arrays import as_float64, dense, memory_limit_bytes
-from gramian.checks import counted, duration, evenly, listed, most_of, percent, slices
+from gramian.core import records
+from gramian.core.arrays import as_float64, dense, memory_limit_bytes
+from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
+from gramian.core.notebook import Grid, Section
 from gramian.data.table import Table
 from gramian.errors import DiagnosticWarning, ignoring
 from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
 from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
 from gramian.io.metadata import labels_of
-from gramian.notebook import Grid, Section
 from gramian.pca.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report import pieces, sentences

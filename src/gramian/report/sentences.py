@@ -10,8 +10,8 @@ import numpy as np
 
 from gramian.analysis.associations import associated, telling_pair
 from gramian.analysis.components import component_names, feature_names_of, lags_of, shares_of
-from gramian.arrays import as_float64
-from gramian.checks import counted, duration, listed, most_of, percent, shown
+from gramian.core.arrays import as_float64
+from gramian.core.checks import counted, duration, listed, most_of, percent, shown
 from gramian.data.labels import as_array, label_texts
 from gramian.data.table import Table
 from gramian.errors import shortened

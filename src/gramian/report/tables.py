@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.analysis.components import component_names
+from gramian.core.atomic import atomic_write
 from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.io.formats.zarr import write_zarr
 from gramian.io.parts import unique_names
-from gramian.store.atomic import atomic_write
 from gramian.tables.cells import STARTS
 
 FORMATS = ("csv", "parquet", "npy", "zarr")

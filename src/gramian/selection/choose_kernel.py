@@ -18,11 +18,12 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian import progress
 from gramian.analysis.candidates import Candidate, Choice, Selection
-from gramian.arrays import as_float64, blas_threads, to_numpy
 from gramian.base.inputs import generators
-from gramian.checks import check_choice, check_integer, counted, evenly, plain
+from gramian.core import progress
+from gramian.core.arrays import as_float64, blas_threads, to_numpy
+from gramian.core.checks import check_choice, check_integer, counted, evenly, plain
+from gramian.core.records import FloatArray, Seed
 from gramian.data import Rows, as_rows
 from gramian.data.labels import as_array
 from gramian.errors import (
@@ -43,7 +44,6 @@ from gramian.kernel_pca.rules import first_components, with_kernel
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance
-from gramian.records import FloatArray, Seed
 from gramian.selection import validation
 from gramian.selection.targets import Labelled, as_labelled
 from gramian.solve.linear import factors

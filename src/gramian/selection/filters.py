@@ -22,13 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.analysis import candidates, components
 from gramian.analysis.associations import unit_columns
 from gramian.analysis.candidates import Candidate, Choice, Selection
-from gramian.arrays import dense, parallel_map
 from gramian.base.inputs import generators
 from gramian.base.sklearn import knows_names
-from gramian.checks import check_choice, check_integer, check_number, counted
+from gramian.core.arrays import dense, parallel_map
+from gramian.core.checks import check_choice, check_integer, check_number, counted
+from gramian.core.records import FloatArray, Seed
 from gramian.data import Rows
 from gramian.errors import DataError, ParameterError
-from gramian.records import FloatArray, Seed
 from gramian.selection.mutual_information import mutual_information
 from gramian.selection.targets import ColumnSelector, Labelled, as_labelled
 from gramian.selection.validation import (

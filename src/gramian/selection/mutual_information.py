@@ -17,13 +17,13 @@ from scipy.special import digamma
 from sklearn.utils import check_random_state
 
 from gramian.analysis.candidates import bar, data_frame
-from gramian.arrays import dense, memory_limit_bytes, parallel_map
 from gramian.base.sklearn import NEVER_OVERWRITTEN, knowing
-from gramian.checks import check_integer, listed, slices
+from gramian.core.arrays import dense, memory_limit_bytes, parallel_map
+from gramian.core.checks import check_integer, listed, slices
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import FloatArray, Seed
 from gramian.data import Rows
 from gramian.errors import DataError, ParameterError
-from gramian.notebook import Grid, Tabulated
-from gramian.records import FloatArray, Seed
 from gramian.selection.targets import Labelled, as_labelled, column_of, looks_discrete
 
 

@@ -23,11 +23,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian import progress
-from gramian.arrays import memory_limit_bytes, parallel_map
-from gramian.checks import check_integer, counted, listed, slices
+from gramian.core import progress
+from gramian.core.arrays import memory_limit_bytes, parallel_map
+from gramian.core.checks import check_integer, counted, listed, slices
+from gramian.core.records import FloatArray, IntArray
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.records import FloatArray, IntArray
 
 Fold = tuple[IntArray, IntArray]
 Scorer = Callable[..., float]

@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from gramian import progress
 from gramian.analysis.candidates import (
     Candidate,
     Choice,
@@ -25,9 +24,10 @@ from gramian.analysis.candidates import (
     within_one_standard_error,
 )
 from gramian.base.sklearn import MetaEstimatorMixin, knows_names
-from gramian.checks import check_choice, check_integer, check_share, counted, listed, plain
+from gramian.core import progress
+from gramian.core.checks import check_choice, check_integer, check_share, counted, listed, plain
+from gramian.core.records import FloatArray, IntArray
 from gramian.errors import ParameterError
-from gramian.records import FloatArray, IntArray
 from gramian.selection.targets import ColumnSelector, as_labelled
 from gramian.selection.validation import (
     SubsetScores,

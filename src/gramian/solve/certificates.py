@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian import arrays
-from gramian.operators.operator import Operator
-from gramian.records import (
+from gramian.core import arrays
+from gramian.core.records import (
     BOUND_KINDS,
     PROBE_PROBABILITY,
     BoundKind,
@@ -21,6 +20,7 @@ from gramian.records import (
     FloatArray,
     Spectrum,
 )
+from gramian.operators.operator import Operator
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35

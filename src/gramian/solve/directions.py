@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
-from gramian.records import Components, FloatArray, Spectrum
+from gramian.core.arrays import from_numpy, namespace, numpy_dtype, orthonormal, to_numpy
+from gramian.core.records import Components, FloatArray, Spectrum
 
 
 def components_of(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import (
+from gramian.core.arrays import (
     as_float64,
     from_numpy,
     is_numpy,
@@ -24,27 +24,8 @@ from gramian.arrays import (
     to_dtype,
     to_float64,
 )
-from gramian.checks import counted
-from gramian.data import Rows
-from gramian.errors import IndefiniteKernelError, ParameterError
-from gramian.kernels import Evaluator
-from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
-from gramian.operators import scatter, tiles
-from gramian.operators.features import (
-    FeatureSums,
-    KernelValues,
-    OnDevice,
-    feature_sums,
-    rounding_of_single,
-)
-from gramian.operators.operator import (
-    SPARSE_ENTRY,
-    SPARSE_WIDTH,
-    Operator,
-    SymmetricCosts,
-    SymmetricMatrix,
-)
-from gramian.records import (
+from gramian.core.checks import counted
+from gramian.core.records import (
     Approximation,
     BoundKind,
     Calls,
@@ -56,6 +37,13 @@ from gramian.records import (
     Spectrum,
     Target,
 )
+from gramian.data import Rows
+from gramian.errors import IndefiniteKernelError, ParameterError
+from gramian.kernels import Evaluator
+from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
+from gramian.operators import scatter, tiles
+from gramian.operators.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
+from gramian.operators.operator import SPARSE_ENTRY, SPARSE_WIDTH, Operator, SymmetricCosts, SymmetricMatrix
 from gramian.solve import krylov, linear
 from gramian.solve.directions import complete_basis, components_of, fixed_signs
 from gramian.solve.routes import Route, count_for_fraction, count_of

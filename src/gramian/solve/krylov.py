@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gramian import arrays
+from gramian.core import arrays
+from gramian.core.progress import note
+from gramian.core.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 from gramian.operators.operator import EIGH_ALL, PASS, Costs, Form, Operator, TableCosts
-from gramian.progress import note
-from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 from gramian.solve import routes as route
 
 log = logging.getLogger(__name__)

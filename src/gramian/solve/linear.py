@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from gramian import arrays
+from gramian.core import arrays
+from gramian.core.records import (
+    BOUND_KINDS,
+    Components,
+    DirectionBounds,
+    FloatArray,
+    Remainder,
+    SolveRequest,
+    Spectrum,
+    Target,
+    random_stream,
+)
 from gramian.data import Rows, as_rows
 from gramian.data.device import quick_double
 from gramian.errors import DataError
@@ -35,17 +46,6 @@ from gramian.operators.scatter import (
     observed,
     product_error,
     product_tolerance,
-)
-from gramian.records import (
-    BOUND_KINDS,
-    Components,
-    DirectionBounds,
-    FloatArray,
-    Remainder,
-    SolveRequest,
-    Spectrum,
-    Target,
-    random_stream,
 )
 from gramian.solve import routes
 from gramian.solve.certificates import lifted

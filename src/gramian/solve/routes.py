@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy
 
-from gramian import arrays, checks
+from gramian.core import arrays, checks
+from gramian.core.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 from gramian.operators.operator import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, Operator, TableCosts
-from gramian.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
 
 # Above LARGE the matrix leaves the cache, and half of the reduction runs at the speed of memory.
 LARGE, SLOWER = 1500, 1.25

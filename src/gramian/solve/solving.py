@@ -18,8 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from gramian.arrays import blas_threads, is_numpy, namespace, on_accelerator
-from gramian.checks import amount, duration
+from gramian.core.arrays import blas_threads, is_numpy, namespace, on_accelerator
+from gramian.core.checks import amount, duration
+from gramian.core.progress import note, report, reporting
+from gramian.core.records import (
+    MATRICES,
+    Alternative,
+    Attempt,
+    Certificate,
+    Plan,
+    SolveRequest,
+    Spectrum,
+    Target,
+)
 from gramian.data.device import explained_memory_errors, named
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
 from gramian.operators.operator import (
@@ -34,17 +45,6 @@ from gramian.operators.operator import (
     TableCosts,
 )
 from gramian.operators.operator import LARGE as PRODUCTS
-from gramian.progress import note, report, reporting
-from gramian.records import (
-    MATRICES,
-    Alternative,
-    Attempt,
-    Certificate,
-    Plan,
-    SolveRequest,
-    Spectrum,
-    Target,
-)
 from gramian.solve import krylov, routes
 from gramian.solve.certificates import certify, may_have_missed
 from gramian.solve.routes import DATA, RATE, ProductRoute, Route, SolverResult, Status, SvdRoute, eigh_seconds
@@ -402,7 +402,7 @@ class Problem(ABC):
 
 @dataclass(frozen=True)
 class Run:
-    """A route that was run; the others are as of :class:`gramian.records.Attempt`."""
+    """A route that was run; the others are as of :class:`gramian.core.records.Attempt`."""
 
     item: Ranked
     took: float

@@ -8,19 +8,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gramian.arrays import from_numpy, numpy_dtype
-from gramian.data import Rows
-from gramian.data.rows import SeenRows
-from gramian.operators.centered import (
-    ALONE,
-    EQUAL,
-    CenteredRows,
-    from_moments,
-    merge_moments,
-    scatter,
-)
-from gramian.operators.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
-from gramian.records import (
+from gramian.core.arrays import from_numpy, numpy_dtype
+from gramian.core.records import (
     POSITIVE,
     BoundKind,
     Certificate,
@@ -30,6 +19,10 @@ from gramian.records import (
     Remainder,
     SolveRequest,
 )
+from gramian.data import Rows
+from gramian.data.rows import SeenRows
+from gramian.operators.centered import ALONE, EQUAL, CenteredRows, from_moments, merge_moments, scatter
+from gramian.operators.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
 from gramian.solve.linear import Directions, LinearProblem, require_range
 from gramian.solve.routes import Route
 from gramian.solve.solving import Solution

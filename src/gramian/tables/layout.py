@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.checks import counted
+from gramian.core.checks import counted
 from gramian.errors import DataError, ParameterError, shortened
 from gramian.tables.cells import (
     NOTHING,

@@ -11,8 +11,8 @@ import pytest
 from sklearn import datasets
 
 import gramian
-from gramian.checks import plain
 from gramian.cli import main
+from gramian.core.checks import plain
 from served import fitted, until
 
 API, CSV = "/api/v1", {"content-type": "text/csv"}

@@ -28,9 +28,9 @@ from gramian.app.server.items import Item, Items, given_item, store_folder, summ
 from gramian.app.server.jobs import Limits, State
 from gramian.app.server.pages import page, pages
 from gramian.app.server.routes import api, describe, sends_body
-from gramian.checks import amount, counted
+from gramian.core.checks import amount, counted
+from gramian.core.version import __version__
 from gramian.errors import FULL, ParameterError, reason
-from gramian.version import __version__
 
 LOG = logging.getLogger("gramian.app.server")
 SHORTEST_TOKEN = 16  # characters

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import gramian
-from gramian import arrays
 from gramian.app.server.fields import Fit, Refusal
 from gramian.app.server.items import LOG, Items
-from gramian.checks import amount, counted, duration
+from gramian.core import arrays
+from gramian.core.checks import amount, counted, duration
 
 LONGEST_LINE = 16 << 20
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -19,7 +19,7 @@ from gramian.app.server.fields import ID, KINDS, DataQuery, Kinds, Reading, Refu
 from gramian.app.server.items import Item, part_of, read_as
 from gramian.app.server.jobs import Job, State
 from gramian.app.verb import Verb
-from gramian.version import __version__
+from gramian.core.version import __version__
 
 STATUSES = (400, 401, 403, 404, 413, 415, 422, 429, 501, 507)
 ERROR = {"description": "error", "content": {"application/json": {"schema": {"type": "object"}}}}

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from gramian import PCA, KernelPCA, Whitener, arrays, load, progress, reading
+from gramian import PCA, KernelPCA, Whitener, load, reading
 from gramian.analysis.components import component_names, expanded, mapping_of, names_of, reader_of
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.app.verb import Blocks, Context, Parameter, Result
@@ -26,7 +26,8 @@ from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs.fit import with_usual_components
 from gramian.base.inputs import expected_columns
 from gramian.base.model_file import read_model
-from gramian.checks import check_choice, check_integer, counted, plain
+from gramian.core import arrays, progress
+from gramian.core.checks import check_choice, check_integer, counted, plain
 from gramian.data.labels import in_order, label_texts
 from gramian.data.table import Expected, Table
 from gramian.errors import (

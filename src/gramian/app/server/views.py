@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian import KernelPCA, arrays, checks, errors, load
+from gramian import KernelPCA, errors, load
 from gramian.analysis.components import decomposition_of, expanded, mapping_of
 from gramian.app.server import tasks
 from gramian.app.server.tasks import Message, applied, asked_of, cached, drawing, read_table, written
 from gramian.app.verbs import verb as verb_of
-from gramian.checks import plain
+from gramian.core import arrays, checks
+from gramian.core.checks import plain
 from gramian.data import as_rows
 from gramian.data.labels import in_order, label_texts
 from gramian.data.table import Table

@@ -18,7 +18,7 @@ from gramian.app.verb import (
     about,
     check_count,
 )
-from gramian.checks import check_integer, counted
+from gramian.core.checks import check_integer, counted
 from gramian.errors import IndefiniteKernelError, ParameterError
 
 REBUILT = "reconstruction.csv"
@@ -74,7 +74,7 @@ def transform(
     import numpy as np
 
     from gramian.analysis.components import expanded, mapping_of
-    from gramian.arrays import memory_limit_bytes
+    from gramian.core.arrays import memory_limit_bytes
     from gramian.report.pieces import mapped
 
     watching, rows = expanded(model, data)
@@ -134,7 +134,7 @@ def reconstruct(
 
     The reconstruction error is reported on standard error.
     """
-    from gramian.arrays import memory_limit_bytes
+    from gramian.core.arrays import memory_limit_bytes
     from gramian.plots.images import center_of
     from gramian.report.pictures import Errors, rebuilt
     from gramian.report.pieces import completed
@@ -284,7 +284,7 @@ def whiten(
     zca keeps each column as close to the original as possible, so that pictures still look like pictures.
     Those of pca are its scores, line by line from the upper left, which look like noise.
     """
-    from gramian.arrays import memory_limit_bytes
+    from gramian.core.arrays import memory_limit_bytes
     from gramian.models.whitener import Whitener
     from gramian.report.facts import certificate_facts, plan_facts
     from gramian.report.pieces import mapped

@@ -19,7 +19,7 @@ from gramian.app.verb import (
     only_for,
 )
 from gramian.app.verbs.fit import Center, Ddof, Scale, estimator
-from gramian.checks import check_choice, listed
+from gramian.core.checks import check_choice, listed
 from gramian.errors import DataError, ParameterError
 
 RULES = (

@@ -17,7 +17,7 @@ from gramian.app.verb import (
     about,
     figure_out,
 )
-from gramian.checks import check_integer, check_number
+from gramian.core.checks import check_integer, check_number
 
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from gramian.app.verb import Input, Option, Output, Result, Seed, about, check_count
-from gramian.checks import counted, first_few, shown
+from gramian.core.checks import counted, first_few, shown
 from gramian.errors import DataError, ParameterError
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)

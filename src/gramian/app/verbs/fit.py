@@ -21,7 +21,7 @@ from gramian.app.verb import (
     check_count,
     only_for,
 )
-from gramian.checks import check_choice, solver_names
+from gramian.core.checks import check_choice, solver_names
 from gramian.errors import ParameterError
 from gramian.reading import IMPUTED
 
@@ -97,7 +97,7 @@ def estimator(
         For an option that does not belong to what is computed, or whose value is not understood.
     """
     given = {name: value for name, value in locals().items() if value is not None and value is not False}
-    from gramian.arrays import memory_limit_bytes
+    from gramian.core.arrays import memory_limit_bytes
     from gramian.pca.rules import check_rmse
 
     given = given | {"center": center}

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from gramian.app.verb import DATA, Option, Result, Seed, about, only_for
-from gramian.checks import check_number, six_digits
+from gramian.core.checks import check_number, six_digits
 from gramian.errors import ParameterError
 
 TIME_LIMIT = 30.0  # seconds, half of what the server gives a request

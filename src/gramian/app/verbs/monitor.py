@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from gramian.app.verb import DATA, LargeData, Option, Output, Result, WholeModel, about
-from gramian.checks import check_integer, check_share
+from gramian.core.checks import check_integer, check_share
 from gramian.errors import ParameterError
 
 
@@ -118,8 +118,8 @@ def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _report(result: Any, rules: Any, source: str) -> str:
     """Return the report of alarms as Markdown."""
-    from gramian.checks import shown_lines
-    from gramian.notebook import Grid
+    from gramian.core.checks import shown_lines
+    from gramian.core.notebook import Grid
 
     lines = [f"# Alarms in {source}"]
     for title, parts in (

@@ -20,7 +20,7 @@ from gramian.app.verb import (
     model_path,
 )
 from gramian.app.verbs.fit import model_lines
-from gramian.checks import check_choice, counted, listed, six_digits
+from gramian.core.checks import check_choice, counted, listed, six_digits
 from gramian.errors import ParameterError
 from gramian.plots.registry import FIGURES, available
 from gramian.reading import IMPUTED
@@ -249,7 +249,7 @@ def described(stored: Any) -> Any:
     """
     from gramian.base.model_file import INVALID, declared, decode, set_checked
     from gramian.base.saving import DecompositionAttributes
-    from gramian.records import FloatArray, ModelKind
+    from gramian.core.records import FloatArray, ModelKind
 
     try:
         parameters, state = (decode(stored.content[name], stored.arrays) for name in ("parameters", "state"))

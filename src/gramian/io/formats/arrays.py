@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import amount, slices
+from gramian.core.checks import amount, slices
+from gramian.core.progress import track
 from gramian.data.memory import require_lengths
 from gramian.errors import DataError, FileError
 from gramian.io.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
 from gramian.io.stored import ENTRY, FileRows, FileSparseRows, Spool, refuse_by_columns
-from gramian.progress import track
 
 _HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, slices
+from gramian.core.checks import counted, slices
+from gramian.core.progress import track
 from gramian.data.rows import Holes
 from gramian.data.table import Genome
 from gramian.errors import DataError, needs
 from gramian.io.parts import repeated_note, unique_names
 from gramian.io.source import ArraySource, Header, Opened, damage, require, require_room
 from gramian.io.stored import FileRows, Spool, StoredRows
-from gramian.progress import track
 
 BAND_BYTES = 64 << 20
 NOTHING = dict.fromkeys(("sid", "iid"))  # that bed-reader is to read of the files beside a .bed file

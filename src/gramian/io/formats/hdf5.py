@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.checks import listed, slices
+from gramian.core.checks import listed, slices
 from gramian.data.labels import label_texts
 from gramian.errors import DataError, ParameterError, needs
 from gramian.io import source, stored

@@ -13,7 +13,8 @@ from typing import IO, Any
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-from gramian.checks import listed, slices
+from gramian.core.checks import listed, slices
+from gramian.core.progress import report, track
 from gramian.data.labels import declared_levels
 from gramian.data.table import Expected
 from gramian.errors import DataError
@@ -21,7 +22,6 @@ from gramian.io.columns import ColumnSource, decoded, first_free
 from gramian.io.names import parquet_files
 from gramian.io.parts import pick_columns, unique_names
 from gramian.io.source import Opened, damage
-from gramian.progress import report, track
 from gramian.reading import ReadingOptions
 
 _MOST = 16 << 20  # bytes of a batch of numbers

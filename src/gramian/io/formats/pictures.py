@@ -16,13 +16,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import counted, first_few
+from gramian.core.checks import counted, first_few
+from gramian.core.progress import track
 from gramian.errors import DataError, FileError, GramianError, MissingExtraError, needs
 from gramian.io.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
 from gramian.io.parts import pick_rows
 from gramian.io.source import ArraySource, Opened, PictureSource, damage, open_regular
 from gramian.io.stored import Spool
-from gramian.progress import track
 
 LARGEST_FILE = 1 << 30
 

@@ -16,8 +16,8 @@ from zipfile import ZipFile, is_zipfile
 
 import pyarrow as pa
 
-from gramian.arrays import require_memory
-from gramian.checks import counted, listed
+from gramian.core.arrays import require_memory
+from gramian.core.checks import counted, listed
 from gramian.data.table import Expected
 from gramian.errors import DataError, ParameterError, needs
 from gramian.io.columns import ColumnSource

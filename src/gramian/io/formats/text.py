@@ -20,8 +20,8 @@ from typing import IO, Any
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from gramian import arrays, progress
-from gramian.checks import amount, counted, evenly
+from gramian.core import arrays, progress
+from gramian.core.checks import amount, counted, evenly
 from gramian.data.table import Expected
 from gramian.errors import DataError, FileError
 from gramian.io.columns import ColumnSource

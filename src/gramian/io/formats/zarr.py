@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.core.atomic import as_file_error, temporary_beside
 from gramian.errors import DataError, FileError, needs
 from gramian.io.names import METADATA
 from gramian.io.source import ArraySource, Header, Opened, damage, pick_array, require_room
 from gramian.io.stored import UNPACKED, Cache, ChunkedRows
-from gramian.store.atomic import as_file_error, temporary_beside
 
 WRITTEN = 8 << 20  # bytes of a chunk that is written
 

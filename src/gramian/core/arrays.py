@@ -26,10 +26,10 @@ import numpy.typing as npt
 import scipy
 from scipy import sparse
 
-from gramian.checks import amount, slices
+from gramian.core.checks import amount, slices
+from gramian.core.progress import track
+from gramian.core.records import FloatArray
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.progress import track
-from gramian.records import FloatArray
 
 T = TypeVar("T")
 R = TypeVar("R")

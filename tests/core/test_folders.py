@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from gramian.core.atomic import atomic_folder
 from gramian.errors import FileError
-from gramian.store.atomic import atomic_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

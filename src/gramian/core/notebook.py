@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from gramian.checks import shown
+from gramian.core.checks import shown
 
 MOST_LINES, MOST_ROWS = 30, 60  # of a table of text, of HTML; results have methods that return all rows
 

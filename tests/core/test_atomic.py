@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gramian.core import atomic
+from gramian.core.atomic import as_path, atomic_write
 from gramian.errors import FileError, InputTypeError, ParameterError
-from gramian.store import atomic
-from gramian.store.atomic import as_path, atomic_write
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="about POSIX permissions and signals")
 needs_user = pytest.mark.skipif(
@@ -272,7 +272,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
     target.write_bytes(b"old")
     program = (
         "import sys, time\n"
-        "from gramian.store.atomic import atomic_write\n"
+        "from gramian.core.atomic import atomic_write\n"
         "with atomic_write(sys.argv[1]) as file:\n"
         "    file.write(b'half')\n"
         "    file.flush()\n"

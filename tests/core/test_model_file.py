@@ -22,9 +22,9 @@ from scipy import sparse
 import gramian
 from damaged import reseal
 from gramian.base.model_file import BEGINNING, FORMAT_VERSION, decode, read_model, sealed, write_model
+from gramian.core.records import Moments, Repair
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
 from gramian.kernels import kernel_from_name
-from gramian.records import Moments, Repair
 
 # Any record is a file: here one whose field is whatever a test gives it.
 VALUES = {
@@ -285,7 +285,7 @@ def test_a_killed_writer_leaves_a_readable_file(path):
         "import sys\n"
         "import numpy as np\n"
         "from gramian.base.model_file import write_model\n"
-        "from gramian.records import Moments\n"
+        "from gramian.core.records import Moments\n"
         "print('writing', flush=True)\n"
         "while True:\n"
         "    write_model(sys.argv[1], Moments(0.0, np.zeros(200_000), None))\n"

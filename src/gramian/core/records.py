@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, overload
 import numpy as np
 import numpy.typing as npt
 
-from gramian.checks import amount, counted, duration, rounded_up
-from gramian.notebook import Grid, InNotebook
+from gramian.core.checks import amount, counted, duration, rounded_up
+from gramian.core.notebook import Grid, InNotebook
 
 FloatArray = npt.NDArray[np.float64]
 T_co = TypeVar("T_co", covariant=True)

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from gramian.checks import shown
+from gramian.core.checks import shown
 
 DELAY = 2.0  # seconds before the bar appears
 PAUSE = 0.1  # seconds between two drawings
@@ -47,7 +47,7 @@ _reporter: ContextVar[Reporter | None] = ContextVar("_reporter", default=None)
 def report_to(reporter: R) -> Iterator[R]:
     """Send the progress of what runs inside to a reporter, which is yielded.
 
-    Threads see the reporter if they run in a copy of the context, as those of :mod:`gramian.arrays` do.
+    Threads see the reporter if they run in a copy of the context, as those of :mod:`gramian.core.arrays` do.
     """
     token = _reporter.set(reporter)
     try:
