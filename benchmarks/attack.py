@@ -32,12 +32,12 @@ import scipy.sparse as sp
 import gramian.operators.centered
 from gramian import PCA, KernelPCA
 from gramian.core.arrays import to_numpy
-from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.operators.centered import center_rows, from_moments, scatter
 from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.operators.tiles import CenteredKernelOperator
 from gramian.solve import linear
+from gramian.tables import as_rows
 
 LONG = np.longdouble
 UNIT = float(np.finfo(LONG).eps) / 2

@@ -22,7 +22,7 @@ from gramian import PCA
 from gramian.faces import FaceSpace, read_faces
 from gramian.faces.light import relight
 from gramian.faces.space import fit_detector, unlikeness
-from gramian.io.formats.pictures import resized
+from gramian.tables.formats.pictures import resized
 
 KEEP = 0.99
 Measure = Callable[[np.ndarray, list[np.ndarray]], list[np.ndarray]]

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import gramian
-from gramian.data import Rows, as_rows
 from gramian.operators.centered import scatter
 from gramian.operators.scatter import CovarianceOperator
 from gramian.solve.linear import PROBE_COLUMNS, LinearProblem
+from gramian.tables import Rows, as_rows
 
 REPEATS = 7
 

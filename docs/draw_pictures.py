@@ -36,9 +36,9 @@ from gramian import (
     rotate,
     stability,
 )
-from gramian.data.table import Table
 from gramian.faces import FaceSpace, example_faces
 from gramian.kernels import audit
+from gramian.tables.table import Table
 
 FOLDER = Path(__file__).with_name("pictures")
 # Digits of coordinates that no screen shows are a tenth of a file.

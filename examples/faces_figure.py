@@ -21,9 +21,9 @@ import numpy as np
 from scipy.io import loadmat
 
 from gramian.faces import FaceSpace, read_faces
-from gramian.io.formats.pictures import resized
 from gramian.plots.images import strip
 from gramian.plots.style import COLOURS, Layers, headed, table
+from gramian.tables.formats.pictures import resized
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)
 PERCENTILES = (5, 25, 50, 75, 95)

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibration.rate import Rate
 from gramian import PCA, diagnose, scan
-from gramian.data.table import Table
+from gramian.tables.table import Table
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "genomes.py"
 PEOPLE, NEW, VARIANTS, K = 80, 200, 1600, 3  # people of each of three populations

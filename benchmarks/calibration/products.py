@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from calibration.rate import Rate
 from gramian.core.records import SolveRequest, Target
-from gramian.data import as_rows
 from gramian.operators.operator import Form
 from gramian.solve.linear import LinearProblem
 from gramian.solve.routes import ProductRoute
+from gramian.tables import as_rows
 
 FloatArray = npt.NDArray[np.float64]
 Kind = Callable[[np.random.Generator, int, int], FloatArray]

@@ -10,7 +10,7 @@ from typing import Any
 import measured
 
 import gramian
-from gramian.io.formats import FORMATS, Format
+from gramian.tables.formats import FORMATS, Format
 
 # Folders of scripts in docs/, and of the pages that sphinx-gallery makes of them.
 GALLERIES = {"lessons": "learn", "gallery": "gallery"}

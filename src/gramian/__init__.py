@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gramian.inspect.diagnose import diagnose
     from gramian.inspect.rotate import rotate
     from gramian.inspect.stability import stability
-    from gramian.io.scan import scan
     from gramian.kernel_pca.estimator import KernelPCA
     from gramian.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
     from gramian.laws.relations import relations
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from gramian.selection.filters import FeatureFilter
     from gramian.selection.mutual_information import mutual_information
     from gramian.selection.wrappers import SequentialFeatureSelector
+    from gramian.tables.scan import scan
 
 __all__ = [
     "PCA",
@@ -90,7 +90,7 @@ _HOME = {
     "propose": "gramian.analysis.proposals",
     "relations": "gramian.laws.relations",
     "rotate": "gramian.inspect.rotate",
-    "scan": "gramian.io.scan",
+    "scan": "gramian.tables.scan",
     "set_progress": "gramian.core.progress",
     "stability": "gramian.inspect.stability",
 }

@@ -27,8 +27,6 @@ from gramian.core.checks import (
 )
 from gramian.core.records import FloatArray
 from gramian.core.version import __version__
-from gramian.data import as_rows
-from gramian.data.table import Expected
 from gramian.errors import (
     DataError,
     DiagnosticWarning,
@@ -40,6 +38,8 @@ from gramian.errors import (
 from gramian.inspect.rotate import ORTHOGONAL, rotated
 from gramian.operators.centered import center_rows
 from gramian.pca.estimator import PCA
+from gramian.tables import as_rows
+from gramian.tables.table import Expected
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from gramian.analysis.projection import LinearProjection
-from gramian.data import as_rows
 from gramian.errors import DataError
+from gramian.tables import as_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 4)) * [1, 5, 0.1, 2] + [3, 0, -1, 100]

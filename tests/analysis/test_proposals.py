@@ -18,9 +18,9 @@ from gramian import PCA, scan
 from gramian.analysis.proposals import KNOWN, proposals
 from gramian.analysis.units import same_range, unit_difference
 from gramian.errors import DataError, ParameterError
-from gramian.io.preview import preview
 from gramian.pca.missing import filled
 from gramian.tables.cells import units_of
+from gramian.tables.preview import preview
 
 PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
 STRANGE = Path(__file__).parents[1] / "strange"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gramian.core.arrays import to_numpy
-from gramian.data import as_rows
 from gramian.errors import DataError
 from gramian.models.whitening import Whitening, triangular_root
+from gramian.tables import as_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((700, 5)) * [1, 5, 0.1, 2, 3] + [3, 0, -1, 100, 2]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import gramian as package
-from gramian.data.table import Table
+from gramian.tables.table import Table
 
 
 def flowers():

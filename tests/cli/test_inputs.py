@@ -11,8 +11,8 @@ import pytest
 from gramian import PCA, FeatureFilter, KernelPCA, PolynomialMap, Whitener, load, scan
 from gramian.app.verb import model_path
 from gramian.cli.inputs import read_new_data, read_table
-from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
+from gramian.tables.table import Table
 
 
 def test_the_source_is_named_as_it_was_given(folder):

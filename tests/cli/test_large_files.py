@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from gramian.io.stored import FileRows
 from gramian.report import pieces, sections
+from gramian.tables.stored import FileRows
 
 resource = pytest.importorskip("resource")  # POSIX
 LIMIT = ("--memory-limit", "24MB")

@@ -13,9 +13,9 @@ from gramian.core import progress as module
 from gramian.core.arrays import parallel_map
 from gramian.core.checks import amount
 from gramian.core.progress import report, report_to, say, shows_progress, track
-from gramian.io.scan import scan
-from gramian.io.stored import FileRows
 from gramian.operators import centered
+from gramian.tables.scan import scan
+from gramian.tables.stored import FileRows
 
 
 class Terminal(io.StringIO):
@@ -139,7 +139,7 @@ def test_threads_report_too():
 def test_a_pass_over_a_file_shows_its_rows_their_rate_and_the_time_left(tmp_path, monkeypatch):
     terminal = as_terminal(monkeypatch)
     np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((2500, 20)))
-    monkeypatch.setattr("gramian.io.choose.whole_within", lambda limit: 0)
+    monkeypatch.setattr("gramian.tables.choose.whole_within", lambda limit: 0)
     monkeypatch.setattr(centered, "LAP_BYTES", 80_000)
     monkeypatch.setattr(centered, "CACHE_BYTES", 80_000)
     fill = FileRows._fill

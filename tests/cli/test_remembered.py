@@ -9,8 +9,8 @@ import pytest
 
 from gramian import PCA, load, scan
 from gramian.cli import main
-from gramian.data.table import Table
 from gramian.report.sentences import of_what
+from gramian.tables.table import Table
 
 STRANGE = Path(__file__).parents[1] / "strange"
 TEXT = """rownames,kind,site,a,b,c,year

@@ -8,12 +8,12 @@ from sklearn.utils import estimator_checks
 from gramian import PCA, KernelPCA, Whitener, choose_components, load
 from gramian.core import arrays
 from gramian.core.arrays import as_float64, is_numpy, moved, to_numpy
-from gramian.data import as_rows
 from gramian.errors import CostWarning, DataError, InputTypeError
 from gramian.kernel_pca import preimages
 from gramian.kernel_pca.preimages import minimised
 from gramian.kernels import RBF
 from gramian.operators.features import KernelValues
+from gramian.tables import as_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 6)) * 0.7 ** np.arange(6) + 1.0

@@ -20,8 +20,8 @@ from gramian.base.inputs import (
     store_features,
 )
 from gramian.core.records import Target
-from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.tables import as_rows
 
 
 def test_targets():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.data import as_rows
 from gramian.kernel_pca.rules import PASSES, first_components, held_out_preimages
+from gramian.tables import as_rows
 
 
 def request(X, seed=0, **parameters):

@@ -7,7 +7,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
 from gramian import KernelPCA
-from gramian.data import as_rows
 from gramian.errors import (
     CostWarning,
     DataError,
@@ -18,6 +17,7 @@ from gramian.errors import (
 )
 from gramian.kernels import RBF, Linear, Polynomial, kernel_from_name
 from gramian.operators.features import random_pivots
+from gramian.tables import as_rows
 
 
 def definition(K_nm, K_mm, k, new=None, center=True):

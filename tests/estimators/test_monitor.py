@@ -14,8 +14,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gramian
 from gramian import PCA, KernelPCA, Monitor
 from gramian.analysis.components import lags_of
-from gramian.data import as_rows
-from gramian.data.table import Table
 from gramian.errors import (
     DataError,
     DiagnosticWarning,
@@ -28,6 +26,8 @@ from gramian.models.events import longest_runs
 from gramian.models.monitor import monitor_of
 from gramian.models.monitoring import correlation_times, of_all_rows, t2_limit
 from gramian.report.pieces import completed
+from gramian.tables import as_rows
+from gramian.tables.table import Table
 
 RNG = np.random.default_rng(0)
 LOADINGS = RNG.normal(size=(3, 8))

@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener, choose_components, load, scan
-from gramian.data import as_rows
-from gramian.data.as_rows import weighted
 from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.tables import as_rows
+from gramian.tables.as_rows import weighted
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((80, 6)) * np.linspace(3, 1, 6) + 5
@@ -100,7 +100,7 @@ def test_every_kind_of_rows(tmp_path):
 
 def test_blocks_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.operators.centered.CACHE_BYTES", 1 << 10)
-    monkeypatch.setattr("gramian.io.choose.whole_within", lambda limit: 0)
+    monkeypatch.setattr("gramian.tables.choose.whole_within", lambda limit: 0)
     np.save(tmp_path / "X.npy", X)
     path, expected = tmp_path / "X.npy", PCA(3).fit(REPEATED)
     for solver in ("covariance", "krylov"):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from gramian import PCA, scan
-from gramian.data.table import Table
+from gramian.tables.table import Table
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "genomes.py"
 

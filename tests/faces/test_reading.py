@@ -257,7 +257,7 @@ def test_pipes_are_not_waited_for(tmp_path):
 
 
 def test_an_entry_that_unpacks_to_too_much(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.io.formats.pictures.LARGEST_FILE", 1000)
+    monkeypatch.setattr("gramian.tables.formats.pictures.LARGEST_FILE", 1000)
     path = zipped(tmp_path / "f.zip", PEOPLE | {"anna/x.png": b"0" * 1001})
     assert read_faces(path).skipped[0][1].startswith(f"in {path} unpacks to 1001 bytes")
 

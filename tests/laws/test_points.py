@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gramian import relations
-from gramian.data import as_rows
 from gramian.errors import DataError, MemoryLimitError
 from gramian.laws.points import points_of, stand_ins
 from gramian.laws.polynomials import Monomials, triangle
+from gramian.tables import as_rows
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from gramian import PCA, KernelPCA, scan
-from gramian.data import as_rows
 from gramian.operators.centered import center_rows
 from gramian.operators.operator import TableCosts
 from gramian.operators.scatter import CovarianceOperator, GramOperator
+from gramian.tables import as_rows
 
 
 def test_a_formed_matrix_takes_no_more_than_is_planned():

@@ -5,9 +5,9 @@ import functools
 import numpy as np
 import pytest
 
-from gramian.data import as_rows
-from gramian.data.device import sent_to
 from gramian.operators.features import FeatureSums, feature_sums
+from gramian.tables import as_rows
+from gramian.tables.device import sent_to
 
 
 def sums_of(X, *, single=False, on=None):

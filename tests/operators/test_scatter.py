@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.core.arrays import to_float64, to_numpy
-from gramian.data import as_rows
 from gramian.operators.centered import center_rows
 from gramian.operators.operator import Operator
 from gramian.operators.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
+from gramian.tables import as_rows
 from helpers import spectrum_matrix
 
 TALL = np.random.default_rng(0).standard_normal((900, 40)) * np.linspace(0.1, 3, 40) + 5

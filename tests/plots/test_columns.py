@@ -6,11 +6,11 @@ from sklearn.datasets import load_breast_cancer
 
 import gramian
 from gramian import plots
-from gramian.data.table import Table
 from gramian.errors import DataError
 from gramian.plots.points import LabelLayout
 from gramian.plots.registry import available
 from gramian.plots.style import COLOURS, GREY, room
+from gramian.tables.table import Table
 
 
 def test_loadings_are_the_components_as_a_long_table(pca, X):

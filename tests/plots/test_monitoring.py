@@ -7,10 +7,10 @@ import pytest
 import gramian
 from gramian import plots
 from gramian.analysis.components import expanded
-from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.plots import monitoring
 from gramian.plots.registry import available
+from gramian.tables.table import Table
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(400, 2)) @ RNG.normal(size=(2, 4)) + 0.1 * RNG.normal(size=(400, 4))

@@ -13,10 +13,10 @@ import pytest
 
 import gramian
 from gramian import plots
-from gramian.data.table import Table
 from gramian.errors import MissingExtraError, ParameterError
 from gramian.plots.points import LabelLayout
 from gramian.plots.style import OF_OBJECTS, Part, drawable, in_page, limits, room
+from gramian.tables.table import Table
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.data.table import Origin, Table
 from gramian.models.monitor import monitor_of
 from gramian.plots.style import VARIABLES
 from gramian.report import page as pages
@@ -15,6 +14,7 @@ from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
 from gramian.report.sections import Drawing, survey
 from gramian.report.sentences import findings
+from gramian.tables.table import Origin, Table
 
 RNG = np.random.default_rng(0)
 HOSTILE = ("<script>alert(1)</script>", '"><img src=https://evil.example/x.png>', "عمود", 300 * "L")

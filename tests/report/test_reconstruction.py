@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.data.table import Table
 from gramian.errors import FileError
 from gramian.report import pictures
 from gramian.report.pictures import Errors, check_picture_folder, picture_names, rebuilt
+from gramian.tables.table import Table
 
 
 def test_errors_are_those_of_the_definition():

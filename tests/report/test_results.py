@@ -3,13 +3,13 @@ import pytest
 
 import gramian
 from gramian import plots
-from gramian.data.table import Table
 from gramian.errors import MissingExtraError
 from gramian.plots.images import signed
 from gramian.report import results
 from gramian.report.fitted import Fitted
 from gramian.report.pictures import grey_limits
 from gramian.report.results import loadings, write_results
+from gramian.tables.table import Table
 
 
 def fitted(values, **options):

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 import gramian
-from gramian.data.table import Origin, Table
 from gramian.report.fitted import Fitted
 from gramian.report.results import summary_page
 from gramian.report.sections import Survey, explanation
 from gramian.report.sentences import findings, headline, methods_paragraph
+from gramian.tables.table import Origin, Table
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)
 NOTE = "row names were taken from the first column"

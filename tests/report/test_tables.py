@@ -4,9 +4,9 @@ import io
 import numpy as np
 import pytest
 
-from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.report.tables import feature_names, format_of, row_names, row_table, write_table
+from gramian.tables.table import Table
 
 
 def as_csv(columns):

@@ -17,7 +17,6 @@ from sklearn.neural_network import MLPClassifier
 import gramian
 from gramian import KernelPCA
 from gramian.analysis.candidates import Choice
-from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Linear, Sigmoid
 from gramian.selection.choose_kernel import (
@@ -29,6 +28,7 @@ from gramian.selection.choose_kernel import (
     spread_rows,
 )
 from gramian.selection.targets import as_labelled
+from gramian.tables import as_rows
 
 RINGS, RING = make_circles(100, factor=0.4, noise=0.05, random_state=0)
 FEW = ("linear", "rbf(sigma=1)", "rbf(sigma=0.4)")

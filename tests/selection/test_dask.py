@@ -5,7 +5,7 @@ import pytest
 
 from gramian import FeatureFilter, mutual_information, relations
 from gramian.errors import DataError, MemoryLimitError
-from gramian.io import dask
+from gramian.tables import dask
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 

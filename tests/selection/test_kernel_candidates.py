@@ -6,10 +6,10 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from gramian import KernelPCA
-from gramian.data import as_rows
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, ChiSquared, Cosine, Laplacian, Linear, Polynomial
 from gramian.selection.choose_kernel import as_candidates, default_kernels
+from gramian.tables import as_rows
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 ROWS = as_rows(X)

@@ -3,8 +3,8 @@ import pytest
 from scipy import sparse
 
 from gramian.errors import DataError, ParameterError
-from gramian.io.scan import scan
 from gramian.selection.targets import as_labelled, as_target, looks_discrete
+from gramian.tables.scan import scan
 
 X = np.arange(12.0).reshape(6, 2)
 TWO = [0, 1, 0, 1, 0, 1]

@@ -8,8 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from gramian.errors import DataError, MissingExtraError
-from gramian.io.scan import scan
 from gramian.selection.mutual_information import mutual_information
+from gramian.tables.scan import scan
 
 TABLES = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}
 

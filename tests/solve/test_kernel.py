@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from gramian import KernelPCA, load
 from gramian.core.records import SolveRequest, Target
-from gramian.data import as_rows
 from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from gramian.operators import tiles
@@ -19,6 +18,7 @@ from gramian.solve import krylov, solving
 from gramian.solve.kernel import KernelProblem
 from gramian.solve.krylov import KrylovRoute
 from gramian.solve.solving import solve
+from gramian.tables import as_rows
 
 X = np.random.default_rng(0).standard_normal((120, 4)) * [2.0, 1.2, 0.8, 0.5]
 PLENTY = 1 << 40

@@ -10,9 +10,7 @@ from gramian import PCA, scan
 from gramian.base.fitted import with_orthonormality
 from gramian.core.arrays import as_float64
 from gramian.core.records import SolveRequest, Target
-from gramian.data import as_rows
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.io.stored import opened_rows
 from gramian.operators import centered
 from gramian.operators.centered import center_rows
 from gramian.operators.operator import Form
@@ -22,6 +20,8 @@ from gramian.solve.krylov import KrylovRoute
 from gramian.solve.linear import LinearProblem
 from gramian.solve.routes import ProductRoute
 from gramian.solve.solving import solve
+from gramian.tables import as_rows
+from gramian.tables.stored import opened_rows
 from helpers import spectrum_matrix
 
 VALUES = np.array([6.0, 3, 2, 1])

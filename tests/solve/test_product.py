@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import Target
-from gramian.data import as_rows
 from gramian.operators.centered import center_rows
 from gramian.operators.scatter import CovarianceOperator, GramOperator
 from gramian.solve.routes import count_for_fraction, relative_tolerance, solve_dense, solve_svd
+from gramian.tables import as_rows
 from helpers import spectrum_matrix
 
 VALUES = np.r_[5.0, 4, 3, 3, 3, 1, 0.5, 0.1]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from gramian import PCA, KernelPCA
 from gramian.core.records import Cost, SolveRequest, Step, Target
-from gramian.data import as_rows
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
 from gramian.operators.operator import Form, SymmetricCosts, SymmetricMatrix
@@ -24,6 +23,7 @@ from gramian.solve.krylov import KrylovRoute, improved, krylov
 from gramian.solve.linear import LinearProblem, SymmetricProblem
 from gramian.solve.routes import ProductRoute, Route, SolverResult, Status, solve_dense
 from gramian.solve.solving import solve
+from gramian.tables import as_rows
 from helpers import spectrum_matrix
 
 PLENTY = 1 << 40

@@ -16,10 +16,10 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray
-from gramian.data import as_rows
-from gramian.data.labels import as_variable
 from gramian.errors import DataError
 from gramian.operators.centered import center_rows
+from gramian.tables import as_rows
+from gramian.tables.labels import as_variable
 
 NUMBER, CATEGORY = "number", "category"
 MOST_CODES = 10  # distinct whole numbers up to which they are codes of categories

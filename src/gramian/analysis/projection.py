@@ -12,10 +12,10 @@ import numpy.typing as npt
 from gramian.core import arrays
 from gramian.core.checks import counted, first_few, slices
 from gramian.core.records import FloatArray
-from gramian.data import Rows
-from gramian.data.rows import row_text
 from gramian.errors import MissingValuesWarning
 from gramian.operators.centered import CenteredRows
+from gramian.tables import Rows
+from gramian.tables.rows import row_text
 
 if TYPE_CHECKING:
     from gramian.analysis.normal_model import NormalModel

@@ -18,15 +18,15 @@ from gramian.analysis import imputation
 from gramian.analysis.units import FEW, neighbours, same_range, unit_difference
 from gramian.core.checks import check_choice, counted, first_few, percent
 from gramian.core.records import FloatArray, Members
-from gramian.data.as_rows import to_rows
-from gramian.data.table import RowsRequest, Table
 from gramian.errors import DataError
-from gramian.io.names import are_variables
-from gramian.io.preview import Column, Preview, of_array, of_columns
-from gramian.io.scan import Scan
-from gramian.io.stored import StoredRows
-from gramian.reading import ReadingOptions, one_name
+from gramian.tables.as_rows import to_rows
 from gramian.tables.cells import is_moment, is_number, units_of
+from gramian.tables.names import are_variables
+from gramian.tables.preview import Column, Preview, of_array, of_columns
+from gramian.tables.reading import ReadingOptions, one_name
+from gramian.tables.scan import Scan
+from gramian.tables.stored import StoredRows
+from gramian.tables.table import RowsRequest, Table
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
@@ -255,7 +255,7 @@ def proposals(
     Examples
     --------
     >>> import io
-    >>> from gramian.io.preview import preview
+    >>> from gramian.tables.preview import preview
     >>> lines = ["bird,sex,mass,year", *(f"a{i},{'fm'[i % 2]},{i * i},{2007 + i % 3}" for i in range(12))]
     >>> table = preview(io.BytesIO("\\n".join(lines).encode()), "birds.csv")
     >>> for proposal in proposals(table):
@@ -798,7 +798,7 @@ def _in_memory(data: Any) -> Preview | None:
             genotypes=data.alleles is not None,
         )
     if not hasattr(data, "collect") and hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__"):
-        from gramian.io.columns import frame_columns
+        from gramian.tables.columns import frame_columns
 
         return of_columns(frame_columns(data), True)
     rows = to_rows(data, RowsRequest())

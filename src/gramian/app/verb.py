@@ -159,7 +159,7 @@ class Blocks:
 
     Attributes
     ----------
-    table : gramian.data.table.Table
+    table : gramian.tables.table.Table
         The rows that they belong to.
     blocks : iterator of (slice, ndarray)
     names : sequence of str or None
@@ -469,7 +469,7 @@ def about(**settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 Names = list[str] | None
 
 
-@about(documented={"": "gramian.io.scan:Scan"}, panel=READING)
+@about(documented={"": "gramian.tables.scan:Scan"}, panel=READING)
 def reading(
     *,
     rows: Annotated[str | None, Option("A:B")] = None,

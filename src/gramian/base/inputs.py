@@ -17,9 +17,9 @@ from gramian.analysis.components import names_of
 from gramian.core.arrays import moved, real_numbers
 from gramian.core.checks import check_choice, check_integer, check_share
 from gramian.core.records import FloatArray, Target, random_stream
-from gramian.data import Rows
-from gramian.data.table import Expected
 from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.tables import Rows
+from gramian.tables.table import Expected
 
 SCALES = ("unit", "pareto", "genotype")
 
@@ -205,7 +205,7 @@ def store_features(estimator: Any, X: Any, rows: Rows) -> None:
     if table is None:
         return
     if table.origin.reading:
-        from gramian.io.names import base_name
+        from gramian.tables.names import base_name
 
         estimator.reading_ = {"source": base_name(table.source)} | dict(table.origin.reading)
     if table.alleles:

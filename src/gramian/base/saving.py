@@ -18,7 +18,7 @@ from gramian.core.records import (
     Plan,
     Spectrum,
 )
-from gramian.reading import ReadingOptions
+from gramian.tables.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice

@@ -27,7 +27,7 @@ from gramian.errors import (
     MissingValuesError,
     ParameterError,
 )
-from gramian.reading import IMPUTED, Remembered
+from gramian.tables.reading import IMPUTED, Remembered
 
 READS = [one.name for one in parameters_of(reading_options)]
 ROLES = ("columns", "drop", "id", "label", "weights")  # options that name columns
@@ -58,14 +58,14 @@ def proposed(
 
     Returns
     -------
-    source : str, binary stream or gramian.io.scan.Scan
+    source : str, binary stream or gramian.tables.scan.Scan
         What was looked at, from which reading goes on.
     reading, values : dict
     found : gramian.analysis.proposals.Proposals
         Those that were applied.
     """
     from gramian.analysis.proposals import KNOWN, Method, Proposals, of_scan
-    from gramian.io.scan import scan
+    from gramian.tables.scan import scan
 
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data
     looked, kernel = scan(source, **reading), values.get("kernel")
@@ -104,9 +104,9 @@ def read_table(
     ----------
     data : str
     reading : dict
-    expected : gramian.io.treatment.Expected, optional
+    expected : gramian.tables.treatment.Expected, optional
         What a fitted model expects of new data.
-    source : binary stream or gramian.io.scan.Scan, optional
+    source : binary stream or gramian.tables.scan.Scan, optional
         What was looked at before.
     limit : int, optional
         Bytes of working memory; a larger table stays in its file. None reads all of it, as far as the
@@ -116,7 +116,7 @@ def read_table(
 
     Returns
     -------
-    gramian.data.table.Table
+    gramian.tables.table.Table
 
     Raises
     ------
@@ -126,7 +126,7 @@ def read_table(
         If all of it is needed, and memory is too small.
     """
     from gramian.core.arrays import memory_limit_bytes
-    from gramian.io.scan import Scan, scan
+    from gramian.tables.scan import Scan, scan
 
     if reading.get("missing") in IMPUTED and not imputes:
         raise ParameterError(
@@ -195,7 +195,7 @@ def read_new_data(
     labels, new = _label_names(reading), []
     if channels:
         from gramian.analysis.components import names_of
-        from gramian.io.metadata import as_metadata
+        from gramian.tables.metadata import as_metadata
 
         meta = None if meta is None else as_metadata(meta, reading.get("id"))
         known = {*(names_of(model) or ()), *(meta.columns if meta else ()), *labels}
@@ -230,7 +230,7 @@ def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[
         The options given.
     """
     from gramian.base.inputs import expected_columns
-    from gramian.io.names import base_name
+    from gramian.tables.names import base_name
 
     fitted: dict[str, Any] = dict(getattr(model, "reading_", {}))
     source, key = fitted.pop("source", ""), fitted.pop("key", None)
@@ -300,12 +300,12 @@ def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
 
     Parameters
     ----------
-    table : gramian.data.table.Table
-    meta : str or gramian.io.metadata.Metadata
+    table : gramian.tables.table.Table
+    meta : str or gramian.tables.metadata.Metadata
     id : str or None
         The column that names rows, in the file of metadata too where it is there.
     """
-    from gramian.io.metadata import with_metadata
+    from gramian.tables.metadata import with_metadata
 
     joined = with_metadata(table, meta, id)
     say(f"gramian: {joined.notes[-1]}")
@@ -379,7 +379,7 @@ def read_all_pictures(
     found from where the command was called. An argument of which nothing can be used is skipped, as a
     picture is, unless it is strict. Missing folders and archives that are required raise an error at once.
     """
-    from gramian.io.files import locate
+    from gramian.tables.files import locate
 
     sources: list[str | list[str]] = []
     for files, group in groupby(pictures, _is_picture):  # picture files in a row are read as one list
@@ -406,7 +406,7 @@ def read_all_pictures(
 
 
 def _is_picture(name: str) -> bool:
-    from gramian.io.names import PICTURE_SUFFIXES
+    from gramian.tables.names import PICTURE_SUFFIXES
 
     return not os.path.isdir(name) and Path(name).suffix.lower() in PICTURE_SUFFIXES
 

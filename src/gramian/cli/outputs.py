@@ -104,8 +104,8 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     FileError, ParameterError
         If it cannot be written there, or the name is of no table.
     """
-    from gramian.io.formats.zarr import require_zarr
     from gramian.report.tables import format_of
+    from gramian.tables.formats.zarr import require_zarr
 
     kind = "csv" if out == "-" else format_of(out)
     check_out(out, *inputs, as_json=as_json)

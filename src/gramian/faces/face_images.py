@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from gramian.core.arrays import require_memory, to_numpy
 from gramian.core.checks import check_choice, counted
-from gramian.data import as_rows, table
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, ParameterError
-from gramian.io.files import Location, locate, opened_source
-from gramian.io.formats.pictures import PictureFile, PictureForm, resized
-from gramian.io.names import PICTURE_SUFFIXES, readable
-from gramian.io.scan import Scan, check_size
-from gramian.io.source import PictureSource, damage
+from gramian.tables import as_rows, table
+from gramian.tables.files import Location, locate, opened_source
+from gramian.tables.formats.pictures import PictureFile, PictureForm, resized
+from gramian.tables.names import PICTURE_SUFFIXES, readable
+from gramian.tables.scan import Scan, check_size
+from gramian.tables.source import PictureSource, damage
 
 SMALLEST = 8  # pixels a side: smaller pictures show no face
 # Sides of small pictures are whole numbers, so that proportions are never quite the same.

@@ -27,7 +27,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, shortened
 from gramian.faces.recognition import Recogniser
 from gramian.faces.similarity import as_vectors
-from gramian.io.names import natural_key
+from gramian.tables.names import natural_key
 
 T = TypeVar("T")
 SHORT = 12

@@ -22,12 +22,12 @@ from gramian.core.arrays import memory_limit_bytes
 from gramian.core.checks import check_choice
 from gramian.core.notebook import Grid, InNotebook
 from gramian.core.records import ModelKind, Seed
-from gramian.data import as_rows
-from gramian.data.as_rows import weighted
 from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.pca.estimator import PCA
 from gramian.pca.fits import TableFit
 from gramian.pca.rules import Material, check_rmse, refusal, room_for, scree_of
+from gramian.tables import as_rows
+from gramian.tables.as_rows import weighted
 
 RuleFunction = Callable[[str], ComponentChoice]
 

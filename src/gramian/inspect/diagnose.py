@@ -141,7 +141,7 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
 def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     # What needs rows loads scikit-learn, which a model alone is shown without.
     from gramian.inspect.findings import Evidence, findings
-    from gramian.io.metadata import as_metadata, labels_of
+    from gramian.tables.metadata import as_metadata, labels_of
 
     rows = None if X is None else model._new_rows(X)
     table = None if rows is None else rows.table

@@ -43,11 +43,11 @@ from gramian.analysis.units import column_variances, unit_difference
 from gramian.core.arrays import are_whole, as_float64, dense
 from gramian.core.checks import counted, evenly, first_few, listed, percent
 from gramian.core.records import FloatArray, IntArray, ModelKind
-from gramian.data import Rows
-from gramian.data.labels import has_label
-from gramian.data.rows import row_number, row_text
 from gramian.errors import MissingValuesWarning, ignoring
+from gramian.tables import Rows
 from gramian.tables.cells import units_of
+from gramian.tables.labels import has_label
+from gramian.tables.rows import row_number, row_text
 
 # Rows, columns and entries that are looked at; of more rows half as many, evenly spaced pairs of neighbours.
 ROWS, KERNEL_ROWS, FEWEST_ROWS, COLUMNS, ENTRIES = 2000, 500, 200, 1000, 1 << 19
@@ -84,7 +84,7 @@ class Evidence:
     rows : Rows or None
         Those of the fit.
     labels : mapping of str to ndarray, optional
-        Groups of the rows, one column a kind, as :func:`gramian.data.labels.as_variable` returns them.
+        Groups of the rows, one column a kind, as :func:`gramian.tables.labels.as_variable` returns them.
     """
 
     def __init__(self, model: Any, rows: Rows | None, labels: Any = None) -> None:
@@ -220,7 +220,7 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
     whole, n = bool(are_whole(x)), len(x)
     if whole and e.whole:
         # Readers of files are loaded for tables of whole numbers only.
-        from gramian.io.preview import of_numbers
+        from gramian.tables.preview import of_numbers
 
         if why := no_measurement(of_numbers([e.names[j]], x[None])[0], n)[1]:
             return why

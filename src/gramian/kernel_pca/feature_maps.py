@@ -17,9 +17,9 @@ from gramian.base.saving import Saved
 from gramian.base.sklearn import knows_names
 from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.records import POSITIVE, FloatArray, RealArray, Seed
-from gramian.data import Block, Rows, as_rows
 from gramian.errors import DataError
 from gramian.kernels import feature_maps
+from gramian.tables import Block, Rows, as_rows
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256

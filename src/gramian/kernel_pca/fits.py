@@ -19,7 +19,6 @@ from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
 from gramian.core.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.core.checks import check_choice, check_integer, either, solver_names
 from gramian.core.records import Plan, Seed, SolveRequest, Target
-from gramian.data import Block, Rows, as_rows
 from gramian.errors import MemoryLimitError, ParameterError
 from gramian.kernel_pca.feature_maps import RandomFourierMap
 from gramian.kernel_pca.preimages import preimage_method
@@ -37,6 +36,7 @@ from gramian.solve.kernel import (
     random_features,
 )
 from gramian.solve.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
+from gramian.tables import Block, Rows, as_rows
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice

@@ -16,10 +16,10 @@ from gramian.analysis.component_rules import REPEATS, ComponentChoice, numbered,
 from gramian.core.arrays import as_float64
 from gramian.core.checks import evenly
 from gramian.core.records import FloatArray, Plan, Step
-from gramian.data import Rows
 from gramian.errors import GramianWarning, ignoring
 from gramian.kernels import Kernel, Linear
 from gramian.pca.rules import UNEQUAL, refusal
+from gramian.tables import Rows
 
 FOLDS = 3
 ROWS = 300  # rows taken at most, evenly spaced

@@ -11,9 +11,9 @@ from scipy.linalg import helmert
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import FloatArray, IntArray
-from gramian.data import Block, Rows
 from gramian.errors import DataError
 from gramian.laws.polynomials import reduced
+from gramian.tables import Block, Rows
 
 FOLDS = 5
 DRAWN = 40  # rows for each column that tell how near to vanishing unrelated columns come

@@ -12,13 +12,13 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.checks import check_integer, check_share, counted, listed
 from gramian.core.notebook import Grid, InNotebook
 from gramian.core.records import FloatArray, IntArray, Members
-from gramian.data import Rows, as_rows, table
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.feature_maps import count_monomials, monomial_name
 from gramian.laws.points import Frame, frame_of, points_of, stand_ins
 from gramian.laws.polynomials import term_order
 from gramian.laws.search import CAP, search
 from gramian.laws.sparse import Refined, columns
+from gramian.tables import Rows, as_rows, table
 
 MOST_MONOMIALS = 500
 ROWS_PER_MONOMIAL = 2

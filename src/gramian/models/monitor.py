@@ -34,8 +34,6 @@ from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
-from gramian.data import Rows, as_rows, table
-from gramian.data.as_rows import index_names
 from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
 from gramian.models import monitoring
 from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_rows, run_rules, runs_of
@@ -44,6 +42,8 @@ from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
 from gramian.solve.linear import eigenvalues
 from gramian.solve.solving import require_memory
+from gramian.tables import Rows, as_rows, table
+from gramian.tables.as_rows import index_names
 
 if TYPE_CHECKING:
     from gramian.kernel_pca.estimator import KernelPCA

@@ -16,12 +16,12 @@ from gramian.core.arrays import as_float64, as_pictures, from_numpy, memory_limi
 from gramian.core.checks import check_choice
 from gramian.core.progress import shows_progress
 from gramian.core.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed
-from gramian.data import Rows, as_rows, table
-from gramian.data.as_rows import weighted
-from gramian.data.device import sent_to
 from gramian.errors import DataError, ParameterError
 from gramian.models import whitening
 from gramian.pca.estimator import PCA
+from gramian.tables import Rows, as_rows, table
+from gramian.tables.as_rows import weighted
+from gramian.tables.device import sent_to
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 

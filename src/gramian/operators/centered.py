@@ -24,9 +24,6 @@ from gramian.core import arrays
 from gramian.core.checks import slices as cut
 from gramian.core.progress import pace, track
 from gramian.core.records import FloatArray, Moments
-from gramian.data import Block, Rows
-from gramian.data.device import device_blocks
-from gramian.data.rows import SeenRows, magnitudes, require_magnitudes, row_text
 from gramian.errors import DataError
 from gramian.operators.operator import (
     LARGE,
@@ -36,6 +33,9 @@ from gramian.operators.operator import (
     rows_of_sparse,
     sparse_workers,
 )
+from gramian.tables import Block, Rows
+from gramian.tables.device import device_blocks
+from gramian.tables.rows import SeenRows, magnitudes, require_magnitudes, row_text
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
@@ -106,7 +106,7 @@ class CenteredRows:
     weighted: bool = False
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
-        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.data.Rows.map_reduce`."""
+        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.tables.Rows.map_reduce`."""
         if self.rows.in_one_place:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.
@@ -1173,7 +1173,7 @@ def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tup
     Raises
     ------
     DataError
-        For NaN and infinity, and for a column that :func:`gramian.data.rows.require_magnitudes` refuses.
+        For NaN and infinity, and for a column that :func:`gramian.tables.rows.require_magnitudes` refuses.
     """
     squares, (least, most) = _diagonal(result.squares), magnitudes(rows.dtype)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

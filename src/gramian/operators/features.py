@@ -21,12 +21,12 @@ from scipy.linalg import solve_triangular
 from gramian.core import arrays
 from gramian.core.checks import amount, evenly, slices
 from gramian.core.records import POSITIVE, FloatArray, Moments, Plan, Step
-from gramian.data import Rows
-from gramian.data.device import device_blocks
 from gramian.kernels import Evaluator
 from gramian.operators.centered import merge_moments
 from gramian.operators.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
 from gramian.operators.scatter import CONFIDENCE
+from gramian.tables import Rows
+from gramian.tables.device import device_blocks
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * arrays.THIN

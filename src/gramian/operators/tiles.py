@@ -18,7 +18,6 @@ import numpy.typing as npt
 from gramian.core import arrays
 from gramian.core.checks import slices
 from gramian.core.records import BoundKind, Calls, FloatArray
-from gramian.data.device import explained_memory_errors, full_precision, tile_length
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
@@ -35,6 +34,7 @@ from gramian.operators.operator import (
     whole_product,
 )
 from gramian.operators.operator import THIN as THIN_RATE
+from gramian.tables.device import explained_memory_errors, full_precision, tile_length
 
 R = TypeVar("R")
 TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast path

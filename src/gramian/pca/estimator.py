@@ -31,15 +31,15 @@ from gramian.core.records import (
     RealArray,
     Remainder,
 )
-from gramian.data import Rows, as_rows, device
-from gramian.data.as_rows import weighted
-from gramian.data.rows import SeenRows
-from gramian.data.table import Expected
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.solve import linear, routes
 from gramian.solve.linear import LinearProblem
 from gramian.solve.solving import Schedule, warn_of_cost
+from gramian.tables import Rows, as_rows, device
+from gramian.tables.as_rows import weighted
+from gramian.tables.rows import SeenRows
+from gramian.tables.table import Expected
 
 if TYPE_CHECKING:
     from gramian.analysis import sampling

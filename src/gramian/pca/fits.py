@@ -12,9 +12,9 @@ from gramian.base import fitted, inputs
 from gramian.core.arrays import is_numpy, memory_limit_bytes, moved
 from gramian.core.checks import check_choice, solver_names
 from gramian.core.records import Plan, Seed, SolveRequest, Target, random_stream
-from gramian.data import Rows
 from gramian.solve.linear import Directions, LinearProblem
 from gramian.solve.solving import Schedule, Solution, run
+from gramian.tables import Rows
 
 if TYPE_CHECKING:
     from gramian.analysis.component_rules import ComponentChoice

@@ -16,8 +16,6 @@ from gramian.analysis.component_rules import RULES
 from gramian.base.inputs import check_ddof, check_feature_weight, check_scale, ddof_of, store_features
 from gramian.core.arrays import as_float64, to_numpy
 from gramian.core.checks import check_number, counted
-from gramian.data import Rows
-from gramian.data.rows import SeenRows
 from gramian.errors import DataError, ParameterError
 from gramian.operators.centered import require_counts
 from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit
@@ -32,6 +30,8 @@ from gramian.solve.stream import (
     seen_of,
     seen_of_components,
 )
+from gramian.tables import Rows
+from gramian.tables.rows import SeenRows
 
 FIXED = "cannot change within a stream", "Set it back, or start again with a fresh model."
 

@@ -12,11 +12,11 @@ from gramian.analysis import components, tables
 from gramian.analysis.projection import incomplete_rows
 from gramian.core import arrays, checks
 from gramian.core.records import FloatArray
-from gramian.data import Rows
-from gramian.data.labels import in_order
 from gramian.errors import DataError, ParameterError
-from gramian.io.metadata import as_metadata
 from gramian.pca.missing import rows_as_fitted
+from gramian.tables import Rows
+from gramian.tables.labels import in_order
+from gramian.tables.metadata import as_metadata
 
 ROWS, COLUMNS = "rows", "columns"
 MOST_CATEGORIES = 1000  # of a supplementary column: each takes a number for every row

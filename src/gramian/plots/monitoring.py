@@ -13,12 +13,12 @@ import numpy.typing as npt
 from gramian.analysis.components import feature_names_of
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, percent
-from gramian.data.table import Table
 from gramian.errors import ParameterError
 from gramian.models.events import ONSET
 from gramian.models.monitor import RowStatistics, monitor_of
 from gramian.plots.names import numbers_of, row_names_of
 from gramian.plots.style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
+from gramian.tables.table import Table
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000
 MOST_COLUMNS = 20

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.analysis.components import component_names, decomposition_of, shares_of
 from gramian.core import arrays, checks
-from gramian.data.as_rows import index_names
-from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
-from gramian.io.metadata import labels_of
+from gramian.tables.as_rows import index_names
+from gramian.tables.metadata import labels_of
+from gramian.tables.table import Table
 
 NOTHING = "The model has no components to draw."
 MOST_SHAPES = 8  # that can be distinguished

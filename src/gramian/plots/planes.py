@@ -15,13 +15,13 @@ from gramian.analysis.components import component_names, feature_names_of, kind_
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
-from gramian.data.table import Table
 from gramian.errors import DataError
 from gramian.kernels.auditing import AuditReport
 from gramian.pca.estimator import PCA
 from gramian.plots import images, style
 from gramian.plots.names import axis_title, component_titles, fitted, numbers_of, place_of
 from gramian.plots.points import Group
+from gramian.tables.table import Table
 
 CELLS, LEVELS = 60, 9
 ACROSS = 520  # pixels of several panels beside each other, at most

@@ -16,8 +16,6 @@ from gramian.analysis.shapes import curve, not_normal
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
-from gramian.data.labels import as_array, declared_levels, has_label, in_order, label_texts
-from gramian.data.table import Table
 from gramian.errors import DataError, ParameterError
 from gramian.plots import style
 from gramian.plots.names import (
@@ -29,6 +27,8 @@ from gramian.plots.names import (
     row_names_of,
     usual_color,
 )
+from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
+from gramian.tables.table import Table
 
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn

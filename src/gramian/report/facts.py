@@ -18,10 +18,10 @@ from gramian.core.checks import counted, percent, plain, shown, six_digits
 from gramian.core.records import Certificate, ModelKind, Plan
 from gramian.errors import shortened
 from gramian.inspect.diagnose import Diagnosis, diagnosis_of
-from gramian.reading import IMPUTED
+from gramian.tables.reading import IMPUTED
 
 if TYPE_CHECKING:
-    from gramian.data.table import Table
+    from gramian.tables.table import Table
 
 NAME = 24  # letters of a column's name in a list of loadings
 
@@ -55,8 +55,8 @@ def used_text(table: Table) -> str:
 
     Examples
     --------
-    >>> from gramian.io.treatment import handle_missing
-    >>> from gramian.data.table import Table
+    >>> from gramian.tables.treatment import handle_missing
+    >>> from gramian.tables.table import Table
     >>> holed = Table(np.array([[1.0, 2.0], [np.nan, np.nan], [3.0, 5.0]]))
     >>> used_text(handle_missing(holed, "drop-rows"))
     '2 columns, 2 rows; 1 row without any value was left out: row 1'

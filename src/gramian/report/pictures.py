@@ -15,13 +15,13 @@ import numpy.typing as npt
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.atomic import atomic_folder
 from gramian.core.checks import evenly, slices
-from gramian.data import as_rows
-from gramian.data.table import Table
 from gramian.errors import FileError
-from gramian.io.names import PICTURE_SUFFIXES
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range, require_pillow
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import row_names, write_table
+from gramian.tables import as_rows
+from gramian.tables.names import PICTURE_SUFFIXES
+from gramian.tables.table import Table
 
 SHEET = "comparison.png"
 COMPARED = 8

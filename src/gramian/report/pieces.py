@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from gramian.core.checks import NAMES_SHOWN, counted, slices
 from gramian.core.progress import pace, track
-from gramian.data import as_rows
-from gramian.data.rows import row_text
-from gramian.data.table import Table
 from gramian.errors import DataError, MissingValuesWarning, ignoring
-from gramian.io.treatment import rows_of_table, with_rows
+from gramian.tables import as_rows
+from gramian.tables.rows import row_text
+from gramian.tables.table import Table
+from gramian.tables.treatment import rows_of_table, with_rows
 
 PIECE_BYTES = 64 << 20
 

@@ -16,7 +16,6 @@ from gramian.analysis import associations, components, imputation, tables
 from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.atomic import atomic_folder, atomic_write, place_inside
 from gramian.core.checks import evenly, shown_lines
-from gramian.data.table import Table
 from gramian.errors import FileError, MissingExtraError
 from gramian.pca.tables import linear_columns, linear_rows
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
@@ -24,6 +23,7 @@ from gramian.plots.names import component_titles
 from gramian.report import facts, page, pieces, sections, sentences
 from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
+from gramian.tables.table import Table
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
 MOST_CELLS = 5_000_000

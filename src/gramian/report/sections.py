@@ -19,18 +19,18 @@ from gramian.core import records
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.core.notebook import Grid, Section
-from gramian.data.table import Table
 from gramian.errors import DiagnosticWarning, ignoring
 from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
 from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
-from gramian.io.metadata import labels_of
 from gramian.pca.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.fitted import Fitted
 from gramian.report.tables import row_names
+from gramian.tables.metadata import labels_of
+from gramian.tables.table import Table
 
 if TYPE_CHECKING:
     from gramian.models.monitor import RowStatistics

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from gramian.analysis.components import component_names
 from gramian.core.atomic import atomic_write
-from gramian.data.table import Table
 from gramian.errors import ParameterError
-from gramian.io.formats.zarr import write_zarr
-from gramian.io.parts import unique_names
 from gramian.tables.cells import STARTS
+from gramian.tables.formats.zarr import write_zarr
+from gramian.tables.parts import unique_names
+from gramian.tables.table import Table
 
 FORMATS = ("csv", "parquet", "npy", "zarr")
 BATCH = 10_000  # rows of CSV that are text at a time

@@ -27,7 +27,6 @@ from gramian.base.sklearn import knows_names
 from gramian.core.arrays import dense, parallel_map
 from gramian.core.checks import check_choice, check_integer, check_number, counted
 from gramian.core.records import FloatArray, Seed
-from gramian.data import Rows
 from gramian.errors import DataError, ParameterError
 from gramian.selection.mutual_information import mutual_information
 from gramian.selection.targets import ColumnSelector, Labelled, as_labelled
@@ -42,6 +41,7 @@ from gramian.selection.validation import (
     scorer_of,
     warnings_counted,
 )
+from gramian.tables import Rows
 
 # So many features at least are put in order by "mrmr"; each costs a pass over the data.
 MOST_ORDERED = 1000

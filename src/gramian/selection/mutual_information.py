@@ -22,9 +22,9 @@ from gramian.core.arrays import dense, memory_limit_bytes, parallel_map
 from gramian.core.checks import check_integer, listed, slices
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, Seed
-from gramian.data import Rows
 from gramian.errors import DataError, ParameterError
 from gramian.selection.targets import Labelled, as_labelled, column_of, looks_discrete
+from gramian.tables import Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,10 +18,10 @@ from gramian.base.inputs import check_features, expected_columns, store_features
 from gramian.base.sklearn import BaseEstimator, TransformerMixin
 from gramian.core.arrays import from_numpy, is_dask, memory_limit_bytes, to_numpy
 from gramian.core.records import FloatArray, RealArray
-from gramian.data import Rows, as_rows, table
-from gramian.data.labels import as_array, has_label
-from gramian.data.rows import require_magnitudes
 from gramian.errors import DataError, InputTypeError, MissingValuesWarning, ParameterError
+from gramian.tables import Rows, as_rows, table
+from gramian.tables.labels import as_array, has_label
+from gramian.tables.rows import require_magnitudes
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20

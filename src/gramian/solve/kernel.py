@@ -37,7 +37,6 @@ from gramian.core.records import (
     Spectrum,
     Target,
 )
-from gramian.data import Rows
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
@@ -48,6 +47,7 @@ from gramian.solve import krylov, linear
 from gramian.solve.directions import complete_basis, components_of, fixed_signs
 from gramian.solve.routes import Route, count_for_fraction, count_of
 from gramian.solve.solving import Problem, Solution
+from gramian.tables import Rows
 
 
 @dataclass(frozen=True, eq=False)

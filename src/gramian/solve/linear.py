@@ -22,8 +22,6 @@ from gramian.core.records import (
     Target,
     random_stream,
 )
-from gramian.data import Rows, as_rows
-from gramian.data.device import quick_double
 from gramian.errors import DataError
 from gramian.operators.centered import (
     PIECES,
@@ -52,6 +50,8 @@ from gramian.solve.certificates import lifted
 from gramian.solve.directions import complete_basis, components_of, fixed_signs
 from gramian.solve.routes import Route
 from gramian.solve.solving import Problem, Schedule, Solution, solve
+from gramian.tables import Rows, as_rows
+from gramian.tables.device import quick_double
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
 # which what is read in every pass is multiplied in float64. From so many on float32 takes less, and is tried

@@ -31,7 +31,6 @@ from gramian.core.records import (
     Spectrum,
     Target,
 )
-from gramian.data.device import explained_memory_errors, named
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
 from gramian.operators.operator import (
     CENTRE,
@@ -48,6 +47,7 @@ from gramian.operators.operator import LARGE as PRODUCTS
 from gramian.solve import krylov, routes
 from gramian.solve.certificates import certify, may_have_missed
 from gramian.solve.routes import DATA, RATE, ProductRoute, Route, SolverResult, Status, SvdRoute, eigh_seconds
+from gramian.tables.device import explained_memory_errors, named
 
 log = logging.getLogger(__name__)
 

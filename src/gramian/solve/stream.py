@@ -19,13 +19,13 @@ from gramian.core.records import (
     Remainder,
     SolveRequest,
 )
-from gramian.data import Rows
-from gramian.data.rows import SeenRows
 from gramian.operators.centered import ALONE, EQUAL, CenteredRows, from_moments, merge_moments, scatter
 from gramian.operators.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
 from gramian.solve.linear import Directions, LinearProblem, require_range
 from gramian.solve.routes import Route
 from gramian.solve.solving import Solution
+from gramian.tables import Rows
+from gramian.tables.rows import SeenRows
 
 BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum

@@ -18,7 +18,6 @@ from gramian import PCA, KernelPCA, Monitor, Whitener, plots
 from gramian.app.server import tasks, views
 from gramian.app.server.pages import PAGE
 from gramian.app.server.routes import EXAMPLES
-from gramian.data.table import Table
 from gramian.faces import Gallery
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
@@ -26,6 +25,7 @@ from gramian.plots.registry import FIGURES, available
 from gramian.plots.style import MARGIN, VARIABLES
 from gramian.report.sections import survey
 from gramian.report.sentences import findings
+from gramian.tables.table import Table
 from served import BINARY, CSV, FACES, X, client_of, fitted, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')

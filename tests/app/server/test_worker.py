@@ -16,7 +16,7 @@ from gramian.errors import (
     UnavailableError,
     not_written,
 )
-from gramian.io.stored import Spool
+from gramian.tables.stored import Spool
 from served import X
 
 worker = pytest.importorskip("gramian.app.server.worker")
@@ -66,7 +66,7 @@ def test_memory_and_disks_have_a_status_whoever_met_their_end(error, cause, stat
 
 
 def test_a_spool_without_room_is_a_full_disk(monkeypatch):
-    monkeypatch.setattr("gramian.io.stored.shutil.disk_usage", lambda folder: os.statvfs_result)
+    monkeypatch.setattr("gramian.tables.stored.shutil.disk_usage", lambda folder: os.statvfs_result)
     monkeypatch.setattr(os.statvfs_result, "free", 5, raising=False)
     for order in ({}, {"data": {"path": "/srv/x.csv", "name": "x.csv"}}):
         got = failed(lambda **order: Spool("x.csv", 10), **order)

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from gramian import PCA, KernelPCA, Whitener, load, reading
+from gramian import PCA, KernelPCA, Whitener, load
 from gramian.analysis.components import component_names, expanded, mapping_of, names_of, reader_of
 from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.app.verb import Blocks, Context, Parameter, Result
@@ -28,8 +28,6 @@ from gramian.base.inputs import expected_columns
 from gramian.base.model_file import read_model
 from gramian.core import arrays, progress
 from gramian.core.checks import check_choice, check_integer, counted, plain
-from gramian.data.labels import in_order, label_texts
-from gramian.data.table import Expected, Table
 from gramian.errors import (
     DataError,
     GramianError,
@@ -41,15 +39,18 @@ from gramian.errors import (
 )
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.inspect.diagnose import diagnosis_of
-from gramian.io.files import locate
-from gramian.io.metadata import LabelPlace, with_metadata
-from gramian.io.names import PICTURE_SUFFIXES
-from gramian.io.preview import Preview
-from gramian.io.scan import Scan, scan
 from gramian.plots.images import Picture
 from gramian.report import facts as report
 from gramian.report import pieces
 from gramian.report.tables import feature_names
+from gramian.tables import reading
+from gramian.tables.files import locate
+from gramian.tables.labels import in_order, label_texts
+from gramian.tables.metadata import LabelPlace, with_metadata
+from gramian.tables.names import PICTURE_SUFFIXES
+from gramian.tables.preview import Preview
+from gramian.tables.scan import Scan, scan
+from gramian.tables.table import Expected, Table
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
 MOST_CACHED = 8  # cached models, galleries and tables

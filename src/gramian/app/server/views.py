@@ -22,12 +22,8 @@ from gramian.app.server.tasks import Message, applied, asked_of, cached, drawing
 from gramian.app.verbs import verb as verb_of
 from gramian.core import arrays, checks
 from gramian.core.checks import plain
-from gramian.data import as_rows
-from gramian.data.labels import in_order, label_texts
-from gramian.data.table import Table
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces import example_faces
-from gramian.io.metadata import labels_of
 from gramian.kernel_pca.projection import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range
@@ -39,6 +35,10 @@ from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
+from gramian.tables import as_rows
+from gramian.tables.labels import in_order, label_texts
+from gramian.tables.metadata import labels_of
+from gramian.tables.table import Table
 
 SHOWN = 24  # pictures of data
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape

@@ -23,7 +23,7 @@ from gramian.app.verb import (
 )
 from gramian.core.checks import check_choice, solver_names
 from gramian.errors import ParameterError
-from gramian.reading import IMPUTED
+from gramian.tables.reading import IMPUTED
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
 LISTED = 10  # components that are printed, and computed where nothing is asked

@@ -23,7 +23,7 @@ from gramian.app.verbs.fit import model_lines
 from gramian.core.checks import check_choice, counted, listed, six_digits
 from gramian.errors import ParameterError
 from gramian.plots.registry import FIGURES, available
-from gramian.reading import IMPUTED
+from gramian.tables.reading import IMPUTED
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
 CHANNELS = ("color", "shape")
@@ -114,8 +114,8 @@ def plot(
 def _stored_scores(model: str, fitted: Any) -> Any:
     """Return the rows of a folder of results: their names, labels and scores; None where there are none."""
     from gramian.analysis.components import component_names
-    from gramian.io.files import Location, opened_source
-    from gramian.io.scan import scan
+    from gramian.tables.files import Location, opened_source
+    from gramian.tables.scan import scan
 
     if not model or not fitted.model_kind.gives_scores:
         return None

@@ -1,1 +1,0 @@
-"""Where tables come from: files, folders, streams, arrays of other libraries."""

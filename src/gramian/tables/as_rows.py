@@ -1,0 +1,247 @@
+"""What users pass as :class:`Rows`: data, by the type of what comes, and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, singledispatch
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gramian.core.arrays import fix_threads, real_numbers, to_numpy
+from gramian.core.records import FloatArray
+from gramian.errors import DataError, InputTypeError
+from gramian.tables.device import DeviceRows
+from gramian.tables.memory import ArrayRows, SparseRows
+from gramian.tables.rows import Rows
+from gramian.tables.table import Expected, RowsRequest, Table
+
+# Packages whose objects are read, or looked into, by gramian.tables.
+READ_BY_IO = ("gramian.tables.", "anndata.", "dask.", "dask_expr.", "xarray.")
+
+
+def as_rows(
+    X: Any,
+    *,
+    estimator: str = "gramian",
+    minimum: int = 1,
+    check_finite: bool = True,
+    expected: Expected | None = None,
+    limit: int | None = None,
+    weigh: bool | None = None,
+    missing: str | None = None,
+) -> Rows:
+    """Check user data and return it as :class:`Rows`.
+
+    Parameters
+    ----------
+    X : array-like, frame, DataArray, AnnData, sparse matrix, Path, Scan, Table, Rows, or iterator of blocks
+        (n_samples, n_features) numbers, or (n_samples, height, width) pictures.
+    estimator : str
+        Whose data it is, for messages.
+    minimum : int
+        Least number of rows.
+    check_finite : bool
+        False leaves the search for NaN and infinity to the caller's first pass over the data,
+        which must call :meth:`Rows.require_finite` when its sums are not finite.
+    expected : Expected, optional
+        What a fitted model expects of new data: a file or a table is brought into that form. Dask's are
+        searched for NaN and infinity when what is made of them is computed.
+    limit : int, optional
+        Bytes of working memory: a file, memory map or generator that takes more than a quarter of it is read
+        block by block. None is for callers that need all rows: they are in memory afterwards, unless
+        Dask's rows are expected to be mapped.
+    weigh : bool, optional
+        Whether the column of weights that a file was read with counts: False refuses it, and None is for
+        callers that look at rows one by one.
+    missing : str, optional
+        How a file is read whose scan says nothing of missing values.
+
+    Raises
+    ------
+    InputTypeError
+        For a bare string, which could be data or a path.
+    DataError
+        If it is not a table of finite real numbers.
+    MemoryLimitError
+        If all rows are needed, and take more than the memory that may be used.
+    """
+    fix_threads()
+    if isinstance(X, Rows) and not X.unchecked:
+        return X
+    rows = to_rows(X, RowsRequest(estimator, minimum, limit, expected, missing))
+    if rows.table is not None and rows.table.weights is not None and expected is None:
+        if weigh is False:
+            raise DataError(
+                f"{estimator} does not support weights of rows.", "Leave weights out, or repeat rows before."
+            )
+        rows = weighted(rows, rows.table.weights, "The column of weights") if weigh else rows
+    if check_finite and (expected is None or rows.in_one_place):
+        rows.require_finite()
+    return rows
+
+
+@singledispatch
+def to_rows(X: Any, request: RowsRequest) -> Rows:
+    """Return user data as rows; :func:`as_rows` names the kinds, and raises its errors.
+
+    Frames, lists and arrays of other libraries come here; other types have a function each.
+    """
+    if any(f"{base.__module__}.".startswith(READ_BY_IO) for base in type(X).__mro__):
+        return _read(X, request)
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise InputTypeError(
+            "X is a LazyFrame, a query whose rows are not computed yet.", "Compute them: pass X.collect()."
+        )
+    names, values = column_names(X), X
+    types = list(X.dtypes) if hasattr(X, "iloc") and hasattr(X, "columns") else []
+    if types and all(str(dtype).startswith("Sparse[") for dtype in types):  # columns of pandas
+        zeros = all(dtype.fill_value == 0 for dtype in types)
+        values = X.sparse.to_coo() if zeros else X.sparse.to_dense()
+    kind = SparseRows if sparse.issparse(values) else ArrayRows
+    return replace(kind.checked(values, request), feature_names=names, row_names=index_names(X))
+
+
+to_rows.register(np.ndarray, ArrayRows.checked)
+to_rows.register(sparse.spmatrix, SparseRows.checked)
+to_rows.register(sparse.sparray, SparseRows.checked)
+
+
+@to_rows.register(str)
+@to_rows.register(bytes)
+def _refuse_text(X: Any, request: RowsRequest) -> Rows:
+    raise InputTypeError(
+        f"X is the text {X[:60]!r}.", f"To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
+    )
+
+
+@to_rows.register(Iterator)
+@to_rows.register(Path)
+@to_rows.register(Table)
+@to_rows.register(np.memmap)
+def _read(X: Any, request: RowsRequest) -> Rows:
+    """Leave it to :mod:`gramian.tables`, which a fit to an array does not load."""
+    rows: Rows = import_module("gramian.tables.file_rows").read(X, request)
+    return rows
+
+
+def column_names(block: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a frame as text; None where they only count columns from 0."""
+    names = getattr(block, "columns", None)
+    if isinstance(names, list):  # of polars
+        return tuple(names) if all(isinstance(name, str) for name in names) else None
+    return names_in(names)
+
+
+def names_in(index: Any) -> tuple[str, ...] | None:
+    """Return the entries of an index as text; None where they only count from 0, as if nobody gave them."""
+    return None if _counts(index) else as_text(index)
+
+
+def index_names(X: Any) -> IndexNames | None:
+    """Return the index of a frame as names of its rows; None where it only counts rows from 0."""
+    index = getattr(X, "index", None)  # of a list and of a tuple a method
+    return None if _counts(index) else IndexNames(index)
+
+
+def _counts(index: Any) -> bool:
+    """Return whether this is no index, or counts its entries from 0."""
+    if not hasattr(index, "dtype"):
+        return True
+    whole = getattr(index.dtype, "kind", "") in "iu"
+    return whole and np.array_equal(to_numpy(index), np.arange(len(index)))
+
+
+def as_text(index: Any) -> tuple[str, ...]:
+    """Return the entries of an index of pandas as text, as pandas writes them to a CSV.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_text(pd.Index([400.0, 402.5])), as_text(pd.to_datetime(["2024-03-02"]))
+    (('400.0', '402.5'), ('2024-03-02',))
+    """
+    times = getattr(index.dtype, "kind", "") in "mM"
+    return tuple(map(str, to_numpy(index.astype(str) if times else index)))
+
+
+class IndexNames(Sequence[str]):
+    """The index of a frame as names of rows, which become text when somebody looks at one.
+
+    Attributes
+    ----------
+    values : pandas.Index
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    @cached_property
+    def _text(self) -> tuple[str, ...]:
+        return as_text(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._text[place]
+
+
+# ---- Weights of rows, which are checked here only
+
+WEIGHTS = 1e-19, 1e19  # between which the largest weight is, so that products with squares stay in range
+
+
+def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
+    """Return rows that count as often as their weights say; None and weights of 1 change nothing.
+
+    Parameters
+    ----------
+    rows : Rows
+    weights : array-like of shape (n,), or None
+        An integer has the effect of so many equal rows, and 0 that of no row.
+    of : str
+        What the user calls them, for messages.
+
+    Raises
+    ------
+    DataError
+        For weights that are no finite numbers, negative, or not one for each row.
+    """
+    if weights is None:
+        return rows
+    if rows.weights is not None:
+        raise DataError(f"The rows have weights already, and {of} gives others.", "Leave one of them out.")
+    values = checked_weights(weights, rows.shape[0], of)
+    if (values == 1.0).all():
+        return rows
+    more: Any = {"host": replace(rows.host, weights=values)} if isinstance(rows, DeviceRows) else {}
+    return replace(rows, weights=values, **more)
+
+
+def checked_weights(weights: Any, n: int, of: str) -> FloatArray:
+    """Return weights of n rows as float64, or raise a DataError."""
+    advice = f"{of} says how often each row counts: give {n:,} finite numbers, 0 or more."
+    try:
+        values = real_numbers(weights)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{of} holds something that is no number ({error}).", advice) from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]  # a frame of one column
+    if values.shape != (n,):
+        shape = "a single number" if values.ndim == 0 else f"the shape {values.shape}"
+        raise DataError(f"{of} has {shape}, but X has {n:,} rows.", advice)
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if wrong.size:
+        raise DataError(f"{of} is {values[wrong[0]]:g} for row {wrong[0]}.", advice)
+    largest = float(values.max())
+    if largest and not WEIGHTS[0] <= largest <= WEIGHTS[1]:
+        raise DataError(
+            f"The largest {of} is {largest:.2g}, and may be {WEIGHTS[0]:g} to {WEIGHTS[1]:g}.",
+            "Divide all weights by one number, those of all batches by the same.",
+        )
+    return values

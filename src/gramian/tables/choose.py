@@ -1,0 +1,332 @@
+"""From a source to a table: the chosen rows and columns, in memory or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.core import checks
+from gramian.errors import DataError, ParameterError, of_new_rows
+from gramian.tables import parts
+from gramian.tables.files import Place, opened_source
+from gramian.tables.labels import label_texts
+from gramian.tables.metadata import LabelPlace, with_labels
+from gramian.tables.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
+from gramian.tables.source import ArraySource, PictureSource, Source, damage, whole_within
+from gramian.tables.stored import StoredRows, column_of, columns_taken, rows_taken
+from gramian.tables.table import Expected, Origin, Table
+from gramian.tables.treatment import (
+    as_expected,
+    handle_missing,
+    leaves_out,
+    rows_of_table,
+    with_transform,
+    without,
+    without_marks,
+)
+
+UNMATCHED = 'Count them as missing with unmatched="leave-out".'
+OTHER_NAMES = "Name variants alike in both files, as plink2 --set-all-var-ids @:# does."
+
+
+def choose(
+    place: Place,
+    reading: ReadingOptions,
+    labels: LabelPlace | None = None,
+    limit: int | None = None,
+    expected: Expected | None = None,
+    looked: list[Any] | None = None,
+) -> Table:
+    """Return the chosen part of a file as a table.
+
+    Parameters
+    ----------
+    place : Location, sequence of Path, or binary file
+    reading : ReadingOptions
+        Checked.
+    labels : LabelPlace, optional
+        Where labels are, if in another file.
+    limit : int, optional
+        Bytes of working memory: a table larger than a quarter of it stays on disk. None reads all.
+    expected : Expected, optional
+        What a fitted model expects of new data.
+    looked : list, optional
+        As of :func:`gramian.tables.files.opened_source`.
+    """
+    with opened_source(place, limit=limit, looked=looked) as (format, opened, source):
+        reading, notes = _where_it_applies(reading, source, format.marks)
+        if expected is not None and expected.transform is not None and reading.transform is None:
+            reading = replace(reading, transform=expected.transform)
+        if not format.marks:
+            others = [name for name in TEXT_OPTIONS if name != "na_values"]
+            refuse(reading, others, source.source, "no text")
+        if not isinstance(source, PictureSource):
+            refuse(reading, ["size"], source.source, "a table")
+        if isinstance(source, ArraySource | PictureSource):
+            refuse(reading, ["pivot"], source.source, "no columns of text")
+        genotypes = isinstance(source, ArraySource) and source.alleles is not None
+        if reading.unmatched is not None and (expected is None or not genotypes):
+            raise ParameterError(
+                "unmatched",
+                reading.unmatched,
+                "applies to genotypes (.bed) that a fitted model maps",
+                "Leave it out.",
+            )
+        table = table_of(source, reading, limit, None if reading.transpose else expected)
+        if reading.na_values and not format.marks:
+            table = without_marks(table, reading.na_values)
+        read = not (table.origin.sha256 or isinstance(table.values, StoredRows))
+        if sha256 := opened.hash() if read else opened.sha256:
+            table = replace(table, origin=Origin(sha256, "the bytes of the file"))
+        origin = replace(table.origin, reading=vars(reading))
+        table = replace(table, notes=(*table.notes, *notes), origin=origin)
+    return _completed(table, reading, labels, expected)
+
+
+def _completed(
+    table: Table,
+    reading: ReadingOptions,
+    labels: LabelPlace | None,
+    expected: Expected | None,
+) -> Table:
+    """Return a table transposed, with its labels, and with its missing values treated."""
+    if reading.transpose:
+        table = parts.transpose(table)
+    if labels is not None:
+        table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
+    if reading.exclude is not None:
+        table = without(table, reading.exclude)
+    if table.genome is not None and expected is None and not reading.transpose:
+        places = [table.genome.places[name] for name in table.feature_names or ()]
+        if many := int((~table.genome.autosomal[places]).sum()):
+            note = f"{checks.counted(many, 'variant is', 'variants are')} on X, Y, MT or no chromosome"
+            note += ", where sexes may differ (plink2 --autosome leaves them out)"
+            table = replace(table, notes=(*table.notes, note))
+    if expected is not None:
+        table = as_expected(table, expected, reading.unmatched)
+    if reading.transform is not None:
+        table = with_transform(table, reading.transform)
+    stored = isinstance(table.values, StoredRows)
+    holes = expected is not None and expected.holes and reading.missing is None
+    fitted_means = expected is not None and expected.means is not None and not holes
+    # Calls of genotypes become means without being asked to.
+    unasked = table.alleles is not None and reading.missing is None and expected is None
+    policy = "mean" if unasked else reading.missing
+    if policy is not None or fitted_means:
+        table = handle_missing(table, policy, expected)
+    if reading.missing == "mean":
+        table = replace(table, missing=replace(table.missing, method="mean"))
+    # Otherwise the first pass over the numbers finds NaN and infinity.
+    if table.values.finite is False if stored else table.values.dtype.kind == "f":
+        with nullcontext() if expected is None else of_new_rows():
+            found = rows_of_table(table).require_finite(holes=holes or table.missing.method in IMPUTED)
+        if holes and not stored and found is not None:
+            missing = checks.counted(found.missing, "missing value")
+            rows = checks.counted(len(found.by_row), "row")
+            note = f"{missing} in {rows}: scores of such rows follow from their observed entries"
+            table = replace(table, notes=(*table.notes, note))
+    if not stored:
+        return replace(table, values=parts.contiguous(table.values))
+    return replace(table, notes=(*table.notes, table.values.note)) if table.values.note else table
+
+
+def _where_it_applies(
+    reading: ReadingOptions, source: Source, marks: bool
+) -> tuple[ReadingOptions, tuple[str, ...]]:
+    """Return the options without remembered names that a source lacks, and notes on these."""
+    changed: dict[str, Any] = {}
+    notes: list[str] = []
+    for asked in COLUMN_OPTIONS if marks else (*COLUMN_OPTIONS, "na_values"):
+        value = getattr(reading, asked)
+        names = value if isinstance(value, tuple) else (value,)
+        absent = [name for name in names if isinstance(name, Remembered)]
+        if absent and asked != "na_values":
+            known = source.column_names
+            absent = [name for name in absent if known is not None and name not in known]
+        if absent:
+            rest = tuple(name for name in names if name not in absent)
+            changed[asked] = (rest if isinstance(value, tuple) else rest[0]) if rest else None
+            if asked not in ("drop", "na_values"):
+                notes.append(f"{asked}: no column {checks.listed(absent)} here, as the fitted data had")
+    return (replace(reading, **changed) if changed else reading), tuple(notes)
+
+
+def refuse(reading: ReadingOptions, options: Sequence[str], source: str, content: str) -> None:
+    """Raise a ParameterError for the first of some options that does not apply to a file."""
+    for name in options:
+        if getattr(reading, name) is not None:
+            raise ParameterError(
+                name, allowed=f"does not apply to {source}, which holds {content}", hint="Leave it out."
+            )
+
+
+def table_of(
+    source: Source, reading: ReadingOptions, limit: int | None = None, expected: Expected | None = None
+) -> Table:
+    """Return the chosen part of a source: on disk where reading it takes more than a quarter of a limit.
+
+    Raises
+    ------
+    ParameterError
+        If the options name rows or columns that are not there, or columns of pictures.
+    DataError
+        If its content cannot be a table of numbers.
+
+    Examples
+    --------
+    >>> from gramian.tables.source import Header
+    >>> source = ArraySource.of(Header((3, 3), np.dtype(float), lambda: np.eye(3)), "memory")
+    >>> table = table_of(source, ReadingOptions(label="2"))
+    >>> table.values.shape, table.labels.tolist()
+    ((3, 2), [0.0, 0.0, 1.0])
+    """
+    if isinstance(source, PictureSource):
+        refuse(reading, COLUMN_OPTIONS, source.source, "pictures")
+        return _table_of_array(source.array(reading.rows, reading.size), ReadingOptions(), limit, None)
+    if isinstance(source, ArraySource):
+        return _table_of_array(source, reading, limit, expected)
+    # Arrow takes longer to import than everything else here.
+    from gramian.tables.columns import table_of_columns
+    from gramian.tables.pivot import pivoted
+
+    if reading.pivot is not None:
+        source, reading = pivoted(source, reading)
+    return table_of_columns(source, reading, limit, expected)
+
+
+def _table_of_array(
+    source: ArraySource, reading: ReadingOptions, limit: int | None, expected: Expected | None
+) -> Table:
+    rows = parts.pick_rows(source.shape[0], reading.rows, source.source)
+    places, notes = _value_columns(source, reading, expected)
+    with damage(source.source):
+        lazy = None
+        if limit is not None and source.lazy is not None and source.memory_of(rows) > whole_within(limit):
+            lazy = partial(source.lazy, limit)
+        values, column = _numbers(source, reading, rows, places, lazy)
+
+        def aside(option: str, name: str) -> npt.NDArray[Any]:
+            """Return a column that is no number."""
+            if source.set_aside is not None:
+                return source.set_aside(option, name)[list(rows)]
+            return column(int(name) if source.columns is None else source.columns.index(name))
+
+        names = source.row_names and tuple(source.row_names[row] for row in rows)
+        if reading.id is not None:
+            names = tuple(label_texts(aside("id", reading.id)))
+        labels = {name: aside("label", name) for name in reading.label_columns}
+        groups = _groups(source, reading, aside)
+        weights = None if reading.weights is None else aside("weights", reading.weights)
+    positions = range(values.shape[1]) if places is None else places
+    features = None if source.columns is None else tuple(source.columns[place] for place in positions)
+    known = source.alleles
+    alleles = None if known is None else {name: known[name] for name in features or () if name in known}
+    origin = Origin() if source.sha256 is None else Origin(source.sha256(), source.hashed)
+    return Table(
+        values,
+        features,
+        names,
+        **parts.label_fields(labels),
+        picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
+        source=source.source,
+        notes=(
+            *source.notes,
+            *((parts.LOGICAL,) if source.dtype.kind == "b" else ()),
+            *notes,
+            *(() if lazy else source.notes_in_memory),
+        ),
+        origin=origin,
+        row_numbers=None if reading.rows is None else rows,
+        column_numbers=None if places is None or features is not None else tuple(places),
+        alleles=alleles,
+        genome=source.genome,
+        weights=weights,
+        groups=groups,
+    )
+
+
+def _groups(
+    source: ArraySource, reading: ReadingOptions, aside: Callable[[str, str], npt.NDArray[Any]]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns by which rows are left out."""
+    if source.set_aside is None:
+        names = (parts.group_column(entry, source.column_names or ()) for entry in reading.groups)
+        return {name: aside("exclude", name) for name in names if name is not None}
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for entry in reading.groups:
+        *cuts, _ = accumulate(entry.split("="), "{}={}".format)
+        for name in reversed(cuts):
+            with suppress(ParameterError):
+                columns[name] = aside("exclude", name)
+                break
+    return columns
+
+
+def _value_columns(
+    source: ArraySource, reading: ReadingOptions, expected: Expected | None
+) -> tuple[list[int] | None, tuple[str, ...]]:
+    """Return the columns of numbers, None for all, and notes on the changes for a fitted model."""
+    name, columns, elsewhere = source.source, source.columns, source.set_aside is not None
+    if (reading.id or reading.label_row) and source.row_names is not None and not elsewhere:
+        which = "label" if reading.id is None else "id"
+        problem = f"does not apply to {name}, which already names its rows"
+        raise ParameterError(which, getattr(reading, which), problem, "Leave out id and label.")
+    if reading.label_row is not None:
+        why = f"rows of {name} have no names"
+        hint = "Read labels from another file with labels_from."
+        if elsewhere:
+            why = f"labels of {name} are columns of obs"
+            hint = "Leave out transpose: its rows are samples already."
+        problem = f"with transpose names a row, but {why}"
+        raise ParameterError("label", reading.label_row, problem, hint)
+    if len(source.shape) == 3:
+        refuse(reading, COLUMN_OPTIONS, name, "pictures")
+        return None, ()
+    if columns is None and all(getattr(reading, one) is None for one in COLUMN_OPTIONS):
+        return None, ()
+    columns = columns or tuple(map(str, range(source.shape[1])))
+    inside = replace(reading, id=None, label=None, weights=None) if elsewhere else reading
+    notes: tuple[str, ...] = ()
+    places = parts.pick_columns(columns, inside, name).values
+    if source.by_columns and expected is not None and expected.names is not None:
+        available = [columns[place] for place in places]
+        there = set(available if leaves_out(reading.unmatched, expected) else expected.names)
+        some = tuple(column for column in expected.names if column in there) or expected.names
+        none = set(expected.names).isdisjoint(available)
+        advice = () if source.alleles is None else (OTHER_NAMES if none else UNMATCHED,)
+        order, notes = Expected(some).places(available, name, *advice)
+        places = [places[place] for place in order]
+    if not places:
+        raise DataError(f"{name} has no columns left.", "Drop fewer columns, or choose some with columns.")
+    return None if places == list(range(len(columns))) else places, notes
+
+
+def _numbers(
+    source: ArraySource,
+    reading: ReadingOptions,
+    rows: range,
+    places: list[int] | None,
+    lazy: Callable[..., StoredRows] | None,
+) -> tuple[Any, Callable[[int], npt.NDArray[Any]]]:
+    """Return the numbers, in memory or as ``lazy`` leaves them on disk, and what reads another column."""
+    some = range(source.shape[1]) if places is None else places
+    if source.by_columns:
+        values = source.read(rows, some) if lazy is None else lazy(rows, some)
+        return values, lambda place: source.read(rows, [place])[:, 0]
+    if lazy is None:
+        array = source.read(rows)
+        if array.dtype.kind == "b":
+            array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
+        values = parts.contiguous(array) if places is None else parts.take_columns(array, places)
+    else:
+        array = lazy() if reading.rows is None else rows_taken(lazy(), rows)
+        values = array if places is None else columns_taken(array, places)
+    return values, partial(column_of, array)

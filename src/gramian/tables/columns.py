@@ -1,0 +1,1080 @@
+"""Columns in batches of rows, and the table of them: what names rows, what are numbers, what are labels.
+
+The first rows of a file, up to 16 MB, decide that; later rows of another kind raise an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.core.checks import NAMES_SHOWN, counted, first_few, listed
+from gramian.errors import DataError, ParameterError, shortened
+from gramian.tables import parts, stored, strings
+from gramian.tables.labels import label_texts
+from gramian.tables.layout import INDEX_NAMES, Layout
+from gramian.tables.long import find_long
+from gramian.tables.names import are_variables
+from gramian.tables.reading import ReadingOptions, one_name
+from gramian.tables.source import whole_within
+from gramian.tables.table import Expected, Table
+
+EMPTY_LAST_ONE = "an empty last column without a name was left out"
+EMPTY_LAST = "empty last columns without a name were left out"
+_MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
+_MIDNIGHT = " 00:00:00"
+_LOOK = 8  # names of rows that tell what they are
+_FEW_ROWS = 10  # one in so many may be left out
+DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
+
+
+# ---------------------------------------------------------- where columns come from
+
+
+class ColumnSource:
+    """Columns in batches, of a file that stays open until the table is made.
+
+    Attributes
+    ----------
+    source : str
+        What messages call it.
+    names : tuple of str or None
+        Names of the columns as the file has them; None where columns are known by position.
+    path : Path or None
+        The file, if it is one.
+    separator : str or None
+        What separates the fields of a text, in which numbers may be written in several ways; else None.
+    na_values : tuple of str
+        Texts that stand for a missing value, in addition to the usual ones.
+    notes : tuple of str
+        What was decided about the file; complete after a pass over it.
+    units : mapping of str to str
+        Units of columns, by their names.
+    levels : mapping of str to tuple of str
+        Ordered categories of columns, by their names; complete after a pass over them.
+    header : int
+        The line of the header, counted from 1; 0 if there is none.
+    first_lines : tuple of tuple of str
+        The first lines of a text, or rows of a sheet, as they are.
+    sheets : tuple of str
+        The sheets of a workbook.
+    word : str
+        What messages call a row of the file.
+    reopens : bool
+        Whether it can be read again after its file was closed.
+    """
+
+    source: str
+    names: tuple[str, ...] | None = None
+    path: Path | None = None
+    separator: str | None = None
+    na_values: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = MappingProxyType({})
+    levels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    header: int = 0
+    first_lines: tuple[tuple[str, ...], ...] = ()
+    sheets: tuple[str, ...] = ()
+    word: str = "line"
+    reopens: bool = False
+
+    @property
+    def first_is_index(self) -> bool:
+        """Whether the first column is named like an index."""
+        return self.names is not None and self.names[0].casefold() in INDEX_NAMES
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """All names that options may use for columns; None where they have none."""
+        return None if self.names is None else parts.unique_names(self.names)[0]
+
+    def unique_names(self, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the first columns, or their positions, and names that occur more than once."""
+        if self.names is None:
+            return tuple(map(str, range(width))), ()
+        return parts.unique_names(self.names[:width])
+
+    def prepared(
+        self, reading: ReadingOptions, expected: Expected | None
+    ) -> tuple[ColumnSource, ReadingOptions]:
+        """Return the source as options want it read, and the options in the terms of that source."""
+        return self, reading
+
+    def look(self, most: int) -> list[list[Any]]:
+        """Return the first batches, of so many bytes; a source may keep them for the next pass."""
+        return list(_first_of(self.batches(most), most))
+
+    def further(self) -> Iterator[list[Any]]:
+        """Yield some rows of a large text from places below the first ones."""
+        return iter(())
+
+    def _state_units(self, layout: Layout) -> None:
+        if layout.units and self.names is not None:
+            units = zip(self.unique_names(len(self.names))[0], layout.units, strict=True)
+            self.units = {name: unit for name, unit in units if unit}
+
+    def _note(self, note: str) -> None:
+        self.notes = self.notes if note in self.notes else (*self.notes, note)
+
+    def _note_table(self, title: str) -> None:
+        """Note that another table follows."""
+        title = shortened(title.strip("\r ,;\t"), 60)
+        self._note(f"another table below a blank {self.word} was left out: {title!r}")
+
+    def _note_below(self, lines: Sequence[str]) -> None:
+        """Note which lines below the table were left out."""
+        said, what = [line.strip(f"\r {self.separator}") for line in lines], self.word
+        if said := [line for line in said if line]:
+            many = counted(len(said), f"{what} below the table was", f"{what}s below the table were")
+            self._note(f"{many} left out: {shortened(said[0], 60)!r}")
+        elif any(line.strip() for line in lines):
+            self._note(f"blank {what}s below the table were left out")
+
+    def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
+        """Yield the columns of all rows once, from the first to the last; those of a text as strings.
+
+        Parameters
+        ----------
+        limit : int or None
+            Bytes of working memory, which a batch takes a small part of. None if all rows go into memory.
+        plain : set of int
+            Columns of a text that may come as float64; more may be added between batches.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ColumnsInMemory(ColumnSource):
+    """Arrow columns as a source of one batch."""
+
+    arrays: Sequence[Any] = ()
+    names: tuple[str, ...] | None = None
+    source: str = "memory"
+    notes: tuple[str, ...] = ()
+    separator: str | None = None
+    na_values: tuple[str, ...] = ()
+
+    def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
+        """Yield all rows."""
+        yield [decoded(array) for array in self.arrays]
+
+
+def decoded(column: Any) -> Any:
+    """Return a column in one piece, without a dictionary or string views, which few functions take."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
+
+
+def joined(parts: Sequence[Any], source: str) -> Any:
+    """Return the parts of a column as one, in the type that holds them all.
+
+    Raises
+    ------
+    DataError
+        If there is no such type.
+    """
+    tables = [pa.table([part], ["column"]) for part in parts]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive").column(0).combine_chunks()
+    except pa.ArrowException as error:
+        raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
+
+
+def whole_fields(source: ColumnSource, most: int | None = None) -> list[Any]:
+    """Return columns in memory, those of a text as strings: all rows, or those of so many bytes."""
+    batches = source.batches() if most is None else source.look(most)
+    return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
+
+
+# ------------------------------------------------------------ columns as a whole
+
+
+class Columns:
+    """The first rows of a source, or all, in the types that they have; how their numbers are written.
+
+    Parameters
+    ----------
+    fields : list of pyarrow.Array
+        As the source has them: of a text all are strings.
+    source : ColumnSource
+    below_limit : {"missing", "half"}, optional
+    first_row : int
+        Number of the first of their rows in the file.
+
+    Attributes
+    ----------
+    arrays : list of pyarrow.Array
+        Without the last columns that have no name and hold nothing.
+    names : tuple of str
+        Unique.
+    repeated : tuple of str
+        Names that occur more than once.
+    comma : str or None
+        What commas separate.
+    written : set of int
+        Columns that are not read as plain numbers.
+    """
+
+    def __init__(
+        self, fields: list[Any], source: ColumnSource, below_limit: str | None = None, first_row: int = 0
+    ) -> None:
+        self.fields, self.source, self.first_row = fields, source, first_row
+        self.below_limit = below_limit or "missing"
+        self.comma: str | None = None
+        self.written: set[int] = set()
+        self._with_commas: set[int] = set()  # columns of numbers that have such signs
+        self._bare: dict[int, strings.Bare] = {}
+        self._beyond: dict[int, tuple[int, str]] = {}
+        self._unclear: dict[int, str] = {}
+        arrays = fields if source.separator is None else self._as_written(fields)
+        width = len(arrays)
+        while width > 1 and source.names is not None and source.names[width - 1] == "":
+            if arrays[width - 1].null_count < len(arrays[width - 1]):
+                break
+            width -= 1
+        self.arrays = [self._dated(place, column) for place, column in enumerate(arrays[:width])]
+        self.names, self.repeated = source.unique_names(width)
+
+    @classmethod
+    def whole(cls, source: ColumnSource, reading: ReadingOptions | None = None) -> Columns:
+        """Return all columns of a source, read as options say."""
+        source, reading = source.prepared(reading or ReadingOptions(), None)
+        return cls(whole_fields(source), source, reading.below_limit)
+
+    def as_file_has(self, name: str) -> Any:
+        """Return a column as it is written, null where it is blank."""
+        field = self.fields[self.names.index(name)]
+        return field if self.source.separator is None else strings.as_given(field)
+
+    def row_names(self, name: str) -> tuple[str, ...]:
+        """Return a column as names of rows."""
+        return as_names(self.as_file_has(name))
+
+    def labels(self, place: int) -> npt.NDArray[Any]:
+        """Return a column as labels."""
+        return as_labels(self.arrays[place], self.fields[place], self.source)
+
+    def with_row_names(
+        self, id: str | None, label: str | None = None
+    ) -> tuple[list[int], list[int], tuple[str, ...] | None]:
+        """Return the places of the label and of the other columns, and names of rows."""
+        asked = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
+        roles = parts.pick_columns(self.names, asked, self.source.source)
+        place, others, _ = find_row_names(self, asked, roles.id, roles.values)
+        row_names = None if place is None else self.row_names(self.names[place])
+        return list(roles.labels.values()), others, row_names
+
+    def later(self, fields: Mapping[int, Any]) -> dict[int, Any]:
+        """Return more rows of some columns of text as numbers where they are."""
+        plain = [place for place in fields if place not in self._bare]
+        result = dict(fields) | dict(
+            zip(plain, self._converted([fields[place] for place in plain]), strict=True)
+        )
+        for place, texts in fields.items():
+            if not is_number(result[place]):
+                result[place] = self._signed(place, texts, texts)
+            self._count_commas(place, result[place], texts)
+        return result
+
+    def _as_written(self, fields: Sequence[Any]) -> list[Any]:
+        """Return the first rows as numbers where they are, with any commas and signs."""
+        marks, result = self.source.na_values, strings.typed(fields, self.source.na_values)
+        texts = [place for place, column in enumerate(result) if not is_number(column)]
+        bare = {place: strings.bare(fields[place], marks, later=False) for place in texts}
+        self._bare = {place: one for place, one in bare.items() if one is not None}
+        shown = [self._bare[at].fields if at in self._bare else one for at, one in enumerate(fields)]
+        plain = [field for field, column in zip(fields, result, strict=True) if is_number(column)]
+        separator = self.source.separator or ","
+        self.comma = strings.meaning_of_commas([shown[place] for place in texts], plain, separator, marks)
+        if self.comma == "points":
+            texts = [at for at, one in enumerate(result) if at in texts or pa.types.is_floating(one.type)]
+        self.written = set(range(len(fields)) if self.comma == "points" else texts)
+        for place, column in zip(texts, self._converted([shown[place] for place in texts]), strict=True):
+            if not is_number(column):
+                result[place] = self._signed(
+                    place, fields[place], self._as_text(result[place], fields[place])
+                )
+            else:
+                known = self._bare.get(place)
+                result[place] = column if known is None else self._within(place, known, column)
+            self._count_commas(place, result[place], shown[place])
+        return [strings.without_marks(column, marks) for column in result]
+
+    def _as_text(self, column: Any, fields: Any) -> Any:
+        return fields if is_number(column) else column
+
+    def _converted(self, fields: Sequence[Any]) -> list[Any]:
+        return strings.as_numbers(fields, self.source.na_values, self.comma)
+
+    def _count_commas(self, place: int, column: Any, fields: Any) -> None:
+        if is_number(column) and strings.has_any(fields, ",." if self.comma == "points" else ","):
+            self._with_commas.add(place)
+
+    def _signed(self, place: int, fields: Any, otherwise: Any) -> Any:
+        """Return a column of numbers with currencies, limits and the like."""
+        one, known = strings.bare(fields, self.source.na_values), self._bare.get(place)
+        if one is None or (known is not None and one.unit not in (known.unit, "")):
+            return otherwise
+        (values,) = self._converted([one.fields])
+        if not is_number(values):
+            return otherwise
+        self._bare[place] = (
+            one if known is None else one._replace(unit=known.unit, said=one.said | known.said)
+        )
+        return self._within(place, one, values)
+
+    def _within(self, place: int, one: strings.Bare, values: Any) -> Any:
+        """Return numbers, and what the policy makes of limits."""
+        values, limits = strings.beyond(one, values.cast(pa.float64()), self.below_limit)
+        if limits:
+            before, example = self._beyond.get(place, (0, limits[0]))
+            self._beyond[place] = before + len(limits), example
+        return values
+
+    def _dated(self, place: int, column: Any) -> Any:
+        """Return a column of dates as such, and other text without blanks."""
+        column = strings.without_blanks(column)
+        found = strings.dates(column) if pa.types.is_string(column.type) else None
+        if found is None:
+            return column
+        if found[1]:
+            self._unclear[place] = found[1]
+        return found[0]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of columns, of the file or of their numbers, by their names."""
+        signs = {
+            self.names[at]: one.unit for at, one in self._bare.items() if one.unit and at < len(self.names)
+        }
+        return signs | dict(self.source.units)
+
+    def notes(self, places: AbstractSet[int] | None = None) -> tuple[str, ...]:
+        """Say how the numbers of all columns, or of these, were read."""
+        names, notes = self.names, []
+        places = set(range(len(names))) if places is None else places
+
+        def shown(some: Iterable[int]) -> list[str]:
+            return [names[at] for at in sorted(places & {*some})]
+
+        if shown(self._with_commas):
+            points = "decimal separators, and points as thousands"
+            what = points if self.comma == "points" else str(self.comma)
+            notes.append(f"commas were read as {what} separators")
+        if groups := shown(at for at, one in self._bare.items() if "groups" in one.said):
+            notes.append(f"blanks or apostrophes between thousands were left out of {listed(groups)}")
+        if brackets := shown(at for at, one in self._bare.items() if "parentheses" in one.said):
+            notes.append(f"numbers in parentheses were read as negative in {listed(brackets)}")
+        for unit in sorted({one.unit for one in self._bare.values() if one.unit}):
+            some = shown(at for at, one in self._bare.items() if one.unit == unit)
+            notes += [f"{unit!r} was read as the unit of {listed(some)}"] if some else []
+        if limits := sorted(places & {*self._beyond}):
+            many, example = sum(self._beyond[at][0] for at in limits), self._beyond[limits[0]][1]
+            which = f"{counted(many, 'entry', 'entries')} beyond a limit, such as {example!r} in "
+            how = {
+                "missing": "missing, where half of each limit could be taken",
+                "half": "half of the limit, or as a limit from above",
+            }
+            count = "counts" if many == 1 else "count"
+            notes.append(f"{which}{names[limits[0]]!r}, {count} as {how[self.below_limit]}")
+        for at in sorted(places & {*self._unclear}):
+            day = f"{self._unclear[at]} was read as month/day/year"
+            notes.append(f"day and month may be exchanged in {names[at]!r}: {day}")
+        return tuple(notes)
+
+
+def is_number(column: Any) -> bool:
+    """Say whether a column holds numbers."""
+    return _is_number_type(column.type)
+
+
+@cache  # rows may have many thousand fields
+def _is_number_type(kind: Any) -> bool:
+    t = pa.types
+    return any(is_it(kind) for is_it in (t.is_floating, t.is_integer, t.is_boolean, t.is_decimal, t.is_null))
+
+
+def _is_plain(kind: Any) -> bool:
+    return bool(pa.types.is_float64(kind) or pa.types.is_int64(kind) or pa.types.is_null(kind))
+
+
+def is_text(column: Any) -> bool:
+    """Say whether a column holds text."""
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def all_different(column: Any) -> bool:
+    """Say whether a column has a value in every row, and none twice."""
+    if pa.types.is_nested(column.type):  # Arrow compares no lists
+        return False
+    return bool(len(column) and not column.null_count and pc.count_distinct(column).as_py() == len(column))
+
+
+def as_names(column: Any) -> tuple[str, ...]:
+    """Return a column as names of rows, a whole number without a point."""
+    if is_text(column):
+        return tuple(pc.fill_null(column, "").to_pylist())
+    if pa.types.is_floating(column.type):
+        return tuple(label_texts(column.to_numpy(zero_copy_only=False)).tolist())
+    texts = ["" if value is None else str(value) for value in column.to_pylist()]
+    days = pa.types.is_timestamp(column.type) and all(text.endswith(_MIDNIGHT) for text in texts if text)
+    return tuple(text.removesuffix(_MIDNIGHT) for text in texts) if days else tuple(texts)
+
+
+def as_labels(column: Any, fields: Any = None, source: ColumnSource | None = None) -> npt.NDArray[Any]:
+    """Return a column as labels: numbers, or text; of a text as it is written, unless these are numbers."""
+    kind = column.type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if source is not None and source.separator is not None:
+        texts = strings.as_given(fields, source.na_values)
+        texts = pc.if_else(pc.is_null(column), pa.scalar(None, pa.string()), texts) if number else texts
+        if not (number and strings.is_one_to_one(texts, column)):
+            return np.array(as_names(texts), dtype=np.str_)
+    if pa.types.is_integer(kind) and column.null_count == 0:
+        return np.asarray(column.to_numpy())
+    if number:
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return np.char.strip(np.array(as_names(column), dtype=np.str_))
+
+
+def labels_of_columns(
+    columns: Columns, column: str | None = None, id: str | None = None, n_rows: int | None = None
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None, tuple[str, ...]]:
+    """Take labels out of columns.
+
+    Parameters
+    ----------
+    columns : Columns
+    column : str, optional
+        Their name, by default the first column whose values repeat: of text, else of whole numbers.
+    id : str, optional
+        The column that names rows, if it is there; by default row names are chosen as in a table.
+    n_rows : int, optional
+        Number of rows that need a label: one column of text may have a label in its first line.
+
+    Returns
+    -------
+    columns : dict of str to ndarray
+        All columns apart from the names of rows, the labels first.
+    row_names : tuple of str or None
+    notes : tuple of str
+
+    Raises
+    ------
+    ParameterError
+        If there is no such column.
+    """
+    name = columns.source.source
+    if columns.source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
+        header, entries = columns.names[0], columns.row_names(columns.names[0])
+        if len(entries) + 1 == n_rows:
+            note = f"the first line of {name}, {header!r}, was read as a label"
+            return {"label": np.array([header, *entries])}, None, (note,)
+    labels, others, row_names = columns.with_row_names(id, column)
+    if not labels and not others:
+        raise ParameterError(
+            "labels_from",
+            allowed=f"needs a column besides that of row names: {name} has {listed(columns.names)}",
+            hint=f"Say which one holds the labels: {name}:{columns.names[0]}",
+        )
+    found = {columns.names[place]: columns.labels(place) for place in (*labels, *others)}
+    first = column or _grouping(found)
+    padded = _padded({columns.names[place]: columns.fields[place] for place in labels})
+    return {first: found[first]} | found, row_names, padded
+
+
+def _grouping(columns: dict[str, npt.NDArray[Any]]) -> str:
+    """Return the first column whose values repeat, of text or else of whole numbers; by default the first."""
+    repeat = [name for name, of in columns.items() if 1 < len(np.unique(of)) <= len(of) / 2]
+    text = [name for name in repeat if columns[name].dtype.kind not in "fiu"]
+    return next(iter([*text, *(name for name in repeat if columns[name].dtype.kind in "iu"), *columns]))
+
+
+# ------------------------------------------------------------- what names rows
+
+
+def first_free(names: Sequence[str], reading: ReadingOptions, expected: Expected | None = None) -> int | None:
+    """Return the first column without another use, which may name rows."""
+    taken = {
+        reading.weights,
+        *reading.label_columns,
+        *(reading.drop or ()),
+        *(reading.columns or ()),
+        *(expected.names or () if expected is not None else ()),
+    }
+    return next((index for index, name in enumerate(names) if name not in taken), None)
+
+
+def find_row_names(
+    columns: Columns,
+    reading: ReadingOptions,
+    id_column: int | None,
+    value_columns: list[int],
+    expected: Expected | None = None,
+) -> tuple[int | None, list[int], tuple[str, ...]]:
+    """Use the first free column as row names if it has no other possible role.
+
+    Returns
+    -------
+    id_column : int or None
+    value_columns : list of int
+        Columns of numbers.
+    notes : tuple of str
+    """
+    names = columns.names
+    first = first_free(names, reading, expected)
+    if first is None or first == id_column or len(names) == 1:
+        return id_column, value_columns, ()
+    column, name = columns.arrays[first], names[first]
+    rest = [index for index in value_columns if index != first]
+    countable = pa.types.is_integer(column.type) or is_text(column)
+    if first == 0 and columns.source.first_is_index and countable and all_different(column):
+        if id_column is not None:
+            return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
+        known = "which has no name" if name == "column 0" else f'"{name}"'
+        return first, rest, (f"row names were taken from the first column, {known}",)
+    day = pa.types.is_temporal(column.type)
+    if id_column is not None or not (day or is_text(column)) or not all_different(column):
+        return id_column, value_columns, ()
+    if day:
+        return first, rest, (f'row names were taken from column "{name}", which holds unique dates',)
+    if _is_mostly_numbers(column):
+        return None, value_columns, ()
+    return first, rest, (f'row names were taken from column "{name}", which holds unique text',)
+
+
+def _is_mostly_numbers(column: Any) -> bool:
+    """Say whether a column of text is more likely one of numbers with a slip in it."""
+    return 2 * int(pc.sum(strings.like_number(column)).as_py() or 0) > len(column)
+
+
+# -------------------------------------------------------------- the table of all rows
+
+
+class _Growing:
+    """A table of columns as it grows, batch by batch; the first rows decide what columns are.
+
+    Attributes
+    ----------
+    columns : Columns
+        The first rows.
+    id : int or None
+        The column that names rows.
+    values : list of int
+        Columns of numbers, in the order that is wanted.
+    plain : set of int
+        Those that are float64 without more ado.
+    aside : dict of int to list
+        The others that are used, as they are written: names of rows, labels and weights.
+    """
+
+    def __init__(
+        self, columns: Columns, reading: ReadingOptions, within: int | None, expected: Expected | None
+    ) -> None:
+        self.columns, self.reading, self.expected = columns, reading, expected
+        self.source = source = columns.source
+        self.numbers, self.n_rows = stored.Spool(source.source, within=within), 0
+        many = len(columns.fields) - len(columns.names)
+        empty = () if not many else (EMPTY_LAST if many > 1 else EMPTY_LAST_ONE,)
+        self.notes = (*empty, *parts.repeated_note(columns.repeated))
+        self.roles = parts.pick_columns(columns.names, reading, source.source)
+        self.id, self.values, self.id_notes = find_row_names(
+            columns, reading, self.roles.id, self.roles.values, expected
+        )
+        if source.names is not None and expected is not None and expected.names is not None:
+            order, more = expected.places([columns.names[place] for place in self.values], source.source)
+            self.values, self.notes = [self.values[place] for place in order], (*self.notes, *more)
+        self.aside: dict[int, list[Any]] = {place: [] for place in self.roles.aside}
+        if self.id is not None:
+            self.aside.setdefault(self.id, [])
+        plain = (place for place in self.values if _is_plain(columns.arrays[place].type))
+        self.plain = {*plain}.difference(columns.written, self.aside)
+        self.logical = set(self.values)
+        if not self.values:
+            raise self._refused(columns, [])
+        self._add(columns, columns.fields, {place: columns.arrays[place] for place in self.values})
+
+    def _refused(self, columns: Columns, odd: Sequence[int]) -> DataError:
+        return refuse_text(columns, self.values, odd, self.reading, self.id, self.expected)
+
+    def append(self, batch: list[Any]) -> None:
+        """Add rows.
+
+        Raises
+        ------
+        DataError
+            If they are of another kind than the first ones.
+        """
+        source, start = self.source, self.n_rows
+        if any(map(strings.is_filled, batch[len(self.columns.names) :])):
+            raise DataError(
+                f"{source.source}: the last column has no name and is empty in the first rows, but not in "
+                f"rows {start:,} to {start + len(batch[0]) - 1:,}.",
+                "Name it.",
+            )
+        columns = {place: batch[place] for place in self.values}
+        odd = {place: column for place, column in columns.items() if not is_number(column)}
+        if odd and source.separator is not None:
+            columns |= self.columns.later(odd)
+        self._add(None, batch, columns)
+
+    def _add(self, first: Columns | None, batch: list[Any], columns: dict[int, Any]) -> None:
+        if odd := [place for place, column in columns.items() if not is_number(column)]:
+            raise self._refused(first or Columns(batch, self.source, first_row=self.n_rows), odd)
+        for place, some in self.aside.items():
+            some.append(batch[place])
+        self.logical &= {place for place, column in columns.items() if pa.types.is_boolean(column.type)}
+        count = len(batch[0])
+        if rows := _share(self.reading.rows, self.n_rows, count):
+            self.numbers.append(_matrix([*columns.values()])[rows.start : rows.stop : rows.step])
+        self.n_rows += count
+
+    def _typed(self, column: Any) -> Any:
+        """Return a column in its type."""
+        if self.source.separator is None:
+            return column
+        return strings.one_column(column, self.source.na_values, self.columns.comma)
+
+    def table(self, within: int | None) -> Table:
+        """Return the rows that were asked for."""
+        source, reading, names, units = self.source, self.reading, self.columns.names, self.columns.units
+        rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
+        wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
+        padded = _padded({name: wholes[place] for name, place in self.roles.labels.items()})
+        if source.separator is not None:
+            wholes = {place: strings.as_given(column) for place, column in wholes.items()}
+        named = self.id is not None
+        if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
+            if self.expected is None:
+                raise DataError(
+                    f"The first rows of {source.source} are named in column {names[self.id]!r}, but "
+                    "later rows have the same names.",
+                    "Say what it is with id, label or drop.",
+                )
+            named = False
+        wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
+        values = self.numbers.rows()
+        if _from_the_end(reading.rows):
+            values = stored.rows_taken(values, rows)
+            values = values[:] if within is not None and values.nbytes <= within else values
+        logical = [names[place] for place in self.values if place in self.logical]
+        features = tuple(names[place] for place in self.values)
+        weights = self.roles.weights
+
+        def labels(place: int) -> npt.NDArray[Any]:
+            return as_labels(self._typed(wholes[place]), wholes[place], source)
+
+        return Table(
+            values,
+            feature_names=None if source.names is None else features,
+            row_names=as_names(wholes[self.id]) if self.id is not None and named else None,
+            **parts.label_fields({name: labels(at) for name, at in self.roles.labels.items()}),
+            source=source.source,
+            notes=(
+                *source.notes,
+                *self.columns.notes({*self.values, *self.aside} - {self.id}),
+                *padded,
+                *self.notes,
+                *(self.id_notes if self.id is None or named else ()),
+                *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
+            ),
+            row_numbers=None if reading.rows is None else rows,
+            column_numbers=tuple(self.values) if source.names is None else None,
+            weights=None if weights is None else as_labels(self._typed(wholes[weights])),
+            groups={name: labels(at) for name, at in self.roles.groups.items()},
+            units={name: units[name] for name in features if name in units},
+            levels=source.levels,
+        )
+
+
+def _padded(columns: dict[str, Any]) -> tuple[str, ...]:
+    """Say in which columns of labels texts differ in blanks around them only."""
+
+    def differ(column: Any) -> bool:
+        given, raw = strings.as_given(column), strings.without_blanks(column)
+        return bool(pc.count_distinct(given).as_py() < pc.count_distinct(raw).as_py())
+
+    names = [name for name, column in columns.items() if is_text(column) and differ(column)]
+    return (f"blanks around labels were left out in {listed(names)}",) if names else ()
+
+
+def table_of_columns(
+    source: ColumnSource,
+    reading: ReadingOptions,
+    limit: int | None = None,
+    expected: Expected | None = None,
+) -> Table:
+    """Make a table of columns.
+
+    Parameters
+    ----------
+    source : ColumnSource
+    reading : ReadingOptions
+        Columns without names are known by position, counted from 0.
+    limit : int, optional
+        Bytes of working memory: numbers that take more than a quarter of it are left on disk. None reads all
+        into memory.
+    expected : Expected, optional
+        What a fitted model expects of new data.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, no numeric columns, or columns of text without a use.
+    ParameterError
+        If the options name rows or columns that do not exist.
+    FileError
+        If the disk is full, and as the source says.
+
+    Examples
+    --------
+    >>> table_of_columns(ColumnsInMemory([pa.array([1, 2])], ("x",)), ReadingOptions()).values.tolist()
+    [[1.0], [2.0]]
+    """
+    source, reading = source.prepared(reading, expected)
+    if reading.label_row is not None:
+        return _labelled_by_row(source, reading)
+    within = None if limit is None else whole_within(limit)
+    plain: set[int] = set()
+    batches = (batch for batch in source.batches(limit, plain) if batch and len(batch[0]))
+    head = list(_first_of(batches, DECIDING if within is None else min(DECIDING, within)))
+    if not head:
+        why = ": only a header line" if source.separator and source.names else ""
+        raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
+    first = [joined(parts, source.source) for parts in zip(*head, strict=True)]
+    growing = _Growing(Columns(first, source, reading.below_limit), reading, within, expected)
+    plain |= growing.plain
+    for batch in batches:
+        growing.append(batch)
+    return growing.table(within)
+
+
+def _first_of(batches: Iterator[list[Any]], most: int) -> Iterator[list[Any]]:
+    """Yield batches until they have so many bytes."""
+    for batch in batches:
+        yield batch
+        most -= sum(column.nbytes for column in batch)
+        if most <= 0:
+            return
+
+
+def _matrix(columns: Sequence[Any]) -> npt.NDArray[Any]:
+    """Copy columns of numbers into one array, in one call for all columns of a type."""
+    single = all(pa.types.is_float32(column.type) or pa.types.is_float16(column.type) for column in columns)
+    kind = pa.float32() if single else pa.float64()
+    places: dict[Any, list[int]] = {}
+    for place, column in enumerate(columns):
+        places.setdefault(column.type, []).append(place)
+    parts = []
+    for some in places.values():
+        # Integers beyond 2**53 are rounded as everywhere in NumPy.
+        together = pa.chunked_array([columns[place] for place in some]).cast(kind, safe=False)
+        parts.append(together.to_numpy().reshape(len(some), -1))
+    order = np.argsort(np.concatenate(list(places.values())))
+    return np.ascontiguousarray((parts[0] if len(parts) == 1 else np.concatenate(parts)[order]).T)
+
+
+def _from_the_end(rows: slice | None) -> bool:
+    return rows is not None and min(rows.start or 0, rows.stop or 0) < 0
+
+
+def _share(rows: slice | None, start: int, count: int) -> range:
+    """Return which rows of a batch are wanted; all, where they are counted from the end of the file."""
+    wanted = range(start + count)[slice(None) if rows is None or _from_the_end(rows) else rows]
+    here = wanted[bisect_left(wanted, start) :]
+    return range(here.start - start, here.stop - start, here.step)
+
+
+def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
+    """Return the table without the row that labels its columns, before its text makes text of all of them."""
+    fields, row = whole_fields(source), reading.label_row
+    names, _ = source.unique_names(len(fields))
+    if not fields:
+        raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
+    id_name = names[0] if reading.id is None else reading.id
+    entries = as_names(fields[parts.pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
+    if source.names is not None and id_name == row:
+        labels: list[Any] = list(names)
+        others = np.arange(len(entries))
+    elif row in entries:
+        index = entries.index(row)
+        labels = [column[index].as_py() for column in fields]
+        others = np.delete(np.arange(len(entries)), index)
+    else:
+        close = difflib.get_close_matches(str(row), entries, n=3) or entries
+        raise ParameterError(
+            "label",
+            row,
+            f"with transpose names a row, but {source.source} has no such row in its column "
+            f"{id_name!r}, which holds {listed(close)}",
+        )
+    if len(others) == 0:
+        raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
+    others = others[np.array(parts.pick_rows(len(others), reading.rows, source.source))]
+    arrays = [column.take(pa.array(others)) for column in fields]
+    rest = ColumnsInMemory(
+        arrays, source.names, source.source, source.notes, source.separator, source.na_values
+    )
+    table = table_of_columns(rest, replace(reading, id=id_name, rows=None, label=None))
+    places = table.column_numbers
+    if table.feature_names is not None:
+        places = tuple(names.index(name) for name in table.feature_names)
+    text = pa.array([None if labels[p] is None else str(labels[p]) for p in places or ()], pa.string())
+    values = Columns([text], ColumnsInMemory([text], separator=",")).labels(0)
+    if values.dtype.kind == "f" and np.array_equal(values, np.rint(values)):
+        values = values.astype(np.int64)
+    return replace(table, labels=values, label_name=row)
+
+
+# ------------------------------------------------ columns of text that have no use
+
+
+def refuse_text(
+    columns: Columns,
+    value_columns: Sequence[int],
+    wrong: Sequence[int],
+    reading: ReadingOptions,
+    id_column: int | None,
+    expected: Expected | None = None,
+) -> DataError:
+    """Return the error that names the columns of text, and one way to read the table."""
+    text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
+    name, marks = columns.source.source, marks_of(columns, text)
+    header = 0 if marks or expected is not None else _header_line(columns, text)
+    if len(text) == len(value_columns) and not (marks or header):
+        shown = f": {_describe(columns, text)}" if text else ""
+        return DataError(
+            f"{name} has no numeric columns{shown}. {_why_text(columns, text, marks)}"
+            "At least one column must hold numbers and not be dropped, an id or a label."
+        )
+    correct = False
+    if header:
+        changed: dict[str, Any] = {"header": header}
+    elif expected is None:
+        changed = _advised(columns, value_columns, text, marks, reading, id_column)
+    else:
+        marks, correct = _slips(columns, text), not marks
+        changed = _advised_for_model(marks, reading, expected)
+    what = (
+        f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
+        f"{_describe(columns, text)}. {_why_text(columns, text, {} if correct else marks)}".rstrip()
+    )
+    options: Any = {one: value for one, value in changed.items() if value != ()}
+    if not options:
+        check = "Check that this is the right file, and how its numbers are written."
+        return DataError(what, f"The model was fitted on numbers in such columns. {check}")
+    read = "Correct it, or read it" if correct else "Read it"
+    call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items())
+    return DataError(what, f"{read} with {call}.")
+
+
+def _slips(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Return the few texts, and their counts, of columns that must be numbers; none if one has more."""
+    known, arrays = columns.source.na_values, columns.arrays
+    if columns.source.separator is None or not all(is_text(arrays[place]) for place in text):
+        return {}
+    found = {place: strings.marks(arrays[place], known, slips=True) for place in text}
+    return found if all(found.values()) else {}
+
+
+def _advised_for_model(
+    marks: Mapping[int, Mapping[str, int]], reading: ReadingOptions, expected: Expected
+) -> dict[str, Any]:
+    """Return options with which new rows are read: a model needs its columns, and perhaps complete rows."""
+    texts = dict.fromkeys(text for some in marks.values() for text in some)
+    changed: dict[str, Any] = {"na_values": (*(reading.na_values or ()), *texts)} if texts else {}
+    complete = expected.holes or expected.means is not None or reading.missing is not None
+    return changed if complete or not texts else changed | {"missing": "drop-rows"}
+
+
+def _as_python(value: Any) -> str:
+    """Return a value as a call has it, names in double quotes."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_as_python, value))}]"
+    return json.dumps(str(value), ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _advised(
+    columns: Columns,
+    value_columns: Sequence[int],
+    text: Sequence[int],
+    marks: Mapping[int, Mapping[str, int]],
+    reading: ReadingOptions,
+    id_column: int | None,
+) -> dict[str, Any]:
+    """Return options with which the table is read: uses of columns of text, and what missing values do."""
+    names, arrays = columns.names, columns.arrays
+    if not (columns.first_row or reading.columns or reading.drop) and (long := find_long(names, arrays)):
+        # Rows of other labels, or of few values, may have holes.
+        return {"pivot": long, "missing": reading.missing or "mean"}
+    numbers = [place for place in value_columns if place not in text or place in marks]
+    values = {place: _has_value(arrays[place], marks.get(place, ())) for place in numbers}
+    # Filled with the mean of one value a column would be constant.
+    poor = [
+        at
+        for at in numbers
+        if not np.all(values[at]) and len(pc.unique(arrays[at].filter(pa.array(values[at])))) < 2
+    ]
+    numbers = [place for place in numbers if place not in poor]
+    rest = [place for place in text if place not in marks] + poor
+    changed: dict[str, Any] = {}
+    if not columns.first_row:  # later rows of a file do not show groups
+        words = [place for place in rest if is_text(arrays[place]) and not _is_mostly_numbers(arrays[place])]
+        groups = [place for place in words if _may_group(arrays[place])]
+        unique = [place for place in words if all_different(arrays[place])]
+        if groups and reading.label is None and reading.labels_from is None:
+            changed["label"] = one_name(names[groups[0]])
+        if unique and id_column is None and reading.id is None:
+            changed["id"] = names[unique[0]]
+    used = {changed.get("id"), *ReadingOptions(**changed).label_columns}
+    out = [names[place] for place in rest if names[place] not in used]
+    if reading.columns is not None or len(out) > max(NAMES_SHOWN, len(numbers)):
+        changed["columns"] = tuple(names[place] for place in numbers)
+        changed["drop"] = ()
+    elif out:
+        changed["drop"] = (*(reading.drop or ()), *out)
+    if marks:
+        more = dict.fromkeys(mark for some in marks.values() for mark in some)
+        changed["na_values"] = (*(reading.na_values or ()), *more)
+    holes = [pc.is_null(arrays[place]) for place in numbers if arrays[place].null_count or place in marks]
+    if id_column is not None and not columns.first_row and are_variables(as_names(arrays[id_column])[:_LOOK]):
+        changed["transpose"] = True  # else elements would be samples
+    if reading.missing is None and holes:
+        rows = len(arrays[0])
+        incomplete = rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
+        changed["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= rows else "mean"
+        if "transpose" in changed:  # the mean of one value would make a column constant
+            few = np.sum([values[place] for place in numbers], axis=0).min() < 2
+            changed["missing"] = "drop-columns" if few else "mean"
+    return changed
+
+
+def _has_value(column: Any, marks: Iterable[str]) -> Any:
+    """Return for each entry whether it is neither missing nor one of some marks."""
+    there = pc.is_valid(column)
+    if is_text(column):
+        there = pc.and_(
+            there, pc.invert(pc.is_in(pc.utf8_trim_whitespace(column), pa.array([*marks], pa.string())))
+        )
+    return there.to_numpy(zero_copy_only=False)
+
+
+def _may_group(column: Any) -> bool:
+    return 2 <= int(pc.count_distinct(column).as_py()) <= min(_MOST_GROUPS, len(column) // 2)
+
+
+def _header_line(columns: Columns, text: Sequence[int]) -> int:
+    """Return the line where a header ends that goes on in the first rows, if only these hold text; else 0."""
+    arrays = [columns.arrays[place] for place in text]
+    if columns.first_row or not columns.source.header or not arrays or not all(map(is_text, arrays)):
+        return 0
+    rest = pc.invert(reduce(pc.and_, map(strings.like_number, arrays)))
+    rows = int(pc.sum(rest).as_py() or 0)
+    last = rows == int(pc.sum(rest.slice(0, rows)).as_py() or 0)
+    return columns.source.header + rows if last and 0 < rows <= min(_OF_HEADER, len(rest) - 1) else 0
+
+
+def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Return the marks of missing values in columns of text that are numbers but for these, and their counts.
+
+    Words that name the column, or stand in its first rows only, are of a header, which begins with the first.
+    """
+    result = {}
+    text = [place for place in text if is_text(columns.arrays[place])]
+    for place in text if columns.source.separator is not None else ():
+        column = columns.arrays[place]
+        marks = strings.marks(column, columns.source.na_values)
+        words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
+        begins = not (columns.first_row or pc.all(strings.like_number(column.slice(0, 1))).as_py())
+        below = column.slice(_OF_HEADER if begins else 0)
+        of_header = set(words).difference(pc.unique(pc.utf8_trim_whitespace(below)).to_pylist())
+        if marks and not of_header and columns.names[place].strip() not in marks:
+            result[place] = marks
+    return result
+
+
+def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping[str, int]]) -> str:
+    """Explain why columns of text that are nearly numeric are not, and what to do."""
+    if columns.source.separator is None:
+        return ""
+    advice = ""
+    for index in [place for place in text if is_text(columns.arrays[place]) and place not in marks]:
+        if not advice and (value := strings.undecided_comma(columns.arrays[index])) is not None:
+            advice = (
+                f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
+                f"{value.replace(',', '.')}, and no other value decides whether the comma separates "
+                "thousands or decimals: write one or the other. "
+            )
+    if not marks:
+        return advice
+    every: dict[str, int] = {}
+    for some in marks.values():
+        every |= {mark: every.get(mark, 0) + count for mark, count in some.items()}
+    counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
+    names = listed([columns.names[place] for place in marks])
+    return advice + f"{names} would be numbers without {counts}, which may stand for missing values. "
+
+
+def _describe(columns: Columns, text: Sequence[int]) -> str:
+    return first_few(text, lambda index: f"{columns.names[index]!r} ({_sample_value(columns, index)})")
+
+
+def _sample_value(columns: Columns, index: int) -> str:
+    """Show the first value that is no number: in a column of numbers with a slip, the slip."""
+    column = columns.arrays[index]
+    if pa.types.is_temporal(column.type):
+        return f"dates such as {next(iter(column.drop_null().to_pylist()), '')}"
+    if not is_text(column):
+        return str(column.type)
+    row = pc.index(strings.like_number(column), pa.scalar(False)).as_py()
+    if row < 0:  # what commas separate in it is open, or differs from the first rows
+        row = max(pc.index(pc.match_substring(column, ","), pa.scalar(True)).as_py(), 0)
+    value = str(column[row].as_py())
+    shown = value if len(value) <= 24 else f"{value[:21]}..."
+    return f"{shown!r} in row {columns.first_row + row}"
+
+
+# ------------------------------------------------ frames in memory
+
+
+def frame_columns(frame: Any) -> Columns:
+    """Return the columns of a frame of pandas, polars or pyarrow.
+
+    Columns of objects that Arrow has no type for become text.
+    """
+    keys = getattr(frame, "column_names", frame.columns)
+    names = [str(key) for key in keys]
+    # Names of pandas may repeat.
+    series = (frame.iloc[:, at] if hasattr(frame, "iloc") else frame[key] for at, key in enumerate(keys))
+    arrays = [_of_series(one) for one in series]
+    if not arrays or not len(arrays[0]):
+        raise DataError("The frame has no rows. Add at least one row of numbers.")
+    source = ColumnsInMemory(arrays, tuple(names), "the frame")
+    return Columns(arrays, source)
+
+
+def _of_series(series: Any) -> Any:
+    if isinstance(series, pa.ChunkedArray | pa.Array):
+        return decoded(series)
+    try:
+        column = pa.array(series, from_pandas=True) if hasattr(series, "iloc") else series.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError):
+        column = pa.array([None if value is None or value != value else str(value) for value in series])
+    return decoded(column)

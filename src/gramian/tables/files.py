@@ -1,0 +1,233 @@
+"""Open a path or a stream as a source: find its format, and check that it can be read."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from gramian.core.arrays import require_memory
+from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
+from gramian.tables import formats
+from gramian.tables.formats.pictures import picture_source, pictures_in_list
+from gramian.tables.names import (
+    CONVERTED,
+    R_DATA,
+    R_SUFFIXES,
+    is_zarr,
+    parquet_files,
+    readable,
+    refuse_document,
+)
+from gramian.tables.source import Opened, Source, Use, damage, opened_file
+
+Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
+SAMPLE = 1 << 16  # bytes by which text is distinguished from other content
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"})  # that text holds rarely
+
+
+@dataclass(frozen=True)
+class Location:
+    """A path that exists, and the array meant in it where it is an archive of arrays."""
+
+    path: Path
+    key: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.path) if self.key is None else f"{self.path}::{self.key}"
+
+
+def locate(text: str) -> Location:
+    """Split ``FILE::KEY`` and check that the file is there.
+
+    Raises
+    ------
+    FileError
+        If there is no such file or folder, or its kind is not supported.
+    ParameterError
+        If the text is empty, or names a key in a file that is no archive of arrays.
+    """
+    if not text.strip():
+        raise ParameterError("path", text, "is empty", "Give the path of a file or a folder.")
+    name, separator, key = text.rpartition("::")
+    location = Location(Path(text))
+    if separator and not _exists(location.path):
+        location = Location(Path(name), key)
+    path = location.path
+    if not _exists(path):
+        raise FileError(f"{readable(str(path))}: there is no such file or folder. {_similar(path)}")
+    if not path.is_dir() and not path.is_file():
+        return location
+    format = format_of(path)
+    if location.key is not None and not format.keyed:
+        keyed = ", ".join(one.suffixes[0] for one in formats.FORMATS if one.keyed)
+        problem = f"{readable(text)}: ::NAME chooses one array or sheet of a file of {keyed}."
+        raise ParameterError("path", text, problem=problem, hint=f"Leave out ::{key}.")
+    return location
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        why = reason(error) if isinstance(error, OSError) else error
+        raise FileError(
+            f"{shortened(readable(str(path)))!r} cannot be opened: {why}. Check the path."
+        ) from error
+    return True
+
+
+def _similar(path: Path) -> str:
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return f"The folder {readable(str(path.parent))} does not exist either."
+    close = [readable(name) for name in difflib.get_close_matches(path.name, names, n=2)]
+    return f"Did you mean {' or '.join(close)}?" if close else "Check the path."
+
+
+def format_of(path: Path) -> formats.Format:
+    """Return the format of a file by its name, or of a folder by its content.
+
+    Raises
+    ------
+    FileError
+        If the format is not supported.
+    """
+    if path.is_dir():
+        return formats.ZARR if is_zarr(path) else formats.PARQUET if parquet_files(path) else formats.FOLDER
+    format = formats.by_name(path)
+    if format is not None:
+        return format
+    suffix = formats.suffix_of(path)
+    if suffix in R_SUFFIXES:
+        raise FileError(f"{readable(str(path))} {R_DATA}")
+    kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
+    known = f"Readable are {formats.READABLE}"
+    hint = CONVERTED.get(suffix, known).format(readable(str(path)))
+    raise FileError(f"{readable(str(path))} is a file {kind}, which is not supported. {hint}.")
+
+
+def _may_be_text(sample: bytes) -> bool:
+    """Return whether text may begin so; a name in it may hold a few control characters."""
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16
+        return True
+    return b"\0" not in sample and 20 * len(sample.translate(None, _CONTROLS)) >= 19 * len(sample)
+
+
+def format_of_content(opened: Opened) -> formats.Format:
+    """Return the format of a stream by its content.
+
+    Raises
+    ------
+    FileError
+        If it is neither text nor a supported format.
+    """
+    file = opened.file
+    format, _ = formats.by_content(file), file.seek(0)
+    sample, _ = file.read(SAMPLE), file.seek(0)
+    refuse_document(sample, opened.name)
+    if format is None and not _may_be_text(sample):
+        raise FileError(
+            f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text, "
+            f"and its first bytes match no format. Readable are {formats.READABLE}."
+        )
+    return format or formats.TEXT
+
+
+@contextmanager
+def opened_source(
+    place: Place,
+    use: Use = "table",
+    limit: int | None = None,
+    name: str | None = None,
+    looked: list[Any] | None = None,
+) -> Iterator[tuple[formats.Format, Opened, Source]]:
+    """Open a file, a folder, a list of pictures or a stream, whose format follows from its content.
+
+    Parameters
+    ----------
+    place : Location, sequence of Path, or binary file
+    use : {"table", "labels"}
+    limit : int, optional
+        Bytes of working memory: a format that is read as a whole raises if it exceeds it.
+    name : str, optional
+        What messages call it; by default its path, for a stream its ``name`` or standard input.
+    looked : list, optional
+        What an earlier look at this place has opened, which is used again unless the file has changed.
+
+    Raises
+    ------
+    FileError
+        If it is empty, truncated, damaged, or of another kind than its name says.
+    InputTypeError
+        If a stream returns text instead of bytes.
+    MemoryLimitError
+        If it does not fit into memory.
+    """
+    if isinstance(place, list | tuple):
+        name = name or f"{len(place)} pictures"
+        pictures, notes = pictures_in_list(place)
+        yield formats.FOLDER, Opened(name), picture_source(pictures, name, notes)
+        return
+    key, before = place.key if isinstance(place, Location) else None, _state(place)
+    if looked and looked[0] == (place, before):
+        with looked[1][1]:
+            yield looked[1]
+        return
+    with _opened(place, use, name) as opened:
+        if opened.path is None:
+            format = format_of_content(opened)
+        else:
+            format = format_of(opened.path)
+            if limit is not None and not format.in_blocks:
+                advice = "It can only be read as a whole: save it as .npy, .csv or .parquet"
+                require_memory(opened.path.stat().st_size, opened.name, advice, limit)
+            if opened.path.is_file():
+                opened.file.seek(0)  # so that every format reports an empty file alike
+        source = format.open(opened, key)
+        if looked is not None and getattr(source, "reopens", False):
+            looked[:] = (place, before), (format, opened, source)
+        yield format, opened, source
+
+
+def _state(place: Any) -> tuple[int, int] | None:
+    """Return what shows that a file has changed."""
+    with suppress(AttributeError, OSError):  # of streams and lists, and a file that is gone
+        state = place.path.stat()
+        return state.st_mtime_ns, state.st_size
+    return None
+
+
+def _opened(place: Any, use: Use, name: str | None) -> Opened:
+    if not isinstance(place, Location):
+        called = getattr(place, "name", None)
+        name = name or (called if isinstance(called, str) and called != "<stdin>" else "standard input")
+        return Opened(name, data=_content_of(place, name), use=use)
+    path, name = place.path, name or readable(str(place.path))
+    if path.is_dir() or path.is_file():
+        return Opened(name, path, use=use)
+    # A pipe has no format but that of its content, and some formats are read from their end.
+    format = formats.by_name(path)
+    with opened_file(path, name, regular=format is not None and not format.packed) as file:
+        return Opened(name, data=_content_of(file, name), use=use)
+
+
+def _content_of(stream: IO[bytes], name: str) -> bytes:
+    """Read a binary stream to its end."""
+    with damage(name):
+        data = stream.read()
+    if not isinstance(data, bytes):
+        raise InputTypeError(
+            f"{name} returns {type(data).__name__}, but bytes are needed. "
+            'Open it with mode "rb", or pass sys.stdin.buffer.'
+        )
+    if not data:
+        raise FileError(f"{name} is empty (0 bytes). A stream can be read only once.")
+    return data

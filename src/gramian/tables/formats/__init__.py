@@ -1,0 +1,189 @@
+"""The kinds of file that are read: a record of each here, and a function ``open_NAME`` in a module.
+
+Detection, messages, ``--help`` and docs follow from ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gramian.errors import needs
+from gramian.tables.names import PICTURE_SUFFIXES
+
+
+def is_mat4(head: bytes) -> bool:
+    """Say whether the first bytes of a file are those of version 4 of MATLAB, which has no signature.
+
+    They are five numbers of four bytes: the type MOPT in decimal digits, rows, columns, whether there is an
+    imaginary part, and the length of the name that follows.
+    """
+    if len(head) < 22:
+        return False
+    for order in "<>":
+        kind, _, _, imaginary, length = struct.unpack(f"{order}5I", head[:20])
+        machine, zero, precision, form = kind // 1000, kind // 100 % 10, kind // 10 % 10, kind % 10
+        if machine > 4 or zero or precision > 5 or form > 2 or imaginary > 1 or not 2 <= length <= 64:
+            continue
+        if re.fullmatch(rb"[A-Za-z]\w*\0?", head[20 : 20 + length]):
+            return True
+    return False
+
+
+def _is_picture(head: bytes) -> bool:
+    webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
+    # Text may begin with BM or P5 as well, but a bitmap has four zero bytes after its length.
+    bitmap = head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"
+    return webp or bitmap or re.match(rb"P[1-6][\r\n]", head) is not None
+
+
+def _is_idx(head: bytes) -> bool:
+    return re.match(rb"\0\0[\x08\x09\x0b-\x0e][\1-\3]", head) is not None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file.
+
+    Attributes
+    ----------
+    name : str
+        Its module's ``open_NAME(opened, key)`` returns a :class:`gramian.tables.source.Source`.
+    module : str
+        By default of that name too.
+    suffixes : tuple of str
+    magic : tuple of bytes
+        How such files begin.
+    holds : str
+        Where several formats begin alike, a regular expression of the names in such an archive, one a line.
+    sniff : callable or None
+        Recognises such files by their first bytes, if they have no fixed signature.
+    keyed : bool
+        Whether ``FILE::NAME`` is one of several in it.
+    marks : bool
+        Whether ``na_values`` may stand for missing values.
+    in_blocks : bool
+        Whether a large one is left on disk; others are read as a whole.
+    packed : bool
+        Whether it is read also with .gz.
+    listed : str
+        Its entry in the list of readable formats; by default its suffixes.
+    named : str
+        Regular expression of names without such a suffix.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    magic: tuple[bytes, ...] = ()
+    sniff: Callable[[bytes], bool] | None = None
+    module: str = ""
+    holds: str = ""
+    keyed: bool = False
+    marks: bool = False
+    in_blocks: bool = False
+    packed: bool = False
+    listed: str = ""
+    named: str = ""
+
+    @property
+    def open(self) -> Callable[[Any, str | None], Any]:
+        """The function that opens such a file; its module is imported on first use."""
+        with needs("cli", "pyarrow", f"Reading files of the format {self.name}"):
+            module = import_module(f"{__name__}.{self.module or self.name}")
+        return getattr(module, f"open_{self.name}")  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        return self.listed or " ".join(self.suffixes) + (" (also with .gz)" if self.packed else "")
+
+
+_ZIP, _HDF5 = (b"PK\x03\x04", b"PK\x05\x06"), (b"\x89HDF\r\n",)
+_BOOK, _IN_BOOK = (*_ZIP, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), r"^xl/workbook\.xml$|^content\.xml$"
+_IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+
+TEXT = Format("text", (".csv", ".tsv", ".txt", ".dat", ".data"), marks=True, in_blocks=True, packed=True)
+PICTURE = Format("picture", PICTURE_SUFFIXES, _IMAGES, _is_picture, "pictures", listed="pictures")
+FOLDER = Format("folder", (), module="pictures", in_blocks=True, listed="a folder of them")
+PARQUET = Format("parquet", (".parquet",), (b"PAR1",), in_blocks=True)
+ZARR = Format(
+    "zarr",
+    (".zarr",),
+    _ZIP,
+    holds=r"(^|/)(zarr\.json|\.zarray|\.zgroup)$",
+    keyed=True,
+    in_blocks=True,
+    named=r"\.zarr\.zip$",
+)
+
+FORMATS = (
+    TEXT,
+    Format(
+        "excel", (".xlsx", ".xlsm", ".xls", ".ods"), _BOOK, None, "sheets", _IN_BOOK, keyed=True, marks=True
+    ),
+    PARQUET,
+    Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
+    Format("npy", (".npy",), (b"\x93NUMPY",), module="arrays", in_blocks=True),
+    Format("npz", (".npz",), _ZIP, None, "arrays", r"\.npy$", keyed=True, in_blocks=True),
+    Format("mat", (".mat",), (b"MATLAB ",), is_mat4, "hdf5", keyed=True),
+    Format("h5ad", (".h5ad",), _HDF5, None, "hdf5", r"(?s)^X$.*^obs$.*^var$", in_blocks=True),
+    Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
+    ZARR,
+    Format("bed", (".bed",), in_blocks=True, listed=".bed (PLINK)"),
+    # As the files of MNIST are named: train-images-idx3-ubyte.gz.
+    Format("idx", (".idx",), (), _is_idx, "arrays", packed=True, named=r"[.-](idx\d(-\w+)?|ubyte)(\.gz)?$"),
+    PICTURE,
+    FOLDER,
+    Format("zip", (".zip",), _ZIP, module="pictures", in_blocks=True, listed="a .zip of them"),
+)
+READABLE = ", ".join(map(str, FORMATS)) + " (FILE::NAME for an array or sheet of several)"
+_BY_SUFFIX = {
+    suffix + packed: format
+    for format in FORMATS
+    for suffix in format.suffixes
+    for packed in (("", ".gz") if format.packed else ("",))
+}
+
+
+def suffix_of(path: Path) -> str:
+    """Return how the name of a file ends, with the suffix before .gz."""
+    name = Path(path.name.lower())
+    return Path(name.stem).suffix + ".gz" if name.suffix == ".gz" else name.suffix
+
+
+def by_name(path: Path) -> Format | None:
+    """Return the format of a file by its name."""
+    named = (format for format in FORMATS if format.named and re.search(format.named, path.name.lower()))
+    return next(named, None) or _BY_SUFFIX.get(suffix_of(path))
+
+
+def by_content(file: Any) -> Format | None:
+    """Return the format of a file by its first bytes; None if it may be text."""
+    head = file.read(64)
+    candidates = [
+        format
+        for format in FORMATS
+        if head.startswith(format.magic) or (format.sniff is not None and format.sniff(head))
+    ]
+    names = ""
+    if len(candidates) > 1:
+        file.seek(0)
+        with suppress(Exception):  # libraries raise anything on what is not theirs
+            names = _names_in(file, head)
+    matching = (one for one in candidates[:-1] if re.search(one.holds, names, re.MULTILINE))
+    return next(matching, candidates[-1] if candidates else None)
+
+
+def _names_in(file: Any, head: bytes) -> str:
+    """Return the names in an archive, one a line."""
+    if head.startswith(_ZIP):
+        return "\n".join(zipfile.ZipFile(file).namelist())
+    import h5py
+
+    with h5py.File(file, "r") as members:
+        return "\n".join(sorted(members))

@@ -1,0 +1,231 @@
+"""Arrays of numbers: NumPy's .npy and .npz files, and IDX files, the format of MNIST."""
+
+import math
+import operator
+import os
+import struct
+import sys
+import zipfile
+from dataclasses import replace
+from functools import partial
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.core.checks import amount, slices
+from gramian.core.progress import track
+from gramian.errors import DataError, FileError
+from gramian.tables.memory import require_lengths
+from gramian.tables.source import ArraySource, Header, Opened, damage, pick_array, require, require_room
+from gramian.tables.stored import ENTRY, FileRows, FileSparseRows, Spool, refuse_by_columns
+
+_HEADER_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def open_npy(opened: Opened, key: str | None) -> ArraySource:
+    """Return the one array of a .npy file; a header that claims more than follows raises at once.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or not a .npy file.
+    DataError
+        If it does not hold two or three axes of real numbers, or for labels one of anything.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> np.save(buffer, np.eye(2))
+    >>> open_npy(Opened("memory", data=buffer.getvalue()), None).read().shape
+    (2, 2)
+    """
+    file, path = opened.file, opened.path
+    with damage(opened.name):
+        header, start, fortran = read_header(file)
+        require(header, opened.name, opened.use)
+        require_all(header, file.seek(0, os.SEEK_END) - start, opened.name)
+
+    def read() -> npt.NDArray[Any]:
+        if path is None and header.dtype.kind in "buif":  # NumPy would parse the header again
+            array = np.empty(header.shape, header.dtype, order="F" if fortran else "C")
+            file.seek(start)
+            file.readinto(array.ravel("K").view(np.uint8))  # type: ignore[attr-defined]
+            return array
+        file.seek(0)
+        array = read_array(file)
+        opened.hash(sys.maxsize)
+        return array
+
+    def lazy(limit: int) -> FileRows:
+        kind = np.dtype(np.uint8) if header.dtype.kind == "b" else header.dtype
+        return FileRows.of(path, opened.name, header.shape, kind, start, fortran=fortran)
+
+    # No row of pictures in Fortran order lies in one piece, nor any column.
+    whole = path is None or (fortran and len(header.shape) == 3)
+    return ArraySource.of(Header(header.shape, header.dtype, read), opened.name, lazy=None if whole else lazy)
+
+
+def read_header(file: IO[bytes]) -> tuple[Header, int, bool]:
+    """Return the header of an array, its length in bytes, and whether columns come first."""
+    start = file.tell()
+    try:
+        shape, fortran, dtype = _HEADER_READERS[np.lib.format.read_magic(file)](file)
+    except MemoryError as error:  # Python's, of a text that is nested too deep
+        raise ValueError("its header is no description of an array") from error
+    if min(shape, default=0) < 0:
+        raise ValueError("its header has a negative shape")
+    return Header(shape, dtype, partial(read_array, file)), file.tell() - start, fortran
+
+
+def read_array(file: IO[bytes]) -> npt.NDArray[Any]:
+    """Read an array, unless it holds Python objects."""
+    return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+
+
+def require_all(header: Header, follow: int, source: str) -> None:
+    """Raise if a header promises more bytes than follow, before memory is allocated."""
+    if follow < header.n_bytes:
+        raise FileError(f"{source} is truncated: it promises {header}, but {follow} bytes follow.")
+
+
+# ---- Arrays in .npz archives, and sparse matrices that scipy.sparse.save_npz wrote
+
+UNPACKED = 1 << 20  # entries at a time
+
+
+def open_npz(opened: Opened, key: str | None) -> ArraySource:
+    """Return one array of a .npz archive, by default the only one that fits, or its matrix.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or no archive.
+    DataError
+        If the key is unknown or missing, or its array does not fit its use.
+
+    Examples
+    --------
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, X=np.eye(2), y=np.zeros(2))
+    >>> open_npz(Opened("memory", data=buffer.getvalue()), None).notes
+    ("array 'X' was read, the only table in the archive",)
+    """
+    name = opened.name
+    with damage(name):
+        archive = opened.enter_context(zipfile.ZipFile(opened.file))
+        members = archive.namelist()
+        if key is None and opened.use == "table" and "format.npy" in members:
+            return _matrix(opened, archive)
+        keys = [member.removesuffix(".npy") for member in members if member.endswith(".npy")]
+        _, header, notes = pick_array(keys, partial(_header_in, archive, name), key, name, opened.use)
+    return ArraySource.of(header, name, notes)
+
+
+def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
+    """Return a matrix in CSR; a large one is unpacked to a temporary file."""
+    name = opened.name
+    entries = _header_in(archive, name, "data")
+    count = entries.shape[0]
+    shape = _sparse_shape(archive, name)
+
+    def read() -> Any:
+        require_room(replace(entries, dtype=np.dtype("V16")), name)
+        opened.file.seek(0)
+        matrix = sparse.load_npz(opened.file).tocsr()
+        matrix.check_format(full_check=True)  # an index outside of the matrix would write there
+        if matrix.dtype.kind not in "buif":
+            raise DataError(f"{name} holds a sparse matrix of {matrix.dtype}, not of real numbers.")
+        return matrix
+
+    def lazy(limit: int) -> FileSparseRows:
+        form = _header_in(archive, name, "format").read().item().decode()
+        refuse_by_columns(form, count, limit, name, "scipy.sparse.save_npz(path, X.tocsr())")
+        data, indices = (_unpacked(archive, f"{part}.npy", name) for part in ("data", "indices"))
+        indptr = _header_in(archive, name, "indptr").read().astype(np.int64)
+        return FileSparseRows.of(shape, indptr, indices, data, name, note)
+
+    parts = [part for part in ("data", "indices") if f"{part}.npy" in archive.namelist()]
+    size = count * sum(_header_in(archive, name, part).dtype.itemsize for part in parts)
+    note = f"{amount(size)} of entries were unpacked to a temporary file, to be read block by block"
+    header = Header(shape, entries.dtype, read)
+    return ArraySource.of(header, name, lazy=lazy, bytes_read=lambda rows: ENTRY * count)
+
+
+def _sparse_shape(archive: zipfile.ZipFile, source: str) -> tuple[int, int]:
+    n, d = map(operator.index, _header_in(archive, source, "shape").read().tolist())
+    require_lengths((n, d), source)
+    return n, d
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str, source: str) -> Any:
+    """Copy an array of one axis to a temporary file."""
+    with archive.open(name) as member:
+        header, _, _ = read_header(member)
+        require(replace(header, shape=(*header.shape, 1)), f"{source}::{name}")
+        spool = Spool(source, header.n_bytes)
+        for part in track(slices(header.shape[0], UNPACKED), f"part of {name}"):
+            size = (part.stop - part.start) * header.dtype.itemsize
+            values = np.frombuffer(member.read(size), dtype=header.dtype)
+            require_all(replace(header, shape=(part.stop - part.start,)), values.nbytes, source)
+            spool.append(values[:, None].astype(header.dtype.newbyteorder("=")))
+    return spool.rows()
+
+
+def _header_in(archive: zipfile.ZipFile, source: str, key: str) -> Header:
+    name = f"{key}.npy"
+    with archive.open(name) as member:
+        header, start, _ = read_header(member)
+
+    def read() -> npt.NDArray[Any]:
+        require_all(header, archive.getinfo(name).file_size - start, f"{source}::{key}")
+        # Seeking back in a compressed member would decompress twice: it is opened again instead.
+        with archive.open(name) as member:
+            return read_array(member)
+
+    return Header(header.shape, header.dtype, read)
+
+
+# ------- IDX files, the format of MNIST: one array behind a short header
+
+_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+
+
+def open_idx(opened: Opened, key: str | None) -> ArraySource:
+    """Return the array of an IDX file.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated, or has more than its header says, or is of another kind.
+    DataError
+        If the array does not fit its use.
+
+    Examples
+    --------
+    >>> file = b"\\0\\0\\x08\\x02\\0\\0\\0\\x01\\0\\0\\0\\x03\\x07\\x08\\x09"
+    >>> open_idx(Opened("memory", data=file), None).read()
+    array([[7, 8, 9]], dtype=uint8)
+    """
+    data, source = opened.content(), opened.name
+    with damage(source):
+        zeros, kind, axes = struct.unpack_from(">HBB", data)
+        if zeros or kind not in _TYPES:
+            raise ValueError("its first bytes are not those of an IDX file")
+        shape, dtype = struct.unpack_from(f">{axes}I", data, 4), np.dtype(_TYPES[kind])
+        start, count = 4 + 4 * axes, math.prod(shape)
+        if len(data) - start != count * dtype.itemsize:
+            raise ValueError(f"its header promises {shape} {dtype}, but {len(data) - start} bytes follow")
+
+    def read() -> npt.NDArray[Any]:
+        return np.frombuffer(data, dtype, count, start).reshape(shape)
+
+    header = Header(shape, dtype, read)
+    require(header, source, opened.use)
+    return ArraySource.of(header, source)

@@ -1,0 +1,393 @@
+"""Datasets of HDF5 files, of .h5ad files of single-cell data, and of MATLAB's .mat files."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.core.checks import listed, slices
+from gramian.errors import DataError, ParameterError, needs
+from gramian.tables import source, stored
+from gramian.tables.labels import label_texts
+from gramian.tables.parts import repeated_note, unique_names
+
+READ_WHOLE = 64 << 20  # bytes up to which a dataset is read as a whole
+
+
+def opened_hdf5(opened: source.Opened) -> Any:
+    """Open an HDF5 file.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    MissingExtraError
+        If h5py is not installed.
+    """
+    with needs("hdf5", "h5py", "reading HDF5 files"):
+        import h5py
+    with source.damage(opened.name):
+        return opened.enter_context(h5py.File(opened.file, "r"))
+
+
+def open_hdf5(opened: source.Opened, key: str | None) -> source.ArraySource:
+    """Return one dataset of an HDF5 file; the others are not touched.
+
+    Parameters
+    ----------
+    opened : Opened
+    key : str or None
+        Its path in the file; None takes the only one that fits, and adds a note.
+
+    Raises
+    ------
+    FileError, MissingExtraError
+        As :func:`opened_hdf5`.
+    DataError
+        If the key is unknown or missing, or its array does not fit its use.
+    """
+    members = opened_hdf5(opened)
+    with source.damage(opened.name):
+        names = datasets_in(members)
+        key, header, notes = source.pick_array(
+            names, lambda name: header_of(members[name]), key, opened.name, opened.use
+        )
+        dataset, whole = members[key], source.bytes_of_rows(header.shape, header.dtype)
+
+    def some(rows: range | None) -> bool:
+        return rows is not None and len(rows) < len(dataset) and whole > READ_WHOLE
+
+    def read(rows: range | None = None) -> npt.NDArray[Any]:
+        opened.is_whole = not some(rows)
+        if rows is None or opened.is_whole:
+            return np.asarray(source.rows_of(header.read, rows))
+        refuse_elsewhere(dataset)
+        return _every(dataset, rows)
+
+    def bytes_read(rows: range) -> int:
+        return source.bytes_of_rows((len(rows), *header.shape[1:]), header.dtype) if some(rows) else whole
+
+    lazy = None if opened.path is None else partial(stored_dataset, opened.path, dataset, source=opened.name)
+    return source.ArraySource(
+        opened.name, header.shape, header.dtype, read, lazy=lazy, bytes_read=bytes_read, notes=notes
+    )
+
+
+def _every(dataset: Any, rows: range) -> npt.NDArray[Any]:
+    """Read rows with equal steps between them: HDF5 takes longer for steps than for the rows in between."""
+    if rows.step > stored.FAR_APART:
+        return np.asarray(dataset[rows.start : rows.stop : rows.step])
+    most = max(1, stored.BAND_BYTES // (rows.step * max(1, dataset.nbytes // len(dataset))))
+    bands = (rows[part] for part in slices(len(rows), most))
+    return np.concatenate([dataset[band[0] : band[-1] + 1][:: rows.step] for band in bands])
+
+
+def datasets_in(group: Any) -> list[str]:
+    """List the paths of all datasets in a group and below."""
+    names: list[str] = []
+
+    def note(name: str, result: Any) -> None:
+        if hasattr(result, "dtype"):
+            names.append(name)
+
+    group.visititems(note)
+    return names
+
+
+def refuse_elsewhere(dataset: Any) -> None:
+    """Raise if a dataset has numbers in other files: a foreign file could name any file of this machine.
+
+    Raises
+    ------
+    DataError
+    """
+    if dataset.external or dataset.is_virtual:
+        raise DataError(
+            f"{dataset.name} stores its numbers in other files, which is not supported. Copy them into one."
+        )
+
+
+def member(group: Any, name: str) -> Any:
+    """Return a group or dataset that is stored in a group itself.
+
+    Raises
+    ------
+    KeyError
+        If there is no such member.
+    DataError
+        If it is a link, or a dataset whose numbers are in other files.
+    """
+    from h5py import HardLink
+
+    for part in name.strip("/").split("/"):
+        if not isinstance(group.get(part, getlink=True), HardLink | None):
+            raise DataError(
+                f"{part!r} in {group.name} is a link, which is not supported. Copy all into one file."
+            )
+        group = group[part]
+    if hasattr(group, "dtype"):
+        refuse_elsewhere(group)
+    return group
+
+
+def header_of(dataset: Any, reverse: bool = False) -> source.Header:
+    """Describe a dataset; ``reverse`` reverses its axes, as MATLAB writes them."""
+    from h5py import check_string_dtype
+
+    text = check_string_dtype(dataset.dtype) is not None
+    plain = np.dtype("V") if dataset.dtype.hasobject else dataset.dtype
+
+    def read() -> npt.NDArray[Any]:
+        refuse_elsewhere(dataset)
+        array = dataset.asstr()[()].astype(np.str_) if text else dataset[()]
+        return np.asarray(array.T if reverse else array)
+
+    shape = tuple(dataset.shape or ())
+    return source.Header(shape[::-1] if reverse else shape, np.dtype(np.str_) if text else plain, read)
+
+
+def stored_dataset(path: Path, dataset: Any, limit: int, *, source: str) -> stored.StoredRows:
+    """Return the numbers of a dataset to be read block by block: by place where they lie in one piece."""
+    refuse_elsewhere(dataset)
+    offset = None if dataset.chunks or dataset.file.userblock_size else dataset.id.get_offset()
+    if offset is None or dataset.dtype.kind == "b":
+        return stored.ChunkedRows.of(path, dataset, limit, source)
+    return stored.FileRows.of(path, source, dataset.shape, dataset.dtype, offset)
+
+
+# ---- Annotated matrices of single-cell data: .h5ad files, as the anndata package lays them out
+
+
+def open_h5ad(opened: source.Opened, key: str | None) -> source.ArraySource:
+    """Return the matrix X of a .h5ad file with the names of its rows and columns.
+
+    A sparse matrix becomes dense where that is small; ``label`` and ``id`` are columns of obs.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    DataError
+        If it has no matrix X of numbers with names, or sizes disagree.
+    MissingExtraError
+        If h5py is not installed.
+    """
+    members, name = opened_hdf5(opened), opened.name
+    with source.damage(name):
+        obs, X = member(members, "obs"), member(members, "X")
+        columns, repeated = unique_names(_index(member(members, "var")))
+        row_names, shape = _index(obs), _shape(X)
+        if shape != (len(row_names), len(columns)):
+            raise ValueError(f"X is {shape}, with names of {len(row_names)} rows and {len(columns)} columns")
+        entries = X if hasattr(X, "dtype") else member(X, "data")
+        source.require(replace(header_of(entries), shape=shape), f"{name}::X")
+        share = entries.size / max(1, math.prod(shape))
+
+    def set_aside(option: str, column: str) -> npt.NDArray[Any]:
+        values = _column(obs, column, option, name)
+        if values.size != len(row_names):
+            raise ValueError(f"X is {shape}, with {values.size} labels")
+        return values
+
+    path = opened.path
+    return source.ArraySource(
+        name,
+        shape,
+        entries.dtype,
+        partial(_read_matrix, X, name),
+        lazy=None if path is None else partial(lazy_matrix, X, name, path),
+        columns=columns,
+        row_names=row_names,
+        set_aside=set_aside,
+        notes=repeated_note(repeated),
+        notes_in_memory=()
+        if hasattr(X, "dtype")
+        else (f"the sparse matrix X ({share:.0%} non-zero) was made dense",),
+    )
+
+
+def _read_matrix(X: Any, name: str, rows: range | None = None) -> npt.NDArray[Any]:
+    """Read rows of X as a dense array."""
+    rows = range(_shape(X)[0]) if rows is None else rows
+    part, shape = slice(rows.start, rows.stop, rows.step), (len(rows), _shape(X)[1])
+    if hasattr(X, "dtype"):
+        source.require_room(replace(header_of(X), shape=shape), f"{name}::X")
+        return np.asarray(X[part])
+    matrix = _sparse(X)
+    source.require_room(source.Header(shape, matrix.dtype, matrix.toarray), f"{name}::X")
+    return np.asarray(matrix[part].toarray())
+
+
+def lazy_matrix(X: Any, name: str, path: Path, limit: int) -> Any:
+    """Return X to be read block by block; sparse X stays sparse, and comes into memory where it fits."""
+    if hasattr(X, "dtype"):
+        return stored_dataset(path, X, limit, source=f"{name}::X")
+    entries = member(X, "data").shape[0]
+    if stored.ENTRY * entries <= source.whole_within(limit):
+        return _sparse(X).tocsr()
+    form = X.attrs["encoding-type"].removesuffix("_matrix")
+    stored.refuse_by_columns(form, entries, limit, f"{name}::X", "adata.X = adata.X.tocsr()")
+    data, indices = (
+        stored_dataset(path, member(X, part), limit, source=f"{name}::X") for part in ("data", "indices")
+    )
+    n, d = _shape(X)
+    indptr = _read(member(X, "indptr")).astype(np.int64, copy=False)
+    return stored.FileSparseRows.of((n, d), indptr, indices, data, f"{name}::X")
+
+
+def _shape(X: Any) -> tuple[int, ...]:
+    return tuple(X.shape if hasattr(X, "dtype") else map(int, X.attrs["shape"]))
+
+
+def _sparse(X: Any) -> Any:
+    kind = sparse.csc_matrix if X.attrs["encoding-type"] == "csc_matrix" else sparse.csr_matrix
+    result = kind(tuple(_read(member(X, name)) for name in ("data", "indices", "indptr")), shape=_shape(X))
+    result.check_format(full_check=True)  # an index outside of the matrix would write there
+    return result
+
+
+def _read(dataset: Any) -> npt.NDArray[Any]:
+    result = header_of(dataset)
+    source.require_room(result, dataset.name)
+    return result.read()
+
+
+def _index(frame: Any) -> tuple[str, ...]:
+    return tuple(map(str, _read(member(frame, frame.attrs["_index"])).tolist()))
+
+
+def _column(frame: Any, name: str, role: str, source: str) -> npt.NDArray[Any]:
+    """Read a column of obs: numbers, text, or categories; what is missing is NaN, or empty text."""
+    names = [str(one) for one in frame.attrs["column-order"]]
+    if name not in names:
+        raise ParameterError(role, name, f"is no column of obs of {source}", f"It has {listed(names)}.")
+    column = member(frame, name)
+    if hasattr(column, "dtype"):
+        return _read(column)
+    if "mask" in column:  # of types of pandas that have NA
+        values, there = _read(member(column, "values")), ~_read(member(column, "mask")).astype(bool)
+        numbers = values.dtype.kind in "iuf"
+        return np.where(there, values if numbers else values.astype(np.str_), np.nan if numbers else "")
+    if "categories" not in column:
+        raise DataError(
+            f"{source}: column {name!r} of obs is neither numbers, text nor categories. Use another."
+        )
+    categories = _read(member(column, "categories"))
+    texts = np.append(label_texts(categories).astype(np.str_), "")
+    return np.asarray(texts[_read(member(column, "codes"))])
+
+
+# ---- Variables of MATLAB's .mat files: those of versions 4 to 7, and 7.3, which are HDF5 files
+
+_MATLAB = {
+    "double": "f8", "single": "f4", "logical": "?", "char": "U", "sparse": "f8",
+    **{f"{sign}int{bits}": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+_CONTAINERS = {"cell": ("cell array", "cell2mat({})"), "struct": ("structure", "{}.FIELD")}
+_ELEMENTS = frozenset({*range(1, 8), 9, *range(12, 19)})
+_MATRIX, _COMPRESSED = 14, 15
+
+
+def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
+    """Return one variable of a .mat file, with the axes that MATLAB shows.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    DataError
+        If the key is unknown or missing, or its array does not fit its use.
+    MissingExtraError
+        If it is of version 7.3 and h5py is not installed.
+    """
+    file, title = opened.file, opened.name
+    newest = file.read(19) == b"MATLAB 7.3 MAT-file"
+    file.seek(0)
+    if newest:
+        members = opened_hdf5(opened)
+        with source.damage(title):
+            numbers = [name for name in datasets_in(members) if _is_array(members[name])]
+            kinds = {name: members[name].attrs.get("MATLAB_class", b"").decode() for name in members}
+            _refuse_containers({name: kind for name, kind in kinds.items() if kind}, numbers, key, title)
+            _, header, notes = source.pick_array(
+                numbers, lambda name: header_of(members[name], reverse=True), key, title, opened.use
+            )
+        return source.ArraySource.of(header, title, notes)
+    # SciPy's files take a moment to import.
+    from scipy.io import loadmat, whosmat
+
+    # Sparse arrays instead of sparse matrices, where SciPy lets you choose.
+    options = {"spmatrix": False} if "spmatrix" in signature(loadmat).parameters else {}
+
+    def read(name: str) -> npt.NDArray[Any]:
+        file.seek(0)
+        result = loadmat(file, variable_names=[name], **options)[name]
+        if np.iscomplexobj(result):
+            raise DataError(f"{title}::{name} holds complex numbers. Save its real or its imaginary part.")
+        if not hasattr(result, "indptr"):
+            return np.asarray(result)
+        result.check_format(full_check=True)
+        if (np.diff(result.indptr) < 0).any():
+            raise ValueError("the columns of its sparse matrix overlap")
+        return np.asarray(result.toarray())
+
+    with source.damage(title):
+        _check_elements(file)
+        found = whosmat(file)
+        known = {name: (shape, _MATLAB[kind]) for name, shape, kind in found if kind in _MATLAB}
+        _refuse_containers({name: kind for name, _, kind in found}, list(known), key, title)
+        variables = {
+            name: source.Header(shape, np.dtype(kind), partial(read, name))
+            for name, (shape, kind) in known.items()
+        }
+        _, header, notes = source.pick_array(list(variables), variables.__getitem__, key, title, opened.use)
+    return source.ArraySource.of(header, title, notes)
+
+
+def _refuse_containers(kinds: Mapping[str, str], arrays: Sequence[str], key: str | None, source: str) -> None:
+    """Raise for a cell array or a structure of MATLAB that is asked for, or all that there is."""
+    rest = [name for name, kind in kinds.items() if kind not in _MATLAB]
+    name = key if key in rest else None if arrays or key or not rest else rest[0]
+    if name is not None:
+        what, numbers = _CONTAINERS.get(kinds[name], (kinds[name], "double({})"))
+        advice = f"Make numbers of it in MATLAB: M = {numbers.format(name)}; save('matrix.mat', 'M')."
+        raise DataError(f"{source}::{name} is a {what}, which is no table of numbers.", advice)
+
+
+def _check_elements(file: IO[bytes]) -> None:
+    """Refuse a file whose elements reach beyond its end or are of no known type: SciPy would crash on it."""
+    head = file.read(128)
+    if 0 not in head[:4]:  # those of version 4 have no elements
+        _check_within(file, "<" if head[126:] == b"IM" else ">", 128, file.seek(0, 2))
+    file.seek(0)
+
+
+def _check_within(file: IO[bytes], order: str, start: int, stop: int) -> None:
+    while start < stop:
+        file.seek(start)
+        kind, size = struct.unpack(f"{order}II", file.read(8))
+        small, kind = kind >> 16, kind & 0xFFFF  # up to 4 bytes, which stand in place of the size
+        end = start + 8 + (0 if small else size)
+        if kind not in _ELEMENTS or end > stop or small > 4:
+            raise ValueError(
+                f"the element at byte {start} is of type {kind} and ends at byte {end} of {stop}"
+            )
+        if kind == _MATRIX:
+            _check_within(file, order, start + 8, end)
+        start = end if kind == _COMPRESSED else end + -end % 8
+
+
+def _is_array(dataset: Any) -> bool:
+    """Return whether a dataset is an array and not text, a cell or a structure of MATLAB."""
+    kind = dataset.attrs.get("MATLAB_class", b"").decode()
+    return kind in _MATLAB and kind != "char" and not dataset.name.startswith("/#")

@@ -1,0 +1,171 @@
+"""Parquet, Feather and Arrow files as columns in batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+from gramian.core.checks import listed, slices
+from gramian.core.progress import report, track
+from gramian.errors import DataError
+from gramian.tables.columns import ColumnSource, decoded, first_free
+from gramian.tables.labels import declared_levels
+from gramian.tables.names import parquet_files
+from gramian.tables.parts import pick_columns, unique_names
+from gramian.tables.reading import ReadingOptions
+from gramian.tables.source import Opened, damage
+from gramian.tables.table import Expected
+
+_MOST = 16 << 20  # bytes of a batch of numbers
+_LEAST_ROWS = 128  # of a batch: an Arrow column takes as long for one row as for so many
+
+
+def open_parquet(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a file, or of the files of a folder, one below the other."""
+    path = opened.path
+    files = parquet_files(path) if path is not None and path.is_dir() else [path or opened.file]
+    return ArrowSource(files, opened.name)
+
+
+class ArrowSource(ColumnSource):
+    """The columns of files that have types.
+
+    Parameters
+    ----------
+    files : sequence of Path or binary file
+    source : str
+    is_parquet : bool
+    """
+
+    def __init__(self, files: Sequence[Path | IO[bytes]], source: str, is_parquet: bool = True) -> None:
+        self.source, self._files, self._parquet = source, files, is_parquet
+        self.path = files[0] if isinstance(files[0], Path) else None
+        every = [self._names_in(file) for file in files]
+        for file, names in zip(files, every, strict=True):
+            require_same(every[0], names, Path(str(file)), Path(str(files[0])))
+        self.names = every[0]
+        self._used = set(range(len(self.names)))
+        self.levels: dict[str, tuple[str, ...]] = {}
+
+    def prepared(
+        self, reading: ReadingOptions, expected: Expected | None
+    ) -> tuple[ColumnSource, ReadingOptions]:
+        """Return the same files, limited to columns that have, or may have, a role."""
+        names = self.names or ()
+        unique, _ = unique_names(names)
+        roles = pick_columns(unique, reading, self.source)
+        needed = set((expected and expected.names) or unique)
+        wanted = [place for place in roles.values if unique[place] in needed]
+        free = first_free(unique, reading, expected)
+        source = copy(self)  # the first column may name rows, and the last one may be empty
+        source._used = {0, free or 0, len(names) - 1, *wanted, *roles.aside}
+        return source, reading
+
+    def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
+        """Yield all rows; columns that are not used are nulls."""
+        names = self.names or ()
+        most = _MOST if limit is None else min(_MOST, limit // 64)
+        rows = max(_LEAST_ROWS, most // (8 * len(self._used)))
+        for file in track(self._files, "file") if len(self._files) > 1 else self._files:
+            for table in self._tables(file, rows, sorted({names[place] for place in self._used})):
+                used, nothing = set(table.column_names), pa.nulls(table.num_rows)
+                stated = {name: declared_levels(table[name]) for name in used - self.levels.keys()}
+                self.levels.update((name, levels) for name, levels in stated.items() if levels)
+                yield [decoded(table[name]) if name in used else nothing for name in names]
+
+    def _names_in(self, file: Path | IO[bytes]) -> tuple[str, ...]:
+        with opened_columns(file, self._parquet, self.source) as opened:
+            schema = opened.schema_arrow if self._parquet else opened.schema
+            if not schema.names or len(set(schema.names)) < len(schema.names):
+                what = "columns of the same name" if schema.names else "no columns"
+                raise DataError(f"{self.source} has {what}. Give each column of numbers a name of its own.")
+        index = _pandas_index(schema)
+        # pandas writes the index last; in a table that is read, row names come first.
+        return tuple(sorted(schema.names, key=lambda name: name not in index))
+
+    def _tables(self, file: Path | IO[bytes], rows: int, names: list[str]) -> Iterator[Any]:
+        with opened_columns(file, self._parquet, self.source) as opened:
+            if self._parquet:
+                done, total = 0, opened.metadata.num_rows
+                for batch in opened.iter_batches(rows, columns=names, use_threads=False):
+                    done += batch.num_rows
+                    report(f"{done:,} of {total:,} rows", f"row of {self.source}", done, total)
+                    yield pa.Table.from_batches([batch])
+                return
+            few: list[Any] = []
+            for batch in _record_batches(opened):
+                for part in slices(batch.num_rows, rows):
+                    few.append(batch.slice(part.start, part.stop - part.start))
+                    if sum(one.num_rows for one in few) >= rows:
+                        yield pa.Table.from_batches(few)
+                        few = []
+            if few:
+                yield pa.Table.from_batches(few)
+
+
+def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
+    """Check that a file of a folder has the same columns as the first one.
+
+    Raises
+    ------
+    DataError
+    """
+    if set(names) != set(expected):
+        other = sorted(set(names) ^ set(expected))
+        raise DataError(
+            f"{path} has other columns than {first.name}: only one of them has {listed(other)}. Parquet "
+            "files of a folder form one table, and need the same columns."
+        )
+
+
+@contextmanager
+def opened_columns(file: Path | IO[bytes], is_parquet: bool = True, source: str = "") -> Iterator[Any]:
+    """Open a Parquet file, or an Arrow file, to read part after part.
+
+    Raises
+    ------
+    FileError
+        If it is truncated or damaged, also on a later read.
+    """
+    with damage(str(file) if isinstance(file, Path) else source), ExitStack() as stack:
+        opened: Any = file
+        if isinstance(file, Path):  # mapped, one batch of a file may be larger than memory
+            opened = stack.enter_context(file.open("rb") if is_parquet else pa.memory_map(str(file)))
+        opened.seek(0)
+        yield parquet.ParquetFile(opened) if is_parquet else _opened_arrow(opened)
+
+
+def _opened_arrow(file: Any) -> Any:
+    whole = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return (ipc.open_file if whole else ipc.open_stream)(file)
+
+
+def _record_batches(file: Any) -> Iterator[Any]:
+    if hasattr(file, "get_batch"):
+        return (file.get_batch(place) for place in range(file.num_record_batches))
+    return iter(file)
+
+
+def _pandas_index(schema: Any) -> tuple[str, ...]:
+    try:
+        index = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+        return tuple(name for name in index if isinstance(name, str))
+    except (KeyError, RecursionError, TypeError, ValueError):
+        return ()
+
+
+# ----------------------------------------------- Feather and Arrow files
+
+
+def open_arrow(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a file."""
+    return ArrowSource([opened.path or opened.file], opened.name, is_parquet=False)

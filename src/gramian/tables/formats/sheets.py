@@ -1,0 +1,225 @@
+"""Sheets of workbooks: .xlsx, .xls and .ods."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from datetime import datetime, time
+from functools import reduce
+from itertools import chain, islice
+from typing import Any
+from xml.etree import ElementTree
+from zipfile import ZipFile, is_zipfile
+
+import pyarrow as pa
+
+from gramian.core.arrays import require_memory
+from gramian.core.checks import counted, listed
+from gramian.errors import DataError, ParameterError, needs
+from gramian.tables.columns import ColumnSource
+from gramian.tables.layout import begins_table, layout_of_rows, notes_below, shown_lines
+from gramian.tables.reading import ReadingOptions
+from gramian.tables.source import Opened, damage
+from gramian.tables.table import Expected
+
+LOOK = 200  # rows that show whether a sheet has a table
+WITHOUT_VALUE = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")  # a formula
+WHOLE = 1e16  # a whole number below it is written in all digits
+TIMES, CELL = 5, 48  # memory as a multiple of the unpacked file, and bytes of a cell
+END, TITLE = 20, 6  # last rows that may be notes, and rows that show another table
+REFERENCE = re.compile(rb"""<(?:\w+:)?c\b[^>]*?\br=["']([A-Za-z]{1,3})(\d{1,7})""")
+ROW = re.compile(rb"<table:table-row\b.*?</table:table-row>", re.DOTALL)  # of an OpenDocument sheet
+TAG = re.compile(rb"<table:[\w-]*cell\b[^>]*>")
+REPEATED = re.compile(rb"""-repeated=["'](\d+)""")
+
+
+def open_excel(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a sheet, by default of that with the largest table; of a formula its last value.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or of another kind.
+    DataError
+        If the sheet is empty.
+    ParameterError
+        If there is no such sheet.
+    MemoryLimitError
+        If it exceeds the memory limit.
+    MissingExtraError
+        If python-calamine is not installed.
+    """
+    source = opened.name
+    with needs("excel", "python_calamine", "reading workbooks"):
+        from python_calamine import CalamineWorkbook, SheetTypeEnum
+    with damage(source):
+        packed = ZipFile(opened.file) if is_zipfile(opened.file) else None
+        need = 0 if packed is None else _memory(packed)
+    require_memory(need, f"Reading {source}", "Save the sheet as CSV")
+    with damage(source):
+        opened.file.seek(0)
+        book = CalamineWorkbook.from_filelike(opened.file)
+        names = [one.name for one in book.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet]
+        if key is not None and key not in names:
+            raise ParameterError(
+                "path",
+                problem=f"{source} has no sheet {key!r}.",
+                hint=f"Its sheets are {listed(names)}.",
+            )
+        sheets = {name: book.get_sheet_by_name(name) for name in (names if key is None else [key])}
+        chosen = key or max(names, key=lambda name: _size(sheets[name]))
+        rows = [_cut(row) for row in sheets[chosen].to_python(skip_empty_area=False)]
+        _fill_merged(rows, sheets[chosen].merged_cell_ranges or ())
+    while rows and not rows[-1]:
+        rows.pop()
+    if not rows:
+        raise DataError(f"{source}: the sheet {chosen!r} is empty. Its sheets are {listed(names)}.")
+    width = max(map(len, rows))
+    texts = [[*map(_as_text, row), *[""] * (width - len(row))] if row else [] for row in rows]
+    first = key is None and len(names) > 1
+    note = f"sheet {chosen!r} was read, the largest table of {listed(names)}; another can be chosen"
+    notes: tuple[str, ...] = (note,) if first else ()
+    if without := 0 if packed is None else _without_value(packed, chosen):
+        have = counted(without, "formula has", "formulas have")
+        notes += (f"{have} no stored value and count as missing: open and save the file in a spreadsheet",)
+    names = [chosen, *(name for name in names if name != chosen)]
+    return SheetSource(texts, f"{source}::{chosen}" if first else source, notes, (*names,))
+
+
+class SheetSource(ColumnSource):
+    """The columns of a sheet as text.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        As wide as the sheet, empty where nothing stands.
+    source : str
+    notes, sheets : tuple of str
+        What was decided before, and the sheets of the workbook.
+    na_values, header, skip_footer
+        As :class:`gramian.tables.reading.ReadingOptions` has them.
+    """
+
+    word, separator, reopens = "row", ",", True
+
+    def __init__(
+        self,
+        rows: Sequence[Sequence[str]],
+        source: str,
+        notes: tuple[str, ...],
+        sheets: tuple[str, ...],
+        na_values: tuple[str, ...] = (),
+        header: int | None = None,
+        skip_footer: int | None = None,
+    ) -> None:
+        self._rows, self.source, self._notes, self.sheets = rows, source, notes, sheets
+        self.na_values, self._footer = na_values, skip_footer
+        self._layout = layout = layout_of_rows(rows, source, na_values, header)
+        self.names, self.header, self.notes = layout.names, layout.header, (*notes, *layout.notes)
+        self._state_units(layout)
+        self.first_lines = shown_lines(rows)
+
+    def prepared(
+        self, reading: ReadingOptions, expected: Expected | None
+    ) -> tuple[ColumnSource, ReadingOptions]:
+        """Return the sheet with the missing-value marks of the options, and its header where they say."""
+        asked = (reading.na_values or (), reading.header, reading.skip_footer)
+        return SheetSource(self._rows, self.source, self._notes, self.sheets, *asked), reading
+
+    def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
+        """Yield all rows of the table at once."""
+        rows, names = self._rows[self._layout.skipped :], self.names
+        if self._footer is None:
+            begin = (at for at in range(2, len(rows)) if rows[at] and not rows[at - 1])
+            end = next((at for at in begin if begins_table(rows[at : at + TITLE], ",", names)), len(rows))
+            if end < len(rows):
+                self._note_table(",".join(rows[end]))
+            rows = rows[:end]
+            footer = notes_below(rows[-END:], ",", self._layout.n_fields)
+            self._note_below([",".join(row) for row in rows[len(rows) - footer :]])
+        else:
+            footer = self._footer
+        rows = [row for row in rows[: max(0, len(rows) - footer)] if row]
+        width = self._layout.n_fields
+        yield [pa.array([row[place] for row in rows], pa.string()) for place in range(width)]
+
+
+def _memory(packed: ZipFile) -> int:
+    """Return the bytes that cells may take: of the unpacked file, and of the rectangles that hold them."""
+    need = TIMES * sum(part.file_size for part in packed.infolist())
+    require_memory(need, f"Reading {packed.filename}", "Save the sheet as CSV")
+    for part in packed.namelist():
+        if part.startswith("xl/worksheets/") and part.endswith(".xml"):
+            cells = {(letters.upper(), row) for letters, row in REFERENCE.findall(packed.read(part))}
+            last = max((_column(letters) for letters, _ in cells), default=0)
+            need += CELL * last * max((int(row) for _, row in cells), default=0)
+        elif part == "content.xml":
+            need += CELL * _spread(packed.read(part))
+    return need
+
+
+def _spread(content: bytes) -> int:
+    """Return the cells of the rectangle that holds all values of an OpenDocument sheet."""
+
+    def times(tag: bytes) -> int:
+        found = REPEATED.search(tag)
+        return int(found[1]) if found else 1
+
+    rows = height = width = 0
+    for row in ROW.findall(content):
+        rows, place = rows + times(row[: row.find(b">")]), 0
+        for tag in TAG.findall(row):
+            place += times(tag)
+            if b"value-type" in tag:
+                height, width = rows, max(width, place)
+    return height * width
+
+
+def _column(letters: bytes) -> int:
+    return reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
+
+
+def _without_value(packed: ZipFile, name: str) -> int:
+    """Return how many formulas of a sheet have no stored value."""
+    with suppress(KeyError, ElementTree.ParseError):
+        links = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
+        targets = {one.get("Id"): str(one.get("Target")) for one in links}
+        for sheet in ElementTree.fromstring(packed.read("xl/workbook.xml")).iter():
+            if sheet.get("name") == name and sheet.tag.endswith("}sheet"):
+                ids = [value for key, value in sheet.attrib.items() if key.endswith("}id")]
+                path = targets[ids[0]].removeprefix("/xl/")
+                return len(WITHOUT_VALUE.findall(packed.read(f"xl/{path}")))
+    return 0
+
+
+def _cut(row: Sequence[Any]) -> list[Any]:
+    """Return a row up to its last cell."""
+    return list(row[: max((place + 1 for place, cell in enumerate(row) if cell != ""), default=0)])
+
+
+def _size(sheet: Any) -> tuple[float, bool]:
+    """Return about how many cells a sheet with numbers fills, and whether it holds anything."""
+    rows = [row for row in map(_cut, islice(sheet.iter_rows(), LOOK)) if row]
+    places = Counter(place for row in rows for place, cell in enumerate(row) if isinstance(cell, int | float))
+    filled = sum(cell != "" for cell in chain(*rows)) if max(places.values(), default=0) > 1 else 0
+    return filled * max(1.0, sheet.total_height / LOOK), bool(rows)
+
+
+def _fill_merged(rows: list[list[Any]], merged: Sequence[Any]) -> None:
+    """Write the value of a cell that was merged with those below it into all of them."""
+    for (top, place), (bottom, last) in merged:
+        for row in rows[top + 1 : bottom + 1] if place == last else ():
+            row += [""] * (place + 1 - len(row))
+            row[place] = rows[top][place] if place < len(rows[top]) else ""
+
+
+def _as_text(cell: Any) -> str:
+    """Return a cell as text."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < WHOLE:
+        return str(int(cell))
+    if isinstance(cell, datetime) and cell.time() == time():
+        return str(cell.date())
+    return str(cell)

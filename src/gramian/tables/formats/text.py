@@ -1,0 +1,485 @@
+"""Delimited text, plain or packed, and its columns in batches of rows."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import hashlib
+import io
+import itertools
+import re
+import sys
+from collections import deque
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from gramian.core import arrays, progress
+from gramian.core.checks import amount, counted, evenly
+from gramian.errors import DataError, FileError
+from gramian.tables.cells import MISSING_TOKENS
+from gramian.tables.columns import ColumnSource
+from gramian.tables.layout import (
+    MORE_BYTES,
+    MORE_LINES,
+    SAMPLE_BYTES,
+    SAMPLE_LINES,
+    SHOWN,
+    begins_table,
+    collapse_spaces,
+    detect_layout,
+    fields_of,
+    first_lines,
+    notes_below,
+    shown_lines,
+    split_lines,
+)
+from gramian.tables.names import R_DATA, R_STARTS, refuse_document
+from gramian.tables.reading import ReadingOptions
+from gramian.tables.source import GZIP, Opened, expanded
+from gramian.tables.strings import QUOTED, as_written
+from gramian.tables.table import Expected
+
+LARGEST_ROW = 1 << 26  # bytes that Arrow parses together, and no row may have more
+GUESSED = "the text is not UTF-8 and was read as Windows-1252 (Western European)"
+_LEAST, _MOST = 1 << 12, 1 << 21  # bytes of a batch
+_LEAST_ROWS = 64  # of a batch: a column of strings takes as long for one row as for so many
+_TOGETHER = 8  # batches that are parsed at a time, by as many threads as there are
+_PIECE = 1 << 18  # bytes of the beginning that are read together
+_PLACES = 16  # where a large text is looked at
+_TAIL, _TAIL_LINES = 1 << 14, 20  # the end of a text, where notes may stand
+_BLANK, _BEGIN = re.compile(rb"\n(?:\r?\n)+"), 6  # lines; those below them that show another table
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def open_text(opened: Opened, key: str | None) -> ColumnSource:
+    """Return the columns of a text, whose separator, header and encoding are detected."""
+    return TextSource(TextFile(opened))
+
+
+class TextFile:
+    """The bytes of a text, piece by piece: unpacked, in UTF-8 if it is Unicode, without a byte order mark.
+
+    A pass over all of them sets the hash of the file.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self.source, self._opened = opened.name, opened
+        self.nbytes = self._file.seek(0, io.SEEK_END)
+        self._file.seek(0)
+        self._packed = self._file.read(2) == GZIP
+        self._passes = 0
+        self.path = opened.path
+        self.looked: dict[Any, _Looked] = {}
+        self._head, self._n_lines = b"", 0
+        self._digest = hashlib.sha256()
+
+    @property
+    def _file(self) -> IO[bytes]:
+        return self._opened.file
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the file as they are."""
+        data = self._file.read(size)
+        if self.path is not None:
+            self._digest.update(data)
+            self._opened.sha256 = self._opened.sha256 if data else self._digest.hexdigest()
+        return data
+
+    def pieces(self, size: int, whole: bool = False, silent: bool = False) -> Iterator[bytes]:
+        """Yield the text from its beginning.
+
+        Parameters
+        ----------
+        size : int
+            Bytes that are read together.
+        whole : bool
+            Whether all of it will be in memory: then no more is unpacked than that may take.
+        silent : bool
+            Whether no progress is reported.
+
+        Raises
+        ------
+        FileError
+            If it is damaged.
+        MemoryLimitError
+        """
+        self._digest = hashlib.sha256()
+        self._file.seek(0)
+        raw = iter(partial(self.read, size), b"")
+        pieces = expanded(self, size, self.source, whole) if self._packed else raw
+        if not silent and self.nbytes > size:
+            pieces = self._reported(pieces)
+        first = next(pieces, b"")
+        if not first.startswith(_WIDE):
+            yield first.removeprefix(codecs.BOM_UTF8)
+            yield from pieces
+            return
+        try:
+            for text in codecs.iterdecode(itertools.chain([first], pieces), "utf-16"):
+                yield text.encode()
+        except UnicodeError as error:
+            raise FileError(
+                f"{self.source} begins as UTF-16 text but is damaged or cut off. Save it as UTF-8."
+            ) from error
+
+    def apart(self, count: int, size: int) -> Iterator[bytes]:
+        """Yield whole lines from so many places of a file, evenly apart; none of packed text or UTF-16."""
+        self._file.seek(0)
+        start = self._file.read(2)
+        for place in () if self._packed or start in _WIDE else evenly(self.nbytes - size, count):
+            self._file.seek(place)
+            piece = self._file.read(size)
+            yield piece[piece.find(b"\n") + 1 : piece.rfind(b"\n") + 1]
+
+    def _reported(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Report how much of the file is read in this pass."""
+        self._passes += 1
+        again, start = "" if self._passes == 1 else f"pass {self._passes}: ", 0
+        for piece in pieces:
+            part = f"{amount(start)} of {amount(self.nbytes)} ({100 * start // self.nbytes} %)"
+            progress.report(again + part, f"part of {self.source}", start, self.nbytes)
+            start = self._file.tell()
+            yield piece
+
+    def head(self, lines: int) -> bytes:
+        """Return the first lines, from which the layout is detected: so many, and more if they are short.
+
+        Raises
+        ------
+        FileError
+            If this is not text.
+        """
+        if lines <= self._n_lines:
+            return self._head
+        sample, pieces = b"", self.pieces(_PIECE, silent=True)
+        for piece in pieces:
+            sample += piece
+            self._n_lines = sample.count(b"\n") - sample.count(b"\n#") - 1
+            most = MORE_BYTES if self._n_lines >= lines else SAMPLE_BYTES
+            if self._n_lines >= max(lines, MORE_LINES) or len(sample) >= most:
+                break
+        refuse_document(sample, self.source)
+        if b"\0" in sample:
+            if sample.startswith(R_STARTS):
+                raise FileError(f"{self.source} {R_DATA}")
+            raise FileError(
+                f"{self.source} is neither text nor a file of another known kind: bytes of it are 0. Save "
+                "the table as CSV, in UTF-8."
+            )
+        # A letter of several bytes may have been cut.
+        whole = next(pieces, None) is None
+        self._n_lines = sys.maxsize if whole else max(self._n_lines, lines)
+        self._head = sample if whole else sample[: sample.rfind(b"\n") + 1] or sample
+        return self._head
+
+
+@dataclass
+class _Looked:
+    """What a look at a text has parsed already.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of a block.
+    batches : list of list of pyarrow.Array
+    notes : tuple of str
+    whole : bool
+        Whether these are all rows.
+    """
+
+    size: int
+    batches: list[list[Any]]
+    notes: tuple[str, ...]
+    whole: bool
+
+
+class TextSource(ColumnSource):
+    """The columns of a delimited text, whose separator, header and encoding are detected.
+
+    Parameters
+    ----------
+    file : TextFile
+    na_values : tuple of str
+        Texts that stand for a missing value, in addition to the usual ones.
+    header, skip_footer : int, optional
+        As :class:`gramian.tables.reading.ReadingOptions` has them.
+
+    Raises
+    ------
+    DataError
+        If there is no line with anything in it; later if rows have different numbers of fields.
+    FileError
+        If the bytes are no text, or damaged.
+
+    Examples
+    --------
+    >>> source = TextSource(TextFile(Opened("memory", data=b"x,y\\n1,2\\n")))
+    >>> source.names, [column.to_pylist() for column in next(source.batches())]
+    (('x', 'y'), [['1'], ['2']])
+    """
+
+    reopens = True
+
+    def __init__(
+        self,
+        file: TextFile,
+        na_values: tuple[str, ...] = (),
+        header: int | None = None,
+        skip_footer: int | None = None,
+    ) -> None:
+        self._file, self.source, self.path = file, file.source, file.path
+        self.na_values, self._header, self.skip_footer = na_values, header, skip_footer
+        self._head = file.head(SAMPLE_LINES + (header or 0))
+        head = self._as_utf8(self._head)
+        about = (self.source, na_values, header)
+        layout = detect_layout(head, *about)
+        if not layout.plain and header is None:
+            layout = detect_layout(head, *about, most=MORE_LINES)
+        self._layout, self.separator, self.header = layout, layout.separator, layout.header
+        self.names = None if layout.names is None else tuple(as_written(layout.names).to_pylist())
+        self.notes += layout.notes
+        self._state_units(layout)
+        self._row_bytes = len(head) // max(1, head.count(b"\n"))
+        most = SHOWN[0]
+        shown = b"\n".join(head[:SAMPLE_BYTES].split(b"\n", most + 1)[: most + 1])
+        lines = split_lines(shown.decode("utf-8", errors="replace"), self.separator, most)
+        self.first_lines = shown_lines([line.fields for line in lines])
+        self._types = dict.fromkeys(map(str, range(layout.n_fields)), pa.string())
+
+    def prepared(
+        self, reading: ReadingOptions, expected: Expected | None
+    ) -> tuple[ColumnSource, ReadingOptions]:
+        """Return the text with the missing-value marks of the options, and its header where they say."""
+        asked = (reading.na_values or (), reading.header, reading.skip_footer)
+        if asked == (self.na_values, self._header, self.skip_footer):
+            return self, reading
+        return TextSource(self._file, *asked), reading
+
+    def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
+        """Yield all rows; see :class:`gramian.tables.columns.ColumnSource`."""
+        new = _Looked(self._size(limit), [], self.notes, False)
+        looked = self._file.looked.get((self._layout, self.skip_footer), new)
+        yield from looked.batches
+        self.notes = looked.notes
+        if looked.whole:
+            return
+        every = whole_rows(self._rows(looked.size, whole=limit is None), self.source)
+        every = every if self.skip_footer is not None else self._first_table(every)
+        blocks = self._placed(self._without_footer(every))
+        deque(itertools.islice(blocks, len(looked.batches)), 0)
+        for first in itertools.islice(blocks, 1):
+            yield self._parsed(*first, plain)
+        while group := list(itertools.islice(blocks, _TOGETHER)):
+            yield from arrays.parallel_map(lambda block: self._parsed(*block, plain), group)
+
+    def look(self, most: int) -> list[list[Any]]:
+        """Return the first rows, of so many bytes, which are not parsed again."""
+        key = self._layout, self.skip_footer
+        if key not in self._file.looked:
+            batches = super().look(most)
+            whole = sum(column.nbytes for batch in batches for column in batch) < most
+            self._file.looked[key] = _Looked(self._size(most), batches, self.notes, whole)
+        return self._file.looked[key].batches
+
+    def _size(self, limit: int | None) -> int:
+        """Return the bytes of a block."""
+        size = _MOST if limit is None else min(_MOST, max(_LEAST, limit // 64))
+        return max(size, min(LARGEST_ROW, _LEAST_ROWS * self._row_bytes))
+
+    def further(self) -> Iterator[list[Any]]:
+        """Yield rows from several places of the text, each if it is rows alone."""
+        for piece in self._file.apart(_PLACES, _PIECE):
+            with suppress(DataError):
+                yield self._parsed(piece, 0, frozenset())
+
+    def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
+        """Yield the text after its header, piece by piece."""
+        header = len(first_lines(self._head, self._layout.skipped))
+        for piece in self._file.pieces(size, whole):
+            if len(piece) > header:
+                yield piece[header:]
+            header = max(0, header - len(piece))
+
+    def _first_table(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the text up to a blank line with another table below it."""
+        held = b""
+        for block in blocks:
+            text, held = held + block, b""
+            blank = _BLANK.finditer(text) if b"\n\n" in text or b"\n\r\n" in text else ()
+            for match in blank:
+                below = text[match.end() : match.end() + _TAIL].split(b"\n")[:_BEGIN]
+                lines = [self._as_utf8(line) for line in below]
+                if begins_table(
+                    [fields_of(line, self._layout.separator) for line in lines],
+                    self._layout.separator,
+                    self.names,
+                ):
+                    self._note_table(lines[0].decode("utf-8", errors="replace"))
+                    yield text[: match.start() + 1]
+                    deque(blocks, 0)  # the hash is that of the whole file
+                    return
+                if len(below) < _BEGIN:  # what tells may follow
+                    text, held = text[: match.start()], text[match.start() :]
+                    break
+            if text:
+                yield text
+        if held:
+            yield held
+
+    def _without_footer(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Hold back the end of the text, and leave out what stands below the table."""
+        held, size, lines, asked = deque[tuple[bytes, int]](), 0, 0, self.skip_footer or 0
+        for block in blocks:
+            held.append((block, block.count(b"\n") if asked else 0))
+            size, lines = size + len(block), lines + held[-1][1]
+            while size - len(held[0][0]) >= _TAIL and lines - held[0][1] >= asked:
+                first, count = held.popleft()
+                size, lines = size - len(first), lines - count
+                yield first
+        rest = self._without_notes(b"".join(block for block, _ in held))
+        if rest:
+            yield rest
+
+    def _without_notes(self, text: bytes) -> bytes:
+        """Return the end of the text without its last lines."""
+        newline = b"\n" if b"\n" in text else b"\r"
+        count = self.skip_footer
+        if count is None:
+            lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
+            lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
+            fields = [fields_of(line, self._layout.separator) for line in lines]
+            count = notes_below(fields, self._layout.separator, self._layout.n_fields)
+            self._note_below([line.decode("utf-8", errors="replace") for line in lines[len(lines) - count :]])
+            text = text.rstrip(b"\r\n") if count else text
+        if not count:
+            return text
+        kept = text.removesuffix(newline).rsplit(newline, count)
+        return kept[0] + newline if len(kept) > count else b""
+
+    def _placed(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
+        """Yield each block with the number of lines before it."""
+        lines = self._layout.skipped
+        for block in blocks:
+            yield block, lines
+            lines += block.count(b"\n")
+
+    def _parsed(self, block: bytes, lines: int, plain: AbstractSet[int]) -> list[Any]:
+        """Return the columns of some rows: strings, or float64 where these are plain numbers."""
+        rows, uneven = self._as_utf8(block), []
+        if self.separator == " ":
+            rows = collapse_spaces(rows) or b"\n"
+        # As a number, -999 stands for a missing value in any spelling.
+        direct = set() if self.na_values else set(plain)
+
+        def note_uneven(row: Any) -> str:
+            uneven.append(row)
+            return "error"
+
+        try:
+            table = arrow_csv.read_csv(
+                pa.BufferReader(rows),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=[str(place) for place in range(self._layout.n_fields)],
+                    block_size=LARGEST_ROW,
+                    use_threads=False,  # no thread may outlive an error and the end of the program
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self.separator,
+                    newlines_in_values=b'"' in rows,
+                    invalid_row_handler=note_uneven,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=self._types | {str(place): pa.float64() for place in direct},
+                    null_values=MISSING_TOKENS,
+                ),
+            )
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, MemoryError):  # Arrow's are also errors of Arrow
+                raise
+            if direct and not uneven:  # a number is padded, or is none
+                return self._parsed(block, lines, frozenset())
+            if uneven:
+                raise _uneven_rows(rows, uneven[0], self.source, lines, self._layout.separator) from error
+            raise DataError(f"{self.source} cannot be read as delimited text: {error}.") from error
+        columns = [column.combine_chunks() for column in table.columns]
+        if re.search(QUOTED, rows):  # one call for all columns: rows may have many thousand fields
+            places = [place for place in range(len(columns)) if place not in direct]
+            texts = as_written(
+                pa.chunked_array([columns[place] for place in places], pa.string()).combine_chunks()
+            )
+            for index, place in enumerate(places):
+                columns[place] = texts.slice(index * len(columns[0]), len(columns[0]))
+        return columns
+
+    def _as_utf8(self, text: bytes) -> bytes:
+        """Return bytes as they are if they are UTF-8, otherwise as Windows-1252, and note that."""
+        if is_utf8(text):
+            return text
+        if GUESSED not in self.notes:
+            self.notes = (GUESSED, *self.notes)
+        return text.decode("cp1252", errors="replace").encode()
+
+
+def is_utf8(text: bytes) -> bool:
+    """Say whether bytes are text in UTF-8."""
+    try:
+        return text.isascii() or bool(text.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
+def _uneven_rows(data: bytes, row: Any, source: str, before: int, separator: str) -> DataError:
+    text = row.text.strip("\r\n")
+    match = re.search(rb"(?m)^" + re.escape(text.encode()) + rb"\r?$", data)
+    line = "a line" if match is None else f"line {before + 1 + data[: match.start()].count(10)}"
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    advice = "correct that line, or quote a field that contains the separator"
+    lines = [] if match is None else data[match.end() :].decode("utf-8", errors="replace").split("\n", 8)[:8]
+    below = [len(fields) for fields in csv.reader(lines, delimiter=separator) if fields]
+    if len(below) > 1 and row.expected_columns not in below:
+        leave = "leave it out with skip_footer, or save it apart"
+        advice = f"what begins there is no part of the table: {leave}"
+    return DataError(
+        f"{source}, {line}: {counted(row.actual_columns, 'field')} where {row.expected_columns} are expected "
+        f"({shown!r}). Every row needs as many fields as the first; {advice}."
+    )
+
+
+# ---------------------------------------------------- blocks of whole rows
+
+
+def whole_rows(pieces: Iterator[bytes], source: str) -> Iterator[bytes]:
+    """Cut text where rows end, into a block for each piece, or for several that a row takes."""
+    rest = newline = b""
+    for piece in pieces:
+        rest += piece
+        newline = newline or (b"\n" if b"\n" in rest else b"\r" if b"\r" in rest[:-1] else b"")
+        end = _row_end(rest, newline) if newline else 0
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+        elif len(rest) > LARGEST_ROW:
+            raise DataError(
+                f"{source} has a row of more than {LARGEST_ROW:,} bytes. Is it a table? A closing quote may "
+                "be missing."
+            )
+    if rest:
+        yield rest
+
+
+def _row_end(data: bytes, newline: bytes) -> int:
+    """Return where the last row of a text ends, outside of quotes; 0 if none does."""
+    end = data.rfind(newline) + 1
+    odd = data.count(b'"', 0, end) % 2
+    while end and odd:
+        before = data.rfind(newline, 0, end - 1) + 1
+        odd = (odd + data.count(b'"', before, end)) % 2
+        end = before
+    return end

@@ -1,0 +1,179 @@
+"""Arrays of Zarr stores, folders of chunks or .zip files of such, read block by block.
+
+Every chunk is read once in a pass.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.core.atomic import as_file_error, temporary_beside
+from gramian.errors import DataError, FileError, needs
+from gramian.tables.names import METADATA
+from gramian.tables.source import ArraySource, Header, Opened, damage, pick_array, require_room
+from gramian.tables.stored import UNPACKED, Cache, ChunkedRows
+
+WRITTEN = 8 << 20  # bytes of a chunk that is written
+
+
+class ZarrRows(ChunkedRows):
+    """Rows of an array of a Zarr store, read in bands as those of HDF5 files are.
+
+    A missing chunk raises a FileError: an incomplete copy would be read as zeros.
+    """
+
+    def read_rows(self, first: int, last: int) -> npt.NDArray[Any]:
+        array, store = self.dataset(), self.path
+        folder: Any = (zipfile.Path(store) if store.is_file() else store) / self.key
+        grid = array.shards or array.chunks
+        rows = range(first // grid[0], -(-last // grid[0]))
+        others = (range(-(-size // each)) for size, each in zip(array.shape[1:], grid[1:], strict=True))
+        for place in product(rows, *others):
+            chunk = array.metadata.encode_chunk_key(place)
+            if not (folder / chunk).exists():
+                start = place[0] * grid[0]
+                stop = min(start + grid[0], len(self))
+                raise FileError(
+                    f"{self.source}, rows {start:,} to {stop - 1:,}: the chunk {chunk} is not there; the "
+                    "store may be incomplete. Create or copy it again. If all its entries are "
+                    f"{array.fill_value}, write the chunk out: zarr.config.set("
+                    '{"array.write_empty_chunks": True}).'
+                )
+        return super().read_rows(first, last)
+
+    def dataset(self) -> Any:
+        if self.cache.dataset is None:
+            store = opened_zarr(self.path, self.source)
+            self.cache.dataset = store[self.key] if self.key else store
+        return self.cache.dataset
+
+    @staticmethod
+    def rechunked(key: str, chunks: tuple[int, ...]) -> str:
+        return f"zarr.create_array(..., data=array, chunks={chunks})"
+
+
+def opened_zarr(path: Path, source: str) -> Any:
+    """Open a store.
+
+    Raises
+    ------
+    FileError
+        If it is damaged or not a store.
+    MissingExtraError
+        If zarr is not installed.
+    """
+    zarr = require_zarr("reading Zarr stores")
+    with damage(source):
+        return zarr.open(zarr.storage.ZipStore(path, mode="r") if path.is_file() else path, mode="r")
+
+
+def require_zarr(purpose: str) -> Any:
+    """Return the module.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    with needs("cluster", "zarr", purpose):
+        import zarr
+    return zarr
+
+
+def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> None:
+    """Write rows block by block to an array that appears under its name when all of them are there.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written there.
+    """
+    with as_file_error(path), temporary_beside(path, folder=True) as temporary:
+        array, start = None, 0
+        for block in blocks:
+            width = block.shape[1]
+            if array is None:
+                array = require_zarr("writing Zarr stores").create_array(
+                    temporary,
+                    shape=(rows, width),
+                    chunks=(min(rows, max(1, WRITTEN // (width * block.itemsize))), width),
+                    dtype=block.dtype,
+                    config={"write_empty_chunks": True},
+                )
+            array[start : start + len(block)] = block
+            start += len(block)
+        os.rename(temporary, path)
+
+
+def _path_of(opened: Opened) -> Path:
+    """Return the path of a store; that of a stream is a temporary file as long as it is open."""
+    if opened.path is not None:
+        return opened.path
+    with damage(opened.name):
+        path = Path(opened.enter_context(TemporaryDirectory())) / "store.zarr.zip"
+        path.write_bytes(opened.content())
+    return path
+
+
+def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
+    """Return one array of a store, its header, and notes on which it is.
+
+    Raises
+    ------
+    FileError, MissingExtraError
+        As :func:`opened_zarr`.
+    DataError
+        If the key is unknown or missing, or its array cannot be a table.
+    """
+    path = _path_of(opened)
+    store = opened_zarr(path, opened.name)
+    alone = hasattr(store, "chunks")
+    with damage(opened.name):
+        members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
+        arrays = {name: array for name, array in members if hasattr(array, "chunks")}
+        key, header, notes = pick_array(
+            sorted(arrays), lambda name: header_of(arrays[name]), key, opened.name
+        )
+    return arrays[key], header, () if alone else notes
+
+
+def open_zarr(opened: Opened, key: str | None) -> ArraySource:
+    """Return one array of a store, without reading its chunks."""
+    array, header, notes = array_of(opened, key)
+    path, name = _path_of(opened), opened.name
+
+    def read() -> npt.NDArray[Any]:
+        require_room(header, name)
+        return np.asarray(lazy(sys.maxsize)[:].reshape(header.shape))
+
+    def lazy(limit: int) -> ChunkedRows:
+        places = map((path / array.path).joinpath, METADATA)
+        watched = path if path.is_file() else next(filter(Path.is_file, places))
+        more = {"key": array.path, "cache": Cache(array), "speed": UNPACKED}
+        return ZarrRows.of(path, array, limit, name, watched, **more)
+
+    # The file of a stream is gone after it was read.
+    return ArraySource.of(replace(header, read=read), name, notes, lazy=lazy if opened.path else None)
+
+
+def header_of(array: Any) -> Header:
+    """Describe an array."""
+    filters = (*(getattr(array.metadata, "filters", None) or ()), getattr(array.metadata, "compressor", None))
+    if any(getattr(one, "codec_id", "") == "pickle" for one in filters):
+        raise DataError(
+            f"{array.name} is stored as pickle, which is not supported because reading it can run code. "
+            "Write it again as numbers."
+        )
+    plain = array.dtype if array.dtype.kind in "buifc" else np.dtype(np.str_)
+    return Header(array.shape, plain, lambda: np.asarray(array[...]))

@@ -1,0 +1,375 @@
+"""A preview of a table before columns are chosen: their kinds, missing values and first entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.core.arrays import are_whole
+from gramian.core.checks import evenly, slices
+from gramian.core.records import FloatArray
+from gramian.errors import DataError
+from gramian.tables.files import Place, opened_source
+from gramian.tables.parts import pick_rows
+from gramian.tables.reading import COLUMN_OPTIONS, ReadingOptions
+from gramian.tables.source import ArraySource, PictureSource
+
+FIRST = 8  # entries of a column that are shown
+WIDEST = 40  # letters of one of them
+MOST = 200  # columns that are shown, besides those that need a use
+SAMPLE = 1000  # rows of which the values are kept
+SAMPLED, TOGETHER = 1 << 20, 1 << 20  # entries that are kept, of 64 rows at least; entries looked at together
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as it is in the file.
+
+    Attributes
+    ----------
+    name : str
+        Its name, or its position, counted from 0.
+    kind : {"number", "text", "constant", "date"}
+        Constant: a number, and the same in all rows that have one.
+    missing, distinct : int
+        Number of missing entries, and of distinct values among the others, of numbers those that are finite:
+        after the first 200 columns in the sample, unless all are integers.
+    low, high, deviation : float or None
+        Of numbers, those that are finite; ``deviation`` is their standard deviation (ddof 1).
+    first : tuple of str
+        The first entries.
+    whole : bool
+        Whether all its numbers are integers.
+    counts : bool
+        Whether its numbers are 0, 1, 2, ... or 1, 2, 3, ... in the order of the rows.
+    holes : ndarray of uint8 or None
+        Of numbers: a bit for each row, 1 where the entry is missing (``numpy.packbits``).
+    sample : ndarray of float64 or None
+        Of numbers: those of at most 1000 evenly spaced rows, fewer of many columns, NaN where one is missing
+        or infinite.
+    unit : str
+        Its unit, where the file has one apart from its name: of a row of units, a percent sign or currency.
+    infinite : ndarray of uint8 or None
+        Of numbers, some of which are infinite: a bit for each row, 1 where one is.
+    """
+
+    name: str
+    kind: Literal["number", "text", "constant", "date"]
+    missing: int
+    distinct: int
+    low: float | None
+    high: float | None
+    first: tuple[str, ...]
+    deviation: float | None = None
+    whole: bool = False
+    counts: bool = False
+    holes: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
+    sample: FloatArray | None = field(default=None, repr=False, compare=False)
+    unit: str = ""
+    infinite: npt.NDArray[np.uint8] | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A table before anything is chosen.
+
+    Attributes
+    ----------
+    rows, width : int
+        Number of rows and columns.
+    columns : tuple of Column
+        All of them; of genotypes the first 200.
+    named : bool
+        Whether the columns have names.
+    row_names : str or None
+        The column that names the rows, unless another use is chosen for it.
+    whole : bool
+        Whether all rows were looked at, or the first ones of a large file.
+    genotypes : bool
+        Whether the numbers are counts of alleles.
+    lines : tuple of tuple of str
+        The first ten lines of a text, or rows of a sheet, as they are: the first fields, cut short.
+    header : int
+        The line of the header, counted from 1; 0 if there is none.
+    sheets : tuple of str
+        The sheets of a workbook, the one that is read first.
+    long : tuple of str or None
+        Columns of ids, variables and values, if the table is long: what the option ``pivot`` takes.
+    notes : tuple of str
+        What was decided about the file, and how its numbers and dates were read.
+    marks : mapping of str to mapping of str to int
+        By columns of text that are numbers but for a few texts, how often each of these occurs.
+    """
+
+    rows: int
+    width: int
+    columns: tuple[Column, ...]
+    named: bool = True
+    row_names: str | None = None
+    whole: bool = True
+    genotypes: bool = False
+    lines: tuple[tuple[str, ...], ...] = ()
+    header: int = 0
+    sheets: tuple[str, ...] = ()
+    long: tuple[str, str, str] | None = None
+    notes: tuple[str, ...] = ()
+    marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def facts(self, wanted: Collection[str] = ()) -> dict[str, Any]:
+        """Return all of it but the values and the places of missing entries.
+
+        Parameters
+        ----------
+        wanted : collection of str
+            Columns that are among the facts in any case; of many columns the others are text, and the first.
+
+        Returns
+        -------
+        dict
+            By the names of the attributes.
+        """
+        needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
+        others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
+        shown = [one for one in self.columns if one.name in needed.union(others)]
+        facts = asdict(
+            replace(
+                self, columns=tuple(replace(one, holes=None, sample=None, infinite=None) for one in shown)
+            )
+        )
+        for column in facts["columns"]:
+            del column["holes"], column["infinite"], column["sample"]
+        return facts
+
+
+def preview(
+    place: Place,
+    source: str | None = None,
+    reading: ReadingOptions | None = None,
+    most: int | None = None,
+    looked: list[Any] | None = None,
+) -> Preview | None:
+    """Look at a table.
+
+    Parameters
+    ----------
+    place : Location, sequence of Path, or binary file
+        The format of a binary file follows from its content.
+    source : str, optional
+        Its name in error messages.
+    reading : ReadingOptions, optional
+        Of these, what says how the file is written, whether it is long, and which rows are wanted.
+    most : int, optional
+        Bytes of a large file that are looked at; None looks at all of it.
+    looked : list, optional
+        As of :func:`gramian.tables.files.opened_source`.
+
+    Returns
+    -------
+    Preview or None
+        None for pictures, which have no columns.
+
+    Raises
+    ------
+    FileError, DataError
+        If it is not a table.
+
+    Examples
+    --------
+    >>> import io
+    >>> result = preview(io.BytesIO(b"a,b,c\\n1,x,2\\n1,y,\\n"), "table")
+    >>> [(column.name, column.kind, column.missing) for column in result.columns]
+    [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
+    """
+    with opened_source(place, name=source, looked=looked) as (_, _, opened):
+        if isinstance(opened, PictureSource):
+            return None
+        reading = reading or ReadingOptions()
+        if isinstance(opened, ArraySource):
+            return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
+        from gramian.tables.columns import Columns, whole_fields
+        from gramian.tables.long import find_long
+        from gramian.tables.pivot import pivoted
+
+        table, reading = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
+        about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
+        if reading.pivot is not None:
+            table, _ = pivoted(table, reading)
+        fields = whole_fields(table, most)
+        whole = most is None or sum(field.nbytes for field in fields) < most
+        columns = Columns(fields, table, reading.below_limit)
+        if not whole and (fields := _with_late_text(fields, columns, table)):
+            columns = Columns(fields, table, reading.below_limit)
+    if not columns.arrays or not len(columns.arrays[0]):
+        raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
+    if reading.rows is not None and whole:
+        rows = np.array(pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source))
+        columns.arrays = [column.take(rows) for column in columns.arrays]
+    about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes())}
+    seen = of_columns(columns, columns.source.names is not None, whole)
+    return replace(seen, **about)
+
+
+def _with_late_text(fields: list[Any], columns: Any, table: Any) -> list[Any]:
+    """Return fields with later rows where these are text but the first ones not; none if no column is so."""
+    from gramian.tables import strings
+    from gramian.tables.columns import is_number, joined
+
+    more = [joined(parts, table.source) for parts in zip(*table.further(), strict=True)]
+    odd = strings.likely_text(more, table.na_values) if more else []
+    late = [place for place in odd if place < len(columns.arrays) and is_number(columns.arrays[place])]
+    for place in late:
+        some = more[place].take(evenly(len(more[place]), len(fields[place])))
+        fields[place] = joined([fields[place].slice(len(some)), some], table.source)
+    return fields if late else []
+
+
+def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
+    """Look at Arrow columns."""
+    from gramian.tables.columns import find_row_names, is_number, marks_of
+
+    names, arrays = columns.names, columns.arrays
+    numbers = [place for place, one in enumerate(arrays) if is_number(one)]
+    text = sorted({*range(len(arrays))}.difference(numbers))
+    found = {place: _of_text(names[place], arrays[place]) for place in text}
+    columns_of_numbers = _of_arrays([names[i] for i in numbers], [arrays[i] for i in numbers])
+    found |= zip(numbers, columns_of_numbers, strict=True)
+    shown = [replace(one, unit=columns.units.get(one.name, "")) for _, one in sorted(found.items())]
+    every = list(range(len(arrays)))
+    place, *_ = find_row_names(columns, ReadingOptions(), None, every)
+    row_names = None if place is None else names[place]
+    marks = {names[place]: some for place, some in marks_of(columns, text).items()}
+    return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, marks=marks)
+
+
+def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -> Preview:
+    rows = pick_rows(source.shape[0], reading.rows, source.source)
+    whole = most is None or source.memory_of(rows) <= most
+    if not whole:
+        rows = rows[: max(1, most * len(rows) // source.memory_of(rows))]  # type: ignore[operator]
+    some = (list(range(min(MOST, source.shape[1]))),) if source.by_columns else ()
+    result = of_array(source.read(rows, *some), source.columns, whole)
+    return replace(result, width=source.shape[1], genotypes=source.alleles is not None)
+
+
+def of_array(values: Any, names: Sequence[str] | None, whole: bool = True) -> Preview:
+    """Look at an array, or a sparse matrix."""
+    count, width = values.shape
+    values = values.tocsc() if hasattr(values, "tocsc") else values
+
+    def some(part: slice) -> Any:
+        block = values[:, part]
+        return (block.toarray() if hasattr(block, "toarray") else block).T
+
+    every = _of_parts(names or [*map(str, range(width))], count, some)
+    return Preview(count, width, tuple(every), names is not None, whole=whole)
+
+
+def _of_arrays(names: Sequence[str], arrays: Sequence[Any]) -> list[Column]:
+    """Return what is known of Arrow columns of numbers."""
+    import pyarrow as pa
+
+    def some(part: slice) -> Any:
+        return np.array(
+            [one.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) for one in arrays[part]]
+        )
+
+    return _of_parts(names, len(arrays[0]) if arrays else 0, some)
+
+
+def _of_parts(names: Sequence[str], rows: int, some: Callable[[slice], Any]) -> list[Column]:
+    """Return what is known of columns of numbers; one array of all takes memory."""
+    sampled = evenly(rows, min(SAMPLE, max(SAMPLED // max(1, len(names)), 64)))
+    result: list[Column] = []
+    for part in slices(len(names), max(1, TOGETHER // max(1, rows))):
+        result += of_numbers(names[part], np.ascontiguousarray(some(part)), sampled, part.start)
+    return result
+
+
+def of_numbers(
+    names: Sequence[str], X: npt.NDArray[Any], sampled: Sequence[int] | None = None, start: int = 0
+) -> list[Column]:
+    """Return what is known of columns of numbers.
+
+    Parameters
+    ----------
+    names : sequence of str
+    X : ndarray of shape (d, n)
+        A row for each column.
+    sampled : sequence of int, optional
+        Which of the n values are kept.
+    start : int
+        Number of columns before these.
+    """
+    X = X.astype(np.float64, copy=False)
+    n = X.shape[1]
+    missing, finite = np.isnan(X), np.isfinite(X)
+    Z = X if finite.all() else np.where(finite, X, 0.0)
+    low, high = (Z.min(axis=1), Z.max(axis=1)) if Z is X else _ends(X, finite)
+    there = low <= high
+    sampled = evenly(n, SAMPLE) if sampled is None else sampled
+    sample = X[:, sampled] if Z is X else np.where(finite, X, np.nan)[:, sampled]
+    whole = there & are_whole(Z[:, sampled].T)  # most numbers are not
+    whole[whole] = are_whole(Z[whole].T)
+    counts = whole & np.isin(low, (0, 1)) & (n > 1)
+    counts[counts] = (X[counts] == low[counts, None] + np.arange(n)).all(axis=1)
+    exact = whole | (np.arange(start, start + len(X)) < MOST)
+    distinct = _distinct(sample)
+    distinct[exact] = _distinct(X[exact] if Z is X else np.where(finite, X, np.nan)[exact])
+    distinct = np.maximum(distinct, there.astype(np.intp) + (low < high))
+    deviations = _deviations(Z, finite)
+    many, holes = missing.sum(axis=1).tolist(), np.packbits(missing, axis=1)
+    beyond = np.packbits(~(missing | finite), axis=1)
+
+    def column(at: int) -> Column:
+        least, most = (float(low[at]), float(high[at])) if there[at] else (None, None)
+        first = tuple("" if value != value else f"{value:.6g}" for value in X[at, :FIRST].tolist())
+        deviation = float(deviations[at]) if np.isfinite(deviations[at]) else None
+        about = (first, deviation, bool(whole[at]), bool(counts[at]), holes[at], sample[at])
+        kind: Literal["number", "constant"] = "number" if distinct[at] > 1 else "constant"
+        infinite = beyond[at] if beyond[at].any() else None
+        return Column(names[at], kind, many[at], int(distinct[at]), least, most, *about, infinite=infinite)
+
+    return [column(at) for at in range(len(X))]
+
+
+def _ends(X: npt.NDArray[Any], finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    return np.where(finite, X, np.inf).min(axis=1), np.where(finite, X, -np.inf).max(axis=1)
+
+
+def _distinct(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the number of distinct values in each row that are not NaN."""
+    X = np.sort(X, axis=1)
+    return np.asarray((X[:, 1:] > X[:, :-1]).sum(axis=1) + ~np.isnan(X[:, 0]))
+
+
+def _deviations(Z: npt.NDArray[Any], finite: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Return the standard deviation of each row over what is finite; NaN where there is none in float64."""
+    size, count = np.maximum(Z.max(axis=1), -Z.min(axis=1)), finite.sum(axis=1)
+    C = Z / np.where(size > 0, size, 1.0)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        C -= (C.sum(axis=1) / count)[:, None]
+        C[~finite] = 0.0
+        return np.asarray(size * np.sqrt(np.einsum("ij,ij->i", C, C) / (count - 1)))
+
+
+def _of_text(name: str, column: Any) -> Column:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from gramian.tables.columns import is_text
+
+    kind: Literal["text", "date"] = "date" if pa.types.is_temporal(column.type) else "text"
+    if is_text(column):  # a blank is no value
+        blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
+        column = pc.if_else(blank, pa.scalar(None, column.type), column)
+    texts = ["" if value is None else str(value) for value in column.slice(0, FIRST).to_pylist()]
+    first = tuple(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in texts)
+    try:
+        distinct = pc.count_distinct(column).as_py()
+    except pa.ArrowNotImplementedError:  # of lists, structures and the like
+        distinct = len({str(value) for value in column.to_pylist() if value is not None})
+    return Column(name, kind, column.null_count, distinct, None, None, first)

@@ -1,0 +1,501 @@
+"""A file and the part of it to read: checked at once, read later."""
+
+import csv
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from numbers import Real
+from pathlib import Path
+from typing import IO, Any, get_args
+
+from gramian.core.checks import check_choice, check_integer, counted, listed
+from gramian.errors import InputTypeError, ParameterError
+from gramian.tables.choose import choose
+from gramian.tables.files import Location, locate
+from gramian.tables.metadata import LabelPlace, locate_labels
+from gramian.tables.names import readable
+from gramian.tables.parts import slice_text
+from gramian.tables.preview import Preview, preview
+from gramian.tables.reading import (
+    COLUMN_OPTIONS,
+    LimitPolicy,
+    MissingPolicy,
+    ReadingOptions,
+    Transform,
+    one_name,
+)
+from gramian.tables.source import damage
+from gramian.tables.table import Expected, Table
+from gramian.tables.treatment import TRANSFORMED
+
+
+@dataclass(frozen=True)
+class Scan(ReadingOptions):
+    """A file, folder or stream, and the part of it to read when it is needed.
+
+    The path and the arguments are checked at once; the content is read by :meth:`Scan.read`.
+
+    Parameters
+    ----------
+    path : str, path, list of paths or binary file
+        A table: delimited text (.csv, .tsv, .txt, .dat, .data, also with .gz), .xlsx, .parquet, .feather,
+        .arrow, .npy, .npz, .mat, .h5, .h5ad, .zarr, .bed (PLINK) or IDX (as MNIST), with ``"FILE::NAME"`` for
+        one array or sheet of several; a picture, a folder or .zip of pictures, a list of pictures, or a
+        binary stream whose format follows from its content.
+    rows : slice or str, optional
+        Rows of the file, counted from 0: ``"0:100"``, ``"10:"``, ``":50"``, ``"::2"``, or a slice. For
+        pictures, those in natural order of their paths.
+    exclude : list of str or int, array of int, or comma-separated str, optional
+        Rows to leave out: names, numbers counted from 0, or ``"COLUMN=VALUE"`` for all rows of a group. A
+        number counts where no row has that name. The group is of a column of the file, used or not, of
+        labels, or with ``transpose`` of a row of the file. ``"COLUMN="`` are those without a value.
+    columns : list of str or comma-separated str, optional
+        The columns to use, in this order; ``"@FILE"`` lists them, one a line. Columns without names are known
+        by position, counted from 0: ``["0", "3"]``.
+    drop : list of str or comma-separated str, optional
+        Columns to leave out; also ``"@FILE"``.
+    id : str, optional
+        Column to use as row names, as they are written: 007 stays 007. By default a first column without a
+        name or of unique text is.
+    label : str, list of str or comma-separated str, optional
+        Column to take out as labels, numbers or text; of several, the others are metadata. They are numbers
+        where each is written in one way, so that 01 and 1 differ; one that is empty or NA is none. Of
+        several, the first sets the labels, and the others become metadata. With ``transpose`` the row of that
+        name: it labels the columns of the file, and ``rows`` are counted without it.
+    weights : str, optional
+        Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
+    transpose : bool, default False
+        Swap rows and columns after choosing them, as for genes x samples.
+    transform : {"log1p", "sqrt", "clr"}, optional
+        Transform the numbers: ``"log1p"`` or ``"sqrt"`` for counts, ``"clr"`` for parts of a whole. That is
+        after choosing and transposing, before missing values are treated: log(1 + x) or square roots, of
+        numbers that are not negative; or centred log-ratios, the logarithms of each row minus their mean, of
+        positive numbers. A model transforms the numbers of new files alike; arrays are taken as they are.
+    missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
+        What to do with missing values; ``"em"`` and ``"iterative"`` are for a PCA, which imputes. By default
+        they raise an error, but PCA maps new rows from their observed entries; inf always raises one. "em"
+        and "iterative" leave them in for :class:`gramian.PCA` to impute, and leave out rows without any
+        value.
+    unmatched : {"error", "leave-out"}, optional
+        For new genotypes (.bed) of a fitted model: what to do with a variant that is absent, or of which it
+        is unclear whether it counts the fitted allele. "leave-out" makes its entries missing; by default a
+        warning says so, but it is an error for models that map no missing values. A variant that clearly
+        counts the other allele always becomes 2 - x.
+    size : "WIDTHxHEIGHT" or (width, height), optional
+        Resize pictures.
+    na_values : list of str or numbers, or comma-separated str, optional
+        Texts that stand for a missing value in delimited text, in addition to an empty field, NA,
+        NaN, null, ? and the like: ``["-", "."]``. A number matches in any spelling: "-999" also as -999.0,
+        "inf" also as Infinity. Tables without text take numbers only.
+    header : int, optional
+        The line of the header in delimited text, or the row of a sheet, counted from 1 as an editor shows it;
+        0 if there is none. By default it is found: what stands above it is left out, and a row of units
+        next to it becomes ``units`` of the table.
+    skip_footer : int, optional
+        Number of last lines to leave out. By default blank ones and notes ("Source: ...") are.
+    pivot : "ID,VARIABLE,VALUE" or list of three str, optional
+        Columns of a long table: it becomes a table with a row for each id and a column for each variable.
+    below_limit : {"missing", "half"}, optional
+        Entries beyond a limit of detection, such as "<0.5" and ">100", are missing by default; with "half"
+        they are half of a lower limit, or an upper limit.
+    labels_from : path, optional
+        Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
+        the same name where both files name their rows, otherwise by order, one for each row. Of a FILE of
+        several columns all are joined: the first one whose values repeat labels the rows, the others become
+        metadata, and rows without an entry stay without.
+    propose : bool, default False
+        Look at the file, and choose what :func:`gramian.propose` suggests where no argument does.
+
+    Raises
+    ------
+    FileError
+        If the file is missing or its format is not supported.
+    ParameterError
+        If an argument is malformed or contradicts another one.
+    InputTypeError
+        If an argument is of another type.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "heights.csv"
+    >>> _ = file.write_text("name,height,weight,sex\\nAnn,1.7,60,f\\nBob,1.8,80,m\\n")
+    >>> table = Scan(file, label="sex").read()
+    >>> table.values.tolist(), table.row_names, table.labels.tolist()
+    ([[1.7, 60.0], [1.8, 80.0]], ('Ann', 'Bob'), ['f', 'm'])
+    """
+
+    path: Any
+    propose: bool = field(default=False, kw_only=True)
+    _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
+    _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
+    # What a look at the file has opened and parsed: reading goes on from there.
+    _looked: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "rows": _check_rows(self.rows),
+            "exclude": _check_names("exclude", _as_texts(self.exclude)),
+            "columns": _check_columns("columns", self.columns),
+            "drop": _check_columns("drop", self.drop),
+            "id": _check_name("id", self.id),
+            "label": _check_label(self.label, self.transpose),
+            "weights": _check_name("weights", self.weights),
+            "size": check_size(self.size),
+            "na_values": _check_names("na_values", _as_texts(self.na_values)),
+            "pivot": _check_pivot(self.pivot),
+        }
+        for name in ("header", "skip_footer"):
+            if getattr(self, name) is not None:
+                checked[name] = check_integer(name, getattr(self, name), 0)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        _check_together(self)
+        object.__setattr__(self, "_place", _check_path(self.path))
+        labels = None if self.labels_from is None else locate_labels(self.labels_from)
+        object.__setattr__(self, "_labels", labels)
+        if self.propose:
+            # Proposals are an analysis of what is read, which this folder knows nothing of.
+            found = import_module("gramian.analysis.proposals").of_scan(self, "pca")
+            object.__setattr__(self, "propose", False)
+            looked, options = self._looked, vars(self.options) | found.merged(self)
+            self.__init__(self.path, **options)  # type: ignore[misc]
+            object.__setattr__(self, "_looked", looked)
+
+    @property
+    def options(self) -> ReadingOptions:
+        """The options of reading without the path."""
+        return ReadingOptions(**{one.name: getattr(self, one.name) for one in fields(ReadingOptions)})
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it can be read more than once, as a stream or a pipe cannot."""
+        place = self._place
+        if isinstance(place, Location):
+            return place.path.is_dir() or place.path.is_file()
+        return isinstance(place, tuple)
+
+    def preview(self, most: int | None = None) -> Preview | None:
+        """Look at the columns before any has a use; None for pictures.
+
+        Parameters
+        ----------
+        most : int, optional
+            Bytes of a large file that are looked at.
+
+        Returns
+        -------
+        Preview or None
+            The columns, without their values.
+        """
+        place = self._place
+        if not isinstance(place, Location | tuple) and not place.seekable():
+            place = io.BytesIO(place.read())
+            for name in ("path", "_place"):
+                object.__setattr__(self, name, place)
+        stream = None if isinstance(place, Location | tuple) else place
+        begin = 0 if stream is None else stream.tell()
+        seen = preview(place, None, self.options, most, None if most is None else self._looked)
+        if stream is not None:
+            stream.seek(begin)
+        return seen
+
+    def open(self, limit: int, expected: Expected | None = None) -> Table:
+        """Read the chosen part, or leave it in its file if it is large.
+
+        Parameters
+        ----------
+        limit : int
+            Bytes of working memory. What takes more than a quarter of it is read block by block later on: the
+            table's values are then a :class:`gramian.tables.stored.StoredRows`.
+        expected : Expected, optional
+            As for :meth:`read`, which raises the same errors.
+
+        Returns
+        -------
+        Table
+            Numbers, names, labels and metadata.
+        """
+        return self._table(limit, expected)
+
+    def read(self, expected: Expected | None = None) -> Table:
+        """Read the chosen part into memory.
+
+        Parameters
+        ----------
+        expected : Expected, optional
+            What a fitted model expects of new data: the file may have its columns in another order, and more.
+
+        Returns
+        -------
+        Table
+            Finite numbers with their names, labels and notes.
+
+        Raises
+        ------
+        FileError
+            If the file is empty, truncated, damaged, or of another kind than its name says.
+        DataError
+            If it cannot be a table of numbers, or holds NaN without ``missing``, or inf.
+        ParameterError
+            If the chosen rows or columns do not exist.
+        MissingExtraError
+            If the library for its format is not installed: Pillow, python-calamine or h5py.
+        """
+        return self._table(None, expected)
+
+    def _table(self, limit: int | None, expected: Expected | None) -> Table:
+        table = choose(self._place, self.options, self._labels, limit, expected, self._looked)
+        self._looked.clear()
+        key = getattr(self._place, "key", None)
+        asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
+        return replace(table, origin=replace(table.origin, asked=asked, reading=lasting))
+
+
+scan = Scan
+
+
+def _check_path(path: Any) -> Location | tuple[Path, ...] | IO[bytes]:
+    if isinstance(path, str | os.PathLike):
+        return locate(os.fsdecode(path))
+    if hasattr(path, "read"):
+        return path  # type: ignore[no-any-return]
+    if not isinstance(path, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in path):
+        raise InputTypeError(
+            f"path is a {type(path).__name__}. Allowed are a path, a list of paths of pictures, and a "
+            "binary file. Arrays and frames need no scan: pass them to fit as they are."
+        )
+    if not path:
+        raise ParameterError("path", path, "names no picture", "Give at least one path.")
+    return tuple(locate(os.fsdecode(one)).path for one in path)
+
+
+def _check_rows(rows: Any) -> slice | None:
+    """Make a slice of "start:stop:step"; what it selects is known only when reading."""
+    if rows is None:
+        return None
+    how = 'Write a range such as "0:100", "10:", ":50" or "0:100:2".'
+    if isinstance(rows, str):
+        match = re.fullmatch(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?", rows, re.ASCII)
+        if match is None:
+            raise ParameterError("rows", rows, "is not understood", how)
+        rows = slice(*(None if part is None else int(part) for part in match.groups()))
+    if not isinstance(rows, slice):
+        raise InputTypeError(f"rows is a {type(rows).__name__}.", f"{how} A slice is allowed too.")
+    if rows.step is not None:
+        check_integer("the step of rows", rows.step, advice=how)
+    return rows
+
+
+def _check_names(name: str, names: Any) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str):
+        # A name that contains a comma can be quoted, as in the file itself.
+        names = [one.strip() for one in next(csv.reader([names], skipinitialspace=True), [])]
+    if not isinstance(names, list | tuple) or not names or not all(map(_is_name, names)):
+        raise ParameterError(name, names, "holds no names", f'Give some, such as {name}="a,b".')
+    return tuple(names)
+
+
+def _check_pivot(names: Any) -> tuple[str, ...] | None:
+    three = _check_names("pivot", names)
+    if three is not None and (len(three) != 3 or len(set(three)) != 3):
+        how = 'Give the columns of ids, of variables and of values: pivot="ID,VARIABLE,VALUE".'
+        raise ParameterError("pivot", three, "is not three columns", how)
+    return three
+
+
+def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
+    if isinstance(names, str) and names.startswith("@") and len(names) > 1:
+        return read_names(names[1:])
+    return _check_names(name, names)
+
+
+def _as_texts(entries: Any) -> Any:
+    """Write numbers among entries as text; the rest is checked like names."""
+    if entries is None or isinstance(entries, str):
+        return entries
+    entries = entries.tolist() if hasattr(entries, "tolist") else entries
+    many = entries if isinstance(entries, list | tuple) else [entries]
+    return [str(entry) if isinstance(entry, Real) else entry for entry in many]
+
+
+def _check_name(parameter: str, name: Any) -> str | None:
+    if name is not None and not _is_name(name):
+        raise ParameterError(parameter, name, "is not a name", "Name one column, or leave it out.")
+    return name  # type: ignore[no-any-return]
+
+
+def _check_label(label: Any, transpose: bool) -> str | tuple[str, ...] | None:
+    """Return one name as it is, and several as a tuple; a row is named as it is."""
+    several = isinstance(label, list | tuple) or (isinstance(label, str) and "," in label)
+    if transpose or not several:
+        return _check_name("label", label)
+    names = _check_names("label", label) or ()
+    return one_name(names[0]) if len(names) == 1 else names
+
+
+def _is_name(name: Any) -> bool:
+    # Bytes of a command line that are no text are no name either.
+    return isinstance(name, str) and name != "" and name == name.encode("utf-8", "ignore").decode()
+
+
+def check_size(size: Any) -> tuple[int, int] | None:
+    """Return (width, height) of ``"WIDTHxHEIGHT"`` or of two integers; None stays None.
+
+    Raises
+    ------
+    ParameterError, InputTypeError
+        For anything else.
+
+    Examples
+    --------
+    >>> check_size("92x112")
+    (92, 112)
+    """
+    if size is None:
+        return None
+    how = 'Give width and height in pixels: size="92x112".'
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d{1,9})\s*[xX]\s*(\d{1,9})\s*", size, re.ASCII)
+        if match is None:
+            raise ParameterError("size", size, "is not understood", how)
+        size = (int(match[1]), int(match[2]))
+    try:
+        width, height = size
+        return check_integer("width", width), check_integer("height", height)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"size={size!r} is not two integers of at least 1.", how) from error
+
+
+def _lasting(table: Table, key: str | None) -> dict[str, Any]:
+    """Return the options that new rows of the same kind of file need too, with the array or sheet.
+
+    Which rows were read is no such option. Columns are known by the names of the features, and what fills
+    missing values by the model, where there are such.
+    """
+    options = dict(table.origin.reading) | {"key": key}
+    if table.feature_names is not None and not options["transpose"]:
+        options |= {"columns": None, "drop": None}
+    if options["missing"] != "drop-rows":
+        options["missing"] = None
+    if not isinstance(options["labels_from"], str):
+        options["labels_from"] = None
+    return {
+        name: _plain(value)
+        for name, value in options.items()
+        if value is not None and value is not False and name not in ("rows", "exclude", "unmatched")
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return an option without what its names remember."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return str(value) if isinstance(value, str) else value
+
+
+def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[str, ...]:
+    """Return the chosen options as clauses; notes describe what was done with missing values."""
+    scan = ReadingOptions(**options)
+    size, (label, *further) = scan.size or (0, 0), scan.label_columns or (scan.label,)
+    others = f", {listed(further)} as metadata" if further else ""
+    sentences = {
+        "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
+        "exclude": f"rows were left out: {listed(scan.exclude or ())}",
+        "columns": f"the columns {listed(scan.columns or ())} were used",
+        "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
+        "id": f"row names were taken from column {scan.id!r}",
+        "label": f"{label!r} was used as labels{others}",
+        "weights": f"rows were weighted by column {scan.weights!r}",
+        "labels_from": f"labels were joined from {labels_from}",
+        "transpose": "rows and columns were swapped",
+        "transform": TRANSFORMED.get(str(scan.transform), ""),
+        "size": f"pictures were resized to {size[0]} x {size[1]} pixels (width x height)",
+        "na_values": f"missing values were written as {listed(scan.na_values or ())}",
+        "header": f"the header was line {scan.header}" if scan.header else "no line was a header",
+        "skip_footer": f"{counted(scan.skip_footer or 0, 'last line was', 'last lines were')} left out",
+        "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
+        "below_limit": f"entries below a limit were read as {scan.below_limit}",
+    }
+    return tuple(sentences[name] for name in scan.given if name in sentences)
+
+
+def _check_together(scan: Scan) -> None:
+    if scan.missing is not None:
+        check_choice("missing", scan.missing, get_args(MissingPolicy))
+    if scan.transform is not None:
+        check_choice("transform", scan.transform, get_args(Transform))
+    if scan.below_limit is not None:
+        check_choice("below_limit", scan.below_limit, get_args(LimitPolicy))
+    if scan.unmatched is not None:
+        check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
+    named = (scan.id, *scan.label_columns, scan.weights)
+    used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
+    twice = [name for name, count in Counter(used).items() if count > 1]
+    if twice:
+        names = ", ".join(COLUMN_OPTIONS[:-1])
+        raise ParameterError(
+            "columns",
+            problem=f"{names} and weights name {listed(twice)} more than once.",
+            hint="A column has one use: name it once.",
+        )
+    if scan.weights is not None and scan.transpose:
+        problem = "names a column of the file, which is a row after transpose"
+        raise ParameterError("weights", allowed=problem, hint="Leave out one of them.")
+    if scan.label is not None and scan.labels_from is not None:
+        problem = "names a column of the file, and labels_from another file"
+        raise ParameterError("label", allowed=problem, hint="Leave out one of them.")
+
+
+# -------------------------------------------------------- lists of names
+
+
+class ListedName(str):
+    """A name that remembers the file and the line it stands in."""
+
+    place: str
+
+
+def read_names(path: str | os.PathLike[str]) -> tuple[ListedName, ...]:
+    """Read a list of names; empty lines do not count.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is not UTF-8 text.
+    ParameterError
+        If it holds no name, or one twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "features.txt"
+    >>> _ = file.write_text("height\\nweight\\n")
+    >>> read_names(file)[1], read_names(file)[1].place.endswith("features.txt, line 2")
+    ('weight', True)
+    """
+    source = readable(os.fspath(path))
+    with damage(source):
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    from gramian.tables.strings import as_written
+
+    entries: dict[str, ListedName] = {}
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    for number, line in enumerate(as_written(lines).to_pylist(), 1):
+        name = ListedName(line)
+        name.place = f"{source}, line {number}"
+        if name in entries:
+            first = entries[name].place.rpartition(" ")[2]
+            said = f"{name.place}: {name!r} is in line {first} already."
+            raise ParameterError("columns", problem=said, hint="Name it once.")
+        if name:
+            entries[name] = name
+    if not entries:
+        raise ParameterError("columns", problem=f"{source} names no column.", hint="Write one name a line.")
+    return tuple(entries.values())

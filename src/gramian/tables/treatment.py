@@ -1,0 +1,675 @@
+"""What is done to a table after it is read: rows left out, columns of a model, transforms, missing values."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.core.checks import check_choice, counted, either, first_few, listed
+from gramian.errors import DataError, MissingValuesWarning, ParameterError
+from gramian.tables.as_rows import to_rows
+from gramian.tables.labels import NO_LABEL, has_label
+from gramian.tables.parts import group_column
+from gramian.tables.reading import IMPUTED, MissingPolicy, Transform
+from gramian.tables.rows import Holes, Rows, row_text
+from gramian.tables.source import dtype_of_rows
+from gramian.tables.stored import (
+    DerivedRows,
+    DerivedSparse,
+    StoredRows,
+    column_of,
+    columns_taken,
+    opened_rows,
+    row_slices,
+    rows_taken,
+)
+from gramian.tables.table import Expected, Missing, RowsRequest, Table
+
+
+def leaves_out(unmatched: str | None, expected: Expected) -> bool:
+    """Return whether variants that are absent or unclear become missing values, as an option says."""
+    return unmatched == "leave-out" or (unmatched is None and expected.holes)
+
+
+def as_expected(table: Table, expected: Expected, unmatched: str | None = None) -> Table:
+    """Return a table with the expected columns in their order, and notes on the changes.
+
+    A table without names stays as it is. Where ``unmatched`` allows it, genotypes may lack variants, or have
+    some of unclear allele: they become missing values.
+
+    Warns
+    -----
+    MissingValuesWarning
+        For such variants, unless it was asked for.
+
+    Raises
+    ------
+    DataError
+        If a column is not there, or it is unclear which allele it counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Table(np.array([[1.0, 2.0, 3.0]]), ("z", "y", "x"))
+    >>> ordered = as_expected(table, Expected(("x", "y")))
+    >>> ordered.values.tolist(), ordered.notes[0]
+    ([[3.0, 2.0]], "1 column that the model was not fitted on was left out: 'z'")
+    """
+    if expected.names is not None and table.alleles is not None:
+        leave_out = leaves_out(unmatched, expected)
+        table = in_fitted_alleles(
+            table, expected.names, expected.alleles, leave_out=leave_out, warn=unmatched is None
+        )
+    names = table.feature_names
+    if expected.names is None or names is None or names == expected.names:
+        return table
+    places, notes = expected.places(names, table.source)
+    values = columns_taken(table.values, places)
+    return replace(table, values=values, feature_names=expected.names, notes=(*table.notes, *notes))
+
+
+# ---- Genotypes of another cohort, counted by the alleles of the fitted one
+
+# An A on one strand is a T on the other, so that a swapped pair may also be one that was read from there.
+AMBIGUOUS = ({"A", "T"}, {"C", "G"})
+
+
+def recoded(
+    places: npt.NDArray[np.intp], swapped: npt.NDArray[np.bool_], values: npt.NDArray[Any], *_: slice
+) -> npt.NDArray[Any]:
+    """Return columns at places, 2 - x where swapped, NaN where missing.
+
+    Examples
+    --------
+    >>> recoded(np.array([1, 0, -1]), np.array([False, True, False]), np.array([[0.0, 2.0]]))
+    array([[ 2.,  2., nan]])
+    """
+    result = np.full((len(values), len(places)), np.nan, dtype=values.dtype)
+    there = places >= 0
+    result[:, there] = values[:, places[there]]
+    result[:, swapped] = 2 - result[:, swapped]
+    return result
+
+
+def in_fitted_alleles(
+    table: Table,
+    names: Sequence[str],
+    alleles: Mapping[str, str],
+    *,
+    leave_out: bool,
+    warn: bool = False,
+) -> Table:
+    """Return genotypes with the columns of a model, each counting the allele that the model counts.
+
+    Parameters
+    ----------
+    table : Table
+        With known alleles.
+    names : sequence of str
+        The columns of the model.
+    alleles : mapping of str to str
+        The allele that each of them counts, where that is known.
+    leave_out : bool
+        Whether columns become missing values if they are absent or nobody can tell what they count.
+    warn : bool
+        Whether a warning says so, or else a note.
+
+    Raises
+    ------
+    DataError
+        For such columns, unless they are left out; always if no other is there.
+    """
+    counted_here = {name: one for name, (one, _) in (table.alleles or {}).items()}
+    if table.feature_names == names and counted_here == alleles:
+        return table  # as most are, and those that were looked at before
+    where = {name: place for place, name in enumerate(table.feature_names or ())}
+    swapped, unclear, absent = [], {}, []
+    for name in names:
+        fitted, (one, other) = alleles.get(name), (table.alleles or {}).get(name, ("", ""))
+        if name not in where:
+            absent.append(name)
+        elif fitted is None or one == fitted or (not one and other != fitted):
+            continue
+        elif other == fitted and {one, other} not in AMBIGUOUS:
+            swapped.append(name)
+        else:
+            unclear[name] = f"{name!r} ({one or '0'}/{other or '0'}, fitted {fitted})"
+    if unclear and not leave_out:
+        shown = first_few(list(unclear.values()))
+        many = counted(len(unclear), "variant")
+        raise DataError(
+            f"{table.source} and the fitted data count different alleles of {many}, and it is unclear how to "
+            f"exchange them: {shown}. (A/T and C/G read the same on both strands.) Write both files with the "
+            "same A1 and strand (plink --a1-allele, --flip), or leave such variants out with "
+            'unmatched="leave-out".'
+        )
+    if (absent and not leave_out) or len(absent) == len(names):
+        return table  # whose columns are compared by name
+    if not (swapped or unclear or absent):
+        return table
+    places = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
+    flips = np.isin(np.array(names, dtype=object), swapped)
+    f, values, shape = partial(recoded, places, flips), table.values, (len(table.values), len(names))
+    if isinstance(values, StoredRows):
+        values = values.derived(DerivedRows, f=f, shape=shape, cuts_columns=False, finite=None)
+    else:
+        values = f(values)
+    notes = []
+    if swapped:
+        many = counted(len(swapped), "variant counts", "variants count")
+        notes.append(f"{many} the other allele and became 2 - x: {listed(swapped)}")
+    missing = [
+        f"{counted(len(some), one, many)} as missing, of {len(names):,}: {listed(some)}"
+        for one, many, some in (
+            ("variant of unclear allele counts", "variants of unclear allele count", list(unclear)),
+            ("absent variant counts", "absent variants count", absent),
+        )
+        if some
+    ]
+    if missing and warn:
+        MissingValuesWarning(
+            f"{table.source}: {'; '.join(missing)}. Scores follow from the others; pass "
+            'unmatched="leave-out" if that is expected.'
+        ).warn()
+    else:
+        notes += missing
+    return replace(
+        table,
+        values=values,
+        feature_names=tuple(names),
+        alleles={name: (allele, "") for name, allele in alleles.items()},
+        notes=(*table.notes, *notes),
+    )
+
+
+# ---- Logarithms, square roots and log-ratios
+
+TRANSFORMED = {
+    "log1p": "numbers x became log(1 + x)",
+    "sqrt": "numbers became their square roots",
+    "clr": "numbers became centred log-ratios, log(x) minus the mean over the row",
+}
+
+
+def with_transform(table: Table, kind: Transform) -> Table:
+    """Return a table whose numbers are transformed; NaN stays.
+
+    Parameters
+    ----------
+    table : Table
+    kind : {"log1p", "sqrt", "clr"}
+        log(1 + x), square root, or the centred log-ratios: the logarithms minus their mean over the entries
+        of the row that are not missing [1]_.
+
+    Raises
+    ------
+    ParameterError
+        For a negative number, with "clr" also for zero and for a sparse matrix. Numbers that stay in a file
+        raise it when they are read.
+
+    References
+    ----------
+    .. [1] Aitchison, J. (1986). The Statistical Analysis of Compositional Data, chapter 4.
+
+    Examples
+    --------
+    >>> with_transform(Table(np.array([[0.0, 3.0]])), "log1p").values.round(3).tolist()
+    [[0.0, 1.386]]
+    """
+    check_choice("transform", kind, tuple(TRANSFORMED))  # a model file may hold anything
+    values = table.values
+    if kind == "clr" and hasattr(values, "indptr"):
+        problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"
+        raise ParameterError("transform", kind, problem, 'Use transform="log1p" or "sqrt".')
+    f = partial(computed, table, kind)
+    if not isinstance(values, StoredRows):
+        return replace(table, values=f(table.flat, slice(0), slice(0)).reshape(values.shape))
+    sparse_too = {"indptr": values.indptr} if hasattr(values, "indptr") else {}
+    dtype, cuts = dtype_of_rows(values.dtype), values.cuts_columns and kind != "clr"
+    more = {"f": f, "dtype": dtype, "stored": dtype, "cuts_columns": cuts, **sparse_too}
+    return replace(table, values=values.derived(DerivedSparse if sparse_too else DerivedRows, **more))
+
+
+def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: slice) -> Any:
+    """Return some numbers of a table transformed."""
+    dtype, row, column = dtype_of_rows(block.dtype), rows.start or 0, columns.start or 0
+    if sparse.issparse(block):
+        result = block.astype(dtype, copy=True)
+        result.sum_duplicates()
+        _check(result.data, kind, lambda place: _coordinates(result, place), table, row, column)
+        result.data = _elementwise(kind)(result.data)
+        return result
+    _check(block, kind, lambda place: divmod(place, block.shape[1]), table, row, column)
+    if kind != "clr":
+        return _elementwise(kind)(block, dtype=dtype)
+    logs = np.log(np.ascontiguousarray(block, dtype=np.float64))
+    there = np.isfinite(logs)
+    sums = np.where(there, logs, 0.0).sum(axis=1, keepdims=True)
+    return (logs - sums / np.maximum(there.sum(axis=1, keepdims=True), 1)).astype(dtype)
+
+
+def _elementwise(kind: Transform) -> np.ufunc:
+    return np.log1p if kind == "log1p" else np.sqrt
+
+
+def _coordinates(matrix: Any, place: int) -> tuple[int, int]:
+    """Return row and column of an entry of a matrix in compressed rows or columns."""
+    line = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+    other = int(matrix.indices[place])
+    return (line, other) if matrix.format == "csr" else (other, line)
+
+
+def _check(numbers: npt.NDArray[Any], kind: Transform, at: Any, table: Table, row: int, column: int) -> None:
+    """Raise for the first number that has no transform."""
+    bad = numbers <= 0 if kind == "clr" else numbers < 0
+    if not bad.any():
+        return
+    place = int(bad.argmax())
+    i, j = at(place)
+    where = f"{row_text(rows_of_table(table), row + i)}, {column_text(table, column + j)}"
+    if kind == "clr":
+        needs, instead = "positive numbers", 'transform="log1p" or "sqrt"'
+        advice = f"Put a small positive number in place of zeros, or use {instead}"
+    else:
+        needs = "numbers of at least 0"
+        advice = "If it is no count, leave out transform or the column"
+    raise ParameterError(
+        "transform",
+        kind,
+        f"needs {needs}, but {table.source} has {np.ravel(numbers)[place]:.6g} in {where}",
+        f"{advice}; if the row is wrong, leave it out with exclude.",
+    )
+
+
+# ---- Missing values: find them, then raise an error or apply the policy and add a note
+
+_NO_MEANS = (
+    'The model was fitted without missing="mean", so it has no means to fill with. Leave those '
+    'rows out with missing="drop-rows", fill the values first, or fit the model again with '
+    'missing="mean".'
+)
+
+
+def handle_missing(
+    table: Table, policy: MissingPolicy | None = None, expected: Expected | None = None
+) -> Table:
+    """Treat NaN by a policy; :meth:`Rows.require_finite` finds what is left.
+
+    Parameters
+    ----------
+    table : Table
+        New data has the columns that are expected, in their order.
+    policy : MissingPolicy or None
+        ``"mean"`` puts the mean of the column's other values in place of NaN. "em" and "iterative" leave NaN
+        in for PCA, without the rows that hold nothing else.
+    expected : Expected or None
+        For new data, what its model expects: the means are then those of the fitted data, and fill NaN
+        without a policy too.
+
+    Raises
+    ------
+    DataError
+        If nothing is left, or a column has no mean.
+    ParameterError
+        For ``"mean"`` where the model has no means.
+
+    Examples
+    --------
+    >>> table = Table(np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 4.0]]))
+    >>> handle_missing(table, "mean").values[1, 1]
+    np.float64(3.0)
+    """
+    if policy in IMPUTED and expected is not None and not expected.holes:
+        raise ParameterError(
+            "missing",
+            policy,
+            "needs a PCA that was fitted with it",
+            'Leave it out, or drop such rows with missing="drop-rows".',
+        )
+    if policy == "mean" and expected is not None and expected.means is None:
+        problem = "would depend on the new data instead of the fitted one"
+        raise ParameterError("missing", policy, problem, _NO_MEANS)
+    if sparse.issparse(table.values) or hasattr(table.values, "indptr"):
+        return _handle_sparse(table, policy, expected)
+    holes = _holes(table)
+    if table.alleles is not None and expected is None and holes is not None:
+        table, holes = _with_calls(table, holes)
+    fitted = expected is None and table.picture_shape is None and policy != "mean"
+    if fitted and holes is not None and len(holes.empty) == len(table.values):
+        advice = "Check that this is the right file, and how its numbers are written."
+        raise DataError(f"{table.source} holds no value: all its entries are missing.", advice)
+    if policy == "mean" and expected is None:
+        table = replace(table, missing=Missing(means=_column_means(table, holes)))
+    if policy in IMPUTED:
+        table = _left_in(table, holes, str(policy))
+    if holes is None or policy in (*IMPUTED, "error"):
+        return table
+    if policy == "drop-rows":
+        return _drop_rows(table, holes, expected)
+    if policy == "drop-columns":
+        return _drop_columns(table, holes)
+    if expected is not None and expected.means is not None:
+        return _filled(table, holes, expected.means, "the means of the fitted data")
+    means = table.missing.means
+    return table if means is None else _filled(table, holes, means, "column means")
+
+
+def _with_calls(table: Table, holes: Holes) -> tuple[Table, Holes | None]:
+    """Leave out variants that were called for nobody."""
+    called, names = holes.by_column < len(table.values), table.feature_names
+    if names is None or called.all() or not called.any():
+        return table, holes
+    empty = np.flatnonzero(~called).tolist()
+    were = counted(len(empty), "variant without any call was", "variants without any call were")
+    note = f"{were} left out: {first_few(empty, lambda place: repr(names[place]))}"
+    table = _with_columns(table, np.flatnonzero(called), note)
+    return table, _holes(table)
+
+
+def without_marks(table: Table, na_values: Sequence[str]) -> Table:
+    """Return a table that holds no text, with NaN for the numbers that stand for missing values."""
+    values, hint = table.values, "Leave it out."
+    try:
+        marks = [float(mark) for mark in na_values]
+    except ValueError:
+        raise ParameterError(
+            "na_values", allowed=f"does not apply to {table.source}, which holds no text", hint=hint
+        ) from None
+    if not isinstance(values, np.ndarray):
+        raise ParameterError(
+            "na_values",
+            allowed=f"needs the numbers in memory, but {table.source} is too large or sparse",
+            hint=hint,
+        )
+    hits = np.isin(values, marks)
+    return replace(table, values=np.where(hits, np.nan, values)) if hits.any() else table
+
+
+def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
+    """Leave missing values in for PCA, and leave out rows that have nothing else."""
+    if isinstance(table.values, StoredRows):
+        raise ParameterError(
+            "missing",
+            policy,
+            f"needs the table in memory, but {table.source} is too large",
+            'Use missing="mean", choose rows, or raise the memory limit.',
+        )
+    if holes is not None and holes.empty:
+        keep = np.delete(np.arange(len(table.values)), holes.empty)
+        table = with_rows(table, keep, _without_any(table, holes))
+    return replace(table, missing=replace(table.missing, method=policy))
+
+
+def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
+    values = table.values
+    if isinstance(values, StoredRows):
+        if policy is None:
+            return table
+        raise ParameterError(
+            "missing",
+            policy,
+            f"is not supported for {table.source}, a sparse matrix that stays in its file",
+            "Leave it out: a NaN raises an error when it is read.",
+        )
+    if policy != "mean" or expected is not None:
+        return table
+    means = np.asarray(values.mean(axis=0, dtype=np.float64)).ravel()
+    return replace(table, missing=Missing(means=means))
+
+
+def rows_of_table(table: Table) -> Rows:
+    """Return the numbers of a table as rows with its names, not searched for NaN."""
+    values = table.values
+    rows = opened_rows(values) if isinstance(values, StoredRows) else to_rows(table.flat, RowsRequest())
+    return replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
+
+
+def _holes(table: Table) -> Holes | None:
+    """Return where NaN is; None where there is none."""
+    if table.values.dtype.kind != "f" or getattr(table.values, "finite", None):
+        return None
+    holes: Holes | None = getattr(table.values, "calls", None) or rows_of_table(table).holes()
+    return holes if holes is not None and holes.by_row else None
+
+
+def _blocks(values: Any) -> Iterator[npt.NDArray[Any]]:
+    """Yield blocks that depend on the shape alone, so that sums of a file are those of its array."""
+    for block in (values[rows] for rows in row_slices(values)):
+        yield np.ascontiguousarray(block.reshape(len(block), -1))
+
+
+def column_text(table: Table, column: int) -> str:
+    """Return the name or the number of a column, for messages."""
+    return f"column {column if table.feature_names is None else repr(table.feature_names[column])}"
+
+
+def _column_means(table: Table, holes: Holes | None) -> npt.NDArray[np.float64]:
+    """Return the mean of the values that every column has; an empty column raises a DataError."""
+    n, d = len(table.values), int(np.prod(table.values.shape[1:]))
+    missing = np.zeros(d, dtype=np.int64) if holes is None else holes.by_column
+    if empty := np.flatnonzero(missing == n).tolist():
+        shown = first_few(empty, partial(column_text, table))
+        raise DataError(
+            f'missing="mean" needs a value in every column, but {shown} of {table.source} has none.',
+            'Leave out empty columns with drop=[...], or use missing="drop-columns".',
+        )
+    if hasattr(table.values, "means"):
+        return np.asarray(table.values.means)
+    sums = (np.nansum(flat, axis=0, dtype=np.float64) for flat in _blocks(table.values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return sum(sums, np.zeros(d)) / (n - missing)
+
+
+def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: str) -> Table:
+    d = len(holes.by_column)
+    if len(means) != d:
+        raise DataError(
+            f"{table.source} has {counted(d, 'column')}, but the model was fitted on {len(means):,}.",
+            "Choose them with columns=[...].",
+        )
+    values = table.values
+    if isinstance(values, StoredRows):
+        filled: Any = values.filled(means)
+    else:
+        filled = values.reshape(len(values), -1).copy(order="K")
+        np.copyto(filled, means, where=np.isnan(filled), casting="same_kind")
+        filled = filled.reshape(values.shape)
+    columns = counted(int((holes.by_column > 0).sum()), "column")
+    were = "was" if holes.missing == 1 else "were"
+    notes = [f"{counted(holes.missing, 'missing value')} in {columns} {were} filled with {what}"]
+    if holes.empty:
+        rows = counted(len(holes.empty), "row without any value was", "rows without any value were")
+        notes.append(f"{rows} filled with means only: {_empty_rows(table, holes)}")
+    every = (*table.notes, *notes)
+    done = replace(table.missing, note="; ".join(notes), filled=holes.missing)
+    return replace(table, values=filled, notes=every, missing=done)
+
+
+def _drop_rows(table: Table, holes: Holes, expected: Expected | None) -> Table:
+    n = len(table.values)
+    keep = np.delete(np.arange(n), list(holes.by_row))
+    if len(keep) == 0:
+        others = ["mean", "drop-columns"] if (holes.by_column == 0).any() else ["mean"]
+        hint = f"Use missing={either(others)}, or fill it first."
+        if (
+            names := [table.feature_names[j] for j in np.flatnonzero(holes.by_column == n)]
+            if table.feature_names
+            else []
+        ):
+            hint = f"No row has a value in {listed(names)}: leave that out with drop={names!r}."
+        if expected is not None:
+            advice = 'Fill the values first, or fit a PCA with missing="em".'
+            hint = "Leave it out." if expected.holes else advice
+        raise DataError(
+            f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row has '
+            "a missing value.",
+            hint,
+        )
+    if len(holes.empty) == len(holes.by_row):
+        return with_rows(table, keep, _without_any(table, holes))
+    return with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
+
+
+def _empty_rows(table: Table, holes: Holes) -> str:
+    return first_few(holes.empty, partial(row_text, rows_of_table(table)))
+
+
+def _without_any(table: Table, holes: Holes) -> str:
+    what = counted(len(holes.empty), "row without any value was", "rows without any value were")
+    return f"{what} left out: {_empty_rows(table, holes)}"
+
+
+def with_rows(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
+    """Return some rows of a table, with a note on missing values."""
+    missing = replace(table.missing, note=note)
+    return replace(rows_taken_of(table, keep), notes=(*table.notes, note), missing=missing)
+
+
+def rows_taken_of(table: Table, keep: npt.NDArray[np.intp]) -> Table:
+    """Return some rows of a table, which rise."""
+    numbers = table.row_numbers or range(table.values.shape[0])
+    return replace(
+        table,
+        values=rows_taken(table.values, keep),
+        **table.labels_at(keep),
+        row_numbers=array("q", (numbers[row] for row in keep)),
+    )
+
+
+def _drop_columns(table: Table, holes: Holes) -> Table:
+    if table.picture_shape is not None:
+        raise ParameterError(
+            "missing",
+            "drop-columns",
+            "would drop pixels and with them the shape of the pictures",
+            'Use missing="mean" or "drop-rows".',
+        )
+    keep = np.flatnonzero(holes.by_column == 0)
+    n_columns = len(holes.by_column)
+    if len(keep) == 0:
+        others = ["mean", "drop-rows"] if len(holes.by_row) < len(table.values) else ["mean"]
+        raise DataError(
+            f'missing="drop-columns" leaves none of the {n_columns} columns of {table.source}: '
+            "every column has a missing value.",
+            f"Use missing={either(others)}, or fill it first.",
+        )
+    note = f"columns with missing values were dropped: {n_columns - len(keep)} of {n_columns}"
+    return _with_columns(table, keep, note)
+
+
+def _with_columns(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
+    """Return some columns of a table, with a note on missing values."""
+    names, numbers = table.feature_names, table.column_numbers or range(int(np.prod(table.values.shape[1:])))
+    return replace(
+        table,
+        values=columns_taken(table.values, keep.tolist()),
+        feature_names=None if names is None else tuple(names[column] for column in keep),
+        column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
+        notes=(*table.notes, note),
+        missing=replace(table.missing, note=note),
+    )
+
+
+# ---- Rows that are left out: by name, by number, or all of a group
+
+NUMBER = re.compile("0|[1-9][0-9]{0,17}")  # 007 is a name
+SEARCHED = 10_000  # names, among which similar ones are suggested
+ADVICE = "Give names or numbers of rows, or COLUMN=VALUE for all rows of a group."
+
+
+def without(table: Table, entries: Sequence[str]) -> Table:
+    """Leave out rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+    entries : sequence of str
+        Each is the name of a row; or the number of a row of the file, counted from 0, where no row has that
+        name; or COLUMN=VALUE, of labels, metadata, the columns of ``table.groups``, or a feature.
+
+    Raises
+    ------
+    ParameterError
+        For an entry without a row, and if no row is left.
+
+    Examples
+    --------
+    >>> table = Table(np.eye(3), row_names=("a", "b", "c"), label_name="k", labels=np.array(["u", "v", "v"]))
+    >>> without(table, ("k=v",)).row_names
+    ('a',)
+    """
+    n = table.values.shape[0]
+    out = np.zeros(n, dtype=bool)
+    named: dict[str, list[int]] = {}
+    for row, name in enumerate(table.row_names or ()):
+        named.setdefault(name, []).append(row)
+    numbers = range(n) if table.row_numbers is None else table.row_numbers
+    known = {**table.groups, **table.metadata}
+    if table.labels is not None:
+        known[table.label_name or "label"] = table.labels
+    columns = {*known, *(table.feature_names or ())}
+    for entry in entries:
+        if entry in named:
+            out[named[entry]] = True
+        elif NUMBER.fullmatch(entry) and int(entry) in numbers:
+            out[numbers.index(int(entry))] = True
+        elif (column := group_column(entry, columns)) is not None:
+            values = known.get(column)
+            if values is None:
+                values = column_of(table.flat, (table.feature_names or ()).index(column))
+            out |= _rows_with(values, entry, column, table)
+        else:
+            raise _unknown(entry, table, numbers, known)
+    if out.all():
+        hint = "Leave out fewer."
+        raise ParameterError("exclude", list(entries), f"leaves none of the {n} rows of {table.source}", hint)
+    return replace(rows_taken_of(table, np.flatnonzero(~out)), groups={})
+
+
+def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) -> npt.NDArray[np.bool_]:
+    """Return the rows that COLUMN=VALUE is about; an empty value stands for none."""
+    value = entry[len(column) + 1 :]
+    if value in NO_LABEL:
+        rows = ~has_label(values)
+    elif values.dtype.kind not in "fiu":
+        rows = values.astype(np.str_) == value
+    else:
+        try:
+            rows = values == np.float64(value).astype(np.result_type(values.dtype, np.float32))
+        except ValueError:
+            rows = np.zeros(len(values), dtype=bool)
+    if not rows.any():
+        present = [_text(one) for one in np.unique(values).tolist() if one == one]
+        problem = f"names no row: {column!r} of {table.source} has no such value"
+        near = difflib.get_close_matches(value, present[:SEARCHED], n=3)
+        hint = f"Did you mean {listed(f'{column}={one}' for one in near)}?"
+        raise ParameterError("exclude", entry, problem, hint if near else f"It has {listed(present)}.")
+    return np.asarray(rows)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> ParameterError:
+    """Return the error for what is neither a row nor a column."""
+    column, equals, value = entry.partition("=")
+    columns = [*known, *(table.feature_names or ())]
+    near = [f"{one}={value}" for one in difflib.get_close_matches(column, columns)] if equals else []
+    near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
+    if near:
+        advice = f"Did you mean {listed(dict.fromkeys(near[:3]))}?"
+    elif table.row_names is not None:
+        advice = f"Rows are named {listed(table.row_names)}. {ADVICE}"
+    else:
+        advice = f"Rows are numbered {numbers[0]} to {numbers[-1]}. {ADVICE}"
+    return ParameterError("exclude", entry, f"is neither a row nor a group of {table.source}", advice)

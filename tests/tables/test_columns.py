@@ -1,0 +1,220 @@
+"""Columns: which become numbers, names and labels, which are refused; and those of Parquet files."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from gramian.errors import DataError, FileError
+from gramian.tables.columns import ColumnsInMemory, table_of_columns
+from gramian.tables.formats.parquet import ArrowSource
+from gramian.tables.reading import ReadingOptions
+
+
+def make(data, names=..., **choice):
+    arrays = [c if isinstance(c, pa.ChunkedArray) else pa.chunked_array([c]) for c in data]
+    if names is ...:
+        names = [f"c{index}" for index in range(len(arrays))]
+    return table_of_columns(
+        ColumnsInMemory(arrays, None if names is None else tuple(names), "x.parquet"),
+        ReadingOptions(**choice),
+    )
+
+
+def test_first_column_of_unique_text_becomes_row_names():
+    table = make([["a", "b"], [1, 2]])
+    assert table.row_names == ("a", "b")
+    assert table.notes == ('row names were taken from column "c0", which holds unique text',)
+
+
+def test_unique_text_that_is_mostly_numbers_does_not_become_row_names():
+    for first in (["1", "2.5", "#DIV/0!", "x"], ["1,000.5", "2,000.5", "none"], ["1", "NA", "x"]):
+        with pytest.raises(DataError, match=r"x\.parquet has 1 column that holds no numbers:"):
+            make([first, [1] * len(first)])
+
+
+def test_first_column_named_like_an_index_becomes_row_names():
+    for name in ("", "rownames", "Unnamed: 0", "__index_level_0__"):
+        table = make([[1, 2], [1.5, 2.5]], [name, "x"])
+        assert table.row_names == ("1", "2")
+        assert table.feature_names == ("x",)
+        assert "row names were taken from" in table.notes[0]
+
+
+def test_an_unnamed_column_of_measurements_is_kept():
+    for first in ([1, 1], [1.5, 2.5], [1, None]):
+        assert make([first, [1.5, 2.5]], ["", "x"]).feature_names == ("column 0", "x")
+
+
+def test_the_only_column_is_never_row_names():
+    assert make([[1, 2]], [""]).values.tolist() == [[1], [2]]
+
+
+def test_id_is_used_and_an_index_beside_it_is_left_out():
+    table = make([[0, 1], ["a", "b"], [3, 4]], ["", "name", "x"], id="name")
+    assert table.row_names == ("a", "b")
+    assert table.feature_names == ("x",)
+    assert "left out" in table.notes[0]
+    assert make([["u", "v"], [5, 6], [3, 4]], id="c1", drop=("c0",)).row_names == ("5", "6")
+
+
+def test_label_before_the_names():
+    table = make([["u", "u"], ["a", "b"], [1, 2]], label="c0")
+    assert table.labels.tolist() == ["u", "u"]
+    assert table.row_names == ("a", "b")
+
+
+def test_labels_of_every_kind():
+    for values, expected in [
+        ([1, 2], [1, 2]),
+        ([1.5, None], [1.5, np.nan]),
+        ([1, None], [1, np.nan]),
+        (["u", None], ["u", ""]),
+        ([True, False], ["True", "False"]),
+    ]:
+        np.testing.assert_array_equal(make([values, [1, 2]], label="c0").labels, expected)
+
+
+def test_text_is_refused_with_every_name_and_the_ways_out():
+    with pytest.raises(DataError, match=r"x\.parquet has 2 columns that hold no numbers:"):
+        make([[1, 2], ["f", "f"], ["Rome", "Rome"]], ["x", "sex", "home town"])
+
+
+def test_many_text_columns_are_listed_up_to_eight():
+    with pytest.raises(DataError, match=r"x\.parquet has 11 columns that hold no numbers:"):
+        make([[1, 2]] + [["u", "u"]] * 11)
+
+
+def test_a_column_of_numbers_with_a_slip_is_shown_with_the_slip():
+    with pytest.raises(DataError, match=r"x\.parquet has 1 column that holds no numbers:"):
+        make([["10", "11", "12.O"], [1, 2, 3]])
+
+
+def test_long_values_are_cut_in_messages():
+    with pytest.raises(DataError, match=r"x\.parquet has 1 column that holds no numbers:"):
+        make([[1, 2], ["a" * 1000] * 2])
+
+
+def test_other_types_are_refused_by_their_type():
+    for column in (
+        pa.array([[1], [2]]),
+        pa.array([{"a": 1}, {"a": 2}]),
+        pa.array([1, 2], pa.date32()),
+        pa.array([1, 2], pa.timestamp("s")),
+        pa.array([b"a", b"b"]),
+    ):
+        with pytest.raises(DataError, match=r"x\.parquet has 1 column that holds no numbers:"):
+            make([[1, 2], column])
+
+
+def test_numbers_of_every_type():
+    for kind in (pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(5, 2)):
+        column = pa.array(np.array([1, 2], np.float16) if kind == pa.float16() else [1, 2], kind)
+        table = make([column])
+        single = kind in (pa.float16(), pa.float32())
+        assert table.values.dtype == (np.float32 if single else np.float64)
+        assert table.values.tolist() == [[1], [2]]
+
+
+def test_dictionaries_booleans_nulls_and_string_views():
+    table = make(
+        [
+            pa.array(["a", "b"]).dictionary_encode(),
+            pa.array([5, 6]).dictionary_encode(),
+            [True, None],
+            pa.array([None, None]),
+            pa.array(["u", "u"]).cast(pa.string_view()),
+        ],
+        label="c4",
+    )
+    assert table.row_names == ("a", "b")
+    np.testing.assert_array_equal(table.values, [[5, 1, np.nan], [6, np.nan, np.nan]])
+
+
+def test_integers_beyond_the_mantissa_are_rounded():
+    assert make([[2**53 + 1]]).values[0, 0] == 2.0**53
+
+
+def test_chunks_are_joined_and_rows_cut():
+    column = pa.chunked_array([[1, 2], [3], [4, 5]])
+    assert make([column], rows=slice(1, 4)).values[:, 0].tolist() == [2, 3, 4]
+    table = make([pa.chunked_array([["a", "b"], ["c", "d", "e"]]), column], rows=slice(0, 5, 2))
+    assert table.values[:, 0].tolist() == [1, 3, 5]
+    assert table.row_names == ("a", "c", "e")
+
+
+def test_repeated_names_are_numbered_and_noted():
+    table = make([[1], [2], [3]], ["a", "a", "b"])
+    assert table.feature_names == ("a", "a_2", "b")
+    assert table.notes == ("repeated column names were numbered: 'a'",)
+
+
+def test_columns_without_names_are_known_by_position():
+    table = make([[1, 2], ["u", "u"], [3, 4]], None, label="1", columns=("2", "0"))
+    assert table.values.tolist() == [[3, 1], [4, 2]]
+    assert table.feature_names is None
+
+
+def test_an_empty_last_column_of_trailing_separators_is_left_out():
+    table = make([[1, 2], pa.array([None, None])], ["x", ""])
+    assert table.feature_names == ("x",)
+    assert table.notes == ("an empty last column without a name was left out",)
+
+
+def test_nothing_numeric_is_refused():
+    with pytest.raises(DataError, match=r"x\.parquet has no rows\. Add at least one row of numbers\."):
+        make([])
+    with pytest.raises(DataError, match=r"x\.parquet has no rows\. Add at least one row of numbers\."):
+        make([pa.array([], pa.float64())])
+    with pytest.raises(DataError, match=r"x\.parquet has no numeric columns\. At least one column"):
+        make([[1, 2]], drop=("c0",))
+    with pytest.raises(DataError, match=r"x\.parquet has no numeric columns:"):
+        make([["a", "b"], ["u", "u"]])
+
+
+# ------------------------------------------------------------------- Parquet
+
+
+def written(table):
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer)
+    return io.BytesIO(buffer.getvalue())
+
+
+def read_parquet(file, name):
+    source = ArrowSource([file], name)
+    (batch,) = source.batches(None)
+    return batch, source.names
+
+
+def test_parquet_gives_columns_and_names():
+    columns, names = read_parquet(written(pa.table({"x": [1], "y": [2.5]})), "x")
+    assert names == ("x", "y")
+    assert [column.to_pylist() for column in columns] == [[1], [2.5]]
+    with pytest.raises(DataError, match=r"x has no columns\. Give each column of numbers a name of"):
+        read_parquet(written(pa.table({})), "x")
+
+
+def test_the_index_of_pandas_comes_first():
+    for name in (None, "place"):
+        frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name=name))
+        columns, names = read_parquet(written(pa.Table.from_pandas(frame)), "x")
+        assert names == (name or "__index_level_0__", "x")
+        assert columns[0].to_pylist() == ["a", "b"]
+    assert read_parquet(written(pa.Table.from_pandas(pd.DataFrame({"x": [1, 2]}))), "x")[1] == ("x",)
+
+
+def test_damaged_metadata_of_pandas_does_no_harm():
+    for text in (b"{nonsense", 100_000 * b"["):
+        table = pa.table({"x": [1]}).replace_schema_metadata({b"pandas": text})
+        assert read_parquet(written(table), "x")[1] == ("x",)
+
+
+def test_truncated_parquet():
+    data = written(pa.table({"x": list(range(100))})).getvalue()
+    for keep in (4, 20, -1, -20):
+        with pytest.raises(FileError, match="x cannot be read: it is truncated, damaged"):
+            read_parquet(io.BytesIO(data[:keep]), "x")

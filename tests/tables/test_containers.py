@@ -1,0 +1,322 @@
+"""Scientists' files that are read block by block: HDF5 and .h5ad in chunks, sparse matrices."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import h5py
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gramian import PCA, KernelPCA, scan
+from gramian.errors import DataError, FileError, MemoryLimitError
+from gramian.tables import as_rows
+
+LIMIT = 24_000_000  # a quarter of it is less than each dense file
+
+
+def table(n=12_000, d=150, dtype="f4", offset=3.0):
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((n, 12)) * 0.7 ** np.arange(12)) @ rng.standard_normal((12, d)) + offset
+    return (X + 0.01 * rng.standard_normal((n, d))).astype(dtype)
+
+
+def counts(n=9000, d=700, share=0.05):
+    rng = np.random.default_rng(1)
+    X = sparse.random(n, d, share, format="csr", random_state=rng, dtype="f4")
+    X.data = np.round(1 + 9 * X.data)
+    return sparse.csr_matrix(X.multiply(1 + 4.0 * (np.arange(d) < 6) * (np.arange(n) % 7 < 2)[:, None]))
+
+
+def save_annotated(path, X, **options):
+    """Lay out what ``anndata.AnnData(X, obs, var).write_h5ad`` does."""
+    n, d = X.shape
+    with h5py.File(path, "w") as file:
+        for name, length, prefix in (("obs", n, "cell"), ("var", d, "gene")):
+            frame = file.create_group(name)
+            frame.attrs.update({"_index": "_index", "encoding-type": "dataframe"})
+            frame.attrs["column-order"] = np.array(
+                ["kind"] if name == "obs" else [], dtype=h5py.string_dtype()
+            )
+            frame["_index"] = [f"{prefix}{i}" for i in range(length)]
+        file["obs"]["kind"] = np.arange(n) % 3
+        if sparse.issparse(X):
+            group = file.create_group("X")
+            group.attrs.update({"encoding-type": f"{X.format}_matrix", "shape": X.shape})
+            for part in ("data", "indices", "indptr"):
+                group.create_dataset(part, data=getattr(X, part), **options)
+        else:
+            file.create_dataset("X", data=X, **options)
+    return path
+
+
+def agree(file, array, rel=1e-5):
+    assert file.certificate_.ok
+    assert file.explained_variance_ == pytest.approx(array.explained_variance_, rel=rel)
+    assert np.abs(file.components_ - array.components_).max() < 1e-3
+    assert np.abs(file._center - array._center).max() < 1e-6 * np.abs(array._center).max()
+
+
+LAYOUTS = {
+    "one piece": {},
+    "rows": {"chunks": (500, 150), "compression": "gzip", "compression_opts": 1},
+    "tiles": {"chunks": (700, 40), "compression": "lzf", "shuffle": True},
+    "automatic": {"compression": "gzip", "compression_opts": 1},
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.walk
+def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
+    X = table()
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("group/X", data=X, **LAYOUTS[layout])
+        file["y"] = np.zeros(len(X))
+    path = scan(f"{tmp_path}/x.h5::group/X")
+    rows = as_rows(path, limit=LIMIT)
+    assert not rows.free_to_revisit
+    for part in (slice(0, 3), slice(495, 1605), slice(11_990, 12_000)):
+        assert np.array_equal(rows.block(part).values, X[part])
+    model = PCA(4, random_state=0, memory_limit=LIMIT).fit(path)
+    agree(model, PCA(4, random_state=0).fit(X))
+    assert model.plan_.bytes < LIMIT
+    new = scan(f"{tmp_path}/x.h5::group/X", rows="100:11000")
+    assert np.allclose(model.transform(new), model.transform(X[100:11_000]), atol=1e-4)
+    some = as_rows(scan(f"{tmp_path}/x.h5::group/X", columns=["7", "0"], label="3"), limit=LIMIT)
+    assert not some.free_to_revisit
+    assert np.array_equal(some.block(slice(5, 9)).values, X[5:9, [7, 0]])
+    assert np.array_equal(some.table.labels, X[:, 3])
+
+
+def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
+    from gramian.operators.centered import center_rows
+    from gramian.tables.stored import ChunkedRows
+
+    X = table()
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("X", data=X, **LAYOUTS["tiles"])
+    read, made = [], ChunkedRows.read_rows
+    monkeypatch.setattr(
+        ChunkedRows, "read_rows", lambda self, *batch: read.append(batch) or made(self, *batch)
+    )
+    rows = as_rows(scan(tmp_path / "x.h5"), limit=LIMIT)
+    read.clear()
+    center_rows(rows, center=True, scale=None, ddof=1)
+    assert sorted(read) == [(first, min(first + 1400, 12_000)) for first in range(0, 12_000, 1400)]
+    copy = pickle.loads(pickle.dumps(rows))
+    with ThreadPoolExecutor(4) as pool:
+        parts = [slice(i, i + 37) for i in range(0, 11_000, 371)]
+        for part, result in zip(parts, pool.map(copy.__getitem__, parts), strict=True):
+            assert np.array_equal(result, X[part])
+
+
+def test_chunks_as_long_as_the_table_are_refused_with_what_to_do(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("X", data=table(), chunks=(12_000, 10))
+    with pytest.raises(MemoryLimitError, match="is stored in chunks of 12000 x 10: reading a row takes"):
+        PCA(2, memory_limit=LIMIT).fit(scan(tmp_path / "x.h5"))
+
+
+@pytest.mark.parametrize("damage", ["bytes", "changed"])
+def test_a_dataset_that_breaks_is_named_with_its_rows(damage, tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", data=table(), chunks=(500, 150), compression="gzip", fletcher32=True)
+    content = bytearray(path.read_bytes())
+    if damage == "bytes":
+        middle = len(content) // 2
+        content[middle : middle + 99] = bytes(99)
+        path.write_bytes(content)
+    rows = as_rows(path, limit=LIMIT, check_finite=False)
+    rows.block(slice(0, 5))
+    if damage == "changed":
+        path.write_bytes(content + b"more")
+    message = "damaged" if damage == "bytes" else "was changed while it was read"
+    with pytest.raises(FileError, match=rf"x.h5, rows [\d,]+ to [\d,]+.* {message}"):
+        PCA(2).fit(rows)
+
+
+def test_counts_of_cell_ranger_are_refused_with_what_reads_them(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name in ("barcodes", "data", "indices", "indptr", "shape"):
+            file[f"matrix/{name}"] = np.arange(4)
+    with pytest.raises(DataError, match=r"holds matrix/barcodes \(4 int64\), matrix/data \(4 int64\),"):
+        scan(tmp_path / "x.h5").read()
+
+
+def test_annotated_dense_data_keeps_its_names(tmp_path):
+    X = table()
+    path = save_annotated(tmp_path / "x.h5ad", X, chunks=(300, 150), compression="gzip", compression_opts=1)
+    source = scan(path, drop="gene3,gene70", label="kind", rows="10:")
+    kept = np.delete(X[10:], (3, 70), axis=1)
+    rows = as_rows(source, limit=LIMIT)
+    assert not rows.free_to_revisit
+    assert rows.row_names[0] == "cell10"
+    assert rows.table.labels[:3].tolist() == [1, 2, 0]
+    model = PCA(3, random_state=0, memory_limit=LIMIT).fit(source)
+    agree(model, PCA(3, random_state=0).fit(kept))
+    assert model.feature_names_in_[3] == "gene4"
+    # Other columns too, in another order: found by name.
+    scores = (np.delete(X, (3, 70), axis=1) - model.mean_) @ model.components_.T
+    assert np.allclose(model.transform(path), scores, atol=1e-4)
+    assert PCA(3, random_state=0).fit(source).explained_variance_ == pytest.approx(model.explained_variance_)
+
+
+@pytest.mark.parametrize(("solver", "scale"), [("covariance", None), ("krylov", "unit")])
+@pytest.mark.walk
+def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypatch):
+    monkeypatch.setattr("gramian.tables.stored.BATCH", 20_000)
+    X = counts()
+    path = save_annotated(tmp_path / "x.h5ad", X, chunks=True, compression="lzf")
+    options = {"solver": solver, "scale": scale, "random_state": 0}
+    limit = 40_000_000 if solver == "krylov" else 70_000_000
+    rows = as_rows(path, limit=12_000_000)
+    assert not rows.free_to_revisit
+    assert rows.skips_zeros
+    assert len(rows.batches) == 16
+    model = PCA(4, **options, memory_limit=limit).fit(rows)
+    dense = X.toarray().astype("f8")
+    agree(model, PCA(4, **options).fit(dense))
+    scores = (dense - model._center) / (1 if scale is None else model.scale_) @ model.components_.T
+    assert np.allclose(model.transform(rows), scores, atol=1e-3)
+    assert rows.feature_names[:2] == ("gene0", "gene1")
+
+
+def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
+    from gramian.operators.centered import center_rows
+    from gramian.operators.scatter import CovarianceOperator
+    from gramian.tables.stored import FileSparseRows
+
+    monkeypatch.setattr("gramian.tables.stored.BATCH", 20_000)
+    X = counts()
+    rows = as_rows(save_annotated(tmp_path / "x.h5ad", X), limit=12_000_000)
+    C = center_rows(rows, center=True, scale="unit", ddof=1)
+    read, made = [], FileSparseRows.__getitem__
+    monkeypatch.setattr(
+        FileSparseRows, "__getitem__", lambda self, part: read.append(part) or made(self, part)
+    )
+    V = np.random.default_rng(0).standard_normal((700, 5))
+    product = CovarianceOperator(C).matmat(V)
+    assert sorted((part.start, part.stop) for part in read) == [(p.start, p.stop) for p in rows.batches]
+    dense = X.toarray().astype("f8")
+    dense = (dense - dense.mean(axis=0)) / dense.std(axis=0, ddof=1)
+    assert np.allclose(product, dense.T @ (dense @ V), rtol=1e-10)
+    assert np.allclose(C.transposed_times(dense[:, :3]), dense.T @ dense[:, :3], rtol=1e-10, atol=1e-6)
+
+
+def test_sparse_data_far_from_the_origin_with_empty_and_constant_columns(tmp_path, monkeypatch):
+    monkeypatch.setattr("gramian.tables.stored.BATCH", 20_000)
+    dense = counts().toarray().astype("f8")
+    dense[:, 5], dense[:, 6], dense[:, 7] = 0, 2.5, 1e6 + dense[:, 7]
+    path = save_annotated(tmp_path / "x.h5ad", sparse.csr_matrix(dense))
+    rows = as_rows(path, limit=12_000_000)
+    model = PCA(3, scale="unit", memory_limit="1GB").fit(rows)
+    assert model.constant_features_.tolist() == [5, 6]
+    exact = (dense - dense.mean(axis=0)) / np.where(dense.std(axis=0) > 0, dense.std(axis=0, ddof=1), 1)
+    values = np.linalg.eigvalsh(exact.T @ exact)[:-4:-1] / (len(dense) - 1)
+    assert model.explained_variance_ == pytest.approx(values, rel=1e-6)
+    dense[8000, 11] = np.nan
+    path = save_annotated(tmp_path / "y.h5ad", sparse.csr_matrix(dense))
+    rows = as_rows(path, limit=12_000_000, check_finite=False)
+    with pytest.raises(DataError, match=r"Input X contains NaN: row 8000 \(named"):
+        PCA(3).fit(rows)
+
+
+def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
+    X = counts()
+    path = save_annotated(tmp_path / "x.h5ad", X.tocsc())
+    rows = as_rows(path, limit=20_000_000)
+    assert rows.skips_zeros
+    assert rows.free_to_revisit
+    assert (rows.in_memory() != X).nnz == 0
+    with pytest.raises(MemoryLimitError, match="holds a sparse matrix in CSC format, so reading rows"):
+        as_rows(path, limit=12_000_000)
+    save_annotated(path, X)
+    with pytest.raises(MemoryLimitError, match="This needs all 9,000 rows of"):
+        KernelPCA(2).fit(as_rows(path, limit=12_000_000))
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
+    assert as_rows(path).skips_zeros
+    assert as_rows(path).free_to_revisit
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "3MB")
+    with pytest.raises(MemoryLimitError, match="This needs all 9,000 rows of"):
+        as_rows(path)
+
+
+def test_what_is_kept_by_rows_is_transposed_in_memory_or_refused(tmp_path):
+    path = save_annotated(tmp_path / "x.h5ad", counts())
+    with pytest.raises(MemoryLimitError, match="transpose=True reads columns, but"):
+        as_rows(scan(path, transpose=True), limit=12_000_000)
+
+
+def test_damaged_sparse_data_is_refused(tmp_path):
+    X = counts()
+    X.indices[200_000] = 5000
+    path = save_annotated(tmp_path / "x.h5ad", X)
+    with pytest.raises(FileError, match="rows 0 to 8,999: it is damaged, an entry is in column"):
+        PCA(2).fit(as_rows(path, limit=12_000_000))
+    X.indptr[5] = 10**6
+    with pytest.raises(FileError, match=r"is damaged: its indptr does not fit its data\. Write it"):
+        as_rows(save_annotated(path, X), limit=12_000_000)
+    X = counts()
+    parts = {"format": b"csr", "data": X.data, "indices": X.indices, "indptr": X.indptr}
+    np.savez(tmp_path / "x.npz", shape=[9000.5, 700.0], **parts)
+    with pytest.raises(FileError, match=r"cannot be read: it is .* damaged"):
+        as_rows(tmp_path / "x.npz", limit=12_000_000)
+
+
+def test_one_row_in_a_large_file_is_refused_as_in_memory(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((1, 900_000)))
+    with pytest.raises(DataError, match=r"holds 1 row, and a minimum of 2 is required by PCA\. Give"):
+        PCA(1, memory_limit="20MB").fit(tmp_path / "x.npy")
+
+
+def test_a_sparse_npz_is_sparse_rows(tmp_path):
+    X = counts(300, 40)
+    for form in ("csr", "csc", "coo"):
+        sparse.save_npz(tmp_path / "x.npz", X.asformat(form))
+        rows = as_rows(scan(tmp_path / "x.npz"))
+        assert rows.skips_zeros
+        assert (rows.in_memory() != X).nnz == 0
+    some = scan(tmp_path / "x.npz", rows="5:90", columns="3,1", label="7").read()
+    assert np.array_equal(some.values.toarray(), X.toarray()[5:90, [3, 1]])
+    assert np.array_equal(some.labels, X.toarray()[5:90, 7])
+    agree(PCA(3, random_state=0).fit(scan(tmp_path / "x.npz")), PCA(3, random_state=0).fit(X.toarray()))
+    assert scan(tmp_path / "x.npz", transpose=True).read().values.shape == (40, 300)
+    X.data[5] = np.nan
+    sparse.save_npz(tmp_path / "x.npz", X)
+    with pytest.raises(DataError, match=r'Input X contains NaN: row 1, column 25\. Use missing="em"'):
+        scan(tmp_path / "x.npz", missing="mean").read()
+
+
+def test_a_sparse_matrix_that_claims_more_columns_than_memory_has_numbers(tmp_path):
+    X = counts(300, 40)
+    X = sparse.csr_matrix(
+        (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=(300, 10**12)
+    )
+    sparse.save_npz(tmp_path / "x.npz", X)
+    for data, model in (
+        (X, KernelPCA(2)),
+        (tmp_path / "x.npz", PCA(2)),
+        (tmp_path / "x.npz", PCA(2, memory_limit=12_000)),
+        (scan(tmp_path / "x.npz", columns="0:3"), PCA(2)),
+    ):
+        with pytest.raises(MemoryLimitError, match="is a sparse matrix of 300 x 1,000,000,000,000: a"):
+            model.fit(data)
+
+
+def test_a_large_sparse_npz_is_unpacked_and_read_block_by_block(tmp_path, monkeypatch):
+    monkeypatch.setattr("gramian.tables.formats.arrays.UNPACKED", 50_000)
+    X = counts()
+    path = tmp_path / "x.npz"
+    sparse.save_npz(path, X)
+    rows = as_rows(scan(path, rows="100:"), limit=12_000_000)
+    assert not rows.free_to_revisit
+    assert (rows.block(slice(40, 90)).values != X[140:190]).nnz == 0
+    assert "unpacked to a temporary file" in rows.table.notes[0]
+    model = PCA(3, random_state=0, memory_limit="100MB").fit(rows)
+    agree(model, PCA(3, random_state=0).fit(X[100:].toarray().astype("f8")))
+    sparse.save_npz(path, X.tocsc())
+    with pytest.raises(MemoryLimitError, match="holds a sparse matrix in CSC format, so reading rows"):
+        as_rows(path, limit=12_000_000)
+    np.savez(path, X=np.eye(3))
+    assert as_rows(path, limit=60).shape == (3, 3)

@@ -1,0 +1,253 @@
+"""Rows of the host that a device works on: here PyTorch on the host, with as little memory as a test says."""
+
+import numpy as np
+import pytest
+
+from gramian import PCA, KernelPCA, Whitener, load, scan
+from gramian.errors import DataError, MemoryLimitError, ParameterError
+from gramian.operators import tiles
+from gramian.tables import as_rows, device
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+rng = np.random.default_rng(0)
+TABLE = rng.standard_normal((3000, 12)) * 0.7 ** np.arange(12) + 5.0
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Return a function after which arrays of more entries than it is given are out of memory."""
+
+    def above(entries):
+        def checked(real, size):
+            def call(*args, **options):
+                if size(*args) > entries:
+                    raise torch.OutOfMemoryError("CUDA out of memory.")
+                return real(*args, **options)
+
+            return call
+
+        moments, fill = device.DeviceRows.cut, tiles.TileMatrix._fill
+        monkeypatch.setattr(
+            device.DeviceRows,
+            "cut",
+            checked(moments, lambda rows, part, columns: part_size(rows, part, columns)),
+        )
+        monkeypatch.setattr(
+            tiles.TileMatrix, "_fill", checked(fill, lambda matrix, stack, scratch: stack.size)
+        )
+
+    return above
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small arrays are slow on many threads of PyTorch, and slower where others compute too."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def part_size(rows, part, columns):
+    n, d = rows.shape
+    return len(range(n)[part]) * len(range(d)[columns])
+
+
+def models():
+    yield PCA(4, random_state=0), "explained_variance_"
+    yield PCA(4, solver="krylov", scale="unit", random_state=0), "explained_variance_"
+    yield PCA(4, solver="gram", whiten=True, random_state=0), "explained_variance_"
+    yield KernelPCA(4, kernel="rbf", gamma=0.1, random_state=0), "eigenvalues_"
+    options = {"kernel": "rbf", "gamma": 0.1, "n_landmarks": 60, "random_state": 0}
+    yield KernelPCA(4, solver="nystroem", **options), "eigenvalues_"
+    yield KernelPCA(4, solver="random-features", **options), "eigenvalues_"
+    yield Whitener("zca"), "eigenvalues_"
+    yield Whitener("pca", n_components=3, regularization="ledoit-wolf"), "eigenvalues_"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_device_finds_what_the_host_finds_and_hands_back_numpy(dtype):
+    X, new = TABLE[:900].astype(dtype), TABLE[900:1000].astype(dtype)
+    tolerance = 1e-9 if dtype == "float64" else 2e-5
+    for model, values in models():
+        host = model.fit(X)
+        expected, there = host.transform(new), getattr(host, values).copy()
+        model.set_params(device="cpu")
+        scores = model.fit_transform(X)
+        assert {type(a) for a in vars(model).values() if hasattr(a, "dtype")} <= {np.ndarray, np.float64}
+        assert isinstance(scores, np.ndarray)
+        assert scores.dtype == dtype
+        np.testing.assert_allclose(getattr(model, values), there, rtol=tolerance, err_msg=repr(model))
+        np.testing.assert_allclose(model.transform(new), expected, atol=100 * tolerance, err_msg=repr(model))
+        # Of kernel PCA, as far as residuals are allowed.
+        np.testing.assert_allclose(model.transform(X), scores, atol=1e4 * tolerance, err_msg=repr(model))
+        assert model.certificate_.ok
+        if getattr(model, "solver", "") != "random-features":
+            assert isinstance(model.inverse_transform(scores[:5]), np.ndarray)
+
+
+def test_rows_are_moved_once_and_too_many_name_the_way_out(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", TABLE)
+    exact = np.linalg.eigvalsh(np.cov(TABLE.T))[::-1][:4]
+    monkeypatch.setattr(device, "free_memory", lambda like: 400_000)
+    for X in (TABLE, scan(tmp_path / "x.npy")):
+        model = PCA(4, device="cpu", solver="covariance").fit(X)
+        np.testing.assert_allclose(model.explained_variance_, exact, rtol=1e-12)
+        scores = model.transform(X)
+        np.testing.assert_allclose(scores, (TABLE - TABLE.mean(axis=0)) @ model.components_.T, atol=1e-12)
+    white = Whitener("pca-cor", device="cpu").fit_transform(TABLE)
+    np.testing.assert_allclose(np.cov(white.T), np.eye(12), atol=1e-9)
+    monkeypatch.setattr(device, "free_memory", lambda like: 200_000)
+    with pytest.raises(MemoryLimitError, match=r"3,000 rows x 12 columns do not fit .* Leave device out"):
+        PCA(4, device="cpu").fit(TABLE)
+    stream = PCA(4, device="cpu")
+    for batch in np.array_split(TABLE, 6):
+        stream.partial_fit(batch)
+    np.testing.assert_allclose(stream.explained_variance_, exact, rtol=1e-10)
+    np.testing.assert_allclose(stream.transform(TABLE).std(axis=0, ddof=1) ** 2, exact, rtol=1e-9)
+
+
+def test_what_the_device_has_no_memory_for_says_what_would_fit(failing):
+    failing(100)
+    kernel = KernelPCA(3, kernel="rbf", gamma=0.2, solver="krylov", device="cpu")
+    for model, X, what in (
+        (PCA(2, solver="covariance", device="cpu"), TABLE, "columns"),
+        (PCA(2, solver="krylov", device="cpu"), TABLE, "columns"),
+        (kernel, TABLE[:400, :3], "400 rows of a kernel matrix"),
+    ):
+        with pytest.raises(MemoryLimitError, match=f"{what} do not fit on the device: it is out of memory"):
+            model.fit(X)
+
+
+def test_float32_is_multiplied_as_float32_whatever_pytorch_was_set_to():
+    # With "medium" products are of bfloat16, wrong by 1e-3, where the certificate states 1e-5.
+    X = TABLE.astype("float32")
+    expected = PCA(2, solver="krylov", device="cpu", random_state=0).fit(X)
+    kernel = KernelPCA(2, kernel="rbf", gamma=0.1, device="cpu", random_state=0)
+    values = kernel.fit(X[:500]).eigenvalues_
+    torch.set_float32_matmul_precision("medium")
+    try:
+        model = PCA(2, solver="krylov", device="cpu", random_state=0).fit(X)
+        assert (kernel.fit(X[:500]).eigenvalues_ == values).all()
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert (model.components_ == expected.components_).all()
+
+
+def test_a_step_that_cannot_be_smaller_says_what_would_fit(monkeypatch):
+    def full(A, *args, **options):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr("gramian.solve.routes._svd", full)
+    with pytest.raises(MemoryLimitError, match=r"100 rows x 12 columns do not fit .* it is out of memory"):
+        PCA(2, solver="full", device="cpu").fit(TABLE[:100])
+
+
+def test_a_saved_model_forgets_its_device(tmp_path):
+    model = PCA(2, device="cpu").fit(TABLE[:50])
+    model.save(tmp_path / "m.gramian")
+    assert load(tmp_path / "m.gramian").device is None
+    assert model.device == "cpu"
+
+
+def test_rules_and_streams_work_on_a_device():
+    common = rng.standard_normal((200, 1))
+    for rule in ("parallel", "cv", "mle"):
+        there, here = (
+            PCA(rule, device=where, random_state=0).fit(TABLE[:200] + common) for where in ("cpu", None)
+        )
+        assert there.n_components_ == here.n_components_
+    stream = PCA(3, device="cpu")
+    for batch in np.array_split(TABLE, 4):
+        stream.partial_fit(batch)
+    assert isinstance(stream.components_, np.ndarray)
+    np.testing.assert_allclose(stream.explained_variance_, PCA(3).fit(TABLE).explained_variance_, rtol=1e-10)
+
+
+def test_a_wrong_entry_is_found_in_its_row():
+    X = TABLE.copy()
+    X[2345, 6] = np.nan
+    with pytest.raises(DataError, match="Input X contains NaN: row 2345, column 6"):
+        PCA(2, solver="covariance", device="cpu").fit(X)
+    model = PCA(2, solver="covariance", device="cpu").fit(TABLE)
+    with pytest.raises(DataError, match=r"row 2345, column 6\. The model maps complete rows only"):
+        model.transform(X)
+    by_least_squares = {"solver": "covariance", "missing": "projection"}
+    np.testing.assert_allclose(
+        PCA(2, **by_least_squares, device="cpu").fit(TABLE).transform(X),
+        PCA(2, **by_least_squares).fit(TABLE).transform(X),
+        rtol=1e-6,
+    )
+    X[2345, 6] = np.inf
+    with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 2345, column 6"):
+        model.transform(X)
+
+
+def test_hard_data_is_as_exact_as_on_the_host():
+    spread = rng.standard_normal((400, 5)) * [5, 4, 3, 2, 1]
+    cases = {
+        "offset": (spread + 1e4).astype("f4"), "huge": spread * 1e95, "tiny": spread * 1e-95,
+        "one value": np.column_stack([spread, np.full(400, 0.1)]), "far": spread * 1e-3 + 1e9,
+        "rank one": np.outer(np.arange(400.0), [1.0, 2.0, 3.0]), "two rows": spread[:2],
+    }  # fmt: skip
+    for name, X in cases.items():
+        for solver in ("covariance", "gram"):
+            here, there = (
+                PCA(1, solver=solver, device=where, random_state=0).fit(X) for where in (None, "cpu")
+            )
+            np.testing.assert_allclose(
+                there.explained_variance_, here.explained_variance_, rtol=1e-6 if X.dtype == "f4" else 1e-11,
+                err_msg=name,
+            )  # fmt: skip
+            np.testing.assert_allclose(there.total_variance_, here.total_variance_, rtol=1e-7, err_msg=name)
+            assert (there.constant_features_ == here.constant_features_).all()
+
+
+def test_what_a_device_does_not_take_is_refused():
+    from scipy import sparse
+
+    def refused(error, match, where, X=TABLE):
+        with pytest.raises(error, match=match):
+            PCA(2, device=where).fit(X)
+
+    refused(ParameterError, "device='gpu' is not supported", "gpu")
+    refused(ParameterError, "it has no float64", "mps")
+    if not torch.cuda.is_available():
+        refused(ParameterError, r"device='cuda:1', but PyTorch \S+ sees no CUDA devices here", "cuda:1")
+    refused(DataError, "X is sparse. Leave it out, or pass X.toarray", "cpu", sparse.csr_array(TABLE))
+    # A tensor that is there already is worked on there, and its results stay.
+    assert isinstance(PCA(2, device="cpu").fit(torch.asarray(TABLE)).components_, torch.Tensor)
+    strict = pytest.importorskip("array_api_strict")
+    refused(ParameterError, "X is an array on .* already", "cpu", strict.asarray(TABLE))
+
+
+def test_few_copies_leave_the_device(monkeypatch):
+    # Each waits for all that was asked of the device before.
+    copies = []
+    real = torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda tensor: copies.append(tensor.shape) or real(tensor))
+    X = torch.asarray(TABLE)
+    PCA(4, solver="covariance", random_state=0).fit(X)
+    # One for all that the pass finds; the others are of the certificate and of the small search for NaN.
+    assert len(copies) <= 4
+
+
+def test_a_device_of_fast_float64_makes_the_covariance_in_it_at_once(monkeypatch):
+    X = (10 * TABLE @ rng.standard_normal((12, 120))).astype("float32")
+    plain = PCA(2, solver="covariance", device="cpu").fit(X)
+    monkeypatch.setattr("gramian.solve.linear.quick_double", lambda like: True)
+    quick = PCA(2, solver="covariance", device="cpu").fit(X)
+    assert (plain.plan_.arithmetic, quick.plan_.arithmetic) == ("float32", "float64")
+    np.testing.assert_allclose(quick.explained_variance_, plain.explained_variance_, rtol=1e-6)
+
+
+def test_rows_say_what_they_are():
+    rows = device.sent_to(as_rows(TABLE), "cpu")
+    assert rows.shape == TABLE.shape
+    assert rows.block(slice(3, 5)).values.tolist() == TABLE[3:5].tolist()
+    assert isinstance(rows.in_memory(), torch.Tensor)
+    assert device.sent_to(rows, "cpu") is rows
+    assert (rows.owned() == TABLE).all()
+    assert not np.shares_memory(rows.owned(), TABLE)

@@ -1,0 +1,410 @@
+"""Tables as people really have them: each file of tests/strange is read to the numbers that it means."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pytest
+
+from gramian import scan
+from gramian.errors import DataError, ParameterError
+from gramian.tables.layout import detect_layout, fields_of, notes_below
+from gramian.tables.preview import preview
+from gramian.tables.reading import ReadingOptions
+
+STRANGE = Path(__file__).parents[1] / "strange"
+
+
+def read(name, **options):
+    return scan(STRANGE / name, **options).read()
+
+
+def read_text(text, **options):
+    return scan(io.BytesIO(text.encode()), **options).read()
+
+
+def seen(name, **options):
+    with open(STRANGE / name, "rb") as file:
+        return preview(file, name, ReadingOptions(**options))
+
+
+def test_titles_above_the_header_are_left_out_with_a_word():
+    table = read("title_rows.csv", label="garden")
+    assert (table.feature_names, table.row_names[0]) == (("height_cm", "leaves", "soil_ph"), "p01")
+    assert table.values[[0, -1]].tolist() == [[65.9, 46, 5.32], [111.2, 85, 5.72]]
+    assert table.values.shape == (24, 3)
+    assert table.notes[0] == (
+        "the header was found in line 4; 2 lines above it were left out: "
+        "'Growth of shrubs in three gardens, 2019-2021'"
+    )
+    shown = seen("title_rows.csv")
+    assert (shown.header, shown.lines[3][:2], len(shown.lines)) == (4, ("plant", "garden"), 10)
+
+
+def test_a_row_of_units_is_metadata():
+    table = read("units_row.csv")
+    assert table.feature_names == ("mass", "length", "pressure", "temperature")
+    assert table.units == {"mass": "kg", "length": "mm", "pressure": "kPa", "temperature": "°C"}
+    assert table.values[[0, -1]].tolist() == [[2.057, 316, 102.7, 20], [2.182, 327, 100.2, 17.5]]
+    assert {column.name: column.unit for column in seen("units_row.csv").columns}["mass"] == "kg"
+    above = read_text("kg,mm\nmass,length\n1,2\n3,4\n")
+    assert (above.units, above.values.tolist()) == ({"mass": "kg", "length": "mm"}, [[1, 2], [3, 4]])
+    # Names that could be units are names where nothing else names the columns.
+    assert read_text("m,s,kg\n1,2,3\n4,5,6\n").feature_names == ("m", "s", "kg")
+    assert read_text("a,b\nm/s^2,µg·L⁻¹\n1,2\n4,5\n").units == {"a": "m/s^2", "b": "µg·L⁻¹"}
+
+
+def test_german_numbers():
+    table = read("german.csv", label="Land")
+    assert table.feature_names == ("Fläche", "Einnahmen", "Dichte", "Einwohner")
+    assert table.values[0].tolist() == [65.67, 1628.47, 1119.76, 66051]
+    assert table.values[-1].tolist() == [65.85, 1274.73, 1338.49, 49583]
+    assert "commas were read as decimal separators, and points as thousands separators" in table.notes
+
+
+def test_american_money():
+    table = read("money.csv", label="sector")
+    place = table.row_names.index("Ivy")
+    assert table.values[place].tolist() == [5126.60, -12.47, -0.2, 736]
+    assert table.units == {"revenue": "$", "profit": "$", "margin": "%"}
+    assert "numbers in parentheses were read as negative in 'profit'" in table.notes
+
+
+def test_dates_are_never_numbers():
+    table = read("dates.csv", label="station", drop="received,entered")
+    assert (table.feature_names, table.row_names[0]) == (("ozone", "nitrate", "wind"), "03.01.2024")
+    assert table.values[0].tolist() == [53.2, 11.14, 4.0]
+    labels = read("dates.csv", label="received,station", drop="entered")
+    assert labels.labels[:2].tolist() == ["01/05/2024", "01/16/2024"]
+    kinds = {column.name: column.kind for column in seen("dates.csv").columns}
+    assert [kinds[name] for name in ("taken", "received", "entered", "station")] == ["date"] * 3 + ["text"]
+
+
+def test_days_and_months_that_may_be_exchanged_are_said():
+    def told(*days):
+        lines = "".join(f"{day},{number}\n" for number, day in enumerate(days))
+        return preview(io.BytesIO(f"day,x\n{lines}".encode()), "x")
+
+    clear, unclear = told("1/13/2024", "2/1/2024"), told("1/2/2024", "3/4/2024")
+    assert clear.columns[0].first == ("2024-01-13", "2024-02-01")
+    assert not clear.notes
+    assert unclear.columns[0].first == ("2024-01-02", "2024-03-04")
+    assert unclear.notes == ("day and month may be exchanged in 'day': 1/2/2024 was read as month/day/year",)
+    assert told("13/1/2024", "2/1/2024").columns[0].first == ("2024-01-13", "2024-01-02")
+    assert told("31.02.2024", "1.2.2024").columns[0].kind == "text"
+
+
+def test_identifiers_and_genes_are_read_as_they_are():
+    assert read("patients.csv", label="ward", drop="sex").values[0].tolist() == [
+        1,
+        100410,
+        141,
+        4.4,
+        6.3,
+        5.7,
+    ]
+    genes = read("genes.tsv", transpose=True)
+    assert (genes.values.shape, genes.row_names[4]) == ((8, 60), "heat_1")
+    assert genes.values[:, 0].tolist() == [102, 134, 78, 188, 28, 127, 31, 70]
+
+
+def test_notes_below_the_table():
+    table = read("notes_below.csv")
+    assert (table.values.shape, table.row_names[-1]) == ((18, 4), "Rara")
+    assert table.notes[0] == ("2 lines below the table were left out: 'Source: Office of Waters, table 12'")
+    literal = "x,y\n1,2\n3,4\nsome words that are not a row\n"
+    assert read_text(literal).values.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(DataError, match=r"standard input, line 4: 1 field where 2 are expected \("):
+        read_text(literal, skip_footer=0)
+    assert read_text("x,y\n1,2\n3,4\n5,6\n\n", skip_footer=2).values.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(DataError, match=r"standard input has no rows: only a header line\. Add at"):
+        read_text("x,y\n1,2\n3,4\n", skip_footer=5)
+
+
+def test_a_last_line_of_one_token_is_below_the_table():
+    for token in ("__________", "---", "END", "End of file", "* * *", "eof"):
+        for rows, names in (("n,a,b\nx,1,2\ny,2,3\n", ("x", "y")), ("a,b\n1,2\n2,3\n", None)):
+            table = read_text(rows + token + "\n")
+            assert (table.values.tolist(), table.row_names) == ([[1, 2], [2, 3]], names)
+            assert f"1 line below the table was left out: {token!r}" in table.notes
+    assert read_text("a,b\n1,2\n2,3\nchecked\n").values.tolist() == [[1, 2], [2, 3]]
+
+
+def test_of_two_tables_the_first_is_read_and_said():
+    table = read("two_tables.csv")
+    assert (table.values.shape, table.feature_names) == ((40, 3), ("a", "b", "c"))
+    assert "another table below a blank line was left out: 'Annual'" in table.notes
+    rows = "".join(f"{i},{i * i % 7},{i % 3}\n" for i in range(30_000))  # and in the blocks of a long file
+    for below in ("name,value\nx,1\n", "Means\na,b,c\n1,2,3\n", "Means\n\nn,m\nx,1\n"):
+        for limit in (None, 1 << 20):
+            source = scan(io.BytesIO(f"a,b,c\n{rows}\n\n{below}{below}".encode()))
+            table = source.read() if limit is None else source.open(limit)
+            assert table.values.shape == (30_000, 3)
+            assert any("another table below a blank line" in note for note in table.notes), below
+    parts = "n,a,b\nx,1,2\ny,3,4\n\nz,5,6\n\n\nu,7,8\n"  # blank lines in one table
+    assert read_text(parts).row_names == ("x", "y", "z", "u")
+
+
+def test_lines_that_are_no_rows_are_not_to_be_corrected():
+    rows = "a,b,c\n" + "1,2,3\n" * 30
+    for block in ("x,1\ny,2\nz,3\n", "\nmeans\nx,1\ny,2\n"):
+        with pytest.raises(DataError, match="what begins there is no part of the table"):
+            read_text(rows + block)
+    with pytest.raises(DataError, match=r"line 32.*correct that line"):
+        read_text(rows + "1,2\n" + "1,2,3\n" * 3)
+
+
+def test_a_header_of_several_lines():
+    table = read("logger.dat")
+    assert table.feature_names == ("RECORD", "PTemp_C_Avg", "PAR_Den_Avg", "RH")
+    assert (table.values.shape, table.row_names[0]) == ((60, 4), "2020-05-30 10:00:00")
+    assert table.units["RH"] == "%"
+    assert "1 line below the header was left out: 'Avg, Avg, Smp'" in table.notes
+    spectra = read("two_axes.csv", label="Sample ID/Wavenumber")
+    assert spectra.values.shape == (30, 60)
+    assert (spectra.feature_names[0], spectra.feature_names[-1]) == ("14730.00", "1300.00")
+    # A first spectrum that falls all the way is no second axis.
+    axis = ",".join(str(1000 + 10 * j) for j in range(20))
+    fall, rise = (",".join(f"{np.exp(s * j / 9):.4f}" for j in range(20)) for s in (-1, 1))
+    wavy = ",".join(f"{np.sin(j):.4f}" for j in range(20))
+    for first in (fall, rise):
+        assert read_text("\n".join([axis, first, wavy, wavy])).values.shape == (3, 20)
+
+
+def test_what_is_no_note():
+    for lines in (
+        ["1,2", "3"],
+        ["a,1", "b"],
+        ["a,1", 'b,"two', 'more words stand in here"'],
+        ["a,1", "Total,1"],
+    ):
+        assert notes_below([fields_of(line.encode(), ",") for line in lines], ",", 2) == 0, lines
+    with pytest.raises(
+        DataError, match=r"standard input, line 3: 1 field where 3 are expected \("
+    ):  # a file that was cut
+        read_text("name,x,y\na,1,2\nb\n")
+
+
+def test_notes_are_found_behind_many_rows():
+    rows = "".join(f"{row},{row / 7}\n" for row in range(300_000))
+    table = read_text(f"x,y\n{rows}\nSource: nobody\n")
+    assert table.values.shape == (300_000, 2)
+    assert "1 line below the table was left out: 'Source: nobody'" in table.notes
+
+
+def test_sheets_with_merged_cells():
+    table = read("sheets.xlsx", label="meadow")
+    assert table.feature_names == ("Harvest spring", "Harvest summer", "Sugar spring", "Sugar summer")
+    assert table.labels.tolist() == ["clover"] * 4 + ["heather"] * 4 + ["lime"] * 4
+    assert table.values[[0, -1]].tolist() == [[6.8, 12.3, 78, 79.8], [14.6, 22.1, 79.1, 81.7]]
+    assert table.units == dict(zip(table.feature_names, ("kg", "kg", "%", "%"), strict=True))
+    assert table.notes[0] == (
+        "sheet 'Honey' was read, the largest table of 'Read me', 'Honey', 'Old hives'; another can be chosen"
+    )
+    assert scan(f"{STRANGE / 'sheets.xlsx'}::Old hives").read().values.shape == (5, 2)
+    shown = seen("sheets.xlsx")
+    assert (shown.sheets, shown.header) == (("Honey", "Read me", "Old hives"), 4)
+
+
+def test_the_sheet_with_the_largest_table_is_read_and_named(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["Ser.No.:", "900G1"], ["High voltage/kV", 40], ["Time/s", 60]):
+        book.active.append(row)
+    points = book.create_sheet("Points")
+    for i in range(300):
+        points.append([f"p{i}", i % 7, i % 5] if i else ["id", "x", "y"])
+    wide = book.create_sheet("Wide")
+    for i in range(20):
+        wide.append([i * j % 3 for j in range(25)] if i else [f"w{j}" for j in range(25)])
+    book.save(tmp_path / "x.xlsx")
+    assert scan(tmp_path / "x.xlsx").read().values.shape == (299, 2)
+    points.append(["p300", "a", "b"])
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(DataError, match=r"x.xlsx::Points has 2 columns that hold no numbers"):
+        scan(tmp_path / "x.xlsx").read()
+
+
+def test_lines_of_a_sheet_are_its_rows(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["A title"], [], ["two\nlines"], [], ["x", "y\nz"], [1, 2], [], [3, 4], ["* a note"]):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    table = scan(tmp_path / "x.xlsx").read()
+    assert (table.feature_names, table.values.tolist()) == (("x", "y\nz"), [[1, 2], [3, 4]])
+    assert "the header was found in row 5" in table.notes[0]
+    assert scan(tmp_path / "x.xlsx", header=5).read().values.tolist() == table.values.tolist()
+
+
+def test_long_tables():
+    assert seen("long.csv").long == ("subject", "test", "score")
+    table = read("long.csv", pivot="subject,test,score", label="arm", missing="em")
+    assert table.feature_names == ("memory", "speed", "naming", "balance")
+    assert (table.row_names[0], table.labels[:2].tolist()) == ("s01", ["drug", "placebo"])
+    assert table.values.shape == (15, 4)
+    assert np.argwhere(np.isnan(table.values)).tolist() == [[3, 1], [9, 3]]
+    assert table.values[0].tolist() == [43.7, 47.0, 49.5, 45.9]
+    assert "58 rows became 15 rows x 4 columns, one for each 'test': 2 values are absent" in table.notes
+    assert read("long.csv", pivot="subject,test,score", drop="speed,arm", missing="em").values.shape == (
+        15,
+        3,
+    )
+    wide = seen("long.csv", pivot=("subject", "test", "score"))
+    assert (wide.row_names, wide.long, wide.width) == ("subject", None, 5)
+    for name in ("german.csv", "patients.csv", "genes.tsv", "limits.csv"):
+        assert seen(name).long is None, name
+
+
+def test_rows_of_a_long_table_of_times_are_in_their_order():
+    """A historian writes sensor after sensor, and the first one lacks a value."""
+    for times in (
+        ("2024-03-01 10:00", "2024-03-01 10:05", "2024-03-01 10:10"),
+        ("1.2.2024", "2.2.2024", "13.2.2024"),
+    ):
+        lines = [f"{times[i]},p,{i}" for i in (2, 0)] + [f"{times[i]},q,{i + 5}" for i in (1, 0, 2)]
+        table = read_text("\n".join(["time,tag,value", *lines]), pivot="time,tag,value", missing="em")
+        np.testing.assert_array_equal(table.values, [[0, 5], [np.nan, 6], [2, 7]])
+        assert list(table.row_names) == sorted(table.row_names)
+        assert any("rows are in the order of time" in note for note in table.notes)
+
+
+def test_long_tables_that_cannot_be_made_wide():
+    twice = "id,what,x\na,u,1\na,v,2\nb,u,3\nb,u,4\n"
+    for text, options in (
+        (twice, {"pivot": "id,what,x"}),
+        (twice, {"pivot": "id,what,y"}),
+        (twice, {"pivot": "id,x,what"}),
+        ("id,what,x,k\na,u,1,p\na,v,2,q\nb,u,3,p\n", {"pivot": "id,what,x", "label": "k"}),
+        ("id,what,x\na,u,1\n,v,2\n", {"pivot": "id,what,x"}),
+    ):
+        with pytest.raises((DataError, ParameterError), match="standard input"):
+            read_text(text, **options)
+    for wrong in ("id,x", "id,id,x"):
+        with pytest.raises(ParameterError, match=r"\) is not three columns\. Give the columns of ids, of"):
+            read_text(twice, pivot=wrong)
+
+
+def test_limits_of_detection():
+    table = read("limits.csv", label="zone", missing="em")
+    assert int(np.isnan(table.values).sum()) == 5
+    assert table.notes[0] == (
+        "5 entries beyond a limit, such as '<0.3' in 'lead', count as missing, "
+        "where half of each limit could be taken"
+    )
+    half = read("limits.csv", label="zone", below_limit="half").values
+    assert half[np.isnan(table.values)].tolist() == [0.15, 0.15, 50.0, 0.15, 0.15]
+    np.testing.assert_array_equal(half[~np.isnan(table.values)], table.values[~np.isnan(table.values)])
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
+        read("limits.csv", below_limit="third")
+
+
+def test_limits_and_signs_in_late_rows_are_those_of_the_first():
+    rows = "".join(f"{row}.5,${row}\n" for row in range(1000))
+    late = f"x,y\n{rows * 100}<7,2\n(3),$1\n"
+    values = scan(io.BytesIO(late.encode()), missing="drop-rows").open(1 << 20).values
+    assert (values.shape, values[-1:].tolist()) == ((100_001, 2), [[-3, 1]])
+    with pytest.raises(DataError, match="standard input has 1 column that holds no numbers:"):
+        scan(io.BytesIO(f"{late}5,€1\n".encode())).open(1 << 20)
+
+
+def test_blank_text_is_missing():
+    table = read("blanks.csv", label="canton", missing="drop-rows")
+    assert table.values[0].tolist() == [15251, 44585.47, 34.1]
+    assert table.values.shape == (13, 3)
+    canton = seen("blanks.csv").columns[1]
+    assert (canton.missing, canton.distinct) == (2, 2)
+
+
+def test_a_header_that_is_asked_for():
+    text = "first,second\n1,2\nx,y\n3,4\n5,6\n"
+    assert read_text(text, header=3).feature_names == ("x", "y")
+    assert read_text(text, header=3).values.tolist() == [[3, 4], [5, 6]]
+    assert read_text("1,2\n3,4\n", header=1).feature_names == ("1", "2")
+    none = read_text("7,8\n1,2\n", header=0)
+    assert (none.feature_names, none.values.tolist()) == (None, [[7, 8], [1, 2]])
+    assert read_text("# by hand\n# x y\n1 2\n3 4\n", header=2).feature_names == ("x", "y")
+    for header in (9, 2):
+        with pytest.raises(
+            ParameterError, match=r"of standard input is empty or does not exist\. Count lines"
+        ):
+            read_text("x,y\n\n1,2\n", header=header)
+    for wrong in (-1, 1.5):
+        with pytest.raises(ParameterError, match=r"must be a whole number of at least 0\."):
+            read_text(text, header=wrong)
+    with pytest.raises(ParameterError, match="header does not apply to standard input, which holds no"):
+        scan(io.BytesIO(npy()), header=1).read()
+    with pytest.raises(ParameterError, match="pivot does not apply to standard input, which holds no"):
+        scan(io.BytesIO(npy()), pivot="a,b,c").read()
+
+
+def npy():
+    stream = io.BytesIO()
+    np.save(stream, np.eye(3))
+    return stream.getvalue()
+
+
+def test_where_tables_begin():
+    for text, names, skipped in (
+        ("A title\nx,y\n1,2\n3,4\n", ("x", "y"), 2),
+        ("A title, with a comma\n\nx,y,z\n1,2,3\n3,4,5\n6,7,8\n", ("x", "y", "z"), 3),
+        ("A title,,\n1,2,3\n4,5,6\n", None, 1),
+        ("country,2019,2020,2021\nA,1.5,2,3\nB,3,4,5\n", ("country", "2019", "2020", "2021"), 1),
+        ("2019,2020,2021\n2022,2023,2024\n", None, 0),
+        ("x,y\n-,2\n3,4\n", ("x", "y"), 1),
+        ("x,y\n3.O,2\n5,6\n", ("x", "y"), 1),
+        ("name,x,y\na,,\nb,1,2\nc,3,4\n", ("name", "x", "y"), 1),
+        (",Size,,Mass\nid,a,b,c\n1,2,3,4\n5,6,7,8\n", ("id", "a", "b", "c"), 2),
+        (";2020;;2021;\nplace;min;max;min;max\nA;1;2;3;4\nB;5;6;7;8\n",
+         ("place", "2020 min", "2020 max", "2021 min", "2021 max"), 2),
+        ("age,<18,18-64,>65\nA,1,2,3\nB,4,5,6\n", ("age", "<18", "18-64", ">65"), 1),
+        ("p,10%,50%\nA,1,2\nB,3,4\n", ("p", "10%", "50%"), 1),
+        ("p,q\n10%,50%\n1%,2%\n", ("p", "q"), 1),
+        ("Report; of 2020\n\na;b\n1,5;2\n2,5;3\n", ("a", "b"), 3),
+        ("name,phone,x\na,079 123 456,1\nb,078 999 000,2\n", ("name", "phone", "x"), 1),
+        ("line of a long preamble\n" * 40 + "x;y\n" + "1;2\n" * 60, ("x", "y"), 41),
+    ):  # fmt: skip
+        layout = detect_layout(text.encode(), "x.csv", most=200)
+        assert (layout.names, layout.skipped) == (names, skipped), text
+
+
+def test_a_row_beyond_the_limit_of_one_field():
+    names = [f"column_{number}" for number in range(20_000)]
+    text = "\n".join([",".join(names), *[",".join(["1"] * 20_000)] * 3])
+    layout = detect_layout(text.encode(), "x.csv")
+    assert (list(layout.names), layout.plain) == (names, True)
+
+
+def test_a_header_that_goes_on_in_the_first_row_is_advised():
+    text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
+    with pytest.raises(DataError, match="standard input has 2 columns that hold no numbers:") as caught:
+        read_text(text)
+    assert "Read it with header=2." in str(caught.value)
+    assert read_text(text, header=2).values.tolist() == [[1.5, 2], [3, 4]]
+    assert read_text(text, transpose=True, label="class").labels.tolist() == ["A", "B"]
+
+
+def test_words_of_a_header_are_no_marks_of_missing_values():
+    rows = "".join(f"{row},{row}\n" for row in range(20))
+    for text in (f"x,y\nlength,2\n{rows}", f"x,y\n{rows}x,y\n{rows}"):
+        with pytest.raises(DataError, match="standard input has") as caught:
+            read_text(text)
+        assert "na_values" not in str(caught.value)
+    with pytest.raises(DataError, match="standard input has 1 column that holds no numbers:") as caught:
+        read_text(f"x,y\n{rows}missing,2\n{rows}")
+    assert 'na_values=["missing"]' in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["penguins", *sorted(path.name for path in STRANGE.iterdir())])
+def test_the_advice_of_a_refusal_reads_the_file(name, tmp_path):
+    path = STRANGE / name
+    if name == "penguins":
+        rows = [f"{'ACG'[n % 3]},{'BD'[n % 2]},{n * 1.5},{n * n},{['m', 'f', ''][n % 3]}" for n in range(12)]
+        path = tmp_path / "peng uins.csv"
+        path.write_text("\n".join(["species,island,bill,mass,sex", *rows, "A,B,,,\n"]))
+    try:
+        scan(path).read()
+    except DataError as error:
+        advice = str(error).rpartition("ead it with ")[2].removesuffix(".")
+    else:
+        return
+    assert np.isfinite(scan(path, **eval(f"dict({advice})")).read().values).all()

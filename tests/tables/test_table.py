@@ -1,0 +1,131 @@
+"""Tables and the pure operations on them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gramian.errors import DataError, ParameterError
+from gramian.tables.choose import table_of
+from gramian.tables.parts import contiguous, pick_columns, pick_rows, transpose, unique_names
+from gramian.tables.reading import ReadingOptions
+from gramian.tables.source import ArraySource, Header
+from gramian.tables.table import Table
+
+
+def table_from_array(array, choice, name):
+    return table_of(ArraySource.of(Header(array.shape, array.dtype, lambda: array), name), choice)
+
+
+def test_repr_is_short_and_says_shape_type_and_source():
+    table = Table(np.zeros((3, 4), dtype=np.float32), source="a.csv")
+    assert repr(table) == "Table(3 x 4, float32, source='a.csv')"
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a_2", "a_3", "", "column 1"]), max_size=12))
+def test_unique_names_are_unique_and_keep_first_occurrences(names):
+    unique, repeated = unique_names(names)
+    assert len(unique) == len(names)
+    assert len(set(unique)) == len(names)
+    for position, name in enumerate(names):
+        if name and name not in names[:position]:
+            filled = {f"column {place}" for place, other in enumerate(names) if not other}
+            assert unique[position] == name or name in filled
+    assert all(names.count(name) > 1 or name.startswith("column") for name in repeated)
+
+
+@given(st.integers(1, 20), st.integers(-20, 20), st.integers(-20, 20), st.integers(1, 4))
+def test_pick_rows_is_python_slicing_inside_the_table(n, start, stop, step):
+    rows = slice(start, stop, step)
+    expected = list(range(n))[rows]
+    if max(start, stop) > n or min(start, stop) < -n:
+        with pytest.raises(ParameterError, match="reaches outside"):
+            pick_rows(n, rows, "x")
+    elif not expected:
+        with pytest.raises(ParameterError, match="selects none"):
+            pick_rows(n, rows, "x")
+    else:
+        assert list(pick_rows(n, rows, "x")) == expected
+
+
+def test_pick_rows_refusal_shows_what_came_and_what_is_allowed():
+    with pytest.raises(ParameterError, match=r"reaches outside the 400 rows of x\. Rows are counted from"):
+        pick_rows(400, slice(0, 2286), "x")
+
+
+def test_pick_columns_keeps_the_order_asked_for():
+    assert pick_columns(["a", "b", "c", "d"], ReadingOptions(columns=("d", "a")), "x")[0] == [3, 0]
+
+
+def test_pick_columns_takes_id_label_and_weights_out():
+    assert pick_columns(["a", "b", "c"], ReadingOptions(id="a", label="c"), "x")[:4] == (
+        [1],
+        0,
+        None,
+        {"c": 2},
+    )
+    assert pick_columns(["a", "b", "c"], ReadingOptions(weights="b"), "x")[:4] == ([0, 2], None, 1, {})
+
+
+def test_unknown_names_are_answered_with_the_closest():
+    for option in ("columns", "drop", "id", "label", "weights"):
+        value = "murdr" if option in ("id", "label", "weights") else ("murdr",)
+        with pytest.raises(ParameterError, match=r": x has no such column\. Did you mean"):
+            pick_columns(["Murder", "Rape"], ReadingOptions(**{option: value}), "x")
+
+
+def test_unknown_name_like_no_other_lists_the_columns():
+    with pytest.raises(ParameterError, match=r": x has no such column\. Its 2 columns are"):
+        pick_columns(["Murder", "Rape"], ReadingOptions(columns=("zzz",)), "x")
+
+
+def test_contiguous_copies_only_what_is_not():
+    values = np.arange(12.0).reshape(3, 4)
+    assert contiguous(values) is values
+    assert np.shares_memory(contiguous(values.T), values)
+    assert contiguous(values[:, ::2]).flags.c_contiguous
+    swapped = contiguous(values.astype(">f8"))
+    assert swapped.dtype.isnative
+    np.testing.assert_array_equal(swapped, values)
+
+
+def test_arrays_keep_their_type_and_booleans_become_numbers():
+    assert table_from_array(np.ones((2, 2), np.int16), ReadingOptions(), "x").values.dtype == np.int16
+    assert table_from_array(np.ones((2, 2), bool), ReadingOptions(), "x").values.tolist() == [[1, 1]] * 2
+
+
+def test_columns_of_arrays_are_known_by_position():
+    values = np.arange(12.0).reshape(3, 4)
+    table = table_from_array(values, ReadingOptions(rows=slice(1, 3), drop=("1",), id="0", label="3"), "x")
+    np.testing.assert_array_equal(table.values, values[1:3, [2]])
+    assert table.row_names == ("4", "8")
+    assert table.labels.tolist() == [7.0, 11.0]
+    assert table.row_numbers == range(1, 3)
+
+
+def test_array_with_every_column_dropped_is_refused():
+    with pytest.raises(DataError, match=r"x has no columns left\. Drop fewer columns, or choose some"):
+        table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
+
+
+def test_pictures_keep_their_shape_and_have_no_columns():
+    pictures = np.zeros((3, 4, 5), np.uint8)
+    table = table_from_array(pictures, ReadingOptions(rows=slice(0, 2)), "x")
+    assert table.values.shape == (2, 4, 5)
+    assert table.picture_shape == (4, 5)
+    with pytest.raises(ParameterError, match=r"label does not apply to x, which holds pictures\. Leave it"):
+        table_from_array(pictures, ReadingOptions(label="0"), "x")
+
+
+def test_transpose_swaps_names_and_makes_them_unique():
+    table = Table(np.arange(6).reshape(3, 2), feature_names=("s1", "s2"), row_names=("g", "h", "g"))
+    turned = transpose(table)
+    assert turned.values.tolist() == [[0, 2, 4], [1, 3, 5]]
+    assert turned.feature_names == ("g", "h", "g_2")
+    assert turned.row_names == ("s1", "s2")
+    assert turned.notes == ("repeated row names were numbered: 'g'",)
+
+
+def test_transpose_refuses_pictures():
+    with pytest.raises(ParameterError, match=r"transpose=True is for tables, but memory holds pictures\."):
+        transpose(Table(np.zeros((1, 2, 2)), picture_shape=(2, 2)))

@@ -1,0 +1,281 @@
+"""Delimited text: separators, headers, encodings, and text that no table can be made of."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian import scan
+from gramian.errors import DataError, FileError
+from gramian.tables.columns import table_of_columns
+from gramian.tables.formats.text import TextFile, TextSource
+from gramian.tables.layout import detect_layout
+from gramian.tables.reading import ReadingOptions
+from gramian.tables.source import Opened
+
+
+def read(text, **choice):
+    data = text.encode() if isinstance(text, str) else text
+    return table_of_columns(TextSource(TextFile(Opened("x.csv", data=data))), ReadingOptions(**choice))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", " ", "|"])
+def test_separators_and_line_ends(separator):
+    lines = [["x", "y", "z"], ["1", "2.5", "-3e2"], ["4", "5", "6"]]
+    for end in ("\n", "\r\n", "\r"):
+        table = read(end.join(separator.join(line) for line in lines) + end)
+        assert table.values.tolist() == [[1, 2.5, -300], [4, 5, 6]]
+        assert table.feature_names == ("x", "y", "z")
+
+
+def test_decimal_comma():
+    for separator in ";\t |":
+        table = read(f"x{separator}y\n1,5{separator}2\n,25{separator}-3,75e1\n")
+        assert table.values.tolist() == [[1.5, 2], [0.25, -37.5]]
+        assert "commas were read as decimal separators" in table.notes
+
+
+def test_commas_between_thousands():
+    for text, expected in [
+        ('x,y\n"1,065",2\n"-2,000,000",1234\n', [[1065, 2], [-2e6, 1234]]),
+        ('x,y\n"1,065.5",2\n7,8\n', [[1065.5, 2], [7, 8]]),
+        ("x\ty\n1,234,567\t2\n12,345\t5\n", [[1234567, 2], [12345, 5]]),
+        ("x;y\n1,234.5;2\n1,234;5\n", [[1234.5, 2], [1234, 5]]),
+        ("x y\n12,345 2.5\n1,234 5\n", [[12345, 2.5], [1234, 5]]),
+    ]:
+        table = read(text)
+        assert table.values.tolist() == expected, text
+        assert table.notes == ("commas were read as thousands separators",)
+
+
+def test_a_comma_that_may_separate_thousands_or_decimals_is_refused_with_both_readings():
+    with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
+        read("x\ty\n12,345\t2\n1,234\t5\n")
+    with pytest.raises(DataError, match=r"x\.csv has 2 columns that hold no numbers:"):
+        read('n,x,y\n1,"1,5","1,065"\n2,"2,5","2,065"\n')
+
+
+def test_decimal_points_and_commas_in_one_file_are_not_mixed():
+    with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
+        read("x;y\n1.5;2,5\n2.5;3,5\n")
+
+
+def test_blanks_in_runs_separate_as_one():
+    table = read("   1.0   2.0\t3.0  \n  4.0   5.0   6.0\n")
+    assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert table.feature_names is None
+
+
+def test_quoted_fields_may_hold_separators_and_line_ends():
+    table = read('name,"a, b","c\nd"\n"x, y",1,2\n"z\n",3,4\n')
+    assert table.feature_names == ("a, b", "c\nd")
+    assert table.row_names == ("x, y", "z\n")
+
+
+def test_quoted_names_with_blanks_in_text_separated_by_blanks():
+    table = read('"first  name" "b c"\n1 2\n')
+    assert table.feature_names == ("first  name", "b c")
+
+
+def test_missing_tokens():
+    for token in ("", "NA", "NaN", "nan", "null", "?", " NA "):
+        values = read(f"x,y\n1,{token}\n3,4\n").values
+        np.testing.assert_array_equal(values, [[1, np.nan], [3, 4]])
+
+
+def test_texts_that_are_to_stand_for_missing_values():
+    for text in ("x,y\n1,-\n.,4\n", "x,y\n1, -\n.,4\n", "x y\n1 -\n. 4\n", "-\t-\n1\t-\n.\t4\n"):
+        values = read(text, na_values=("-", ".")).values
+        np.testing.assert_array_equal(values[-2:], [[1, np.nan], [np.nan, 4]])
+    table = read("n,x,y\na,-999.0,2\n-, -999,3\n", na_values=("-999", "-"))
+    np.testing.assert_array_equal(table.values, [[np.nan, 2], [np.nan, 3]])
+    assert table.row_names == ("a", "-")
+
+
+def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
+    for more in ("", ",5"):
+        with pytest.raises(DataError, match=r"x\.csv has 2 columns that hold no numbers:"):
+            read(
+                f"x,y{more and ',z'}\n"
+                + "".join(f"{row}{more}\n" for row in ("1,2", "-,3", "4,.", "5,-", "6,7", "8,9"))
+            )
+    for text in ("x,y\n1,2\n3.O,4\n5,6\n", "x,y\nu,2\nv,4\nu,6\n"):
+        with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:") as caught:
+            read(text)
+        assert "na_values" not in str(caught.value)
+
+
+def test_padded_and_signed_numbers_and_infinity():
+    values = read("x,y\n 1 , +2.5\n 3 , -Infinity\n").values
+    assert values.tolist() == [[1, 2.5], [3, -np.inf]]
+
+
+def test_booleans_are_zero_and_one():
+    assert read("x,y\ntrue,1\nfalse,2\n").values.tolist() == [[1, 1], [0, 2]]
+
+
+def test_integers_beyond_64_bits_are_rounded():
+    assert read("x,y\n12345678901234567890,9007199254740993\n").values.shape == (1, 2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1251", "cp1252"])
+def test_encodings(encoding):
+    text = "имя,x\nЮлия,1\nИлья,2\n" if encoding != "cp1252" else "naïve,x\né,1\nè,2\n"
+    table = read(text.encode(encoding))
+    assert table.values.tolist() == [[1], [2]]
+    if encoding == "cp1252":
+        assert table.row_names == ("é", "è")
+    guessed = "the text is not UTF-8 and was read as Windows-1252 (Western European)" in table.notes
+    assert guessed == encoding.startswith("cp")
+
+
+def test_a_late_letter_shows_that_a_text_is_not_utf8():
+    rows = "".join(f"e{row},{row}\n" for row in range(40_000))
+    data = f"name,x\n{rows}\xe9,5\n".encode("cp1252")
+    table = read(data)
+    assert table.row_names[-2:] == ("e39999", "\xe9")
+    assert table.notes[0] == "the text is not UTF-8 and was read as Windows-1252 (Western European)"
+    assert read(data, label="e5", transpose=True).row_names[-1] == "\xe9"
+
+
+def test_text_that_is_not_text_is_refused():
+    with pytest.raises(FileError, match=r"x\.csv is neither text nor a file of another known kind:"):
+        read(b"1,2\n\x00\x00")
+    with pytest.raises(FileError, match=r"x\.csv begins as UTF-16 text but is damaged or cut off\."):
+        read(b"\xff\xfea")
+
+
+def test_header():
+    for text, names in [
+        ("x,y\n1,2\n", ("x", "y")),
+        ("1,2\n3,4\n", None),
+        ("1,2,3", None),
+        ("x,y", ("x", "y")),
+        (",900,902\ns1,1,2\ns2,3,4\n", ("", "900", "902")),
+        ("a,1.5,2\nb,3,4\n", None),
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n", None),
+        ("NA,2\n3,4\n", None),
+        ("x,y\nNA,2\n3,4\n", ("x", "y")),
+        ("a b\nr1 1 2\nr2 3 4\n", ("", "a", "b")),
+        ("name,town\nAnn,Rome\n", ("name", "town")),
+    ]:
+        assert detect_layout(text.encode(), "x.csv").names == names, text
+
+
+def test_header_of_r_that_lacks_the_row_names():
+    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
+    assert table.feature_names == ("Murder", "Rape")
+    assert table.row_names == ("Alabama", "New York")
+
+
+def test_comments_at_the_top():
+    table = read("# made by a machine\n# x y\n1 2\n3 4\n")
+    assert table.feature_names == ("x", "y")
+    assert "1 comment line was left out at the top" in table.notes
+    assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
+    assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
+
+
+def test_titles_of_plink_stand_above_text_alone(tmp_path):
+    (tmp_path / "x.csv").write_text("id,x,y\nb,1,2\na,3,4\n")
+    (tmp_path / "panel.txt").write_text("#FID\tIID\tpop\nF\ta\tnorth\nF\tb\tsouth\n")
+    table = gramian.scan(tmp_path / "x.csv", labels_from=f"{tmp_path / 'panel.txt'}:pop").read()
+    assert table.labels.tolist() == ["south", "north"]
+
+
+def test_lines_before_the_header():
+    for end in ("\n", "\r\n", "\r"):
+        for top in ([], ["# one"], ["# one", "# two"], [""], ["", ""]):
+            table = read(end.join([*top, "x,y", "1,2", "3,4"]) + end)
+            assert (table.feature_names, table.values.tolist()) == (("x", "y"), [[1, 2], [3, 4]]), top
+    with pytest.raises(DataError, match=r"x\.csv, line 4: 1 field where 2 are expected \("):
+        read("# one\nx,y\n1,2\n3\n")
+
+
+def test_uneven_rows_are_refused_with_their_line():
+    with pytest.raises(DataError, match=r"x\.csv, line 3: 2 fields where 3 are expected \("):
+        read("4,5,6\n1,2,3\n4,5\n6,7,8\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,y\n",
+        "\n\n",
+        "   \n",
+        "# only a comment\n",
+        "name,town\nAnn,Rome\nBob,Oslo\n",
+        "hello",
+        "a" * 200_000,
+        "x,y\n1," + "b" * 200_000 + "\n",
+        'x,y\n1,"2\n3,4',
+    ],
+)
+def test_text_without_a_table_is_refused(text):
+    with pytest.raises(DataError, match=r"x\.csv has"):
+        read(text)
+
+
+def test_one_column():
+    assert read("x\n1\n2\n").values.tolist() == [[1], [2]]
+    assert read("1.5\n2\n").values.tolist() == [[1.5], [2]]
+
+
+def test_wide_rows_do_not_depend_on_the_block_size():
+    # Padding makes a row longer than a block without making the table wide.
+    long = ",".join(f"{' ' * 800_000}{number}" for number in range(3))
+    values = read("\n".join(["1,2,3"] * 20 + [long])).values
+    assert values.shape == (21, 3)
+    assert values[20].tolist() == [0, 1, 2]
+
+
+def test_many_rows():
+    values = np.arange(200_000.0).reshape(-1, 2) / 7
+    text = "\n".join(f"{a!r},{b!r}" for a, b in values.tolist())
+    np.testing.assert_array_equal(read(text).values, values)
+
+
+def test_gzip_is_unpacked():
+    packed = gzip.compress(b"1,2\n", mtime=0)
+    assert read(packed).values.tolist() == [[1, 2]]
+    for damaged in (packed[:-6], packed[:12]):
+        with pytest.raises(FileError, match=r"gzip\) cannot be read: it is truncated"):
+            read(damaged)
+
+
+def test_a_ragged_table_names_the_line_and_its_number_of_fields():
+    for text, place in [
+        ("a,b\n1,2\n3\n4,5,6\n", "line 3: 1 field where 2 are expected"),
+        ("a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n", "line 4: 3 fields where 2"),  # most rows have three
+        ("id,a,b\nx,1,2\ny,3\nz,4,5,6\n", "line 3: 2 fields where 3"),
+        ("a;b\n1,5;2\n3\n4;5;6\n", "line 3: 1 field where 2"),
+    ]:
+        with pytest.raises(DataError, match=place):
+            read(text)
+    assert read("Name,Value\nTemp,25\nwave,p,q\n400,1,2\n410,2,2\n420,4,3\n").values.shape == (3, 3)
+
+
+def test_what_was_looked_at_is_not_parsed_again(tmp_path, monkeypatch):
+    path, parsed = tmp_path / "x.csv", []
+    parse = TextSource._parsed
+
+    def counted(self, block, lines, plain):
+        parsed.append(block)
+        return parse(self, block, lines, plain)
+
+    monkeypatch.setattr(TextSource, "_parsed", counted)
+    rows = [f"{place * 0.37 % 1:.3f},{place * place % 977},{'ab'[place % 2]}" for place in range(4000)]
+    path.write_text("\n".join(["x,y,kind", *rows]))
+    table = scan(path, propose=True).read()
+    assert (table.values.shape, table.label_name, b"".join(parsed).count(b"\n")) == ((4000, 2), "kind", 3999)
+    path.write_text("\n".join(["x,y,kind", *rows[:10]]))
+    looked = scan(path, propose=True)
+    path.write_text("\n".join(["x,y,kind", *rows[:20]]))  # changed between looking and reading
+    assert len(looked.read().values) == 20
+    monkeypatch.setattr("gramian.analysis.proposals.LOOK", 1 << 16)  # a file that is looked at in part
+    path.write_text("\n".join(["x,y,kind", *rows]))
+    parsed.clear()
+    again = scan(path, propose=True).read()
+    assert again.values.tolist() == table.values.tolist()
+    assert sorted(b"".join(parsed).split())[::400] == sorted(line.encode() for line in rows)[::400]
