@@ -29,14 +29,14 @@ from unittest import mock
 import numpy as np
 import scipy.sparse as sp
 
-import gramian.operators.centered
+import gramian.engine.centered
 from gramian import PCA, KernelPCA
 from gramian.core.arrays import to_numpy
+from gramian.engine import linear
+from gramian.engine.centered import center_rows, from_moments, scatter
+from gramian.engine.scatter import CovarianceOperator, GramOperator, ScatterOperator
+from gramian.engine.tiles import CenteredKernelOperator
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.operators.centered import center_rows, from_moments, scatter
-from gramian.operators.scatter import CovarianceOperator, GramOperator, ScatterOperator
-from gramian.operators.tiles import CenteredKernelOperator
-from gramian.solve import linear
 from gramian.tables import as_rows
 
 LONG = np.longdouble
@@ -405,12 +405,12 @@ def _check_kernel(
 @contextmanager
 def small_blocks(wanted: bool) -> Iterator[None]:
     """Cut small data into as many blocks as large data is cut into."""
-    before = gramian.operators.centered.CACHE_BYTES
+    before = gramian.engine.centered.CACHE_BYTES
     try:
-        gramian.operators.centered.CACHE_BYTES = 1 << 10 if wanted else before
+        gramian.engine.centered.CACHE_BYTES = 1 << 10 if wanted else before
         yield
     finally:
-        gramian.operators.centered.CACHE_BYTES = before
+        gramian.engine.centered.CACHE_BYTES = before
 
 
 Path = Callable[[np.random.Generator, Any, dict[str, Any]], PCA]

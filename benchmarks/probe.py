@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import gramian
-from gramian.operators.centered import scatter
-from gramian.operators.scatter import CovarianceOperator
-from gramian.solve.linear import PROBE_COLUMNS, LinearProblem
+from gramian.engine.centered import scatter
+from gramian.engine.linear import PROBE_COLUMNS, LinearProblem
+from gramian.engine.scatter import CovarianceOperator
 from gramian.tables import Rows, as_rows
 
 REPEATS = 7

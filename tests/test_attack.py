@@ -6,10 +6,9 @@ import numpy as np
 
 from gramian.core import records
 from gramian.core.records import Target
-from gramian.operators import centered, scatter
-from gramian.operators.centered import CenteredRows
-from gramian.operators.tiles import TileMatrix
-from gramian.solve import certificates, kernel, linear, routes
+from gramian.engine import centered, certificates, kernel, linear, routes, scatter
+from gramian.engine.centered import CenteredRows
+from gramian.engine.tiles import TileMatrix
 
 
 def findings(attack, fits, kinds, seed=0):

@@ -41,7 +41,7 @@ PROJECT = PYPROJECT["project"]
 # Where --quick looks: reading, solving, fitting, saving, and the shell.
 QUICK = (
     "tests/estimators/test_pca.py",
-    "tests/solve",
+    "tests/engine",
     "tests/core",
     "tests/test_packaging.py",
     "tests/cli/test_run.py",

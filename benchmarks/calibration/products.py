@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from calibration.rate import Rate
 from gramian.core.records import SolveRequest, Target
-from gramian.operators.operator import Form
-from gramian.solve.linear import LinearProblem
-from gramian.solve.routes import ProductRoute
+from gramian.engine.linear import LinearProblem
+from gramian.engine.operator import Form
+from gramian.engine.routes import ProductRoute
 from gramian.tables import as_rows
 
 FloatArray = npt.NDArray[np.float64]

@@ -27,6 +27,7 @@ from gramian.core.checks import (
 )
 from gramian.core.records import FloatArray
 from gramian.core.version import __version__
+from gramian.engine.centered import center_rows
 from gramian.errors import (
     DataError,
     DiagnosticWarning,
@@ -36,7 +37,6 @@ from gramian.errors import (
     needs,
 )
 from gramian.inspect.rotate import ORTHOGONAL, rotated
-from gramian.operators.centered import center_rows
 from gramian.pca.estimator import PCA
 from gramian.tables import as_rows
 from gramian.tables.table import Expected

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian.core.records import Certificate, Completeness, Spectrum
-from gramian.operators.centered import center_rows
-from gramian.operators.operator import digest
-from gramian.operators.scatter import CovarianceOperator, GramOperator
-from gramian.operators.tiles import CenteredKernelOperator, MatrixSource, TileMatrix
-from gramian.solve.certificates import certify, largest_missed, largest_possible
+from gramian.engine.centered import center_rows
+from gramian.engine.certificates import certify, largest_missed, largest_possible
+from gramian.engine.operator import digest
+from gramian.engine.scatter import CovarianceOperator, GramOperator
+from gramian.engine.tiles import CenteredKernelOperator, MatrixSource, TileMatrix
 from gramian.tables import as_rows
 
 

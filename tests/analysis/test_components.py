@@ -11,7 +11,7 @@ from gramian.analysis.component_rules import ComponentChoice
 from gramian.analysis.components import Summary, component_names, kind_of
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
-from gramian.solve.directions import complete_basis, fixed_signs
+from gramian.engine.directions import complete_basis, fixed_signs
 
 
 def test_names():

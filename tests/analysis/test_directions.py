@@ -8,7 +8,7 @@ from scipy.linalg import subspace_angles
 
 import gramian
 from gramian import PCA, KernelPCA
-from gramian.solve.certificates import direction_bounds
+from gramian.engine.certificates import direction_bounds
 
 CIRCLE = np.arange(60) * 2 * np.pi / 60
 SPECTRA = {

@@ -13,7 +13,7 @@ from gramian.core import progress as module
 from gramian.core.arrays import parallel_map
 from gramian.core.checks import amount
 from gramian.core.progress import report, report_to, say, shows_progress, track
-from gramian.operators import centered
+from gramian.engine import centered
 from gramian.tables.scan import scan
 from gramian.tables.stored import FileRows
 

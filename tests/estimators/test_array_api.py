@@ -8,11 +8,11 @@ from sklearn.utils import estimator_checks
 from gramian import PCA, KernelPCA, Whitener, choose_components, load
 from gramian.core import arrays
 from gramian.core.arrays import as_float64, is_numpy, moved, to_numpy
+from gramian.engine.features import KernelValues
 from gramian.errors import CostWarning, DataError, InputTypeError
 from gramian.kernel_pca import preimages
 from gramian.kernel_pca.preimages import minimised
 from gramian.kernels import RBF
-from gramian.operators.features import KernelValues
 from gramian.tables import as_rows
 
 RNG = np.random.default_rng(0)
@@ -91,7 +91,7 @@ def test_one_component_in_every_kind(array_kind):
 
 
 def test_the_seconds_of_a_processor_are_no_warning_about_a_device(monkeypatch):
-    monkeypatch.setattr("gramian.solve.solving.LONG", 0.0)
+    monkeypatch.setattr("gramian.engine.solving.LONG", 0.0)
     make = pretended()
     for model in (PCA(2), KernelPCA(2, kernel="rbf")):
         with pytest.warns(CostWarning, match="predicted to take"):

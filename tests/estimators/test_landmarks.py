@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
 from gramian import KernelPCA
+from gramian.engine.features import random_pivots
 from gramian.errors import (
     CostWarning,
     DataError,
@@ -16,7 +17,6 @@ from gramian.errors import (
     UnavailableError,
 )
 from gramian.kernels import RBF, Linear, Polynomial, kernel_from_name
-from gramian.operators.features import random_pivots
 from gramian.tables import as_rows
 
 
@@ -123,7 +123,7 @@ def test_it_stops_where_the_rest_is_within_tol():
 
 def test_random_features_are_pca_of_the_map(monkeypatch):
     # Their basis is the identity, by which nothing is multiplied.
-    monkeypatch.setattr("gramian.solve.kernel.multiplied", None)
+    monkeypatch.setattr("gramian.engine.kernel.multiplied", None)
     model = KernelPCA(3, kernel="rbf", gamma=0.2, solver="random-features", n_landmarks=301, random_state=0)
     Z = model.fit_transform(X)
     features = model.feature_map_.transform(X)
@@ -368,7 +368,7 @@ def test_the_plan_says_what_ran():
 
 
 def test_the_warning_of_a_long_fit_names_landmarks(monkeypatch):
-    monkeypatch.setattr("gramian.solve.solving.LONG", 0.0)
+    monkeypatch.setattr("gramian.engine.solving.LONG", 0.0)
     with pytest.warns(CostWarning, match=r"KernelPCA\(solver='nystroem'\) with few n_landmarks"):
         KernelPCA(2, kernel="rbf").fit(X)
     with pytest.warns(CostWarning, match="A sample of the rows costs less"):

@@ -193,7 +193,7 @@ def written(monkeypatch, delay=0.0, patience=0.05):
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr("gramian.core.progress.DELAY", delay)
     monkeypatch.setattr("gramian.core.progress.PAUSE", 0.005)
-    monkeypatch.setattr("gramian.solve.solving.report", slow)
+    monkeypatch.setattr("gramian.engine.solving.report", slow)
     gramian.PCA(2).fit(X)
     return screen.getvalue()
 

@@ -28,6 +28,10 @@ import gramian
 from gramian import PCA, scan
 from gramian.core.arrays import as_float64, numpy_dtype
 from gramian.core.records import Plan, SolveRequest, Spectrum, Target
+from gramian.engine import solving
+from gramian.engine.certificates import Certificate
+from gramian.engine.operator import TableCosts
+from gramian.engine.solving import plan
 from gramian.errors import (
     CertificateWarning,
     DataError,
@@ -36,10 +40,6 @@ from gramian.errors import (
     ParameterError,
     RankWarning,
 )
-from gramian.operators.operator import TableCosts
-from gramian.solve import solving
-from gramian.solve.certificates import Certificate
-from gramian.solve.solving import plan
 from helpers import covering, spectrum_matrix
 
 SOLVERS = ("full", "covariance", "gram", "krylov", "auto")

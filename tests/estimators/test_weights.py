@@ -99,7 +99,7 @@ def test_every_kind_of_rows(tmp_path):
 
 
 def test_blocks_of_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.operators.centered.CACHE_BYTES", 1 << 10)
+    monkeypatch.setattr("gramian.engine.centered.CACHE_BYTES", 1 << 10)
     monkeypatch.setattr("gramian.tables.choose.whole_within", lambda limit: 0)
     np.save(tmp_path / "X.npy", X)
     path, expected = tmp_path / "X.npy", PCA(3).fit(REPEATED)

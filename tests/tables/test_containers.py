@@ -89,7 +89,7 @@ def test_a_dataset_gives_what_its_array_gives(layout, tmp_path):
 
 
 def test_every_chunk_is_unpacked_once_in_a_pass(tmp_path, monkeypatch):
-    from gramian.operators.centered import center_rows
+    from gramian.engine.centered import center_rows
     from gramian.tables.stored import ChunkedRows
 
     X = table()
@@ -183,8 +183,8 @@ def test_annotated_sparse_data_is_read_by_rows(solver, scale, tmp_path, monkeypa
 
 
 def test_one_pass_of_a_sparse_product_reads_every_row_once(tmp_path, monkeypatch):
-    from gramian.operators.centered import center_rows
-    from gramian.operators.scatter import CovarianceOperator
+    from gramian.engine.centered import center_rows
+    from gramian.engine.scatter import CovarianceOperator
     from gramian.tables.stored import FileSparseRows
 
     monkeypatch.setattr("gramian.tables.stored.BATCH", 20_000)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gramian import PCA, KernelPCA, Whitener, load, scan
+from gramian.engine import tiles
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.operators import tiles
 from gramian.tables import as_rows, device
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -140,7 +140,7 @@ def test_a_step_that_cannot_be_smaller_says_what_would_fit(monkeypatch):
     def full(A, *args, **options):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr("gramian.solve.routes._svd", full)
+    monkeypatch.setattr("gramian.engine.routes._svd", full)
     with pytest.raises(MemoryLimitError, match=r"100 rows x 12 columns do not fit .* it is out of memory"):
         PCA(2, solver="full", device="cpu").fit(TABLE[:100])
 
@@ -237,7 +237,7 @@ def test_few_copies_leave_the_device(monkeypatch):
 def test_a_device_of_fast_float64_makes_the_covariance_in_it_at_once(monkeypatch):
     X = (10 * TABLE @ rng.standard_normal((12, 120))).astype("float32")
     plain = PCA(2, solver="covariance", device="cpu").fit(X)
-    monkeypatch.setattr("gramian.solve.linear.quick_double", lambda like: True)
+    monkeypatch.setattr("gramian.engine.linear.quick_double", lambda like: True)
     quick = PCA(2, solver="covariance", device="cpu").fit(X)
     assert (plain.plan_.arithmetic, quick.plan_.arithmetic) == ("float32", "float64")
     np.testing.assert_allclose(quick.explained_variance_, plain.explained_variance_, rtol=1e-6)

@@ -16,8 +16,8 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray
+from gramian.engine.centered import center_rows
 from gramian.errors import DataError
-from gramian.operators.centered import center_rows
 from gramian.tables import as_rows
 from gramian.tables.labels import as_variable
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from gramian.core import arrays
 from gramian.core.checks import counted, first_few, slices
 from gramian.core.records import FloatArray
+from gramian.engine.centered import CenteredRows
 from gramian.errors import MissingValuesWarning
-from gramian.operators.centered import CenteredRows
 from gramian.tables import Rows
 from gramian.tables.rows import row_text
 

@@ -20,9 +20,9 @@ from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.core.checks import counted, names_its_arguments
 from gramian.core.notebook import Section
 from gramian.core.records import Attempt, Certificate, Components, DirectionBounds, Plan, RealArray
+from gramian.engine.certificates import orthogonality_loss
+from gramian.engine.solving import Account, Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
-from gramian.solve.certificates import orthogonality_loss
-from gramian.solve.solving import Account, Solution
 from gramian.tables import Rows
 
 

@@ -71,10 +71,10 @@ gramian.kernel_pca.preimages RidgeMap
 gramian.kernel_pca.projection Standardisation
 gramian.kernels.feature_maps KernelError
 gramian.models.monitoring ControlLimit ControlLimits
-gramian.operators.features FeatureSums
+gramian.engine.features FeatureSums
 gramian.core.records Alternative Approximation Attempt Certificate Completeness DirectionBounds Moments
 gramian.core.records Plan Remainder Repair Spectrum Step
-gramian.solve.stream StreamMoments
+gramian.engine.stream StreamMoments
 """)
 
 

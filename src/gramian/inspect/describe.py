@@ -12,8 +12,8 @@ from gramian.analysis.components import column_names, kind_of
 from gramian.core.arrays import as_float64, from_numpy, memory_limit_bytes
 from gramian.core.checks import check_integer
 from gramian.core.records import FloatArray
+from gramian.engine.centered import center_rows
 from gramian.errors import ParameterError
-from gramian.operators.centered import center_rows
 from gramian.tables import Rows
 from gramian.tables.metadata import Metadata, as_metadata, labels_of
 

@@ -16,8 +16,8 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, check_integer, counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
+from gramian.engine.directions import fixed_signs
 from gramian.errors import ParameterError
-from gramian.solve.directions import fixed_signs
 
 SWEEPS, ENOUGH = 200, 1e-14
 GAIN = 1e-10  # of the criterion in a sweep, relatively, at which sweeps end

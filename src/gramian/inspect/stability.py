@@ -23,12 +23,12 @@ from gramian.core.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.core.checks import check_integer, check_number, counted, percent, slices
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray, Seed
+from gramian.engine.linear import factors
+from gramian.engine.solving import require_memory
 from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.tables import scores_and_squares
-from gramian.solve.linear import factors
-from gramian.solve.solving import require_memory
 from gramian.tables import Rows, as_rows
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction

@@ -19,11 +19,11 @@ from gramian.base import fitted, inputs, saving, sklearn
 from gramian.core import arrays
 from gramian.core.progress import shows_progress
 from gramian.core.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArray, Repair
+from gramian.engine.features import FeatureSums
 from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError
 from gramian.kernel_pca import feature_maps, fits, preimages, projection
 from gramian.kernel_pca.projection import Standardisation
 from gramian.kernels import Kernel
-from gramian.operators.features import FeatureSums
 from gramian.tables import Rows, as_rows, device
 from gramian.tables.as_rows import weighted
 from gramian.tables.rows import require_magnitudes

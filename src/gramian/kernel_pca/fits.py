@@ -19,15 +19,9 @@ from gramian.base.inputs import check_target, check_tol, drawn_seeds, generators
 from gramian.core.arrays import alike, memory_limit_bytes, moved, numpy_dtype
 from gramian.core.checks import check_choice, check_integer, either, solver_names
 from gramian.core.records import Plan, Seed, SolveRequest, Target
-from gramian.errors import MemoryLimitError, ParameterError
-from gramian.kernel_pca.feature_maps import RandomFourierMap
-from gramian.kernel_pca.preimages import preimage_method
-from gramian.kernel_pca.projection import Standardisation
-from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
-from gramian.operators.features import FeatureSums, chosen, feature_costs, numpy_rows
-from gramian.operators.tiles import KernelSource, MatrixSource
-from gramian.solve import certificates
-from gramian.solve.kernel import (
+from gramian.engine import certificates
+from gramian.engine.features import FeatureSums, chosen, feature_costs, numpy_rows
+from gramian.engine.kernel import (
     Coefficients,
     FeatureProblem,
     Features,
@@ -35,7 +29,13 @@ from gramian.solve.kernel import (
     landmark_features,
     random_features,
 )
-from gramian.solve.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
+from gramian.engine.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
+from gramian.engine.tiles import KernelSource, MatrixSource
+from gramian.errors import MemoryLimitError, ParameterError
+from gramian.kernel_pca.feature_maps import RandomFourierMap
+from gramian.kernel_pca.preimages import preimage_method
+from gramian.kernel_pca.projection import Standardisation
+from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
 from gramian.tables import Block, Rows, as_rows
 
 if TYPE_CHECKING:

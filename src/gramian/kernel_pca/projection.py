@@ -13,10 +13,10 @@ from gramian.base.inputs import ddof_of
 from gramian.core import arrays
 from gramian.core.checks import check_choice, slices
 from gramian.core.records import POSITIVE, FloatArray
+from gramian.engine.centered import center_rows
 from gramian.errors import ParameterError
 from gramian.kernels import Evaluator, Kernel
 from gramian.kernels.feature_maps import FeatureMap
-from gramian.operators.centered import center_rows
 from gramian.tables import Rows
 from gramian.tables.device import tile_length
 

@@ -34,14 +34,14 @@ from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
+from gramian.engine.linear import eigenvalues
+from gramian.engine.solving import require_memory
 from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
 from gramian.models import monitoring
 from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_rows, run_rules, runs_of
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
-from gramian.solve.linear import eigenvalues
-from gramian.solve.solving import require_memory
 from gramian.tables import Rows, as_rows, table
 from gramian.tables.as_rows import index_names
 

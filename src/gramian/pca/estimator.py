@@ -31,11 +31,11 @@ from gramian.core.records import (
     RealArray,
     Remainder,
 )
+from gramian.engine import linear, routes
+from gramian.engine.linear import LinearProblem
+from gramian.engine.solving import Schedule, warn_of_cost
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
-from gramian.solve import linear, routes
-from gramian.solve.linear import LinearProblem
-from gramian.solve.solving import Schedule, warn_of_cost
 from gramian.tables import Rows, as_rows, device
 from gramian.tables.as_rows import weighted
 from gramian.tables.rows import SeenRows
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from gramian.analysis import sampling
     from gramian.analysis.imputation import Imputed
     from gramian.analysis.normal_model import NormalModel, ProjectionQuality
+    from gramian.engine.stream import StreamMoments
     from gramian.pca.missing import Filled
-    from gramian.solve.stream import StreamMoments
 
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 

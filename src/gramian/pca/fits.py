@@ -12,8 +12,8 @@ from gramian.base import fitted, inputs
 from gramian.core.arrays import is_numpy, memory_limit_bytes, moved
 from gramian.core.checks import check_choice, solver_names
 from gramian.core.records import Plan, Seed, SolveRequest, Target, random_stream
-from gramian.solve.linear import Directions, LinearProblem
-from gramian.solve.solving import Schedule, Solution, run
+from gramian.engine.linear import Directions, LinearProblem
+from gramian.engine.solving import Schedule, Solution, run
 from gramian.tables import Rows
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, gene
 from gramian.core.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.core.checks import check_choice, check_number, counted, either, first_few
 from gramian.core.records import Components, FloatArray, Moments
+from gramian.engine.centered import require_counts
+from gramian.engine.solving import require_memory
+from gramian.engine.stream import StreamMoments
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
-from gramian.operators.centered import require_counts
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.pca.stream import ExpectedFit
-from gramian.solve.solving import require_memory
-from gramian.solve.stream import StreamMoments
 from gramian.tables import ArrayRows, Rows, as_rows
 from gramian.tables.rows import Holes, require_magnitudes, row_text
 

@@ -15,11 +15,11 @@ from gramian.base.inputs import ComponentRequest
 from gramian.core.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.core.checks import check_choice, check_number
 from gramian.core.records import FloatArray, Plan, SolveRequest, Step, Target
+from gramian.engine.centered import CenteredRows
+from gramian.engine.linear import LinearProblem, factors, leading_values
+from gramian.engine.operator import TableCosts
+from gramian.engine.solving import plan, require_memory, solve
 from gramian.errors import ParameterError
-from gramian.operators.centered import CenteredRows
-from gramian.operators.operator import TableCosts
-from gramian.solve.linear import LinearProblem, factors, leading_values
-from gramian.solve.solving import plan, require_memory, solve
 from gramian.tables import Rows
 
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes

@@ -16,12 +16,10 @@ from gramian.analysis.component_rules import RULES
 from gramian.base.inputs import check_ddof, check_feature_weight, check_scale, ddof_of, store_features
 from gramian.core.arrays import as_float64, to_numpy
 from gramian.core.checks import check_number, counted
-from gramian.errors import DataError, ParameterError
-from gramian.operators.centered import require_counts
-from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit
-from gramian.solve.linear import LinearProblem
-from gramian.solve.solving import plan
-from gramian.solve.stream import (
+from gramian.engine.centered import require_counts
+from gramian.engine.linear import LinearProblem
+from gramian.engine.solving import plan
+from gramian.engine.stream import (
     ExpectedProblem,
     StreamMoments,
     merged,
@@ -30,6 +28,8 @@ from gramian.solve.stream import (
     seen_of,
     seen_of_components,
 )
+from gramian.errors import DataError, ParameterError
+from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit
 from gramian.tables import Rows
 from gramian.tables.rows import SeenRows
 

@@ -24,6 +24,7 @@ from gramian.core import progress
 from gramian.core.arrays import as_float64, blas_threads, to_numpy
 from gramian.core.checks import check_choice, check_integer, counted, evenly, plain
 from gramian.core.records import FloatArray, Seed
+from gramian.engine.linear import factors
 from gramian.errors import (
     CertificateWarning,
     DataError,
@@ -44,7 +45,6 @@ from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 from gramian.selection import validation
 from gramian.selection.targets import Labelled, as_labelled
-from gramian.solve.linear import factors
 from gramian.tables import Rows, as_rows
 from gramian.tables.labels import as_array
 

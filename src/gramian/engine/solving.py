@@ -31,8 +31,9 @@ from gramian.core.records import (
     Spectrum,
     Target,
 )
-from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
-from gramian.operators.operator import (
+from gramian.engine import krylov, routes
+from gramian.engine.certificates import certify, may_have_missed
+from gramian.engine.operator import (
     CENTRE,
     COVARIANCE,
     DIRECT,
@@ -43,10 +44,18 @@ from gramian.operators.operator import (
     Operator,
     TableCosts,
 )
-from gramian.operators.operator import LARGE as PRODUCTS
-from gramian.solve import krylov, routes
-from gramian.solve.certificates import certify, may_have_missed
-from gramian.solve.routes import DATA, RATE, ProductRoute, Route, SolverResult, Status, SvdRoute, eigh_seconds
+from gramian.engine.operator import LARGE as PRODUCTS
+from gramian.engine.routes import (
+    DATA,
+    RATE,
+    ProductRoute,
+    Route,
+    SolverResult,
+    Status,
+    SvdRoute,
+    eigh_seconds,
+)
+from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
 from gramian.tables.device import explained_memory_errors, named
 
 log = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from gramian import PCA, KernelPCA, scan
-from gramian.operators.centered import center_rows
-from gramian.operators.operator import TableCosts
-from gramian.operators.scatter import CovarianceOperator, GramOperator
+from gramian.engine.centered import center_rows
+from gramian.engine.operator import TableCosts
+from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.tables import as_rows
 
 

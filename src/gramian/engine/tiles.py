@@ -18,10 +18,7 @@ import numpy.typing as npt
 from gramian.core import arrays
 from gramian.core.checks import slices
 from gramian.core.records import BoundKind, Calls, FloatArray
-from gramian.errors import DataError
-from gramian.kernels import Evaluator
-from gramian.kernels.evaluator import exact_diagonal
-from gramian.operators.operator import (
+from gramian.engine.operator import (
     BANDWIDTH,
     KERNEL_VALUE,
     LARGE,
@@ -33,7 +30,10 @@ from gramian.operators.operator import (
     symmetric_times,
     whole_product,
 )
-from gramian.operators.operator import THIN as THIN_RATE
+from gramian.engine.operator import THIN as THIN_RATE
+from gramian.errors import DataError
+from gramian.kernels import Evaluator
+from gramian.kernels.evaluator import exact_diagonal
 from gramian.tables.device import explained_memory_errors, full_precision, tile_length
 
 R = TypeVar("R")

@@ -8,11 +8,11 @@ import pytest
 from gramian import PCA
 from gramian.core.checks import duration
 from gramian.core.records import Calls, Plan, SolveRequest, Step, Target
+from gramian.engine.krylov import KrylovRoute
+from gramian.engine.operator import SymmetricCosts, TableCosts
+from gramian.engine.solving import plan, ranked, small_first, warn_of_cost
+from gramian.engine.tiles import KernelCosts
 from gramian.errors import CostWarning, MemoryLimitError
-from gramian.operators.operator import SymmetricCosts, TableCosts
-from gramian.operators.tiles import KernelCosts
-from gramian.solve.krylov import KrylovRoute
-from gramian.solve.solving import plan, ranked, small_first, warn_of_cost
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")
 PLENTY = 1 << 50

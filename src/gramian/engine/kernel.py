@@ -37,16 +37,15 @@ from gramian.core.records import (
     Spectrum,
     Target,
 )
+from gramian.engine import krylov, linear, scatter, tiles
+from gramian.engine.directions import complete_basis, components_of, fixed_signs
+from gramian.engine.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
+from gramian.engine.operator import SPARSE_ENTRY, SPARSE_WIDTH, Operator, SymmetricCosts, SymmetricMatrix
+from gramian.engine.routes import Route, count_for_fraction, count_of
+from gramian.engine.solving import Problem, Solution
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
-from gramian.operators import scatter, tiles
-from gramian.operators.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
-from gramian.operators.operator import SPARSE_ENTRY, SPARSE_WIDTH, Operator, SymmetricCosts, SymmetricMatrix
-from gramian.solve import krylov, linear
-from gramian.solve.directions import complete_basis, components_of, fixed_signs
-from gramian.solve.routes import Route, count_for_fraction, count_of
-from gramian.solve.solving import Problem, Solution
 from gramian.tables import Rows
 
 

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from gramian import PCA, KernelPCA
 from gramian.core.records import Cost, SolveRequest, Step, Target
+from gramian.engine import linear, solving
+from gramian.engine.certificates import may_have_missed
+from gramian.engine.kernel import KernelProblem
+from gramian.engine.krylov import KrylovRoute, improved, krylov
+from gramian.engine.linear import LinearProblem, SymmetricProblem
+from gramian.engine.operator import Form, SymmetricCosts, SymmetricMatrix
+from gramian.engine.routes import ProductRoute, Route, SolverResult, Status, solve_dense
+from gramian.engine.solving import solve
+from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
-from gramian.operators.operator import Form, SymmetricCosts, SymmetricMatrix
-from gramian.operators.tiles import KernelSource, MatrixSource
-from gramian.solve import linear, solving
-from gramian.solve.certificates import may_have_missed
-from gramian.solve.kernel import KernelProblem
-from gramian.solve.krylov import KrylovRoute, improved, krylov
-from gramian.solve.linear import LinearProblem, SymmetricProblem
-from gramian.solve.routes import ProductRoute, Route, SolverResult, Status, solve_dense
-from gramian.solve.solving import solve
 from gramian.tables import as_rows
 from helpers import spectrum_matrix
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gramian.core.records import SolveRequest, Target
+from gramian.engine import solving
+from gramian.engine.linear import SymmetricProblem, eigenpairs, eigenvalues, factors, leading_values
+from gramian.engine.routes import leading
+from gramian.engine.solving import solve
 from gramian.errors import MemoryLimitError
-from gramian.solve import solving
-from gramian.solve.linear import SymmetricProblem, eigenpairs, eigenvalues, factors, leading_values
-from gramian.solve.routes import leading
-from gramian.solve.solving import solve
 from helpers import spectrum_matrix
 
 

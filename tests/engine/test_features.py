@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from gramian.operators.features import FeatureSums, feature_sums
+from gramian.engine.features import FeatureSums, feature_sums
 from gramian.tables import as_rows
 from gramian.tables.device import sent_to
 

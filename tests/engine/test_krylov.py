@@ -8,8 +8,8 @@ import pytest
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import Target
-from gramian.operators.operator import SymmetricMatrix
-from gramian.solve.krylov import krylov
+from gramian.engine.krylov import krylov
+from gramian.engine.operator import SymmetricMatrix
 
 
 @dataclass

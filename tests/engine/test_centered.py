@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.core.arrays import as_float64, to_numpy
-from gramian.operators.centered import center_rows, scatter
+from gramian.engine.centered import center_rows, scatter
 from gramian.tables import as_rows
 
 RNG = np.random.default_rng(0)

@@ -13,8 +13,8 @@ import numpy as np
 from gramian.core import arrays
 from gramian.core.progress import note
 from gramian.core.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
-from gramian.operators.operator import EIGH_ALL, PASS, Costs, Form, Operator, TableCosts
-from gramian.solve import routes as route
+from gramian.engine import routes as route
+from gramian.engine.operator import EIGH_ALL, PASS, Costs, Form, Operator, TableCosts
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import scipy
 
 from gramian.core import arrays, checks
 from gramian.core.records import MATRICES, Cost, FloatArray, SolveRequest, Spectrum, Step, Target
-from gramian.operators.operator import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, Operator, TableCosts
+from gramian.engine.operator import DIRECT, EIGH_ALL, EIGH_FEW, Costs, Form, Operator, TableCosts
 
 # Above LARGE the matrix leaves the cache, and half of the reduction runs at the speed of memory.
 LARGE, SLOWER = 1500, 1.25

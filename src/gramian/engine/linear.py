@@ -22,8 +22,8 @@ from gramian.core.records import (
     Target,
     random_stream,
 )
-from gramian.errors import DataError
-from gramian.operators.centered import (
+from gramian.engine import routes
+from gramian.engine.centered import (
     PIECES,
     CenteredRows,
     SingleMoments,
@@ -34,8 +34,11 @@ from gramian.operators.centered import (
     terms_of,
     uncentered,
 )
-from gramian.operators.operator import Operator, SymmetricCosts, SymmetricMatrix, TableCosts, digest
-from gramian.operators.scatter import (
+from gramian.engine.certificates import lifted
+from gramian.engine.directions import complete_basis, components_of, fixed_signs
+from gramian.engine.operator import Operator, SymmetricCosts, SymmetricMatrix, TableCosts, digest
+from gramian.engine.routes import Route
+from gramian.engine.scatter import (
     CONFIDENCE,
     CovarianceOperator,
     GramOperator,
@@ -45,11 +48,8 @@ from gramian.operators.scatter import (
     product_error,
     product_tolerance,
 )
-from gramian.solve import routes
-from gramian.solve.certificates import lifted
-from gramian.solve.directions import complete_basis, components_of, fixed_signs
-from gramian.solve.routes import Route
-from gramian.solve.solving import Problem, Schedule, Solution, solve
+from gramian.engine.solving import Problem, Schedule, Solution, solve
+from gramian.errors import DataError
 from gramian.tables import Rows, as_rows
 from gramian.tables.device import quick_double
 

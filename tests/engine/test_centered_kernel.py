@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gramian.engine.tiles import CenteredKernelOperator, KernelSource, MatrixSource, TileMatrix
 from gramian.kernels import RBF, Linear, Polynomial
-from gramian.operators.tiles import CenteredKernelOperator, KernelSource, MatrixSource, TileMatrix
 from helpers import covering
 
 

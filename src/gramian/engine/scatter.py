@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from gramian.core import arrays, records
-from gramian.operators.centered import (
+from gramian.engine.centered import (
     PIECES,
     SMALL_MEAN,
     CenteredRows,
@@ -25,7 +25,7 @@ from gramian.operators.centered import (
     rows_of_chunk,
     terms_of,
 )
-from gramian.operators.operator import symmetric_times, workers_of
+from gramian.engine.operator import symmetric_times, workers_of
 
 # Width, in standard deviations, of the rounding estimate, and in drifts of the diagonal.
 CONFIDENCE, DRIFTS = 6.0, 2.0

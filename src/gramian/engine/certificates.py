@@ -20,7 +20,7 @@ from gramian.core.records import (
     FloatArray,
     Spectrum,
 )
-from gramian.operators.operator import Operator
+from gramian.engine.operator import Operator
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
 SLACK = 0.35

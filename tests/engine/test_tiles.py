@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.core.checks import slices
-from gramian.operators.tiles import TILE, TileMatrix
+from gramian.engine.tiles import TILE, TileMatrix
 from helpers import covering
 
 SIZES = [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 37]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import Target
-from gramian.operators.centered import center_rows
-from gramian.operators.scatter import CovarianceOperator, GramOperator
-from gramian.solve.routes import count_for_fraction, relative_tolerance, solve_dense, solve_svd
+from gramian.engine.centered import center_rows
+from gramian.engine.routes import count_for_fraction, relative_tolerance, solve_dense, solve_svd
+from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.tables import as_rows
 from helpers import spectrum_matrix
 

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import Moments
+from gramian.engine.centered import center_rows, common_unit, merge_moments, moments, scatter
 from gramian.errors import DataError, DiagnosticWarning
-from gramian.operators.centered import center_rows, common_unit, merge_moments, moments, scatter
 from gramian.tables import as_rows
 from gramian.tables.as_rows import weighted
 
@@ -365,7 +365,7 @@ def test_nan_is_found_in_the_pass_that_measures(measure, bad, shape):
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
 def test_a_probe_measures_the_error_of_float32_products(center, offset, monkeypatch):
-    monkeypatch.setattr("gramian.operators.centered.CHUNK_ENTRIES", 128)  # several chunks in a block
+    monkeypatch.setattr("gramian.engine.centered.CHUNK_ENTRIES", 128)  # several chunks in a block
     rng = np.random.default_rng(0)
     X, G = (rng.standard_normal((9000, 7)) + offset).astype(np.float32), rng.standard_normal((7, 4))
     X[:, 3] = 5.0  # a constant column

@@ -24,15 +24,8 @@ from gramian.core import arrays
 from gramian.core.checks import slices as cut
 from gramian.core.progress import pace, track
 from gramian.core.records import FloatArray, Moments
+from gramian.engine.operator import LARGE, SPARSE_LONG, SPARSE_PAIRS, digest, rows_of_sparse, sparse_workers
 from gramian.errors import DataError
-from gramian.operators.operator import (
-    LARGE,
-    SPARSE_LONG,
-    SPARSE_PAIRS,
-    digest,
-    rows_of_sparse,
-    sparse_workers,
-)
 from gramian.tables import Block, Rows
 from gramian.tables.device import device_blocks
 from gramian.tables.rows import SeenRows, magnitudes, require_magnitudes, row_text

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from gramian import KernelPCA, load
 from gramian.core.records import SolveRequest, Target
+from gramian.engine import krylov, solving, tiles
+from gramian.engine.kernel import KernelProblem
+from gramian.engine.krylov import KrylovRoute
+from gramian.engine.solving import solve
+from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
-from gramian.operators import tiles
-from gramian.operators.tiles import KernelSource, MatrixSource
-from gramian.solve import krylov, solving
-from gramian.solve.kernel import KernelProblem
-from gramian.solve.krylov import KrylovRoute
-from gramian.solve.solving import solve
 from gramian.tables import as_rows
 
 X = np.random.default_rng(0).standard_normal((120, 4)) * [2.0, 1.2, 0.8, 0.5]

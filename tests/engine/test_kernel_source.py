@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import DataError
 from gramian.kernels import RBF, Cosine, FunctionKernel, Laplacian, Linear, Polynomial, Sigmoid
-from gramian.operators.tiles import KernelSource, MatrixSource
 
 X = np.random.default_rng(0).standard_normal((50, 4))
 KERNELS = [

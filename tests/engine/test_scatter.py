@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.core.arrays import to_float64, to_numpy
-from gramian.operators.centered import center_rows
-from gramian.operators.operator import Operator
-from gramian.operators.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
+from gramian.engine.centered import center_rows
+from gramian.engine.operator import Operator
+from gramian.engine.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
 from gramian.tables import as_rows
 from helpers import spectrum_matrix
 

@@ -21,10 +21,10 @@ from scipy.linalg import solve_triangular
 from gramian.core import arrays
 from gramian.core.checks import amount, evenly, slices
 from gramian.core.records import POSITIVE, FloatArray, Moments, Plan, Step
+from gramian.engine.centered import merge_moments
+from gramian.engine.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
+from gramian.engine.scatter import CONFIDENCE
 from gramian.kernels import Evaluator
-from gramian.operators.centered import merge_moments
-from gramian.operators.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
-from gramian.operators.scatter import CONFIDENCE
 from gramian.tables import Rows
 from gramian.tables.device import device_blocks
 

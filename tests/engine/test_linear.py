@@ -10,16 +10,15 @@ from gramian import PCA, scan
 from gramian.base.fitted import with_orthonormality
 from gramian.core.arrays import as_float64
 from gramian.core.records import SolveRequest, Target
+from gramian.engine import centered, linear, solving
+from gramian.engine.centered import center_rows
+from gramian.engine.krylov import KrylovRoute
+from gramian.engine.linear import LinearProblem
+from gramian.engine.operator import Form
+from gramian.engine.routes import ProductRoute
+from gramian.engine.scatter import Observed, ScatterOperator, product_error
+from gramian.engine.solving import solve
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.operators import centered
-from gramian.operators.centered import center_rows
-from gramian.operators.operator import Form
-from gramian.operators.scatter import Observed, ScatterOperator, product_error
-from gramian.solve import linear, solving
-from gramian.solve.krylov import KrylovRoute
-from gramian.solve.linear import LinearProblem
-from gramian.solve.routes import ProductRoute
-from gramian.solve.solving import solve
 from gramian.tables import as_rows
 from gramian.tables.stored import opened_rows
 from helpers import spectrum_matrix

@@ -19,11 +19,11 @@ from gramian.core.records import (
     Remainder,
     SolveRequest,
 )
-from gramian.operators.centered import ALONE, EQUAL, CenteredRows, from_moments, merge_moments, scatter
-from gramian.operators.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
-from gramian.solve.linear import Directions, LinearProblem, require_range
-from gramian.solve.routes import Route
-from gramian.solve.solving import Solution
+from gramian.engine.centered import ALONE, EQUAL, CenteredRows, from_moments, merge_moments, scatter
+from gramian.engine.linear import Directions, LinearProblem, require_range
+from gramian.engine.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
+from gramian.engine.routes import Route
+from gramian.engine.solving import Solution
 from gramian.tables import Rows
 from gramian.tables.rows import SeenRows
 
@@ -217,7 +217,7 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
     """Return what is known of all rows, from what was known and a batch.
 
     Means and scatter matrices are merged by Chan, Golub and LeVeque (1979), see
-    :func:`gramian.operators.centered.merge_moments`.
+    :func:`gramian.engine.centered.merge_moments`.
     """
     faded = before.moments
     if forgetting != 1.0:

@@ -1,1 +1,0 @@
-"""Symmetric matrices known by what they do: multiply a block of vectors."""
