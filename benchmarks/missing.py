@@ -30,7 +30,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer
 
 from gramian import PCA
-from gramian.analysis.imputation import (
+from gramian.statistics.imputation import (
     COUNT_FOLDS,
     COUNTS,
     HeldOut,

@@ -7,11 +7,11 @@ import numpy as np
 from PIL import Image
 
 from gramian import PCA, KernelPCA, propose, scan
-from gramian.analysis.associations import telling_pair
 from gramian.app.server.views import example
 from gramian.faces import FaceSpace, read_faces
 from gramian.plots.images import grey, grey_range, signed
 from gramian.plots.style import COLOURS
+from gramian.statistics.associations import telling_pair
 
 PAGE = Path(__file__).parents[1] / "src" / "gramian" / "app" / "page"
 WIDTH, HEIGHT, EDGE = 250, 140, 22

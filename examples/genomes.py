@@ -19,8 +19,8 @@ from bed_reader import to_bed
 
 import gramian
 from gramian import PCA
-from gramian.analysis.normal_model import ProjectionQuality
 from gramian.plots.style import table
+from gramian.statistics.normal_model import ProjectionQuality
 
 ALLELES = ("A", "C", "G", "T")
 PANEL = 24  # haplotypes of which those of a population are mosaics

@@ -16,7 +16,7 @@ import numpy as np
 
 import gramian
 from calibration.rate import Rate
-from gramian.analysis.sampling import Sampling
+from gramian.statistics.sampling import Sampling
 
 SPECTRA = {
     "16, 8, 4, 1, .5": (16.0, 8.0, 4.0, 1.0, 0.5),

@@ -17,7 +17,6 @@ from gramian.core.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
-    from gramian.analysis.proposals import propose
     from gramian.base.model_file import load
     from gramian.core.progress import set_progress
     from gramian.errors import DiagnosticWarning
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from gramian.selection.filters import FeatureFilter
     from gramian.selection.mutual_information import mutual_information
     from gramian.selection.wrappers import SequentialFeatureSelector
+    from gramian.statistics.proposals import propose
     from gramian.tables.scan import scan
 
 __all__ = [
@@ -87,7 +87,7 @@ _HOME = {
     "diagnose": "gramian.inspect.diagnose",
     "load": "gramian.base.model_file",
     "mutual_information": "gramian.selection.mutual_information",
-    "propose": "gramian.analysis.proposals",
+    "propose": "gramian.statistics.proposals",
     "relations": "gramian.laws.relations",
     "rotate": "gramian.inspect.rotate",
     "scan": "gramian.tables.scan",

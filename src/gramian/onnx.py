@@ -14,8 +14,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import names_of
-from gramian.analysis.projection import LinearProjection, inverse_deviations
 from gramian.core import checks, version
 from gramian.core.arrays import as_float64
 from gramian.core.records import FloatArray
@@ -26,6 +24,8 @@ from gramian.kernels import Evaluator, Kernel, formulas
 from gramian.kernels.algebra import Constant, Exp, OnColumns, Power, Product, Scaled, Sum
 from gramian.models.whitener import Whitener
 from gramian.pca.estimator import PCA
+from gramian.statistics.components import names_of
+from gramian.statistics.projection import LinearProjection, inverse_deviations
 
 __all__ = ["register", "to_onnx"]
 

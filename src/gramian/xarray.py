@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.normal_model import NormalModel
-from gramian.analysis.projection import LinearProjection
-from gramian.analysis.units import SHARE, column_variances
 from gramian.core.arrays import as_float64, is_dask
 from gramian.core.checks import (
     check_choice,
@@ -38,6 +35,9 @@ from gramian.errors import (
 )
 from gramian.inspect.rotate import ORTHOGONAL, rotated
 from gramian.pca.estimator import PCA
+from gramian.statistics.normal_model import NormalModel
+from gramian.statistics.projection import LinearProjection
+from gramian.statistics.units import SHARE, column_variances
 from gramian.tables import as_rows
 from gramian.tables.table import Expected
 

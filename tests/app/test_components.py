@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.analysis.component_rules import RULES as KNOWN
 from gramian.app.verbs import verb
 from gramian.app.verbs.choose import RULES, judged
 from gramian.cli import main
 from gramian.errors import ParameterError
+from gramian.statistics.component_rules import RULES as KNOWN
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, load
-from gramian.analysis.component_rules import RULES, ComponentChoice, unknown_noise_factor
 from gramian.core.arrays import to_numpy
 from gramian.engine.linear import LinearProblem
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.pca.rules import NAMED, Material, scree_of
+from gramian.statistics.component_rules import RULES, ComponentChoice, unknown_noise_factor
 from gramian.tables import as_rows
 from helpers import spectrum_matrix
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener, scan
-from gramian.analysis.imputation import impute_em
 from gramian.errors import DataError, GramianWarning, MemoryLimitError, MissingValuesWarning, ParameterError
+from gramian.statistics.imputation import impute_em
 
 RNG = np.random.default_rng(0)
 N, D, K = 80, 9, 3
@@ -160,8 +160,8 @@ def test_rows_in_files_and_in_blocks(tmp_path, monkeypatch):
     expected = pca.transform(HOLED)
     np.save(tmp_path / "x.npy", HOLED)
     pd.DataFrame(HOLED, columns=list("abcdefghi")).to_csv(tmp_path / "x.csv", index=False)
-    monkeypatch.setattr("gramian.analysis.projection.HOLED", 30)
-    monkeypatch.setattr("gramian.analysis.imputation.BATCH", 30)
+    monkeypatch.setattr("gramian.statistics.projection.HOLED", 30)
+    monkeypatch.setattr("gramian.statistics.imputation.BATCH", 30)
     for path in (tmp_path / "x.npy", tmp_path / "x.csv"):
         assert np.allclose(pca.transform(path), expected)
     pca.memory_limit = 12_000
@@ -534,11 +534,11 @@ def test_what_the_fit_raises():
 
 def _stopped_early():
     with pytest.MonkeyPatch.context() as patch:
-        from gramian.analysis import imputation
+        from gramian.statistics import imputation
 
         whole = imputation.impute_em
         patch.setattr(
-            "gramian.analysis.imputation.impute_em",
+            "gramian.statistics.imputation.impute_em",
             lambda X, k, **options: whole(X, k, **(options | {"max_iter": 2})),
         )
         return PCA(2, missing="em").fit(HOLED)

@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian
 from gramian import PCA, KernelPCA, Monitor
-from gramian.analysis.components import lags_of
 from gramian.errors import (
     DataError,
     DiagnosticWarning,
@@ -26,6 +25,7 @@ from gramian.models.events import longest_runs
 from gramian.models.monitor import monitor_of
 from gramian.models.monitoring import correlation_times, of_all_rows, t2_limit
 from gramian.report.pieces import completed
+from gramian.statistics.components import lags_of
 from gramian.tables import as_rows
 from gramian.tables.table import Table
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 import gramian
-import gramian.analysis.tables as tables
 import gramian.pca.tables as estimator_tables
+import gramian.statistics.tables as tables
 from gramian import PCA, KernelPCA, Whitener, load
 from gramian.errors import DataError, IndefiniteKernelWarning, ParameterError
 from helpers import spectrum_matrix

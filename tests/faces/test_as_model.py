@@ -6,13 +6,13 @@ import pytest
 from damaged import refusals_of_damaged
 from drawn import drawn_faces
 from gramian import plots
-from gramian.analysis.components import decomposition_of, kind_of
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.faces import FaceSpace
 from gramian.faces.light import relight
 from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
+from gramian.statistics.components import decomposition_of, kind_of
 
 
 def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch):

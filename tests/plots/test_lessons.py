@@ -6,9 +6,9 @@ from sklearn.datasets import make_circles
 
 import gramian
 from gramian import plots
-from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.errors import DataError
 from gramian.plots.planes import contour
+from gramian.statistics.candidates import Candidate, Choice, Selection
 
 
 def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tmp_path):

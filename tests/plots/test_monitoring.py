@@ -6,10 +6,10 @@ import pytest
 
 import gramian
 from gramian import plots
-from gramian.analysis.components import expanded
 from gramian.errors import ParameterError
 from gramian.plots import monitoring
 from gramian.plots.registry import available
+from gramian.statistics.components import expanded
 from gramian.tables.table import Table
 
 RNG = np.random.default_rng(0)

@@ -16,7 +16,6 @@ from sklearn.neural_network import MLPClassifier
 
 import gramian
 from gramian import KernelPCA
-from gramian.analysis.candidates import Choice
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Linear, Sigmoid
 from gramian.selection.choose_kernel import (
@@ -28,6 +27,7 @@ from gramian.selection.choose_kernel import (
     spread_rows,
 )
 from gramian.selection.targets import as_labelled
+from gramian.statistics.candidates import Choice
 from gramian.tables import as_rows
 
 RINGS, RING = make_circles(100, factor=0.4, noise=0.05, random_state=0)

@@ -28,11 +28,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian import PCA, KernelPCA, plots, scan
-from gramian.analysis.candidates import Candidate
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.selection import filters
 from gramian.selection.filters import FeatureFilter, number_of_features, tried_sizes, why_so_many
 from gramian.selection.mutual_information import mutual_information
+from gramian.statistics.candidates import Candidate
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from gramian.analysis.candidates import Choice
 from gramian.selection.wrappers import History, SearchStep
+from gramian.statistics.candidates import Choice
 
 NAMES = ("red", "green", "blue", "grey")
 

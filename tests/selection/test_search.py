@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.analysis.candidates import tolerance
 from gramian.errors import ParameterError
 from gramian.selection.wrappers import SearchStep, Space, SubsetSearch, choose, search_of, space_of
+from gramian.statistics.candidates import tolerance
 
 FOLDS = 3
 NAMES = tuple(f"x{j}" for j in range(10))

@@ -519,7 +519,7 @@ class Verb:
     adds_earlier_rows : bool
         Whether it takes a monitor with ``lags`` as it is. Others get rows with the columns of earlier rows.
     heeds : callable
-        Says of a :class:`gramian.analysis.proposals.Proposal` whether it makes sense for this verb.
+        Says of a :class:`gramian.statistics.proposals.Proposal` whether it makes sense for this verb.
     documented : mapping of str to str
         As of :func:`about`.
     """
@@ -616,7 +616,7 @@ class Verb:
         ------
         GramianError
         """
-        from gramian.analysis.components import expanded, mapping_of, reader_of
+        from gramian.statistics.components import expanded, mapping_of, reader_of
 
         self.built(values)  # which refuses options that do not go together
         opened: dict[str, Any] = {}
@@ -647,8 +647,8 @@ class Verb:
 
     def _limit(self, values: Mapping[str, Any], model: Any) -> int:
         """Return the bytes of working memory, by the options or else by the model."""
-        from gramian.analysis.components import mapping_of
         from gramian.core.arrays import memory_limit_bytes
+        from gramian.statistics.components import mapping_of
 
         if "memory_limit" in self.options or model is None:
             return memory_limit_bytes(values.get("memory_limit"))

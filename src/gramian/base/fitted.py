@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import Summary, component_names, decomposition_of, shares_of, summary_of
 from gramian.base import inputs, saving, sklearn
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.core.checks import counted, names_its_arguments
@@ -23,6 +22,7 @@ from gramian.core.records import Attempt, Certificate, Components, DirectionBoun
 from gramian.engine.certificates import orthogonality_loss
 from gramian.engine.solving import Account, Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
+from gramian.statistics.components import Summary, component_names, decomposition_of, shares_of, summary_of
 from gramian.tables import Rows
 
 
@@ -152,7 +152,7 @@ class Decomposer(Planned, Transformer, saving.DecompositionAttributes):
         Summary
             Prints as a table.
         """
-        from gramian.analysis.findings import serious_lines
+        from gramian.statistics.findings import serious_lines
 
         check_is_fitted(self)
         return replace(summary_of(self), misleads=serious_lines(self))
@@ -335,8 +335,8 @@ def summary(model: Any) -> str:
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
     """
-    from gramian.analysis.findings import serious_lines
-    from gramian.analysis.sampling import sampling_note
+    from gramian.statistics.findings import serious_lines
+    from gramian.statistics.sampling import sampling_note
 
     model = decomposition_of(model)
     ratios, k = shares_of(model), int(model.n_components_)

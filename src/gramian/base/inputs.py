@@ -13,11 +13,11 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from gramian.analysis.components import names_of
 from gramian.core.arrays import moved, real_numbers
 from gramian.core.checks import check_choice, check_integer, check_share
 from gramian.core.records import FloatArray, Target, random_stream
 from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.statistics.components import names_of
 from gramian.tables import Rows
 from gramian.tables.table import Expected
 

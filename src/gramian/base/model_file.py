@@ -64,8 +64,8 @@ gramian.pca.estimator PCA
 """)
 # Every other class that files may hold.
 RECORDS = _modules("""
-gramian.analysis.component_rules ComponentChoice
-gramian.analysis.imputation Imputed
+gramian.statistics.component_rules ComponentChoice
+gramian.statistics.imputation Imputed
 gramian.faces.gallery GalleryFile
 gramian.kernel_pca.preimages RidgeMap
 gramian.kernel_pca.projection Standardisation

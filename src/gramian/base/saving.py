@@ -21,7 +21,7 @@ from gramian.core.records import (
 from gramian.tables.reading import ReadingOptions
 
 if TYPE_CHECKING:
-    from gramian.analysis.component_rules import ComponentChoice
+    from gramian.statistics.component_rules import ComponentChoice
 
     Reading = dict[str, Any]
 else:

@@ -61,10 +61,10 @@ def proposed(
     source : str, binary stream or gramian.tables.scan.Scan
         What was looked at, from which reading goes on.
     reading, values : dict
-    found : gramian.analysis.proposals.Proposals
+    found : gramian.statistics.proposals.Proposals
         Those that were applied.
     """
-    from gramian.analysis.proposals import KNOWN, Method, Proposals, of_scan
+    from gramian.statistics.proposals import KNOWN, Method, Proposals, of_scan
     from gramian.tables.scan import scan
 
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data
@@ -194,7 +194,7 @@ def read_new_data(
         )
     labels, new = _label_names(reading), []
     if channels:
-        from gramian.analysis.components import names_of
+        from gramian.statistics.components import names_of
         from gramian.tables.metadata import as_metadata
 
         meta = None if meta is None else as_metadata(meta, reading.get("id"))
@@ -322,8 +322,8 @@ def read_model(model: str, *, whole: bool = False) -> Any:
     """
     from sklearn.utils.validation import check_is_fitted
 
-    from gramian.analysis.components import mapping_of
     from gramian.base.model_file import load
+    from gramian.statistics.components import mapping_of
 
     with shows_progress(f"reading {model}"):
         fitted = load(model_path(model))

@@ -15,8 +15,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.candidates import data_frame
-from gramian.analysis.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
 from gramian.base.inputs import check_target, generators
 from gramian.core.arrays import memory_limit_bytes
 from gramian.core.checks import check_choice
@@ -26,6 +24,8 @@ from gramian.errors import GramianError, InputTypeError, ParameterError
 from gramian.pca.estimator import PCA
 from gramian.pca.fits import TableFit
 from gramian.pca.rules import Material, check_rmse, refusal, room_for, scree_of
+from gramian.statistics.candidates import data_frame
+from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
 from gramian.tables import as_rows
 from gramian.tables.as_rows import weighted
 

@@ -10,12 +10,12 @@ import numpy as np
 from scipy.linalg import subspace_angles
 from scipy.optimize import linear_sum_assignment
 
-from gramian.analysis.components import component_names, decomposition_of, kind_of, names_of
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, listed
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import DirectionBounds, FloatArray, ModelKind
 from gramian.errors import DataError, InputTypeError
+from gramian.statistics.components import component_names, decomposition_of, kind_of, names_of
 
 SETTINGS = ("center", "scale", "ddof")  # which change what is computed, and not how
 

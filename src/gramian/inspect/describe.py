@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.associations import Description, described
-from gramian.analysis.components import column_names, kind_of
 from gramian.core.arrays import as_float64, from_numpy, memory_limit_bytes
 from gramian.core.checks import check_integer
 from gramian.core.records import FloatArray
 from gramian.engine.centered import center_rows
 from gramian.errors import ParameterError
+from gramian.statistics.associations import Description, described
+from gramian.statistics.components import column_names, kind_of
 from gramian.tables import Rows
 from gramian.tables.metadata import Metadata, as_metadata, labels_of
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gramian.analysis.components import decomposition_of, kind_of, mapping_of
-from gramian.analysis.findings import Finding, model_findings
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import Members, ModelKind
 from gramian.errors import InputTypeError
+from gramian.statistics.components import decomposition_of, kind_of, mapping_of
+from gramian.statistics.findings import Finding, model_findings
 
 NOTHING_FOUND = "No check found anything that misleads."
 ONLY_MODEL = "Only the model was examined: rows were not given."

@@ -15,8 +15,12 @@ import numpy as np
 from scipy import sparse, special
 from scipy.stats import rankdata
 
-from gramian.analysis.components import column_names, component_names, kind_of, names_of, shares_of
-from gramian.analysis.findings import (
+from gramian.core.arrays import are_whole, as_float64, dense
+from gramian.core.checks import counted, evenly, first_few, listed, percent
+from gramian.core.records import FloatArray, IntArray, ModelKind
+from gramian.errors import MissingValuesWarning, ignoring
+from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
+from gramian.statistics.findings import (
     FEWEST,
     Finding,
     has_one_unit,
@@ -24,7 +28,7 @@ from gramian.analysis.findings import (
     unit_findings,
     width_findings,
 )
-from gramian.analysis.proposals import (
+from gramian.statistics.proposals import (
     ALONE,
     CLASS_WORDS,
     ID_WORDS,
@@ -35,15 +39,11 @@ from gramian.analysis.proposals import (
     no_measurement,
     words_of,
 )
-from gramian.analysis.proposals import correlations as _correlations
-from gramian.analysis.relatedness import FIRST_DEGREE, Pair, related
-from gramian.analysis.sampling import named_group, sampling_of
-from gramian.analysis.shapes import curve
-from gramian.analysis.units import column_variances, unit_difference
-from gramian.core.arrays import are_whole, as_float64, dense
-from gramian.core.checks import counted, evenly, first_few, listed, percent
-from gramian.core.records import FloatArray, IntArray, ModelKind
-from gramian.errors import MissingValuesWarning, ignoring
+from gramian.statistics.proposals import correlations as _correlations
+from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
+from gramian.statistics.sampling import named_group, sampling_of
+from gramian.statistics.shapes import curve
+from gramian.statistics.units import column_variances, unit_difference
 from gramian.tables import Rows
 from gramian.tables.cells import units_of
 from gramian.tables.labels import has_label

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import column_names, kind_of
-from gramian.analysis.tables import as_frame
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, check_integer, counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 from gramian.engine.directions import fixed_signs
 from gramian.errors import ParameterError
+from gramian.statistics.components import column_names, kind_of
+from gramian.statistics.tables import as_frame
 
 SWEEPS, ENOUGH = 200, 1e-14
 GAIN = 1e-10  # of the criterion in a sweep, relatively, at which sweeps end

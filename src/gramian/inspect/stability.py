@@ -14,9 +14,6 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.candidates import data_frame
-from gramian.analysis.components import column_names, component_names
-from gramian.analysis.sampling import POWERS, grouped, named_group, reaches, separable
 from gramian.base.inputs import generators
 from gramian.core import progress
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes, to_numpy
@@ -29,6 +26,9 @@ from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.tables import scores_and_squares
+from gramian.statistics.candidates import data_frame
+from gramian.statistics.components import column_names, component_names
+from gramian.statistics.sampling import POWERS, grouped, named_group, reaches, separable
 from gramian.tables import Rows, as_rows
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction

@@ -14,7 +14,6 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.findings import warn_of_findings
 from gramian.base import fitted, inputs, saving, sklearn
 from gramian.core import arrays
 from gramian.core.progress import shows_progress
@@ -24,6 +23,7 @@ from gramian.errors import DataError, GramianError, MemoryLimitError, Unavailabl
 from gramian.kernel_pca import feature_maps, fits, preimages, projection
 from gramian.kernel_pca.projection import Standardisation
 from gramian.kernels import Kernel
+from gramian.statistics.findings import warn_of_findings
 from gramian.tables import Rows, as_rows, device
 from gramian.tables.as_rows import weighted
 from gramian.tables.rows import require_magnitudes

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import names_of
 from gramian.base import fitted, inputs
 from gramian.base.saving import Saved
 from gramian.base.sklearn import knows_names
@@ -19,6 +18,7 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.records import POSITIVE, FloatArray, RealArray, Seed
 from gramian.errors import DataError
 from gramian.kernels import feature_maps
+from gramian.statistics.components import names_of
 from gramian.tables import Block, Rows, as_rows
 
 # Rows on which the error is measured, and features of them held at once.

@@ -39,7 +39,7 @@ from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, ke
 from gramian.tables import Block, Rows, as_rows
 
 if TYPE_CHECKING:
-    from gramian.analysis.component_rules import ComponentChoice
+    from gramian.statistics.component_rules import ComponentChoice
 
 
 @dataclass(eq=False, repr=False)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gramian.analysis.component_rules import REPEATS, ComponentChoice, numbered, parallel_analysis
 from gramian.core.arrays import as_float64
 from gramian.core.checks import evenly
 from gramian.core.records import FloatArray, Plan, Step
 from gramian.errors import GramianWarning, ignoring
 from gramian.kernels import Kernel, Linear
 from gramian.pca.rules import UNEQUAL, refusal
+from gramian.statistics.component_rules import REPEATS, ComponentChoice, numbered, parallel_analysis
 from gramian.tables import Rows
 
 FOLDS = 3

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.tables import Items, row_items, rows_frame
 from gramian.core import checks, records
 from gramian.core.arrays import as_float64, from_numpy, memory_limit_bytes, to_float64
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernel_pca.preimages import residuals
 from gramian.pca.tables import COLUMNS, ROWS, fitted_rows, row_names_of
+from gramian.statistics.tables import Items, row_items, rows_frame
 from gramian.tables import Rows
 
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis import candidates
 from gramian.core.checks import counted, slices
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray
+from gramian.statistics import candidates
 
 PIECE = 1 << 22  # entries of columns whose runs are searched for at a time
 ONSET = 3  # alarming rows at the start of an event whose contributions are averaged

@@ -17,15 +17,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import errors
-from gramian.analysis import candidates, projection
-from gramian.analysis.components import (
-    feature_names_of,
-    known_variances,
-    lagged_names,
-    mapping_of,
-    names_of,
-    shares_of,
-)
 from gramian.base.fitted import parameter_at_fit
 from gramian.base.inputs import expected_columns
 from gramian.base.saving import Saved
@@ -42,6 +33,15 @@ from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_
 from gramian.pca.estimator import PCA
 from gramian.pca.missing import rows_as_fitted
 from gramian.pca.stream import TooFewRowsError
+from gramian.statistics import candidates, projection
+from gramian.statistics.components import (
+    feature_names_of,
+    known_variances,
+    lagged_names,
+    mapping_of,
+    names_of,
+    shares_of,
+)
 from gramian.tables import Rows, as_rows, table
 from gramian.tables.as_rows import index_names
 

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from gramian.analysis.imputation import Patterns, grams
-from gramian.analysis.normal_model import DETERMINED
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray
+from gramian.statistics.imputation import Patterns, grams
+from gramian.statistics.normal_model import DETERMINED
 
 if TYPE_CHECKING:
     from gramian.kernel_pca.preimages import FeatureSpace

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import scipy  # whose parts are imported when they are first used
 
-from gramian.analysis.projection import inverse_deviations
 from gramian.core import arrays
 from gramian.core.checks import check_choice, check_number, slices
 from gramian.core.records import FloatArray, Spectrum
 from gramian.engine.centered import CenteredRows
 from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.errors import DataError
+from gramian.statistics.projection import inverse_deviations
 from gramian.tables import Block, Rows
 
 METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")

@@ -14,9 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.components import Summary
-from gramian.analysis.findings import warn_of_findings
-from gramian.analysis.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.base import fitted, inputs, saving
 from gramian.base.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.core import arrays, checks
@@ -36,17 +33,20 @@ from gramian.engine.linear import LinearProblem
 from gramian.engine.solving import Schedule, warn_of_cost
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
+from gramian.statistics.components import Summary
+from gramian.statistics.findings import warn_of_findings
+from gramian.statistics.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.tables import Rows, as_rows, device
 from gramian.tables.as_rows import weighted
 from gramian.tables.rows import SeenRows
 from gramian.tables.table import Expected
 
 if TYPE_CHECKING:
-    from gramian.analysis import sampling
-    from gramian.analysis.imputation import Imputed
-    from gramian.analysis.normal_model import NormalModel, ProjectionQuality
     from gramian.engine.stream import StreamMoments
     from gramian.pca.missing import Filled
+    from gramian.statistics import sampling
+    from gramian.statistics.imputation import Imputed
+    from gramian.statistics.normal_model import NormalModel, ProjectionQuality
 
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
@@ -646,7 +646,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         >>> bool((quality.standard_errors < 0.5).all())
         True
         """
-        from gramian.analysis.normal_model import ProjectionQuality
+        from gramian.statistics.normal_model import ProjectionQuality
 
         check_is_fitted(self)
         rows = self._new_rows(X).here()
@@ -721,7 +721,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         rows than columns most of these are 0 and are not counted: ``of_entries`` takes the variance that is
         left in an entry of a row instead.
         """
-        from gramian.analysis.normal_model import NormalModel
+        from gramian.statistics.normal_model import NormalModel
 
         check_is_fitted(self)
         rank, imputed, means = self.rank_, self.imputed_, self.column_means_
@@ -961,7 +961,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
 
     def _column_deviations(self) -> FloatArray:
         """Return standard deviations of the fitted columns in units of the data, shape (d,)."""
-        from gramian.analysis.units import column_norms
+        from gramian.statistics.units import column_norms
 
         result = np.asarray(column_norms(self) / np.sqrt(self._degrees))
         result[arrays.to_numpy(self.constant_features_)] = 0.0
@@ -975,7 +975,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         other column, and are at most half of the columns. If they do so because of their unit, use
         ``scale="unit"``.
         """
-        from gramian.analysis.units import column_variances, dominant_columns
+        from gramian.statistics.units import column_variances, dominant_columns
 
         check_is_fitted(self)
         return dominant_columns(column_variances(self))
@@ -989,7 +989,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         component above the rank tolerance: normal theory does not apply to these.
         :func:`gramian.stability` takes the rows, and does without normality.
         """
-        from gramian.analysis.sampling import sampling_of
+        from gramian.statistics.sampling import sampling_of
 
         check_is_fitted(self)
         return sampling_of(self)
@@ -1090,7 +1090,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.sparse = True
         if isinstance(self.n_components, str):
-            from gramian.analysis.component_rules import RULES
+            from gramian.statistics.component_rules import RULES
 
             rule = RULES.get(self.n_components)
             tags.input_tags.sparse = rule is None or not rule.draws

@@ -17,7 +17,7 @@ from gramian.engine.solving import Schedule, Solution, run
 from gramian.tables import Rows
 
 if TYPE_CHECKING:
-    from gramian.analysis.component_rules import ComponentChoice
+    from gramian.statistics.component_rules import ComponentChoice
 
 SOLVERS = ("auto", *solver_names("PCA"))
 CERTIFICATES = ("probabilistic", "deterministic")

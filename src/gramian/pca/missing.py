@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis import imputation
-from gramian.analysis.component_rules import ComponentChoice
-from gramian.analysis.projection import incomplete_rows
 from gramian.base.inputs import check_feature_weight, check_scale, ddof_of, generators
 from gramian.core.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.core.checks import check_choice, check_number, counted, either, first_few
@@ -23,6 +20,9 @@ from gramian.engine.stream import StreamMoments
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.pca.stream import ExpectedFit
+from gramian.statistics import imputation
+from gramian.statistics.component_rules import ComponentChoice
+from gramian.statistics.projection import incomplete_rows
 from gramian.tables import ArrayRows, Rows, as_rows
 from gramian.tables.rows import Holes, require_magnitudes, row_text
 

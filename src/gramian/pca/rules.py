@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis import component_rules
-from gramian.analysis.components import effective_rows, known_variances
 from gramian.base.inputs import ComponentRequest
 from gramian.core.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.core.checks import check_choice, check_number
@@ -20,6 +18,8 @@ from gramian.engine.linear import LinearProblem, factors, leading_values
 from gramian.engine.operator import TableCosts
 from gramian.engine.solving import plan, require_memory, solve
 from gramian.errors import ParameterError
+from gramian.statistics import component_rules
+from gramian.statistics.components import effective_rows, known_variances
 from gramian.tables import Rows
 
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes

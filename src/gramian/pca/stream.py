@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from gramian.analysis.component_rules import RULES
 from gramian.base.inputs import check_ddof, check_feature_weight, check_scale, ddof_of, store_features
 from gramian.core.arrays import as_float64, to_numpy
 from gramian.core.checks import check_number, counted
@@ -30,6 +29,7 @@ from gramian.engine.stream import (
 )
 from gramian.errors import DataError, ParameterError
 from gramian.pca.fits import WEIGHTED, PCAParameters, TableFit
+from gramian.statistics.component_rules import RULES
 from gramian.tables import Rows
 from gramian.tables.rows import SeenRows
 

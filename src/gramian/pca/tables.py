@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis import components, tables
-from gramian.analysis.projection import incomplete_rows
 from gramian.core import arrays, checks
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.pca.missing import rows_as_fitted
+from gramian.statistics import components, tables
+from gramian.statistics.projection import incomplete_rows
 from gramian.tables import Rows
 from gramian.tables.labels import in_order
 from gramian.tables.metadata import as_metadata

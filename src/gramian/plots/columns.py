@@ -10,9 +10,6 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.associations import LEVEL, SHOWN, Description, correlations
-from gramian.analysis.components import feature_names_of, kind_of
-from gramian.analysis.units import column_axis
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray
@@ -22,6 +19,9 @@ from gramian.inspect.rotate import Rotation
 from gramian.pca.tables import linear_columns
 from gramian.plots import points, style
 from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, place_of
+from gramian.statistics.associations import LEVEL, SHOWN, Description, correlations
+from gramian.statistics.components import feature_names_of, kind_of
+from gramian.statistics.units import column_axis
 
 KINDS = ("auto", "bars", "heat", "lines")
 MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 20, 60, 40, 10

@@ -8,8 +8,6 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.candidates import Selection
-from gramian.analysis.components import kind_of
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.plots.names import fitted
@@ -26,6 +24,8 @@ from gramian.plots.style import (
     limits,
     width,
 )
+from gramian.statistics.candidates import Selection
+from gramian.statistics.components import kind_of
 
 PADDED = alt.Scale(zero=False, nice=False, padding=8)
 

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 
-from gramian.analysis.components import kind_of
 from gramian.core.arrays import as_float64
 from gramian.core.atomic import atomic_write
 from gramian.core.checks import check_integer, evenly
 from gramian.errors import DataError, needs
 from gramian.plots.names import component_titles, fitted, numbers_of
+from gramian.statistics.components import kind_of
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
 

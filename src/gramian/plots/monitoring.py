@@ -10,7 +10,6 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import feature_names_of
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, percent
 from gramian.errors import ParameterError
@@ -18,6 +17,7 @@ from gramian.models.events import ONSET
 from gramian.models.monitor import RowStatistics, monitor_of
 from gramian.plots.names import numbers_of, row_names_of
 from gramian.plots.style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
+from gramian.statistics.components import feature_names_of
 from gramian.tables.table import Table
 
 MOST_POINTS, MOST_ALARMS = 4000, 2000

@@ -10,8 +10,6 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.associations import normal_ellipse
-from gramian.analysis.components import component_names, feature_names_of, kind_of, names_of
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
@@ -21,6 +19,8 @@ from gramian.pca.estimator import PCA
 from gramian.plots import images, style
 from gramian.plots.names import axis_title, component_titles, fitted, numbers_of, place_of
 from gramian.plots.points import Group
+from gramian.statistics.associations import normal_ellipse
+from gramian.statistics.components import component_names, feature_names_of, kind_of, names_of
 from gramian.tables.table import Table
 
 CELLS, LEVELS = 60, 9

@@ -10,9 +10,6 @@ import altair as alt
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.associations import mean_ellipse, normal_ellipse
-from gramian.analysis.components import decomposition_of, feature_names_of, kind_of
-from gramian.analysis.shapes import curve, not_normal
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
@@ -27,6 +24,9 @@ from gramian.plots.names import (
     row_names_of,
     usual_color,
 )
+from gramian.statistics.associations import mean_ellipse, normal_ellipse
+from gramian.statistics.components import decomposition_of, feature_names_of, kind_of
+from gramian.statistics.shapes import curve, not_normal
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.tables.table import Table
 

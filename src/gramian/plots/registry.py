@@ -68,8 +68,8 @@ class Figure:
     def is_available(self, model: Any, table: Any) -> bool:
         """Return whether it can be drawn of a model, with rows or with None."""
         # Here, because help needs the names of figures only.
-        from gramian.analysis.components import kind_of, mapping_of
         from gramian.models.monitor import can_be_monitored
+        from gramian.statistics.components import kind_of, mapping_of
 
         watched = mapping_of(model)
         labelled = getattr(table, "labels", None) is not None or getattr(table, "metadata", None)
@@ -93,7 +93,7 @@ class Figure:
         """Return the chart or picture; other options than its own are ignored."""
         given = {name: options[name] for name in self.options if name in options}
         if "Monitor" not in self.models:
-            from gramian.analysis.components import mapping_of
+            from gramian.statistics.components import mapping_of
 
             model = mapping_of(model)
         function = function_of(self.place.partition(":")[0], self.function)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
-from gramian.analysis.component_rules import ComponentChoice
-from gramian.analysis.components import component_names, known_variances, shares_of
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.inspect.choose_components import choose_components
 from gramian.pca.estimator import PCA
 from gramian.plots.names import NOTHING, fitted
 from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
+from gramian.statistics.component_rules import ComponentChoice
+from gramian.statistics.components import component_names, known_variances, shares_of
 
 if TYPE_CHECKING:
     from gramian.inspect.stability import Stability

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis import associations, components, imputation, tables
 from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.atomic import atomic_folder, atomic_write, place_inside
 from gramian.core.checks import evenly, shown_lines
@@ -23,6 +22,7 @@ from gramian.plots.names import component_titles
 from gramian.report import facts, page, pieces, sections, sentences
 from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
+from gramian.statistics import associations, components, imputation, tables
 from gramian.tables.table import Table
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian import plots
-from gramian.analysis import sampling
-from gramian.analysis.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
-from gramian.analysis.components import decomposition_of, feature_names_of, mapping_of
 from gramian.core import records
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
@@ -29,6 +26,9 @@ from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.fitted import Fitted
 from gramian.report.tables import row_names
+from gramian.statistics import sampling
+from gramian.statistics.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
+from gramian.statistics.components import decomposition_of, feature_names_of, mapping_of
 from gramian.tables.metadata import labels_of
 from gramian.tables.table import Table
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gramian.analysis.associations import associated, telling_pair
-from gramian.analysis.components import component_names, feature_names_of, lags_of, shares_of
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, duration, listed, most_of, percent, shown
 from gramian.errors import shortened
 from gramian.report.facts import imputed_share, kernel_text, method_name, size_text, validity_text, versions
 from gramian.report.tables import feature_names
+from gramian.statistics.associations import associated, telling_pair
+from gramian.statistics.components import component_names, feature_names_of, lags_of, shares_of
 from gramian.tables.labels import as_array, label_texts
 from gramian.tables.names import base_name
 from gramian.tables.table import Table

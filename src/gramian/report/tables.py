@@ -12,9 +12,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import component_names
 from gramian.core.atomic import atomic_write
 from gramian.errors import ParameterError
+from gramian.statistics.components import component_names
 from gramian.tables.cells import STARTS
 from gramian.tables.formats.zarr import write_zarr
 from gramian.tables.parts import unique_names

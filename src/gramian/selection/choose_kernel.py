@@ -18,7 +18,6 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.base.inputs import generators
 from gramian.core import progress
 from gramian.core.arrays import as_float64, blas_threads, to_numpy
@@ -45,6 +44,7 @@ from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 from gramian.selection import validation
 from gramian.selection.targets import Labelled, as_labelled
+from gramian.statistics.candidates import Candidate, Choice, Selection
 from gramian.tables import Rows, as_rows
 from gramian.tables.labels import as_array
 

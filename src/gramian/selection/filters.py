@@ -19,9 +19,6 @@ from sklearn.feature_selection import chi2, f_classif, f_regression
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis import candidates, components
-from gramian.analysis.associations import unit_columns
-from gramian.analysis.candidates import Candidate, Choice, Selection
 from gramian.base.inputs import generators
 from gramian.base.sklearn import knows_names
 from gramian.core.arrays import dense, parallel_map
@@ -41,6 +38,9 @@ from gramian.selection.validation import (
     scorer_of,
     warnings_counted,
 )
+from gramian.statistics import candidates, components
+from gramian.statistics.associations import unit_columns
+from gramian.statistics.candidates import Candidate, Choice, Selection
 from gramian.tables import Rows
 
 # So many features at least are put in order by "mrmr"; each costs a pass over the data.

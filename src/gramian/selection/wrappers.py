@@ -15,14 +15,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.analysis.candidates import (
-    Candidate,
-    Choice,
-    Selection,
-    best,
-    tolerance,
-    within_one_standard_error,
-)
 from gramian.base.sklearn import MetaEstimatorMixin, knows_names
 from gramian.core import progress
 from gramian.core.checks import check_choice, check_integer, check_share, counted, listed, plain
@@ -36,6 +28,14 @@ from gramian.selection.validation import (
     estimator_name,
     score_name,
     scorer_of,
+)
+from gramian.statistics.candidates import (
+    Candidate,
+    Choice,
+    Selection,
+    best,
+    tolerance,
+    within_one_standard_error,
 )
 
 

@@ -19,8 +19,6 @@ from typing import IO, Any
 import numpy as np
 
 from gramian import PCA, KernelPCA, Whitener, load
-from gramian.analysis.components import component_names, expanded, mapping_of, names_of, reader_of
-from gramian.analysis.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.app.verb import Blocks, Context, Parameter, Result
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs.fit import with_usual_components
@@ -43,6 +41,8 @@ from gramian.plots.images import Picture
 from gramian.report import facts as report
 from gramian.report import pieces
 from gramian.report.tables import feature_names
+from gramian.statistics.components import component_names, expanded, mapping_of, names_of, reader_of
+from gramian.statistics.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.tables import reading
 from gramian.tables.files import locate
 from gramian.tables.labels import in_order, label_texts

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from gramian import KernelPCA, errors, load
-from gramian.analysis.components import decomposition_of, expanded, mapping_of
 from gramian.app.server import tasks
 from gramian.app.server.tasks import Message, applied, asked_of, cached, drawing, read_table, written
 from gramian.app.verbs import verb as verb_of
@@ -35,6 +34,7 @@ from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
+from gramian.statistics.components import decomposition_of, expanded, mapping_of
 from gramian.tables import as_rows
 from gramian.tables.labels import in_order, label_texts
 from gramian.tables.metadata import labels_of

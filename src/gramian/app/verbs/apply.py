@@ -73,9 +73,9 @@ def transform(
     """
     import numpy as np
 
-    from gramian.analysis.components import expanded, mapping_of
     from gramian.core.arrays import memory_limit_bytes
     from gramian.report.pieces import mapped
+    from gramian.statistics.components import expanded, mapping_of
 
     watching, rows = expanded(model, data)
     model, n = mapping_of(watching), data.values.shape[0]

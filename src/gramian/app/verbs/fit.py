@@ -277,8 +277,8 @@ def fit(
 
 def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:
     """Return what is said of every fitted model: what misleads, components, sample, certificate, plan."""
-    from gramian.analysis.sampling import sampling_note
     from gramian.inspect.diagnose import serious_and_notes
+    from gramian.statistics.sampling import sampling_note
 
     serious, notes = serious_and_notes(diagnosis)
     above = [*serious, ""] if serious else []

@@ -81,8 +81,8 @@ def plot(
     loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
     that you select with the pointer.
     """
-    from gramian.analysis.components import mapping_of
     from gramian.report.pieces import completed
+    from gramian.statistics.components import mapping_of
 
     fitted = mapping_of(model)
     channels = _channels({"color": color, "shape": shape})["channels"]
@@ -113,7 +113,7 @@ def plot(
 
 def _stored_scores(model: str, fitted: Any) -> Any:
     """Return the rows of a folder of results: their names, labels and scores; None where there are none."""
-    from gramian.analysis.components import component_names
+    from gramian.statistics.components import component_names
     from gramian.tables.files import Location, opened_source
     from gramian.tables.scan import scan
 
@@ -173,12 +173,12 @@ def report(
     loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
     Without DATA it lists what needs the data.
     """
-    from gramian.analysis.components import mapping_of
     from gramian.base.model_file import read_model
     from gramian.report import sections
     from gramian.report.fitted import Fitted
     from gramian.report.page import as_page
     from gramian.report.pieces import completed
+    from gramian.statistics.components import mapping_of
 
     fitted = mapping_of(model)
     if data is not None and fitted.model_kind.faces:
@@ -197,7 +197,7 @@ def report(
 
 def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
     """Add how the fit imputed, and its columns where that takes no page: the file may have others."""
-    from gramian.analysis.components import lags_of, names_of
+    from gramian.statistics.components import lags_of, names_of
 
     method, names = getattr(model, "missing", None), [*(names_of(model) or ())]
     names = names[: len(names) // (lags_of(model) + 1)]
@@ -214,10 +214,10 @@ def info(model: Annotated[str, Option(MODEL.metavar, MODEL.help)]) -> Result:
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
-    from gramian.analysis.components import mapping_of
     from gramian.base.model_file import load, read_model
     from gramian.inspect.diagnose import diagnosis_of
     from gramian.report.facts import info_facts
+    from gramian.statistics.components import mapping_of
 
     path = model_path(model)
     stored = read_model(path)

@@ -7,11 +7,11 @@ import sklearn.decomposition
 from sklearn.linear_model import Ridge
 
 from gramian import PCA, KernelPCA, PolynomialMap, Whitener
-from gramian.analysis.component_rules import ComponentChoice
-from gramian.analysis.components import Summary, component_names, kind_of
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
 from gramian.engine.directions import complete_basis, fixed_signs
+from gramian.statistics.component_rules import ComponentChoice
+from gramian.statistics.components import Summary, component_names, kind_of
 
 
 def test_names():

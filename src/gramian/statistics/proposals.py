@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from gramian.analysis import imputation
-from gramian.analysis.units import FEW, neighbours, same_range, unit_difference
 from gramian.core.checks import check_choice, counted, first_few, percent
 from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError
+from gramian.statistics import imputation
+from gramian.statistics.units import FEW, neighbours, same_range, unit_difference
 from gramian.tables.as_rows import to_rows
 from gramian.tables.cells import is_moment, is_number, units_of
 from gramian.tables.names import are_variables

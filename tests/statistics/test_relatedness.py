@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.relatedness import MOST_FLOPS, SCREENED, _screened, related
+from gramian.statistics.relatedness import MOST_FLOPS, SCREENED, _screened, related
 
 
 def calls(missing, seed=0):

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from gramian.analysis.component_rules import (
+from gramian.statistics.component_rules import (
     ComponentChoice,
     Scree,
     broken_stick,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from gramian.analysis.component_rules import (
+from gramian.statistics.component_rules import (
     Scree,
     gavish_donoho,
     known_noise_factor,

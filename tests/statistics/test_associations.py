@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
-from gramian.analysis.associations import associated, described
+from gramian.statistics.associations import associated, described
 
 
 def test_numbers_and_categories_equal_their_definitions():

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.components import component_names
 from gramian.core.records import FloatArray
+from gramian.statistics.components import component_names
 
 STATISTICS = ("coordinate", "correlation", "cos2", "contribution", "v-test")
 

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from gramian.analysis.components import component_names
-from gramian.analysis.tables import as_frame
 from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray
 from gramian.engine.centered import center_rows
 from gramian.errors import DataError
+from gramian.statistics.components import component_names
+from gramian.statistics.tables import as_frame
 from gramian.tables import as_rows
 from gramian.tables.labels import as_variable
 

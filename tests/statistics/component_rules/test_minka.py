@@ -7,8 +7,8 @@ from scipy.special import gammaln
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, choose_components
-from gramian.analysis.component_rules import Scree, log_evidence, minka
 from gramian.errors import ParameterError
+from gramian.statistics.component_rules import Scree, log_evidence, minka
 
 
 def definition(values, k, n):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.analysis.imputation import Patterns, grams, grams_of_holes
 from gramian.core.arrays import as_float64
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
+from gramian.statistics.imputation import Patterns, grams, grams_of_holes
 
 # Least eigenvalue of P_O.T P_O, which lies between 0 and 1, for least squares to determine all scores.
 DETERMINED = 1e-10

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian.analysis.components import column_names, kind_of, names_of, shares_of
-from gramian.analysis.units import RATIO, UNITS_GAP, column_variances, neighbours, unit_difference
 from gramian.core.arrays import as_float64
 from gramian.core.checks import percent, shown
 from gramian.core.records import ModelKind
 from gramian.errors import DataError, DiagnosticWarning, asked_by_user
+from gramian.statistics.components import column_names, kind_of, names_of, shares_of
+from gramian.statistics.units import RATIO, UNITS_GAP, column_variances, neighbours, unit_difference
 
 FEWEST = 10  # rows from which scores say something about rows
 # kernel-narrow, kernel-wide: the first share in multiples of 1 / n, and at most; the variance of a kernel

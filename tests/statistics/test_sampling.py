@@ -8,8 +8,8 @@ from scipy.stats import chi2
 
 import gramian
 from gramian import PCA, KernelPCA
-from gramian.analysis.sampling import Sampling, reaches, sampling_of, separated
 from gramian.cli import main
+from gramian.statistics.sampling import Sampling, reaches, sampling_of, separated
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 5)) @ RNG.standard_normal((5, 5)) + RNG.standard_normal((60, 5)) * [

@@ -16,7 +16,7 @@ from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 
 if TYPE_CHECKING:
-    from gramian.analysis.component_rules import ComponentChoice
+    from gramian.statistics.component_rules import ComponentChoice
 
 
 def component_names(k: int) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from gramian import PCA
-from gramian.analysis import imputation
-from gramian.analysis.imputation import (
+from gramian.statistics import imputation
+from gramian.statistics.imputation import (
     STRENGTHS,
     HeldOut,
     Patterns,
@@ -21,7 +21,7 @@ from gramian.analysis.imputation import (
     impute_iterative,
     undetermined,
 )
-from gramian.analysis.normal_model import NormalModel
+from gramian.statistics.normal_model import NormalModel
 
 
 def holed(n, d, k, share, seed=0, noise=1.0):
@@ -182,8 +182,8 @@ def test_small_batches_give_the_same(monkeypatch):
     _, X = holed(30, 8, 3, 0.3)
     whole = impute_em(X, 3)
     scatter = expected_scatter(X, whole)[1]
-    monkeypatch.setattr("gramian.analysis.imputation.BATCH", 20)
-    monkeypatch.setattr("gramian.analysis.imputation.PAIRS", 2)
+    monkeypatch.setattr("gramian.statistics.imputation.BATCH", 20)
+    monkeypatch.setattr("gramian.statistics.imputation.PAIRS", 2)
     pieces = impute_em(X, 3)
     assert np.allclose(pieces.filled, whole.filled)
     assert np.allclose(expected_scatter(X, whole)[1], scatter)

@@ -7,8 +7,8 @@ import pytest
 from sklearn import datasets
 
 from gramian import PCA
-from gramian.analysis.findings import model_findings
-from gramian.analysis.units import column_axis, dominant_columns
+from gramian.statistics.findings import model_findings
+from gramian.statistics.units import column_axis, dominant_columns
 
 # Standard deviations of bill length, bill depth, flipper length (mm) and mass (g) of 342 penguins.
 PENGUINS = {"bill_length_mm": 5.46, "bill_depth_mm": 1.97, "flipper_length_mm": 14.06, "body_mass_g": 801.95}

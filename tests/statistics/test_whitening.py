@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage, oas
 
-from gramian.analysis.projection import divided, inverse_deviations, multiplied
 from gramian.core.arrays import to_numpy
 from gramian.core.records import Spectrum
 from gramian.errors import ParameterError
@@ -20,6 +19,7 @@ from gramian.models.whitening import (
     shrinkage_intensity,
     triangular_root,
 )
+from gramian.statistics.projection import divided, inverse_deviations, multiplied
 from helpers import spectrum_matrix
 
 

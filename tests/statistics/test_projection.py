@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.analysis.projection import LinearProjection
 from gramian.errors import DataError
+from gramian.statistics.projection import LinearProjection
 from gramian.tables import as_rows
 
 RNG = np.random.default_rng(0)

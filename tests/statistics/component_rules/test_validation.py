@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gramian.analysis.component_rules import SPLITS, bi_cross_validation
+from gramian.statistics.component_rules import SPLITS, bi_cross_validation
 
 
 def factors_of(D, count):

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gramian.analysis.component_rules import REPEATS, parallel_analysis, permuted_columns, sign_flips
+from gramian.statistics.component_rules import REPEATS, parallel_analysis, permuted_columns, sign_flips
 
 
 def spectrum_of(A, count):

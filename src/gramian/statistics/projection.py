@@ -18,7 +18,7 @@ from gramian.tables import Rows
 from gramian.tables.rows import row_text
 
 if TYPE_CHECKING:
-    from gramian.analysis.normal_model import NormalModel
+    from gramian.statistics.normal_model import NormalModel
 
 HOLED = 1 << 20  # entries of rows with missing values that are mapped at a time
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from gramian.analysis.normal_model import NormalModel
 from gramian.errors import DataError
+from gramian.statistics.normal_model import NormalModel
 
 
 @pytest.fixture

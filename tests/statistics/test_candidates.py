@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from gramian.analysis import candidates as module
-from gramian.analysis.candidates import (
+from gramian.errors import MissingExtraError
+from gramian.statistics import candidates as module
+from gramian.statistics.candidates import (
     Candidate,
     Choice,
     Selection,
@@ -17,7 +18,6 @@ from gramian.analysis.candidates import (
     within_one_standard_error,
     writer,
 )
-from gramian.errors import MissingExtraError
 
 
 def in_folds(*rows, sizes=None):
