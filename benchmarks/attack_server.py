@@ -722,7 +722,7 @@ def retold(content: bytes, change: Callable[[Any], object]) -> bytes:
     """Return a model file whose description was changed, with a checksum that fits."""
     import safetensors.numpy
 
-    from gramian.base import model_file
+    from gramian.models import model_file
 
     arrays = safetensors.numpy.load(content)
     size = int.from_bytes(content[:8], "little")

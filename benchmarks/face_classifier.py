@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from gramian.base.inputs import generators
 from gramian.errors import DataError, GramianError, RankWarning
 from gramian.faces import LIGHTS, FaceSpace, read_faces
+from gramian.models.inputs import generators
 
 PARTS = 5
 KEEP = 0.99

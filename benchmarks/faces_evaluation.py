@@ -22,13 +22,13 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import roc_curve
 from sklearn.neighbors import radius_neighbors_graph
 
-from gramian.base.inputs import generators
 from gramian.core.checks import check_integer, counted
 from gramian.errors import DataError, GramianError, RankWarning
 from gramian.faces import LIGHTS, Faces, FaceSpace, Recogniser, read_faces
 from gramian.faces.light import COPIES, shift_pixels
 from gramian.faces.similarity import DISTANCES, MATCHES
 from gramian.faces.space import areas
+from gramian.models.inputs import generators
 
 COUNTS = (25, 50, 100, 200, 300, 400)
 FARS = (0.1, 0.03, 0.01, 0.003, 0.001)

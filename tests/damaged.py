@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.base import model_file
 from gramian.errors import ModelFileError
+from gramian.models import model_file
 
 
 def reseal(path, change=None, arrays=None, **entry):

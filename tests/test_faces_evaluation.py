@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from drawn import drawn_faces, drawn_others
-from gramian.base.inputs import generators
 from gramian.errors import DataError, ParameterError
 from gramian.faces import Faces, FaceSpace, Recogniser, read_faces
+from gramian.models.inputs import generators
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "faces_evaluation.py"
 spec = importlib.util.spec_from_file_location("faces_evaluation", SCRIPT)

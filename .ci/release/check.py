@@ -40,7 +40,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 # Where --quick looks: reading, solving, fitting, saving, and the shell.
 QUICK = (
-    "tests/estimators/test_pca.py",
+    "tests/models/test_pca.py",
     "tests/engine",
     "tests/core",
     "tests/test_packaging.py",

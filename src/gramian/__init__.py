@@ -17,7 +17,6 @@ from gramian.core.version import __version__
 
 if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
-    from gramian.base.model_file import load
     from gramian.core.progress import set_progress
     from gramian.errors import DiagnosticWarning
     from gramian.inspect.choose_components import choose_components
@@ -26,12 +25,13 @@ if TYPE_CHECKING:
     from gramian.inspect.diagnose import diagnose
     from gramian.inspect.rotate import rotate
     from gramian.inspect.stability import stability
-    from gramian.kernel_pca.estimator import KernelPCA
-    from gramian.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
     from gramian.laws.relations import relations
+    from gramian.models.kernel_pca.estimator import KernelPCA
+    from gramian.models.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
+    from gramian.models.model_file import load
     from gramian.models.monitor import Monitor
+    from gramian.models.pca.estimator import PCA
     from gramian.models.whitener import Whitener
-    from gramian.pca.estimator import PCA
     from gramian.selection.choose_kernel import choose_kernel
     from gramian.selection.filters import FeatureFilter
     from gramian.selection.mutual_information import mutual_information
@@ -71,13 +71,13 @@ __all__ = [
 
 _SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
 _HOME = {
-    "PCA": "gramian.pca.estimator",
+    "PCA": "gramian.models.pca.estimator",
     "DiagnosticWarning": "gramian.errors",
     "FeatureFilter": "gramian.selection.filters",
-    "KernelPCA": "gramian.kernel_pca.estimator",
+    "KernelPCA": "gramian.models.kernel_pca.estimator",
     "Monitor": "gramian.models.monitor",
-    "PolynomialMap": "gramian.kernel_pca.feature_maps",
-    "RandomFourierMap": "gramian.kernel_pca.feature_maps",
+    "PolynomialMap": "gramian.models.kernel_pca.feature_maps",
+    "RandomFourierMap": "gramian.models.kernel_pca.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",
     "Whitener": "gramian.models.whitener",
     "choose_components": "gramian.inspect.choose_components",
@@ -85,7 +85,7 @@ _HOME = {
     "compare": "gramian.inspect.compare",
     "describe": "gramian.inspect.describe",
     "diagnose": "gramian.inspect.diagnose",
-    "load": "gramian.base.model_file",
+    "load": "gramian.models.model_file",
     "mutual_information": "gramian.selection.mutual_information",
     "propose": "gramian.statistics.proposals",
     "relations": "gramian.laws.relations",

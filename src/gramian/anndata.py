@@ -11,7 +11,7 @@ from gramian.core.arrays import memory_limit_bytes
 from gramian.core.checks import listed
 from gramian.engine.linear import LinearProblem
 from gramian.errors import ABSENT, InputTypeError, ParameterError
-from gramian.pca.estimator import PCA
+from gramian.models.pca.estimator import PCA
 from gramian.tables import as_rows
 from gramian.tables.file_rows import of_anndata
 from gramian.tables.table import Table

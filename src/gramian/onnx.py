@@ -18,12 +18,12 @@ from gramian.core import checks, version
 from gramian.core.arrays import as_float64
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError, needs
-from gramian.kernel_pca.estimator import KernelPCA
-from gramian.kernel_pca.projection import KernelProjection
 from gramian.kernels import Evaluator, Kernel, formulas
 from gramian.kernels.algebra import Constant, Exp, OnColumns, Power, Product, Scaled, Sum
+from gramian.models.kernel_pca.estimator import KernelPCA
+from gramian.models.kernel_pca.projection import KernelProjection
+from gramian.models.pca.estimator import PCA
 from gramian.models.whitener import Whitener
-from gramian.pca.estimator import PCA
 from gramian.statistics.components import names_of
 from gramian.statistics.projection import LinearProjection, inverse_deviations
 

@@ -34,7 +34,7 @@ from gramian.errors import (
     needs,
 )
 from gramian.inspect.rotate import ORTHOGONAL, rotated
-from gramian.pca.estimator import PCA
+from gramian.models.pca.estimator import PCA
 from gramian.statistics.normal_model import NormalModel
 from gramian.statistics.projection import LinearProjection
 from gramian.statistics.units import SHARE, column_variances

@@ -13,11 +13,11 @@ import pytest
 
 from damaged import reseal
 from drawn import drawn_faces, drawn_others
-from gramian.base.model_file import load, read_model
 from gramian.cli.inputs import read_all_pictures
 from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace
 from gramian.faces.gallery import Gallery
+from gramian.models.model_file import load, read_model
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -2,8 +2,8 @@ import pytest
 
 from gramian.app.verb import as_arguments, docstring, parameters_of
 from gramian.app.verbs import verb, verbs
-from gramian.kernel_pca import fits as exact_kernel
-from gramian.pca import fits as linear_fit
+from gramian.models.kernel_pca import fits as exact_kernel
+from gramian.models.pca import fits as linear_fit
 
 
 def test_only_what_was_given_is_repeated():
@@ -26,7 +26,7 @@ def test_every_option_has_a_help_and_one_name():
 
 def test_parameters_of_estimators_are_explained_by_their_docstrings():
     help = verb("fit").options["ddof"].help
-    first = docstring("gramian.pca.estimator:PCA")["ddof"]
+    first = docstring("gramian.models.pca.estimator:PCA")["ddof"]
     assert help == f"PCA: {first[0].lower()}{first[1:]}"
 
 

@@ -21,10 +21,10 @@ from scipy import sparse
 
 import gramian
 from damaged import reseal
-from gramian.base.model_file import BEGINNING, FORMAT_VERSION, decode, read_model, sealed, write_model
 from gramian.core.records import Moments, Repair
 from gramian.errors import FileError, InputTypeError, ModelFileError, ParameterError
 from gramian.kernels import kernel_from_name
+from gramian.models.model_file import BEGINNING, FORMAT_VERSION, decode, read_model, sealed, write_model
 
 # Any record is a file: here one whose field is whatever a test gives it.
 VALUES = {
@@ -284,7 +284,7 @@ def test_a_killed_writer_leaves_a_readable_file(path):
     program = (
         "import sys\n"
         "import numpy as np\n"
-        "from gramian.base.model_file import write_model\n"
+        "from gramian.models.model_file import write_model\n"
         "from gramian.core.records import Moments\n"
         "print('writing', flush=True)\n"
         "while True:\n"

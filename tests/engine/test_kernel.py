@@ -287,7 +287,7 @@ def test_where_float32_leaves_digits_open_float64_follows(monkeypatch):
             other.left = other.left * np.float32(1.02)
             return other
 
-    monkeypatch.setattr("gramian.kernel_pca.fits.KernelSource", Wrong)
+    monkeypatch.setattr("gramian.models.kernel_pca.fits.KernelSource", Wrong)
     monkeypatch.setattr(tiles, "KernelSource", Wrong)
     values, sigma = tables(700)["plain"]
     exact = np.linalg.eigvalsh(of_definition(values, sigma))[::-1]

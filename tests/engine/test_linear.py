@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from gramian import PCA, scan
-from gramian.base.fitted import with_orthonormality
 from gramian.core.arrays import as_float64
 from gramian.core.records import SolveRequest, Target
 from gramian.engine import centered, linear, solving
@@ -19,6 +18,7 @@ from gramian.engine.routes import ProductRoute
 from gramian.engine.scatter import Observed, ScatterOperator, product_error
 from gramian.engine.solving import solve
 from gramian.errors import DataError, ParameterError, RankWarning
+from gramian.models.fitted import with_orthonormality
 from gramian.tables import as_rows
 from gramian.tables.stored import opened_rows
 from helpers import spectrum_matrix

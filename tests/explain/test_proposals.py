@@ -16,7 +16,7 @@ from sklearn import datasets
 import gramian
 from gramian import PCA, scan
 from gramian.errors import DataError, ParameterError
-from gramian.pca.missing import filled
+from gramian.models.pca.missing import filled
 from gramian.statistics.proposals import KNOWN, proposals
 from gramian.statistics.units import same_range, unit_difference
 from gramian.tables.cells import units_of

@@ -9,10 +9,10 @@ import pytest
 
 from damaged import reseal
 from gramian import PCA
-from gramian.base.model_file import read_model
 from gramian.errors import FileError, InputTypeError
 from gramian.faces import gallery as module
 from gramian.faces.gallery import Gallery, content_of, create_file
+from gramian.models.model_file import read_model
 
 posix_user = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() == 0, reason="the superuser may read and write everywhere"

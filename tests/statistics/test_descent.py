@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls, rosen, rosen_der
 
-from gramian.kernel_pca.preimages import Local, fixed_points, quasi_newton
+from gramian.models.kernel_pca.preimages import Local, fixed_points, quasi_newton
 
 FREE = np.full(3, -np.inf)
 

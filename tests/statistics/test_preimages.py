@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import brute, minimize
 
 from gramian.errors import IndefiniteKernelError
-from gramian.kernel_pca import preimages
-from gramian.kernel_pca.preimages import FeatureSpace, minimised, nearest_rows, residuals
 from gramian.kernels import RBF, ChiSquared, Matern, Polynomial, RationalQuadratic, kernel_from_name
+from gramian.models.kernel_pca import preimages
+from gramian.models.kernel_pca.preimages import FeatureSpace, minimised, nearest_rows, residuals
 
 KERNELS = {
     "rbf": RBF(gamma=0.3),

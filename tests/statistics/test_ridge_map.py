@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.kernel_pca import preimages as ridge_map
-from gramian.kernel_pca.preimages import learn_map
+from gramian.models.kernel_pca import preimages as ridge_map
+from gramian.models.kernel_pca.preimages import learn_map
 
 
 def data(n=80, seed=0):

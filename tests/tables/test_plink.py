@@ -9,8 +9,8 @@ from bed_reader import to_bed
 
 import gramian
 from gramian import PCA, scan
-from gramian.base.inputs import expected_columns
 from gramian.errors import DataError, FileError, MissingExtraError, MissingValuesWarning, ParameterError
+from gramian.models.inputs import expected_columns
 from gramian.tables import as_rows
 
 LIMIT = 6_000_000

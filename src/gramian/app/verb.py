@@ -421,11 +421,11 @@ def docstring(place: str) -> dict[str, str]:
     Parameters
     ----------
     place : str
-        Module and name, such as "gramian.pca.estimator:PCA".
+        Module and name, such as "gramian.models.pca.estimator:PCA".
 
     Examples
     --------
-    >>> docstring("gramian.pca.estimator:PCA")["ddof"]
+    >>> docstring("gramian.models.pca.estimator:PCA")["ddof"]
     'Variances divide by n_samples - ddof, or the sum of the weights less ddof.'
     """
     module, _, name = place.partition(":")

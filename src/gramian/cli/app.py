@@ -16,7 +16,7 @@ from gramian.cli.command import Group, application, command_of, help_alone
 from gramian.core.version import __version__
 
 # Commands that are no verbs, and what they need.
-OTHERS = {"serve": "gramian.app", "demo": "gramian.pca"}
+OTHERS = {"serve": "gramian.app", "demo": "gramian.models.pca"}
 
 
 class LazyCommand(TyperCommand):

@@ -183,7 +183,7 @@ def read_new_data(
     ParameterError
         If missing values would be treated in another way than when the model was fitted.
     """
-    from gramian.base.inputs import expected_columns
+    from gramian.models.inputs import expected_columns
 
     if reading.get("missing") == "drop-columns":
         raise ParameterError(
@@ -229,7 +229,7 @@ def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[
     reading : dict
         The options given.
     """
-    from gramian.base.inputs import expected_columns
+    from gramian.models.inputs import expected_columns
     from gramian.tables.names import base_name
 
     fitted: dict[str, Any] = dict(getattr(model, "reading_", {}))
@@ -322,7 +322,7 @@ def read_model(model: str, *, whole: bool = False) -> Any:
     """
     from sklearn.utils.validation import check_is_fitted
 
-    from gramian.base.model_file import load
+    from gramian.models.model_file import load
     from gramian.statistics.components import mapping_of
 
     with shows_progress(f"reading {model}"):

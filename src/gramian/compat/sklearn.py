@@ -26,9 +26,9 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import gramian
-from gramian.base.fitted import Deferring, Planned
 from gramian.core.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
 from gramian.errors import GramianError, IndefiniteKernelWarning, InputTypeError, RankWarning, ignoring
+from gramian.models.fitted import Deferring, Planned
 from gramian.statistics.projection import LinearProjection
 
 __all__ = ["PCA", "IncrementalPCA", "KernelPCA"]

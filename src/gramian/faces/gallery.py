@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.base.model_file import INVALID, check, decode, read_model, write_model
 from gramian.core.arrays import as_float64
 from gramian.core.atomic import as_path, check_writable, locked
 from gramian.core.checks import counted, is_visible, shown
@@ -27,6 +26,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, shortened
 from gramian.faces.recognition import Recogniser
 from gramian.faces.similarity import as_vectors
+from gramian.models.model_file import INVALID, check, decode, read_model, write_model
 from gramian.tables.names import natural_key
 
 T = TypeVar("T")

@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.base import inputs, saving, sklearn
-from gramian.base.fitted import InNotebooks, parameter_at_fit
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, check_integer, counted, slices
 from gramian.core.progress import shows_progress
@@ -32,9 +30,11 @@ from gramian.faces.light import (
     shift_pixels,
     with_moved,
 )
-from gramian.kernel_pca.estimator import KernelPCA
 from gramian.kernels import Kernel
-from gramian.pca.estimator import PCA
+from gramian.models import inputs, saving, sklearn
+from gramian.models.fitted import InNotebooks, parameter_at_fit
+from gramian.models.kernel_pca.estimator import KernelPCA
+from gramian.models.pca.estimator import PCA
 
 
 def relative_errors(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> FloatArray:

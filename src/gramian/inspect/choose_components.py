@@ -15,15 +15,15 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.base.inputs import check_target, generators
 from gramian.core.arrays import memory_limit_bytes
 from gramian.core.checks import check_choice
 from gramian.core.notebook import Grid, InNotebook
 from gramian.core.records import ModelKind, Seed
 from gramian.errors import GramianError, InputTypeError, ParameterError
-from gramian.pca.estimator import PCA
-from gramian.pca.fits import TableFit
-from gramian.pca.rules import Material, check_rmse, refusal, room_for, scree_of
+from gramian.models.inputs import check_target, generators
+from gramian.models.pca.estimator import PCA
+from gramian.models.pca.fits import TableFit
+from gramian.models.pca.rules import Material, check_rmse, refusal, room_for, scree_of
 from gramian.statistics.candidates import data_frame
 from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
 from gramian.tables import as_rows
@@ -277,7 +277,7 @@ def _of_pca(
 def _of_kernel(
     model: Any, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
 ) -> tuple[RuleFunction, str]:
-    from gramian.kernel_pca.rules import components_of_kernel
+    from gramian.models.kernel_pca.rules import components_of_kernel
 
     shares = None
     if X is None:

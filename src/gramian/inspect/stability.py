@@ -14,7 +14,6 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.base.inputs import generators
 from gramian.core import progress
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes, to_numpy
 from gramian.core.checks import check_integer, check_number, counted, percent, slices
@@ -23,9 +22,10 @@ from gramian.core.records import FloatArray, IntArray, Seed
 from gramian.engine.linear import factors
 from gramian.engine.solving import require_memory
 from gramian.errors import DataError, GramianWarning, InputTypeError, ignoring
-from gramian.pca.estimator import PCA
-from gramian.pca.missing import rows_as_fitted
-from gramian.pca.tables import scores_and_squares
+from gramian.models.inputs import generators
+from gramian.models.pca.estimator import PCA
+from gramian.models.pca.missing import rows_as_fitted
+from gramian.models.pca.tables import scores_and_squares
 from gramian.statistics.candidates import data_frame
 from gramian.statistics.components import column_names, component_names
 from gramian.statistics.sampling import POWERS, grouped, named_group, reaches, separable

@@ -1,1 +1,1 @@
-"""Estimators on top of PCA and kernel PCA: whitening and monitoring."""
+"""What fitted models share: their numbers, saving, checks of their input."""

@@ -17,10 +17,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gramian import errors
-from gramian.base.fitted import parameter_at_fit
-from gramian.base.inputs import expected_columns
-from gramian.base.saving import Saved
-from gramian.base.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, check_share, counted, percent, slices
 from gramian.core.notebook import Grid, Tabulated
@@ -30,9 +26,13 @@ from gramian.engine.solving import require_memory
 from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
 from gramian.models import monitoring
 from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_rows, run_rules, runs_of
-from gramian.pca.estimator import PCA
-from gramian.pca.missing import rows_as_fitted
-from gramian.pca.stream import TooFewRowsError
+from gramian.models.fitted import parameter_at_fit
+from gramian.models.inputs import expected_columns
+from gramian.models.pca.estimator import PCA
+from gramian.models.pca.missing import rows_as_fitted
+from gramian.models.pca.stream import TooFewRowsError
+from gramian.models.saving import Saved
+from gramian.models.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
 from gramian.statistics import candidates, projection
 from gramian.statistics.components import (
     feature_names_of,
@@ -46,7 +46,7 @@ from gramian.tables import Rows, as_rows, table
 from gramian.tables.as_rows import index_names
 
 if TYPE_CHECKING:
-    from gramian.kernel_pca.estimator import KernelPCA
+    from gramian.models.kernel_pca.estimator import KernelPCA
 else:
     KernelPCA = BaseEstimator  # kernels are for those who use them; a file's annotations are evaluated
 

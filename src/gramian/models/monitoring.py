@@ -21,7 +21,7 @@ from gramian.statistics.imputation import Patterns, grams
 from gramian.statistics.normal_model import DETERMINED
 
 if TYPE_CHECKING:
-    from gramian.kernel_pca.preimages import FeatureSpace
+    from gramian.models.kernel_pca.preimages import FeatureSpace
 
 BOTH = ("T2", "SPE")
 EPS = float(np.finfo(np.float64).eps)

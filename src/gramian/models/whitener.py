@@ -10,15 +10,14 @@ import numpy.typing as npt
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.base import fitted, inputs, saving
-from gramian.base.sklearn import knows_names
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, memory_limit_bytes, to_numpy
 from gramian.core.checks import check_choice
 from gramian.core.progress import shows_progress
 from gramian.core.records import POSITIVE, FloatArray, ModelKind, Plan, RealArray, Seed
 from gramian.errors import DataError, ParameterError
-from gramian.models import whitening
-from gramian.pca.estimator import PCA
+from gramian.models import fitted, inputs, saving, whitening
+from gramian.models.pca.estimator import PCA
+from gramian.models.sklearn import knows_names
 from gramian.tables import Rows, as_rows, table
 from gramian.tables.as_rows import weighted
 from gramian.tables.device import sent_to

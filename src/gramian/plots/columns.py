@@ -16,7 +16,7 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.inspect.describe import describe
 from gramian.inspect.rotate import Rotation
-from gramian.pca.tables import linear_columns
+from gramian.models.pca.tables import linear_columns
 from gramian.plots import points, style
 from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.statistics.associations import LEVEL, SHOWN, Description, correlations

@@ -15,7 +15,7 @@ from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError
 from gramian.kernels.auditing import AuditReport
-from gramian.pca.estimator import PCA
+from gramian.models.pca.estimator import PCA
 from gramian.plots import images, style
 from gramian.plots.names import axis_title, component_titles, fitted, numbers_of, place_of
 from gramian.plots.points import Group

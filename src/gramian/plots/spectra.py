@@ -11,7 +11,7 @@ import numpy as np
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.inspect.choose_components import choose_components
-from gramian.pca.estimator import PCA
+from gramian.models.pca.estimator import PCA
 from gramian.plots.names import NOTHING, fitted
 from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.statistics.component_rules import ComponentChoice

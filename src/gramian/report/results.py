@@ -16,7 +16,7 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.atomic import atomic_folder, atomic_write, place_inside
 from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
-from gramian.pca.tables import linear_columns, linear_rows
+from gramian.models.pca.tables import linear_columns, linear_rows
 from gramian.plots.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
 from gramian.plots.names import component_titles
 from gramian.report import facts, page, pieces, sections, sentences

@@ -20,7 +20,7 @@ from gramian.errors import DiagnosticWarning, ignoring
 from gramian.inspect.choose_components import choose_components
 from gramian.inspect.describe import describe
 from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
-from gramian.pca.tables import linear_rows
+from gramian.models.pca.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions

@@ -18,7 +18,6 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
-from gramian.base.inputs import generators
 from gramian.core import progress
 from gramian.core.arrays import as_float64, blas_threads, to_numpy
 from gramian.core.checks import check_choice, check_integer, counted, evenly, plain
@@ -35,13 +34,14 @@ from gramian.errors import (
     RankWarning,
     ignoring,
 )
-from gramian.kernel_pca.estimator import KernelPCA
-from gramian.kernel_pca.fits import asked_kernel
-from gramian.kernel_pca.projection import as_scaled
-from gramian.kernel_pca.rules import first_components, with_kernel
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance
+from gramian.models.inputs import generators
+from gramian.models.kernel_pca.estimator import KernelPCA
+from gramian.models.kernel_pca.fits import asked_kernel
+from gramian.models.kernel_pca.projection import as_scaled
+from gramian.models.kernel_pca.rules import first_components, with_kernel
 from gramian.selection import validation
 from gramian.selection.targets import Labelled, as_labelled
 from gramian.statistics.candidates import Candidate, Choice, Selection

@@ -19,12 +19,12 @@ from sklearn.feature_selection import chi2, f_classif, f_regression
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.base.inputs import generators
-from gramian.base.sklearn import knows_names
 from gramian.core.arrays import dense, parallel_map
 from gramian.core.checks import check_choice, check_integer, check_number, counted
 from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, ParameterError
+from gramian.models.inputs import generators
+from gramian.models.sklearn import knows_names
 from gramian.selection.mutual_information import mutual_information
 from gramian.selection.targets import ColumnSelector, Labelled, as_labelled
 from gramian.selection.validation import (

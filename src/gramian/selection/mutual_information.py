@@ -16,12 +16,12 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 from sklearn.utils import check_random_state
 
-from gramian.base.sklearn import NEVER_OVERWRITTEN, knowing
 from gramian.core.arrays import dense, memory_limit_bytes, parallel_map
 from gramian.core.checks import check_integer, listed, slices
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, ParameterError
+from gramian.models.sklearn import NEVER_OVERWRITTEN, knowing
 from gramian.selection.targets import Labelled, as_labelled, column_of, looks_discrete
 from gramian.statistics.candidates import bar, data_frame
 from gramian.tables import Rows

@@ -14,11 +14,11 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from gramian.base.inputs import check_features, expected_columns, store_features
-from gramian.base.sklearn import BaseEstimator, TransformerMixin
 from gramian.core.arrays import from_numpy, is_dask, memory_limit_bytes, to_numpy
 from gramian.core.records import FloatArray, RealArray
 from gramian.errors import DataError, InputTypeError, MissingValuesWarning, ParameterError
+from gramian.models.inputs import check_features, expected_columns, store_features
+from gramian.models.sklearn import BaseEstimator, TransformerMixin
 from gramian.tables import Rows, as_rows, table
 from gramian.tables.labels import as_array, has_label
 from gramian.tables.rows import require_magnitudes

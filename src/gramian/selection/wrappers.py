@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.base.sklearn import MetaEstimatorMixin, knows_names
 from gramian.core import progress
 from gramian.core.checks import check_choice, check_integer, check_share, counted, listed, plain
 from gramian.core.records import FloatArray, IntArray
 from gramian.errors import ParameterError
+from gramian.models.sklearn import MetaEstimatorMixin, knows_names
 from gramian.selection.targets import ColumnSelector, as_labelled
 from gramian.selection.validation import (
     SubsetScores,

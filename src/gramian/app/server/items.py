@@ -20,10 +20,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from gramian.app.server.fields import ID, KINDS, Kind, Reading, Refusal
-from gramian.base.model_file import BEGINNING
 from gramian.core.atomic import as_file_error, as_path, atomic_write, locked, sync_folder
 from gramian.core.checks import amount, counted
 from gramian.errors import FileError, ParameterError, shortened
+from gramian.models.model_file import BEGINNING
 
 LOG = logging.getLogger("gramian.app.server")
 LONGEST = 8 << 20  # bytes of a description

@@ -22,8 +22,6 @@ from gramian import PCA, KernelPCA, Whitener, load
 from gramian.app.verb import Blocks, Context, Parameter, Result
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs.fit import with_usual_components
-from gramian.base.inputs import expected_columns
-from gramian.base.model_file import read_model
 from gramian.core import arrays, progress
 from gramian.core.checks import check_choice, check_integer, counted, plain
 from gramian.errors import (
@@ -37,6 +35,8 @@ from gramian.errors import (
 )
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.inspect.diagnose import diagnosis_of
+from gramian.models.inputs import expected_columns
+from gramian.models.model_file import read_model
 from gramian.plots.images import Picture
 from gramian.report import facts as report
 from gramian.report import pieces

@@ -23,8 +23,8 @@ from gramian.core import arrays, checks
 from gramian.core.checks import plain
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces import example_faces
-from gramian.kernel_pca.projection import as_scaled
 from gramian.kernels import kernel_from_name, table, widths
+from gramian.models.kernel_pca.projection import as_scaled
 from gramian.plots.images import Picture, contact_sheet, grey, grey_range
 from gramian.plots.names import component_titles, usual_color
 from gramian.plots.registry import available

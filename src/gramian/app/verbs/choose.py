@@ -29,7 +29,10 @@ RULES = (
 
 
 @about(
-    documented={"PCA": "gramian.pca.estimator:PCA", "Kernel PCA": "gramian.kernel_pca.estimator:KernelPCA"}
+    documented={
+        "PCA": "gramian.models.pca.estimator:PCA",
+        "Kernel PCA": "gramian.models.kernel_pca.estimator:KernelPCA",
+    }
 )
 def judged(
     *,

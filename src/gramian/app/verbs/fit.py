@@ -37,7 +37,10 @@ Rows = Annotated[
 
 
 @about(
-    documented={"PCA": "gramian.pca.estimator:PCA", "Kernel PCA": "gramian.kernel_pca.estimator:KernelPCA"},
+    documented={
+        "PCA": "gramian.models.pca.estimator:PCA",
+        "Kernel PCA": "gramian.models.kernel_pca.estimator:KernelPCA",
+    },
     panel=METHOD,
 )
 def estimator(
@@ -98,7 +101,7 @@ def estimator(
     """
     given = {name: value for name, value in locals().items() if value is not None and value is not False}
     from gramian.core.arrays import memory_limit_bytes
-    from gramian.pca.rules import check_rmse
+    from gramian.models.pca.rules import check_rmse
 
     given = given | {"center": center}
     given.pop("missing", None)
@@ -128,19 +131,19 @@ def estimator(
 def kind_and_rules(pca: bool) -> tuple[type[Any], Sequence[str]]:
     """Return PCA or KernelPCA, the only one that is imported, and its rules for numbers of components."""
     if pca:
-        from gramian.pca.estimator import PCA
-        from gramian.pca.rules import NAMED
+        from gramian.models.pca.estimator import PCA
+        from gramian.models.pca.rules import NAMED
 
         return PCA, NAMED
-    from gramian.kernel_pca.estimator import KernelPCA
-    from gramian.kernel_pca.fits import COUNT_RULES
+    from gramian.models.kernel_pca.estimator import KernelPCA
+    from gramian.models.kernel_pca.fits import COUNT_RULES
 
     return KernelPCA, COUNT_RULES
 
 
 def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
-    from gramian.kernel_pca.projection import check_scale
     from gramian.kernels.expression import PRECOMPUTED, parse
+    from gramian.models.kernel_pca.projection import check_scale
 
     check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
     if given.get("solver") != "nystroem":

@@ -173,7 +173,7 @@ def report(
     loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
     Without DATA it lists what needs the data.
     """
-    from gramian.base.model_file import read_model
+    from gramian.models.model_file import read_model
     from gramian.report import sections
     from gramian.report.fitted import Fitted
     from gramian.report.page import as_page
@@ -214,8 +214,8 @@ def info(model: Annotated[str, Option(MODEL.metavar, MODEL.help)]) -> Result:
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
-    from gramian.base.model_file import load, read_model
     from gramian.inspect.diagnose import diagnosis_of
+    from gramian.models.model_file import load, read_model
     from gramian.report.facts import info_facts
     from gramian.statistics.components import mapping_of
 
@@ -247,9 +247,9 @@ def described(stored: Any) -> Any:
     SimpleNamespace or None
         None where only the class can tell: for what is no decomposition, not whole, or holds other models.
     """
-    from gramian.base.model_file import INVALID, declared, decode, set_checked
-    from gramian.base.saving import DecompositionAttributes
     from gramian.core.records import FloatArray, ModelKind
+    from gramian.models.model_file import INVALID, declared, decode, set_checked
+    from gramian.models.saving import DecompositionAttributes
 
     try:
         parameters, state = (decode(stored.content[name], stored.arrays) for name in ("parameters", "state"))

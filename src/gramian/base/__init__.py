@@ -1,1 +1,0 @@
-"""What fitted models share: their numbers, saving, checks of their input."""

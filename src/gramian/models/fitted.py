@@ -1,0 +1,354 @@
+"""Attributes, warnings and the notebook view that all fitted decompositions share."""
+
+from __future__ import annotations
+
+import html
+from abc import abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
+from gramian.core.checks import counted, names_its_arguments
+from gramian.core.notebook import Section
+from gramian.core.records import Attempt, Certificate, Components, DirectionBounds, Plan, RealArray
+from gramian.engine.certificates import orthogonality_loss
+from gramian.engine.solving import Account, Solution
+from gramian.errors import CertificateWarning, DataError, RankWarning
+from gramian.models import inputs, saving, sklearn
+from gramian.statistics.components import Summary, component_names, decomposition_of, shares_of, summary_of
+from gramian.tables import Rows
+
+
+class Transformer(saving.ColumnAttributes, sklearn.TransformerMixin, sklearn.BaseEstimator):
+    """Base class of transformers from rows to scores, in the kind and dtype of the rows."""
+
+    if TYPE_CHECKING:
+        n_components_: int
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the scores: PC1, PC2, ...
+
+        Parameters
+        ----------
+        input_features : object, ignored
+            For pipelines: the names do not depend on those of the columns.
+
+        Returns
+        -------
+        ndarray of shape (n_components_,), object
+            The names.
+        """
+        check_is_fitted(self)
+        return np.array(component_names(self.n_components_), dtype=object)
+
+    @abstractmethod
+    def _rows(self, X: Any, **options: Any) -> Rows:
+        """Return the input as rows."""
+
+    def _new_rows(self, X: Any, **options: Any) -> Rows:
+        """Return rows that have the features of the fitted ones."""
+        rows = self._rows(X, expected=inputs.expected_columns(self), **options)
+        inputs.check_features(self, X, rows)
+        return rows
+
+    def _as_fitted(self, rows: Any) -> RealArray:
+        """Return rows of the columns that were fitted, as pictures where those were pictures."""
+        shape = getattr(self, "picture_shape_", None)
+        result: RealArray = rows if shape is None else as_pictures(rows, shape)
+        return result
+
+    def _require_columns(self, rows: Rows, count: int, noun: str) -> None:
+        if rows.shape[1] != count:
+            raise DataError(f"X has {rows.shape[1]} columns, but inverse_transform takes {count} {noun}.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        return tags
+
+
+class Deferring:
+    """Computes attributes that an instance does not have when somebody asks for one of them.
+
+    ``hasattr`` asks too, since only the computation shows whether there is an answer; ``vars`` does not.
+    """
+
+    _following: ClassVar[Collection[str]] = ()  # their names
+
+    def _look(self) -> None:
+        """Set these attributes, where that is possible now."""
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:  # to a type checker a class with this method has every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name in self._following:
+                self._look()
+                if name in vars(self):
+                    return vars(self)[name]
+            return object.__getattribute__(self, name)  # raises, a property its own error
+
+
+class Planned:
+    """Puts the routes of a fit into words when somebody asks for them."""
+
+    if TYPE_CHECKING:
+        plan_: Plan
+        attempts_: tuple[Attempt, ...]
+    else:
+
+        @cached_property  # which a file's own takes the place of
+        def plan_(self) -> Plan:
+            """The method of the fit and its reason, with predicted and measured seconds."""
+            return self._account_of("plan_").plan
+
+        @cached_property
+        def attempts_(self) -> tuple[Attempt, ...]:
+            """Every route that was run, in order, with the reason if it was not accepted."""
+            return self._account_of("attempts_").attempts
+
+    def _account_of(self, name: str) -> Account:
+        """Return what was run, which is put into words only where somebody looks."""
+        account: Account | None = vars(self).get("_account")
+        if account is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return account
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "_account" in vars(self):
+            _ = self.plan_, self.attempts_
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        state.pop("_account", None)
+        return state
+
+    def _store_account(self, account: Account) -> None:
+        """Keep what was run, in place of the words of an earlier fit."""
+        for name in ("plan_", "attempts_"):
+            self.__dict__.pop(name, None)
+        self._account = account
+
+
+class Decomposer(Planned, Transformer, saving.DecompositionAttributes):
+    """Base class of transformers whose fit is made of eigenpairs.
+
+    Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.
+    """
+
+    def summary(self) -> Summary:
+        """Return standard deviations, explained variance ratios and their cumulative sums as a table.
+
+        Ratios are NaN for a kernel that is not proven positive semidefinite.
+
+        Returns
+        -------
+        Summary
+            Prints as a table.
+        """
+        from gramian.statistics.findings import serious_lines
+
+        check_is_fitted(self)
+        return replace(summary_of(self), misleads=serious_lines(self))
+
+
+def warn_of_none(choice: Any) -> None:
+    """Warn that a rule for the number of components finds none."""
+    if choice.number == 0:
+        given = f"n_components={choice.rule!r}"
+        said = f"{given} finds no component; one is kept. {choice.sentence}"
+        RankWarning(said).warn()
+
+
+def store_solution(
+    model: Any,
+    result: Components,
+    solution: Solution,
+    *,
+    asked: bool,
+    of: str,
+    already_warned: bool = False,
+    hidden: str = "",
+) -> None:
+    """Set the attributes for plan, spectrum and certificate, and warn if an error bound does not hold.
+
+    Parameters
+    ----------
+    model : estimator
+    result : Components
+    solution : Solution
+        Its spectrum in the units of the data.
+    asked : bool
+        Whether a number of components was asked for, so that a lower rank is worth a warning.
+    of : str
+        Whose rank it is, for the warning.
+    already_warned : bool
+        Whether an earlier warning said that there are no components.
+    hidden : str
+        Warning of components that rounding hides, in place of one of the rank.
+    """
+    model.n_components_, model.rank_ = result.values.size, result.rank
+    model.explained_variance_ratio_ = result.ratio
+    model._store_account(solution.account)
+    model.spectrum_ = replace(solution.spectrum, vectors=None)
+    model.certificate_ = solution.certificate
+    k, rank = result.values.size, result.rank
+    if hidden:
+        RankWarning(hidden).warn()
+    elif rank == 0 and not already_warned:
+        RankWarning(f"T{of[1:]} has rank 0: nothing varies beyond rounding, and every score is 0.").warn()
+    elif asked and 0 < rank < k:
+        RankWarning(
+            f"n_components={k!r} but {of} has rank {rank}: the last "
+            f"{counted(k - rank, 'component')} {'has' if k - rank == 1 else 'have'} variance 0 and "
+            "scores 0."
+        ).warn()
+    certificate = solution.certificate
+    if certificate is not None and not certificate.ok and rank > 0:
+        CertificateWarning("; ".join(certificate.reasons)).warn()
+
+
+def store_parameters(model: Any, *names: str) -> None:
+    """Store parameters that ``transform`` uses, so that ``set_params`` acts at the next fit only."""
+    values = {name: getattr(model, name) for name in names}
+    model._fit_parameters = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+
+
+def parameter_at_fit(model: Any, name: str) -> Any:
+    """Return a parameter's value at the time of the fit."""
+    return vars(model).get("_fit_parameters", {}).get(name, getattr(model, name))
+
+
+def on_device(model: Any, like: Any) -> None:
+    """Move the arrays of a fit to the kind and device of the fitted rows."""
+    if is_numpy(like):
+        return
+    for name in vars(model).keys() - model.get_params(deep=False).keys():
+        value = getattr(model, name)
+        if is_numpy(value):
+            setattr(model, name, from_numpy(value, like))
+
+
+def with_orthonormality(
+    certificate: Certificate, vectors: Any, directions: DirectionBounds | None
+) -> Certificate:
+    """Return the certificate with the orthonormality of the vectors that the user holds.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Of the solver's vectors.
+    vectors : array of shape (m, k)
+        In the user's precision.
+    directions : DirectionBounds or None
+        Of the vectors.
+
+    Notes
+    -----
+    The product costs no more than one of the matrix with the vectors, and k is at most its order.
+    """
+    if not vectors.shape[1]:
+        return replace(certificate, directions=directions)
+    loss = orthogonality_loss(vectors) + vectors.shape[0] * float(np.finfo(np.float64).eps)
+    return replace(certificate, orthogonality=loss, directions=directions)
+
+
+class Drawn:
+    """Gives a decomposition its figures, of :mod:`gramian.plots`, which a fit does not load."""
+
+    @names_its_arguments
+    def plot(
+        self,
+        X: Any = None,
+        color: Any = None,
+        *,
+        x: int | str = 1,
+        y: int | str = 2,
+        shape: Any = None,
+        names: Sequence[Any] | None = None,
+        ellipses: float | Literal["auto"] | None = "auto",
+        linked: bool = False,
+    ) -> Any:
+        """Draw the scores of two components, by :func:`gramian.plots.scores`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), optional
+            Rows to draw. An exact KernelPCA keeps the scores of its training rows; other models need them.
+        color : array-like of shape (n_samples,) or str, optional
+            Groups or numbers that set the colour, or the name of a column; by default the labels of a table.
+        x, y, shape, names, ellipses, linked : optional
+            As for :func:`gramian.plots.scores`, such as ``x=2, y=3``.
+
+        Returns
+        -------
+        altair.Chart
+            Shown in a notebook; ``save("scores.svg")`` writes it.
+
+        Raises
+        ------
+        MissingExtraError
+            Without Altair; the message is the command that installs it.
+        """
+        look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
+        return import_module("gramian.plots").scores(self, X, x=x, y=y, **look)
+
+
+# ---------------------------------------------------------- in notebooks
+
+BARS, TALLEST = 40, 48  # bars of the small scree, and pixels of the first one
+BLUE = "#0072B2"
+
+
+class InNotebooks:
+    """Adds retained variance, a small scree plot, plan and certificate to scikit-learn's HTML view."""
+
+    def _repr_html_inner(self) -> str:
+        return _with_summary(super()._repr_html_inner(), self)  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = _with_summary(bundle["text/html"], self)
+        return bundle
+
+
+def _with_summary(parameters: str, model: Any) -> str:
+    # Displaying a stream must not start its decomposition.
+    facts = summary(model) if "certificate_" in vars(decomposition_of(model)) else ""
+    if not facts:
+        return parameters
+    columns = "display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start"
+    return f'<div style="{columns}"><div>{parameters}</div><div style="max-width:48em">{facts}</div></div>'
+
+
+def summary(model: Any) -> str:
+    """Return what misleads, the retained variance, a small scree plot and sections of a fitted model as HTML.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA, Whitener or FaceSpace
+    """
+    from gramian.statistics.findings import serious_lines
+    from gramian.statistics.sampling import sampling_note
+
+    model = decomposition_of(model)
+    ratios, k = shares_of(model), int(model.n_components_)
+    variance = "" if ratios is None else f", {100 * float(np.sum(ratios)):.4g} % of the variance"
+    lines = [*map(html.escape, serious_lines(model)), f"<b>{counted(k, 'component')}{variance}</b>"]
+    variances = as_float64(model.explained_variance_)[:BARS]
+    if variances.size and variances[0] > 0:
+        heights = np.maximum(1, TALLEST * variances / variances[0]).round().astype(int).tolist()
+        bar = f"display:inline-block;width:7px;margin-right:1px;background:{BLUE};height"
+        bars = "".join(f'<span style="{bar}:{h}px" title="PC{j}"></span>' for j, h in enumerate(heights, 1))
+        lines.append(f'<div role="img" aria-label="variances of the components">{bars}</div>')
+    lines += map(html.escape, filter(None, [sampling_note(model)]))
+    records = (model.plan_, model.certificate_)
+    lines += [Section(str(one).partition("\n")[0], tuple(one._notebook())).html() for one in records]
+    return "".join(f'<div style="margin:0.3em 0">{line}</div>' for line in lines)

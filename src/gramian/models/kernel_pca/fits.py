@@ -1,0 +1,601 @@
+"""The fits of kernel PCA: exact, of all rows, and approximate, by landmarks or random features."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian import errors
+from gramian.core.arrays import alike, memory_limit_bytes, moved, numpy_dtype
+from gramian.core.checks import check_choice, check_integer, either, solver_names
+from gramian.core.records import Plan, Seed, SolveRequest, Target
+from gramian.engine import certificates
+from gramian.engine.features import FeatureSums, chosen, feature_costs, numpy_rows
+from gramian.engine.kernel import (
+    Coefficients,
+    FeatureProblem,
+    Features,
+    KernelProblem,
+    landmark_features,
+    random_features,
+)
+from gramian.engine.solving import Schedule, Solution, plan, require_memory, run, warn_of_cost
+from gramian.engine.tiles import KernelSource, MatrixSource
+from gramian.errors import MemoryLimitError, ParameterError
+from gramian.kernels import RBF, Evaluator, Kernel, expression, feature_maps, kernel_from_name, widths
+from gramian.models.fitted import warn_of_none, with_orthonormality
+from gramian.models.inputs import check_target, check_tol, drawn_seeds, generators
+from gramian.models.kernel_pca.feature_maps import RandomFourierMap
+from gramian.models.kernel_pca.preimages import preimage_method
+from gramian.models.kernel_pca.projection import Standardisation
+from gramian.tables import Block, Rows, as_rows
+
+if TYPE_CHECKING:
+    from gramian.statistics.component_rules import ComponentChoice
+
+
+@dataclass(eq=False, repr=False)
+class KernelParameters:
+    """The parameters of KernelPCA, which its docstring explains; fits read nothing else of an estimator."""
+
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    kernel: str | Kernel | Callable[..., Any] = "linear"
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    center: bool = True
+    scale: str | None = None
+    solver: str = "auto"
+    tol: float | None = None
+    random_state: Seed = 0
+    memory_limit: int | str | None = None
+    repair: str | None = None
+    preimage: str = "auto"
+    n_landmarks: int | None = None
+    landmarks: Annotated[npt.ArrayLike, "_ d"] = "rpcholesky"
+    device: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """What new rows are mapped by in place of all fitted ones: landmarks, or random features."""
+
+    landmarks: Any = None
+    indices: Any = None
+    mapping: RandomFourierMap | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel:
+    """What a fit found: eigenpairs, and what maps new rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows that were fitted.
+    weight : float
+        Sum of their weights.
+    of : str
+        The matrix whose rank it is, for a warning.
+    solution : Solution
+        Its spectrum in the units of the kernel.
+    found : Coefficients
+    fitted : array or None
+        All fitted rows, of an exact fit.
+    sums : FeatureSums or None
+        What more rows can be merged with.
+    scaling : Standardisation or None
+        What the rows went through first.
+    """
+
+    n: int
+    weight: float
+    of: str
+    kernel: Kernel | None
+    solution: Solution
+    found: Coefficients
+    fitted: Any = None
+    choice: ComponentChoice | None = None
+    nodes: Nodes = Nodes()
+    sums: FeatureSums | None = None
+    scaling: Standardisation | None = None
+
+
+@dataclass(eq=False)
+class KernelFit:
+    """Kernel PCA of rows by one kind of method.
+
+    Attributes
+    ----------
+    parameters : KernelParameters
+    rows : Rows
+        Standardised already.
+    scaling : Standardisation or None
+        What they went through.
+    """
+
+    parameters: KernelParameters
+    rows: Rows
+    scaling: Standardisation | None = None
+
+    @cached_property
+    def kernel(self) -> Kernel | None:
+        """The kernel with every parameter a number; None for a precomputed one."""
+        if is_precomputed(self.parameters):
+            return None
+        kernel, rows = asked_kernel(self.parameters), self.rows.at_home
+        values = some_of(rows) if not rows.free_to_revisit else rows.in_memory()
+        kernel.admit_sparse(values)
+        return kernel.resolve(values, rows.feature_names)
+
+    @property
+    def target(self) -> Target:
+        """The number of components, or their share, that is asked for."""
+        shape = self.rows.shape
+        return check_target(self.parameters.n_components, shape[0], shape, of="kernel components")
+
+    @property
+    def plain_landmarks(self) -> bool:
+        """Whether nothing was asked of landmarks but their number."""
+        landmarks = self.parameters.landmarks
+        return isinstance(landmarks, str) and landmarks == "rpcholesky"
+
+
+def is_precomputed(parameters: KernelParameters) -> bool:
+    """Return whether the rows are a kernel matrix."""
+    return isinstance(parameters.kernel, str) and parameters.kernel == expression.PRECOMPUTED
+
+
+def asked_kernel(parameters: KernelParameters) -> Kernel:
+    """Return the kernel as its parameters say, without numbers from the data."""
+    return kernel_from_name(
+        parameters.kernel,
+        gamma=parameters.gamma,
+        degree=parameters.degree,
+        coef0=parameters.coef0,
+        params=parameters.kernel_params,
+    )
+
+
+def precision_of(fitted: Any, tol: float | None) -> float:
+    """Return the error of an entry, relative to the largest, that leaves ``tol`` to be reached."""
+    return float(min(1e-9, 0.1 * check_tol(tol, numpy_dtype(fitted)) / fitted.shape[0] ** 0.5))
+
+
+def some_of(rows: Rows) -> Any:
+    """Return evenly spaced rows, from which the parameters of a kernel are found."""
+    return rows.at(range(0, rows.shape[0], -(-rows.shape[0] // widths.MEDIAN_ROWS)))
+
+
+# ----------- landmarks and random features: time and memory linear in the rows
+
+APPROXIMATE = solver_names("KernelPCA", approximate=True)
+LANDMARK_RULES = ("rpcholesky", "uniform", "kmeans")
+N_LANDMARKS = 1000
+
+
+@dataclass(eq=False)
+class FeatureFit(KernelFit):
+    """Kernel PCA of features: of projections onto landmarks, or of random features."""
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What solving does, with predicted seconds and bytes."""
+        rows, m = self.rows, self.count
+        target = self._reachable(m)
+        costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
+        if self._rule == "rpcholesky" and (room := rows.room) is not None:
+            need = rows.shape[0] * m * (4 if self._single else 8)
+            way_out = 'Take a smaller n_landmarks, landmarks="uniform", or more workers.'
+            require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
+        return plan(costs, self._request(target, rows.dtype))
+
+    def solve(self, *, keep: bool = False) -> KernelModel:
+        """Choose landmarks, or draw random features, and find the components in one pass over the rows."""
+        began, rows, kernel, asked = time.perf_counter(), self.rows, self.kernel, self.parameters
+        _ = self.plan  # which refuses what cannot be
+        assert kernel is not None
+        drawn = self._rule is None
+        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros, nodes=not drawn)
+        if drawn:
+            every, nodes = None, self._random(kernel)
+        else:
+            # For the precision only the number of rows counts.
+            precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), asked.tol)
+            every = kernel.bind(_reaching_as_far(rows.at_home), precision)
+            nodes = self._landmarks(every)
+        features = self._features(kernel, nodes, rows.shape[0], rows.dtype, every)
+        sums = features.sums(rows)
+        seconds = time.perf_counter() - began
+        model = self._model(kernel, nodes, features, sums, seconds, spread=not rows.in_one_place)
+        return model if keep else replace(model, sums=None)
+
+    def more(self, kernel: Kernel, nodes: Nodes, before: FeatureSums) -> KernelModel:
+        """Merge the rows with those before, with their landmarks or features and their kernel."""
+        began, rows = time.perf_counter(), self.rows
+        if not rows.in_one_place:  # rows in one place are checked when they are mapped
+            rows.require_finite()
+        dtype = np.dtype(np.float32 if before.single else np.float64)
+        features = replace(self._features(kernel, nodes, before.count, dtype), single=before.single)
+        sums = before.merged(features.sums(rows))
+        seconds = time.perf_counter() - began
+        return self._model(kernel, nodes, features, sums, seconds, spread=True)  # none is chosen again
+
+    # ------------------------------------------------------------- what is asked for
+
+    @cached_property
+    def count(self) -> int:
+        """Number of landmarks or random features; raises an error for parameters they do not support."""
+        rows, kernel, asked = self.rows, self.kernel, self.parameters
+        landmarks, solver = asked.landmarks, asked.solver
+        if kernel is None:
+            raise ParameterError(
+                "solver",
+                solver,
+                'evaluates the kernel on some rows, so it does not support kernel="precomputed"',
+                "Pass the rows and the kernel itself, or leave solver at 'auto'.",
+            )
+        if not kernel.psd:
+            raise ParameterError(
+                "solver",
+                solver,
+                f"needs a kernel that is proven positive semi-definite, but {kernel!r} is not: "
+                f"{kernel.validity.reason}",
+                "Leave solver at 'auto', which checks all eigenvalues.",
+            )
+        if asked.repair is not None:
+            raise ParameterError(
+                "repair",
+                asked.repair,
+                f"is for kernels with negative eigenvalues, which solver={solver!r} does not support",
+                "Leave it out.",
+            )
+        if isinstance(asked.n_components, str):
+            raise ParameterError(
+                "n_components",
+                asked.n_components,
+                "is a rule that fits all rows many times",
+                f"With solver={solver!r} use a number or a fraction, or run the rule on a sample of "
+                "the rows: choose_components(model, sample).",
+            )
+        if solver == "random-features":
+            return self._count_of_random(rows, kernel)
+        if isinstance(landmarks, str):
+            check_choice("landmarks", landmarks, LANDMARK_RULES)
+        elif asked.n_landmarks is not None:
+            raise ParameterError(
+                "n_landmarks",
+                asked.n_landmarks,
+                "is not allowed with an array of landmarks, which sets their number",
+                "Leave n_landmarks out.",
+            )
+        else:
+            return int(self._given.shape[0])
+        if asked.n_landmarks is None:
+            return int(min(N_LANDMARKS, rows.shape[0]))
+        advice = "Landmarks are chosen among the rows."
+        return check_integer("n_landmarks", asked.n_landmarks, 1, rows.shape[0], advice)
+
+    def _count_of_random(self, rows: Rows, kernel: Kernel) -> int:
+        if not self.plain_landmarks:
+            raise ParameterError(
+                "landmarks",
+                allowed='applies only to solver="nystroem": random features have none',
+                hint="Leave it out.",
+            )
+        if not isinstance(kernel, RBF):
+            raise ParameterError(
+                "solver",
+                "random-features",
+                f"supports only the kernel rbf, not {kernel!r}",
+                'Use solver="nystroem", which supports every valid kernel.',
+            )
+        rows.require_dense(
+            'solver="random-features" needs dense rows, but X is sparse. Use '
+            'solver="nystroem", or pass X.toarray().'
+        )
+        asked = self.parameters.n_landmarks
+        return N_LANDMARKS if asked is None else check_integer("n_landmarks", asked)
+
+    @cached_property
+    def _given(self) -> Any:
+        """Landmarks that the user gave, as rows of the same kind as the data."""
+        rows = self.rows
+        landmarks = as_rows(self.parameters.landmarks, estimator="KernelPCA(landmarks=...)")
+        if landmarks.shape[1] != rows.shape[1]:
+            raise ParameterError(
+                "landmarks",
+                allowed=f"has {landmarks.shape[1]} columns, but X has {rows.shape[1]}",
+                hint="Pass landmarks with the columns of X.",
+            )
+        if self.scaling is not None:
+            landmarks = self.scaling.rows(landmarks)
+        return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
+
+    def _reachable(self, m: int) -> Target:
+        of, target = "random features" if self._rule is None else "landmarks", self.target
+        if target.count is not None and target.count > m:
+            raise ParameterError(
+                "n_components",
+                target.count,
+                f"but {m} {of} have at most {m} components",
+                f"Ask for fewer, or set n_landmarks={target.count!r} or more.",
+            )
+        return target
+
+    @property
+    def _rule(self) -> str | None:
+        """How landmarks are chosen; None for random features."""
+        asked = self.parameters
+        if asked.solver == "random-features":
+            return None
+        return asked.landmarks if isinstance(asked.landmarks, str) else "given"
+
+    @property
+    def _single(self) -> bool:
+        """Whether float32 products will do for the choice of landmarks."""
+        kernel = self.kernel
+        return self.rows.dtype == np.float32 and kernel is not None and kernel.facts.unit_diagonal
+
+    def _request(self, target: Target, dtype: Any) -> SolveRequest:
+        asked = self.parameters
+        return SolveRequest(target, check_tol(asked.tol, dtype), memory_limit_bytes(asked.memory_limit))
+
+    # -------------------------------------------------------------------------- fit
+
+    def _rng(self) -> np.random.Generator:
+        return generators(self.parameters.random_state, 4)[3]
+
+    def _random(self, kernel: Kernel) -> Nodes:
+        """Draw random features."""
+        rows = self.rows.at_home
+        rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
+        mapping = RandomFourierMap(self.count, gamma=rates, random_state=self._rng())
+        mapping.fit(rows if not rows.free_to_revisit else rows.in_memory())
+        mapping.random_state = mapping.gamma = None
+        return Nodes(mapping=mapping)
+
+    def _landmarks(self, every: Evaluator) -> Nodes:
+        """Choose landmarks."""
+        asked, rows, indices, rng = self.parameters, self.rows.at_home, None, self._rng()
+        if self._rule == "given":
+            landmarks = self._given
+        else:
+            landmarks, indices = chosen(
+                every,
+                rows,
+                self.count,
+                str(asked.landmarks),
+                tol=check_tol(asked.tol, rows.dtype),
+                center=bool(asked.center),
+                rng=rng,
+                dtype=np.float32 if self._single else np.float64,
+            )
+        return Nodes(landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.home), indices)
+
+    def _features(
+        self, kernel: Kernel, nodes: Nodes, n: int, dtype: Any, every: Evaluator | None = None
+    ) -> Features:
+        """Return the features of rows by landmarks or by random features."""
+        if nodes.mapping is not None:
+            mapping, error = nodes.mapping.feature_map_, nodes.mapping.kernel_error_.bound
+            assert isinstance(mapping, feature_maps.FourierFeatureMap)
+            return random_features(mapping, error, dtype, self.rows.like)
+        # As transform does; what a value is off by, is also what it is for all rows.
+        landmarks = numpy_rows(nodes.landmarks)
+        precision = precision_of(landmarks, self.parameters.tol)
+        like = self.rows.like
+        return landmark_features(lambda rows: kernel.bind(rows, precision), landmarks, n, dtype, like, every)
+
+    def _model(
+        self,
+        kernel: Kernel,
+        nodes: Nodes,
+        features: Features,
+        sums: FeatureSums,
+        seconds: float,
+        *,
+        spread: bool,
+    ) -> KernelModel:
+        """Find the eigenpairs of the features' matrix."""
+        asked, single = self.parameters, sums.single
+        m, rank = features.basis.shape
+        shape = (sums.count, self.rows.shape[1])
+        costs = feature_costs(shape, m, self._rule, single=single, rank=rank, elsewhere=spread)
+        problem = FeatureProblem(sums, features, bool(asked.center), costs)
+        # Whether so many may be asked for was decided before it was known how many landmarks there are.
+        target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
+        request = self._request(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
+        problem.earlier = seconds
+        solution = run(problem, problem.schedule(request), drawn_seeds(asked.random_state))
+        result = problem.coefficients(solution, target.count)
+        solution = replace(solution, spectrum=problem.scaled(solution.spectrum))
+        return KernelModel(
+            self.rows.shape[0],
+            sums.weight,
+            "the approximate kernel matrix",
+            kernel,
+            solution,
+            result,
+            nodes=nodes,
+            sums=sums,
+            scaling=self.scaling,
+        )
+
+
+def _reaching_as_far(rows: Rows) -> Any:
+    """All rows; of a file, some of them and corners of the box that all lie in, no nearer than any row.
+
+    The error of kernel values depends on the distance of rows from zero and from their mean.
+    """
+    if rows.free_to_revisit or rows.skips_zeros:
+        return rows.in_memory()
+
+    def ends(block: Block) -> tuple[Any, Any]:
+        return block.values.min(axis=0), block.values.max(axis=0)
+
+    some = some_of(rows)
+    low, high = rows.reduce(ends, lambda a, b: (np.minimum(a[0], b[0]), np.maximum(a[1], b[1])))
+    mean = some.mean(axis=0)
+    corners = [np.where(high - origin > origin - low, high, low) for origin in (0.0, mean)]
+    return np.concatenate([some, np.array([low, high, *corners], dtype=some.dtype)])
+
+
+# ------------------------------- all rows, on tiles of their kernel matrix
+
+KERNEL_SOLVERS = ("auto", *solver_names("KernelPCA"))
+COUNT_RULES = ("parallel", "cv")
+NEGLIGIBLE = 1e-4  # part of the largest eigenvalue: entries rounded to float32 leave negative ones below it
+# An iteration knows the smallest eigenvalue from above only.
+NEGATIVE = (
+    "The Gram matrix has an eigenvalue of NUMBER or below, so this is not a valid kernel on this data. The "
+    "components belong to positive eigenvalues, but distances and shares of variance in feature space have "
+    'no meaning. Set negative eigenvalues to 0 (repair="clip"), or use a kernel that is '
+    "positive semi-definite, such as rbf or poly."
+)
+
+
+@dataclass(eq=False)
+class ExactFit(KernelFit):
+    """Kernel PCA of all rows, in this process."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the fit; for a rule, the plan for ten components."""
+        count = self.parameters.n_components
+        if isinstance(count, str):
+            check_choice("n_components", count, COUNT_RULES)
+        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self.target
+        plan = self._planned(target)[2].plan
+        if not isinstance(count, str):
+            return plan
+        from gramian.models.kernel_pca.rules import with_kernel_rule
+
+        return with_kernel_rule(plan, count, self.rows, self.kernel)
+
+    def solve(self, *, keep: bool = False) -> KernelModel:
+        """Find the components, and keep all rows."""
+        asked, rows, kernel = self.parameters, self.rows, self.kernel
+        answer = self._choice()
+        target = self.target if answer is None else Target(count=max(1, answer.number))
+        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
+        problem, evaluator, planned = self._planned(target)
+        warn_of_cost(planned, self._cheaper, rows.like)
+        X = rows.in_memory()
+        problem.source = MatrixSource(X) if evaluator is None else KernelSource(evaluator, X)
+        solution = run(problem, planned, drawn_seeds(asked.random_state))
+        if evaluator is not None:
+            self._warn_of_products(evaluator, solution, X)
+        result = problem.coefficients(solution, target.count)
+        if -result.negative > NEGLIGIBLE * result.components.values[0]:
+            errors.IndefiniteKernelWarning(NEGATIVE.replace("NUMBER", f"{result.negative:.4g}")).warn()
+        certificate = solution.certificate
+        if certificate is not None:
+            bounds = certificate.directions
+            if bounds is not None:
+                r, unit = bounds.sines.size, float(np.finfo(rows.dtype).eps)
+                bounds = certificates.lifted(bounds, np.ones(r), np.full(r, unit), bounds.kind)
+            vectors = result.vectors if rows.weights is None else result.vectors[:, :0]
+            certificate = with_orthonormality(certificate, vectors, bounds)
+        return KernelModel(
+            rows.shape[0],
+            rows.weight,
+            "the centred kernel matrix" if asked.center else "the kernel matrix",
+            None if evaluator is None else evaluator.kernel,
+            replace(solution, spectrum=problem.scaled(solution.spectrum), certificate=certificate),
+            result,
+            None if evaluator is None else rows.owned(),
+            answer,
+            scaling=self.scaling,
+        )
+
+    def _choice(self) -> Any:
+        """Ask a rule for the number of components; None where a number was given."""
+        asked = self.parameters
+        if not isinstance(asked.n_components, str):
+            return None
+        rule = check_choice("n_components", asked.n_components, COUNT_RULES)
+        from gramian.models.kernel_pca.rules import components_of_kernel, with_kernel
+
+        model = with_kernel(asked, self.kernel, n_components=None, scale=None)
+        answer = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
+        if answer.number is None:
+            raise ParameterError("n_components", rule, f": {answer.sentence}")
+        warn_of_none(answer)
+        return answer
+
+    def _planned(self, target: Target) -> tuple[KernelProblem, Evaluator | None, Schedule]:
+        """Return what the engine is asked about, the kernel on the rows, and the routes."""
+        asked, rows, kernel = self.parameters, self.rows, self.kernel
+        evaluator, center, X = None, bool(asked.center), rows.in_memory()
+        if kernel is not None:
+            evaluator = kernel.bind(X, precision_of(X, asked.tol), centered=center)
+        problem = KernelProblem(
+            rows,
+            None,
+            center=center,
+            psd=evaluator is not None and evaluator.kernel.psd,
+            clip=asked.repair is not None and check_choice("repair", asked.repair, ("clip",)) == "clip",
+            calls=None if evaluator is None else evaluator.kernel.calls(X),
+            given=evaluator is None,
+            fraction=target.fraction is not None,
+            single=evaluator is not None and evaluator.single is not None,
+        )
+        if rows.weights is not None:
+            problem.unit = "eigenvalues of Kc with weighted rows"
+        request = self._request(problem, target)
+        try:
+            return problem, evaluator, problem.schedule(request)
+        except MemoryLimitError as error:
+            raise MemoryLimitError(f"{error} {self._cheaper()}") from error
+
+    def _request(self, problem: KernelProblem, target: Target) -> SolveRequest:
+        asked, rows = self.parameters, self.rows
+        solver = check_choice("solver", asked.solver, KERNEL_SOLVERS)
+        if asked.n_landmarks is not None or not self.plain_landmarks:
+            raise ParameterError(
+                "landmarks" if asked.n_landmarks is None else "n_landmarks",
+                allowed=f"applies only to solver={either(APPROXIMATE)}, but solver={solver!r} uses every row",
+                hint="Leave it out, or set the solver.",
+            )
+        if solver == "krylov" and problem.everything and problem.clip:
+            raise ParameterError(
+                "solver",
+                solver,
+                'finds only the largest eigenvalues, but repair="clip" needs the negative ones',
+                "Leave solver at 'auto'.",
+            )
+        tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
+        return SolveRequest(target, tol, limit, solver)
+
+    def _cheaper(self) -> str:
+        """Say what takes less time than all rows."""
+        asked, kernel = self.parameters, self.kernel
+        number = asked.repair is None and not isinstance(asked.n_components, str)
+        approximate = number and kernel is not None and kernel.psd
+        other = ", or KernelPCA(solver='nystroem') with few n_landmarks" * approximate
+        return f"A sample of the rows costs less{other}."
+
+    def _warn_of_products(self, bound: Evaluator, solution: Solution, fitted: Any) -> None:
+        """Say what helps where the products of sparse rows are why a certificate does not hold."""
+        error = bound.relative + bound.absolute / (bound.largest or 1.0)
+        certified = (
+            solution.certificate is not None and solution.certificate.ok and solution.spectrum.rank > 0
+        )
+        if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
+            errors.CertificateWarning(
+                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
+                "because rows lie many kernel widths from 0. "
+                "Pass X.toarray(), so that gramian sums "
+                "differences instead, or use a wider kernel."
+            ).warn()

@@ -1,0 +1,276 @@
+"""From ``n_components="parallel"`` and ``max_rmse`` to a number: gives rules the spectra they ask for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gramian.core.arrays import memory_limit_bytes, power_of_two, to_numpy
+from gramian.core.checks import check_choice, check_number
+from gramian.core.records import FloatArray, Plan, SolveRequest, Step, Target
+from gramian.engine.centered import CenteredRows
+from gramian.engine.linear import LinearProblem, factors, leading_values
+from gramian.engine.operator import TableCosts
+from gramian.engine.solving import plan, require_memory, solve
+from gramian.errors import ParameterError
+from gramian.models.inputs import ComponentRequest
+from gramian.statistics import component_rules
+from gramian.statistics.components import effective_rows, known_variances
+from gramian.tables import Rows
+
+NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
+# A rule's number is not known when a plan is asked for; it is planned for as many components.
+PLANNED = 10
+UNEQUAL = (
+    "the rule is for rows of equal weight, but the rows have weights. Use a number of components, a "
+    "fraction such as 0.95, or max_rmse."
+)
+# So many components are asked for, one after the other, until a rule is sure: as many as it may well take.
+CV_COUNTS, DRAWN_COUNTS = (16, 32, 64), (8, 16, 32)
+# Seconds: of an entry of data that is drawn, of a byte that is cut into halves; and how much longer an
+# iteration takes on data without structure.
+DRAWN, SPLIT, FLAT = {"parallel": 16e-9, "sign-flip": 8e-9}, 7e-9, 2.0
+# Part of the sum of squares that may be left out, below which the trace less a sum says too little about it.
+SMALL_REST = 1e-4
+NOTHING = 1e-90  # entries of a table near 1 in size that are as good as 0
+
+
+def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
+    """Return the request of a rule in ``n_components``, or of ``max_rmse``.
+
+    Raises
+    ------
+    ParameterError
+        For a value that is not allowed, or a rule that does not apply to such data.
+    """
+    if asked.max_rmse is not None:
+        if asked.n_components is not None:
+            raise ParameterError(
+                "n_components",
+                asked.n_components,
+                f"and max_rmse={asked.max_rmse!r} both set the number of components",
+                "Leave out one of them.",
+            )
+        check_rmse(asked.max_rmse)
+        return ComponentRequest(
+            Target(fraction=0.5, name=f"an error of at most {asked.max_rmse:g}"), "max_rmse"
+        )
+    rule = check_choice("n_components", asked.n_components, NAMED)
+    equal = rows.weights is None
+    problem = refusal(rule, rows.shape, center=bool(asked.center), sparse=rows.skips_zeros, equal=equal)
+    if problem:
+        raise ParameterError("n_components", rule, f": {problem}")
+    return ComponentRequest(Target(count=min(PLANNED, *rows.shape)), rule)
+
+
+def check_rmse(max_rmse: Any) -> float:
+    """Return the largest error that is allowed."""
+    advice = (
+        "It is the root-mean-square error of one entry of the reconstruction, in fitted units (those of the "
+        "data if columns are not scaled)."
+    )
+    return check_number("max_rmse", max_rmse, above=0.0, advice=advice)
+
+
+def refusal(rule: str, shape: tuple[int, int], *, center: bool, sparse: bool, equal: bool = True) -> str:
+    """Return why a rule does not apply to such data, with advice; "" if it applies."""
+    if rule in NAMED and not equal:
+        return UNEQUAL
+    if sparse and component_rules.RULES[rule].draws:
+        return (
+            f"'{rule}' draws new dense data of the same size, but X is sparse. "
+            "Pass X.toarray() if it fits into memory, or use 'gavish-donoho'."
+        )
+    if not center and component_rules.RULES[rule].of_covariances:
+        why = "the rule is for variances, and without centring the mean is the first component"
+        if rule == "parallel":
+            why = "permuted columns keep their means, so the rule cannot tell the mean from noise"
+        return f"the rule needs center=True: {why}. Use 'gavish-donoho', 'sign-flip' or 'cv'."
+    if rule == "mle" and shape[0] <= shape[1]:
+        return (
+            f"Minka's evidence needs more rows than columns, but X has {shape[0]} rows x {shape[1]} columns. "
+            "Use 'gavish-donoho', 'parallel' or 'sign-flip'."
+        )
+    return ""
+
+
+def with_rule(result: Plan, wanted: ComponentRequest, problem: LinearProblem, memory_limit: int) -> Plan:
+    """Return a plan with the step that asks a rule by its name, before anything else is done.
+
+    Raises
+    ------
+    MemoryLimitError
+        When the rule's copies of the data do not fit.
+    """
+    assert wanted.rule is not None
+    costs = problem.costs
+    if not component_rules.RULES[wanted.rule].draws:
+        route = plan(costs, SolveRequest(Target(), 1e-6, memory_limit))
+        step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
+        return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, route.bytes))
+    need = room_for(wanted.rule, problem.rows, memory_limit)
+    (n, d), dtype = problem.rows.shape, problem.rows.dtype
+    splits = wanted.rule == "cv"
+    shape, kind = ((max(1, n // 2), max(1, d // 2)), np.dtype(np.float64)) if splits else ((n, d), dtype)
+    seconds, most = 0.0, 0
+    counts = sorted({min(count, *shape) for count in (CV_COUNTS if splits else DRAWN_COUNTS)})
+    for count in counts:
+        route = plan(TableCosts(shape, kind), SolveRequest(Target(count=count), 1e-6, memory_limit))
+        flat = FLAT if any(step.name == "iterate" for step in route.steps) else 1.0
+        if splits:
+            seconds += component_rules.SPLITS * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
+        else:
+            seconds += (component_rules.REPEATS + 1) * (flat * route.seconds + DRAWN[wanted.rule] * n * d)
+        most = max(most, route.bytes)
+    often = (
+        f"{component_rules.SPLITS} random cuts into halves"
+        if splits
+        else f"{component_rules.REPEATS + 1} spectra of random data"
+    )
+    detail = f"{often}, of {', '.join(map(str, counts))}, ... components, for the rule '{wanted.rule}'"
+    step = Step("choose", detail, seconds)
+    return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, most + need))
+
+
+def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
+    """Return the bytes of a rule's copies of the data.
+
+    Raises
+    ------
+    MemoryLimitError
+        When they do not fit.
+    """
+    need = (2 if rule == "cv" else 3) * rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
+    way_out = "Raise memory_limit, use 'gavish-donoho', or a sample of the rows."
+    require_memory(f"The rule '{rule}', which copies the data,", need, memory_limit, way_out)
+    return need
+
+
+def settle(
+    model: Any, problem: LinearProblem, wanted: ComponentRequest, rng: np.random.Generator
+) -> tuple[Target, Any]:
+    """Ask the rule, and return a target that a solver understands with the rule's answer.
+
+    The answer is None where the decomposition itself finds the number: :func:`after_the_fit` says it then.
+    """
+    material = Material(problem, memory_limit_bytes(model.memory_limit))
+    if wanted.rule == "max_rmse":
+        fraction = material.fraction_for(float(model.max_rmse))
+        if fraction <= 0:
+            return Target(count=1), None
+        if 1 - fraction > SMALL_REST:
+            return replace(wanted.target, fraction=fraction), None
+        choice = component_rules.rmse_rule(material.scree, float(model.max_rmse))
+    else:
+        choice = material.choose(str(wanted.rule), rng)
+        if choice.number is None:
+            raise ParameterError("n_components", wanted.rule, f": {choice.sentence}")
+    return Target(count=max(int(choice.number or 0), 1)), choice
+
+
+def after_the_fit(model: Any) -> component_rules.ComponentChoice:
+    """Return the answer of the rule that a model followed whose decomposition found the number."""
+    if model.max_rmse is not None:
+        return component_rules.rmse_rule(scree_of(model), float(model.max_rmse))
+    return component_rules.fraction_rule(scree_of(model), float(model.n_components))
+
+
+def scree_of(model: Any) -> component_rules.Scree:
+    """Return what a fitted PCA knows about the spectrum: all of it, or a part and the trace."""
+    d, n = model.n_features_in_, model.n_samples_
+    return component_rules.Scree(
+        values=known_variances(model),
+        total=model.total_variance_,
+        n_samples=n,
+        n_features=d,
+        varying=d - model.constant_features_.shape[0],
+        centered=bool(model.center),
+        degrees=n - model.ddof * n / effective_rows(model),
+        tolerance=model.spectrum_.rank_tolerance,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """The data as rules need it: its spectrum, or its centred and scaled entries; each made once.
+
+    Attributes
+    ----------
+    problem : LinearProblem
+        The data as the engine takes it.
+    memory_limit : int
+        Bytes.
+    """
+
+    problem: LinearProblem
+    memory_limit: int
+
+    @property
+    def view(self) -> CenteredRows:
+        """The centred, scaled data; raises a DataError if their variance overflows float64."""
+        return self.problem.measured()
+
+    @property
+    def varying(self) -> int:
+        """Number of columns that vary."""
+        return self.problem.rows.shape[1] - int(self.view.constant.sum())
+
+    def fraction_for(self, max_rmse: float) -> float:
+        """Return the share of the sum of squares that leaves an error of ``max_rmse`` per entry."""
+        if not self.view.total > 0:
+            return 0.0
+        mean_square = self.view.total / (self.problem.weight * self.problem.rows.shape[1])
+        unit = math.sqrt(self.view.square_unit)
+        return 1.0 - (max_rmse / unit / math.sqrt(mean_square)) ** 2
+
+    @cached_property
+    def scree(self) -> component_rules.Scree:
+        """Every eigenvalue, without any vector."""
+        request = SolveRequest(Target(), 1e-6, self.memory_limit, vectors=False, certify=False)
+        spectrum = solve(self.problem, request).spectrum
+        factor = self.problem.factor()
+        n, d = self.problem.rows.shape
+        values = np.maximum(spectrum.values, 0.0) * factor
+        total = self.view.total * factor
+        centered, tolerance = self.problem.center, spectrum.rank_tolerance
+        # Errors are of a row on average: sums of squares are over the weights.
+        degrees = n * self.problem.degrees / self.problem.weight
+        return component_rules.Scree(values, total, n, d, self.varying, centered, degrees, tolerance)
+
+    @cached_property
+    def matrix(self) -> tuple[Any, float]:
+        """The varying columns, centred and scaled, near 1 in size; and what turns squares into variances."""
+        view = replace(self.view, rows=self.problem.rows.at_home)
+        C = to_numpy(view.block(slice(None), slice(None)))
+        if view.constant.any():
+            C = C[:, ~view.constant]
+        exponent = power_of_two(math.sqrt(view.total / max(C.size, 1))) if view.total > 0 else 0
+        C = np.ldexp(C, -exponent) if exponent else C
+        C = np.where(np.abs(C) < NOTHING, 0.0, C)  # a column of nothing else would be refused
+        return C, math.ldexp(view.square_unit, 2 * exponent) / self.problem.degrees
+
+    def choose(self, rule: str, rng: np.random.Generator) -> component_rules.ComponentChoice:
+        """Ask one of :data:`NAMED`."""
+        if not self.view.total > 0:
+            constant = "All columns are constant, so there are no components."
+            return component_rules.ComponentChoice(rule, 0, {}, constant)
+        of_spectrum = component_rules.RULES[rule].request
+        if of_spectrum is not None:
+            return of_spectrum(self.scree)
+        (C, factor), centered = self.matrix, self.problem.center
+        squares, size = factor * self.problem.degrees, min(len(C) - int(centered), C.shape[1])
+        if rule == "cv":
+            return component_rules.bi_cross_validation(C, factors, rng, centered=centered, factor=squares)
+        if rule == "parallel":
+            return component_rules.parallel_analysis(C, self.spectrum_of, rng, size=size, factor=factor)
+        return component_rules.sign_flips(
+            C, self.spectrum_of, rng, size=size, centered=centered, factor=squares
+        )
+
+    def spectrum_of(self, A: Any, count: int) -> FloatArray:
+        """Return the largest eigenvalues of ``A.T A`` for a matrix that is not centred again."""
+        return leading_values(A, count, self.memory_limit)

@@ -1,0 +1,460 @@
+"""Rules as ``n_components``, and ``max_rmse``: what is given, what is refused, what a model remembers."""
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA as PeerPCA
+
+from gramian import PCA, load
+from gramian.core.arrays import to_numpy
+from gramian.engine.linear import LinearProblem
+from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
+from gramian.models.pca.rules import NAMED, Material, scree_of
+from gramian.statistics.component_rules import RULES, ComponentChoice, unknown_noise_factor
+from gramian.tables import as_rows
+from helpers import spectrum_matrix
+
+SHAPES = {"n > d": (200, 30), "n < d": (30, 200)}
+
+
+def planted(n=200, d=30, k=3, seed=0, strength=4.0):
+    rng = np.random.default_rng(seed)
+    left = np.linalg.qr(rng.standard_normal((n, k)))[0]
+    right = np.linalg.qr(rng.standard_normal((d, k)))[0]
+    return strength * (n * d) ** 0.25 * left @ right.T + rng.standard_normal((n, d)) + 2.0
+
+
+# --------------------------------------------------------------- every rule at once
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("rule", NAMED)
+def test_every_rule_finds_what_was_planted(rule, shape):
+    X = planted(*shape)
+    if rule == "mle" and shape[0] < shape[1]:
+        with pytest.raises(ParameterError, match="s evidence needs more rows than columns, but X has 30"):
+            PCA(rule).fit(X)
+        with pytest.raises(ParameterError, match="s evidence needs more rows than columns, but X has 30"):
+            PCA(rule).plan(X)
+        return
+    model = PCA(rule, random_state=0).fit(X)
+    assert model.n_components_ == model.component_choice_.number == 3
+    assert model.component_choice_.rule == rule
+    assert model.components_.shape == (3, shape[1])
+    plain = PCA(3).fit(X)
+    np.testing.assert_allclose(model.explained_variance_, plain.explained_variance_, rtol=1e-10)
+    np.testing.assert_allclose(model.components_, plain.components_, atol=1e-9)
+    assert f"\nChosen by {rule}: " in str(model.summary())
+    assert "Chosen by" not in str(plain.summary())
+
+
+@pytest.mark.parametrize("scale", [1e-95, 1e95])
+@pytest.mark.parametrize("rule", NAMED)
+def test_the_unit_does_not_matter(rule, scale):
+    X = planted()
+    plain, scaled = (PCA(rule, random_state=0).fit(x).component_choice_ for x in (X, X * scale))
+    assert plain.number == scaled.number
+    power = {"mle": 0, "sign-flip": 1, "gavish-donoho": 1}.get(rule, 2)
+    for name, column in plain.evidence.items():
+        if name not in ("components", "log_evidence", "eigenvalue"):
+            np.testing.assert_allclose(scaled.evidence[name], column * scale**power, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_a_column_beyond_the_range_is_refused(rule):
+    with pytest.raises(DataError, match="column 0 is"):
+        PCA(rule).fit(planted() * 1e160)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_every_kind_of_array_gives_the_same_number(rule, array_kind):
+    model = PCA(rule, random_state=0).fit(array_kind.make(planted(100, 30)))
+    assert model.n_components_ == 3
+    assert array_kind.same(model.components_) or array_kind.name == "numpy-read-only"
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_constant_columns_and_their_number_do_not_matter(rule):
+    X = planted()
+    more = np.hstack([X, np.full((200, 40), 7.3)])
+    first, second = (PCA(rule, random_state=0).fit(x).component_choice_ for x in (X, more))
+    assert first.number == second.number
+    assert first.sentence.split(":")[0] == second.sentence.split(":")[0]
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_scaled_columns_are_what_the_rule_sees(rule):
+    spread = np.exp(np.random.default_rng(1).uniform(-3, 3, 30))
+    X = planted() * spread
+    model = PCA(rule, scale="unit", random_state=0).fit(X)
+    C = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    apart = PCA(rule, random_state=0).fit(C)
+    assert model.n_components_ == apart.n_components_
+    for name, column in apart.component_choice_.evidence.items():
+        np.testing.assert_allclose(model.component_choice_.evidence[name], column, rtol=1e-7)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_pure_noise_keeps_one_and_says_so(rule):
+    X = np.random.default_rng(5).standard_normal((150, 50))
+    if rule == "mle":
+        assert PCA(rule).fit(X).n_components_ >= 1
+        return
+    message = f"n_components='{rule}' finds no component; one is kept. "
+    with pytest.warns(RankWarning, match=message):
+        model = PCA(rule, random_state=0).fit(X)
+    assert model.component_choice_.number == 0
+    assert model.n_components_ == 1
+    assert model.transform(X).shape == (150, 1)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+@pytest.mark.parametrize("value", [0.0, 7.3])
+def test_constant_data(rule, value):
+    with pytest.warns(
+        RankWarning, match="finds no component; one is kept. All columns are constant"
+    ) as caught:
+        model = PCA(rule).fit(np.full((7, 3), value))
+    assert len(caught) == 1
+    assert (model.n_components_, model.rank_) == (1, 0)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_data_without_noise_have_their_rank(rule):
+    X = spectrum_matrix(60, 20, [5, 4, 3], seed=2)
+    model = PCA(rule, random_state=0).fit(X)
+    if rule in ("mle", "gavish-donoho", "cv"):
+        assert model.n_components_ == 3
+    assert model.n_components_ <= 3
+
+
+@pytest.mark.parametrize("rule", NAMED)
+@pytest.mark.parametrize("shape", [(2, 1), (2, 5), (5, 1), (3, 2), (4, 2)])
+def test_the_smallest_tables_have_an_answer_or_a_reason(rule, shape):
+    X = np.random.default_rng(3).standard_normal(shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        try:
+            model = PCA(rule, random_state=0).fit(X)
+        except ParameterError as error:
+            assert re.match(rf"n_components='{rule}': ", str(error))  # noqa: PT017
+            assert rule in ("mle", "cv")
+        else:
+            assert 1 <= model.n_components_ <= min(shape)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_duplicated_columns_and_rows(rule):
+    X = planted()
+    for data in (np.hstack([X, X]), np.vstack([X, X])):
+        model = PCA(rule, random_state=0).fit(data)
+        assert 1 <= model.n_components_ <= 30
+        assert np.isfinite(model.explained_variance_).all()
+
+
+@pytest.mark.parametrize("rule", NAMED)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_is_named(rule, bad):
+    X = planted()
+    X[33, 4] = bad
+    with pytest.raises(DataError, match=r": row 33, column 4\."):
+        PCA(rule).fit(X)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in NAMED if RULES[rule].draws])
+def test_random_state_decides_what_is_drawn(rule):
+    X = planted(strength=3.0)
+    first, second, other = (PCA(rule, random_state=s).fit(X).component_choice_ for s in (0, 0, 1))
+    name = "held_out_error" if rule == "cv" else "threshold"
+    np.testing.assert_array_equal(first.evidence[name], second.evidence[name])
+    assert (first.evidence[name][:5] != other.evidence[name][:5]).any()
+    for state in (np.random.RandomState(0), np.random.default_rng(0), None):
+        assert PCA(rule, random_state=state).fit(planted()).n_components_ == 3
+
+
+def test_minka_is_scikit_learns():
+    for seed in range(8):
+        X = planted(120, 15, seed % 4 + 1, seed, strength=2.0)
+        peer = PeerPCA("mle", svd_solver="full").fit(X)
+        for ddof in (0, 1):
+            assert PCA("mle", ddof=ddof).fit(X).n_components_ == peer.n_components_
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "mel",
+        "paralel",
+        "kaiser",
+        "",
+    ],
+)
+def test_other_names_are_refused(value):
+    for work in (PCA(value).fit, PCA(value).plan):
+        with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
+            work(planted())
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_without_centring_only_some_rules_have_a_meaning(rule):
+    X = planted() - 1.5
+    model = PCA(rule, center=False, random_state=0)
+    if rule in ("mle", "parallel"):
+        with pytest.raises(
+            ParameterError, match=r": the rule needs center=True: the|: the rule needs center=True:"
+        ):
+            model.fit(X)
+        return
+    # The mean is a direction like any other, and the largest.
+    assert model.fit(X).n_components_ in (3, 4)
+    assert model.component_choice_.number >= 1
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_sparse_data(rule, monkeypatch):
+    X = np.where(np.random.default_rng(4).random((200, 30)) < 0.5, planted(strength=12.0), 0)
+    if RULES[rule].draws:
+        with pytest.raises(ParameterError, match=r"draws new dense data of the same size, but X is sparse\."):
+            PCA(rule).fit(sp.csr_matrix(X))
+        return
+    dense = PCA(rule).fit(X)
+    sparse = PCA(rule).fit(sp.csr_matrix(X))
+    assert sparse.n_components_ == dense.n_components_
+    name = "log_evidence" if rule == "mle" else "singular_value"
+    np.testing.assert_allclose(
+        sparse.component_choice_.evidence[name], dense.component_choice_.evidence[name], rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0.0,
+        -1,
+        np.nan,
+        np.inf,
+        True,
+        "2",
+    ],
+)
+def test_other_errors_are_refused(value):
+    with pytest.raises(ParameterError, match=r"must be a number above 0\. It is the root-mean-square"):
+        PCA(max_rmse=value).fit(planted())
+
+
+def test_a_number_and_an_error_are_one_too_many():
+    for asked in (3, 0.9, "mle"):
+        with pytest.raises(
+            ParameterError, match=r"and max_rmse=1\.0 both set the number of components\. Leave"
+        ):
+            PCA(asked, max_rmse=1.0).fit(planted())
+
+
+def test_copies_that_do_not_fit_are_refused_before_work():
+    X = np.broadcast_to(np.zeros(1500), (3000, 1500))
+    with pytest.raises(MemoryLimitError, match=", which copies the data, needs about 108 MB of working"):
+        PCA("parallel", solver="krylov", memory_limit=40_000_000).plan(X)
+    with pytest.raises(MemoryLimitError, match="The covariance route needs about 125 MB of working"):
+        PCA("gavish-donoho", solver="krylov", memory_limit=40_000_000).plan(X)
+
+
+# ------------------------------------------------------------------------- plans
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_the_plan_has_a_step_for_the_rule(rule):
+    X = planted()
+    plan = PCA(rule).plan(X)
+    assert plan.steps[0].name == "choose"
+    assert f"for the rule '{rule}'" in plan.steps[0].detail
+    assert [step.name for step in PCA(rule, random_state=0).fit(X).plan_.steps][:1] == ["choose"]
+    large = PCA(rule, memory_limit=1 << 40).plan(np.broadcast_to(np.zeros(2000), (90_000, 2000)))
+    assert large.seconds > PCA(10).plan(np.broadcast_to(np.zeros(2000), (90_000, 2000))).seconds
+
+
+def test_the_plan_of_an_error_says_so():
+    X = np.random.default_rng(0).standard_normal((600, 500))
+    plan = PCA(max_rmse=0.25).plan(X)
+    assert "an error of at most 0.25" in str(plan)
+    model = PCA(max_rmse=0.25).fit(X)
+    assert model.plan_ == plan
+
+
+# ------------------------------------------------------------------------ max_rmse
+
+
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance", "gram", "krylov"])
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60), (130, 90)])
+def test_the_fewest_components_with_the_error_asked_for(shape, solver):
+    singular = [30, 20, 10, 8, 5, 3, 2, 1]
+    X = spectrum_matrix(*shape, singular, seed=5, mean=4.0)
+    left = np.sqrt(np.cumsum(np.square(singular)[::-1])[::-1] / X.size)
+    for k in (1, 3, 6):
+        for factor, number in ((1.0001, k), (0.9999, k + 1)):
+            model = PCA(max_rmse=left[k] * factor, solver=solver, random_state=0).fit(X)
+            assert model.n_components_ == model.component_choice_.number == number
+            back = model.inverse_transform(model.transform(X))
+            assert np.sqrt(np.mean((X - back) ** 2)) <= left[k] * factor
+            np.testing.assert_allclose(
+                np.sqrt(model.reconstruction_error_ / shape[1]), left[number], rtol=1e-6
+            )
+
+
+def test_an_error_between_rounding_and_the_smallest_eigenvalue():
+    X = spectrum_matrix(60, 20, [1e3, 1e-2, 1e-4], seed=6)
+    for error, number in ((1e-2, 1), (1e-3 / 34.6, 2), (1e-6, 3), (1e-300, 3)):
+        assert PCA(max_rmse=error).fit(X).n_components_ == number
+
+
+@pytest.mark.parametrize("scale", [1e-95, 1e95])
+def test_an_error_in_any_unit(scale):
+    X = spectrum_matrix(60, 20, [5, 4, 3, 2, 1], seed=7) * scale
+    assert PCA(max_rmse=0.1 * scale).fit(X).n_components_ == 3
+
+
+def test_an_error_that_the_mean_alone_meets_keeps_one_silently():
+    X = planted()
+    model = PCA(max_rmse=100.0).fit(X)
+    assert (model.n_components_, model.component_choice_.number) == (1, 0)
+    assert model.component_choice_.sentence.startswith("The mean alone has")
+
+
+def test_scaled_errors_are_in_scaled_units():
+    X = planted() * np.linspace(1, 50, 30)
+    model = PCA(max_rmse=0.8, scale="unit").fit(X)
+    back = model.inverse_transform(model.transform(X))
+    error = np.sqrt(np.mean(((X - back) / model.scale_) ** 2))
+    np.testing.assert_allclose(
+        model.component_choice_.evidence["rmse"][model.n_components_], error, rtol=1e-9
+    )
+    assert error <= 0.8
+
+
+def test_only_a_part_of_the_spectrum_is_computed_for_an_error():
+    singular = 100 * 0.8 ** np.arange(100)
+    X = spectrum_matrix(1000, 800, singular, seed=8)
+    left = np.sqrt(np.cumsum(np.square(singular)[::-1])[::-1] / X.size)
+    model = PCA(max_rmse=left[7] * 1.001, solver="krylov", random_state=0).fit(X)
+    assert model.spectrum_.route == "krylov"
+    assert model.n_components_ == 7
+    assert not scree_of(model).whole
+
+
+def test_float32():
+    model = PCA(max_rmse=1.0).fit(planted().astype(np.float32))
+    assert model.n_components_ == PCA(max_rmse=1.0).fit(planted()).n_components_
+
+
+# -------------------------------------------------------------- what a model keeps
+
+
+def test_a_fraction_is_a_choice_and_a_number_is_none():
+    X = planted()
+    choice = PCA(0.5).fit(X).component_choice_
+    assert (choice.rule, choice.number) == ("fraction", PCA(0.5).fit(X).n_components_)
+    assert "The fewest components that explain 50 % of the variance" in choice.sentence
+    assert PCA(4).fit(X).component_choice_ is None
+    assert PCA(np.int64(4)).fit(X).component_choice_ is None
+    assert PCA().fit(X).component_choice_ is None
+    assert "second moments" in PCA(0.5, center=False).fit(X).component_choice_.sentence
+
+
+@pytest.mark.parametrize("asked", [*NAMED, 0.9])
+def test_a_saved_model_keeps_its_choice(asked, tmp_path):
+    X = planted()
+    model = PCA(asked, random_state=0).fit(X)
+    model.save(tmp_path / "model.gramian")
+    twin = load(tmp_path / "model.gramian")
+    assert twin.n_components == asked
+    assert isinstance(twin.component_choice_, ComponentChoice)
+    assert str(twin.component_choice_) == str(model.component_choice_)
+    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+    assert str(twin.summary()) == str(model.summary())
+
+
+def test_an_error_is_saved_too(tmp_path):
+    model = PCA(max_rmse=1.0).fit(planted())
+    model.save(tmp_path / "model.gramian")
+    twin = load(tmp_path / "model.gramian")
+    assert twin.max_rmse == 1.0
+    assert twin.component_choice_.number == model.n_components_
+
+
+def test_refitting_forgets_the_choice_before():
+    model = PCA("gavish-donoho").fit(planted())
+    assert model.set_params(n_components=2).fit(planted()).component_choice_ is None
+
+
+# --------------------------------------------------------------------- ingredients
+
+
+@pytest.mark.parametrize("shape", [(40, 300), (1300, 200)])
+@pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])
+def test_the_whole_spectrum_without_vectors(shape, kind):
+    X = planted(*shape)
+    data = sp.csr_matrix(X) if kind == "sparse" else X.astype(kind)
+    material = Material(LinearProblem(as_rows(data)), 1 << 40)
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[: min(shape[0] - 1, shape[1])]
+    assert material.scree.whole
+    np.testing.assert_allclose(
+        material.scree.known, s**2 / (shape[0] - 1), rtol=1e-4 if kind == "float32" else 1e-9
+    )
+    assert material.scree.total == pytest.approx((s**2).sum() / (shape[0] - 1), rel=1e-5)
+
+
+def test_the_whole_spectrum_of_other_arrays(array_kind):
+    X = planted(600, 100)
+    material = Material(LinearProblem(as_rows(array_kind.make(X))), 1 << 40)
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    np.testing.assert_allclose(material.scree.known, s**2 / 599, rtol=1e-4)
+    assert isinstance(to_numpy(material.matrix[0]), np.ndarray)
+
+
+# -------------------------------------------------------------------- known answers
+
+
+def test_places_rated(data_dir):
+    """The first nine columns, log10: eigenvalues as published for the covariance."""
+    table = pd.read_csv(data_dir / "tables" / "places.csv", index_col=0)
+    X = np.log10(table.iloc[:, :9].to_numpy(dtype=np.float64))
+    assert X.shape == (329, 9)
+    model = PCA().fit(X)
+    np.testing.assert_allclose(model.explained_variance_[:4], [0.37746, 0.05105, 0.02792, 0.02297], atol=5e-6)
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    expected = int(np.sum(s > unknown_noise_factor(9 / 328) * np.median(s)))
+    assert PCA("gavish-donoho").fit(X).n_components_ == expected
+    assert PCA("parallel", scale="unit", random_state=0).fit(X).n_components_ >= 1
+
+
+def test_male_turtles(data_dir):
+    """Logarithms of length, width and height: eigenvalues of the covariance times 1000, as published."""
+    table = pd.read_csv(data_dir / "tables" / "tortues.csv", index_col=0)
+    males = table[table["sexe"] == "M"]
+    X = np.log(males[["long", "larg", "haut"]].to_numpy(dtype=np.float64))
+    assert X.shape == (24, 3)
+    np.testing.assert_allclose(1000 * PCA().fit(X).explained_variance_, [23.303, 0.595, 0.358], atol=7e-4)
+    assert PCA("parallel", random_state=0).fit(X).n_components_ == 1
+
+
+def test_evidence_can_be_written_as_json():
+    evidence = PCA("parallel", random_state=0).fit(planted()).component_choice_.evidence
+    assert json.loads(json.dumps({k: v.tolist() for k, v in evidence.items()}))["components"][0] == 1
+
+
+def test_a_plan_counts_what_a_rule_does():
+    X = np.zeros((3000, 300), dtype="f4") + np.arange(300)
+    once = PCA(10).plan(X).seconds
+    for rule, spectra, seconds in (("parallel", 60, 0.8), ("sign-flip", 60, 0.4), ("cv", 30, 0.7)):
+        planned = PCA(rule).plan(X)
+        assert planned.seconds > spectra * once + seconds
+    assert "of 16, 32, 64, ... components" in planned.steps[0].detail
+    # There are no more than columns.
+    assert "of 8, 9, ... components" in PCA("parallel").plan(X[:, :9]).steps[0].detail

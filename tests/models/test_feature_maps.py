@@ -1,0 +1,401 @@
+"""The transformers over feature maps: the maps themselves, the error they report, scikit-learn, saving."""
+
+import copy
+import io
+import math
+import re
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_circles
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian
+from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap
+from gramian.errors import DataError, InputTypeError, MemoryLimitError, ParameterError
+from gramian.kernels import RBF, Linear, Polynomial
+
+MODELS = {
+    "polynomial": PolynomialMap(degree=3, gamma=0.5),
+    "polynomial, no constant": PolynomialMap(degree=2, coef0=0),
+    "polynomial, no weights": PolynomialMap(degree=2, weights=None),
+    "fourier": RandomFourierMap(60, sigma=2.0, random_state=0),
+    "fourier, odd": RandomFourierMap(61, sigma=2.0, random_state=0),
+    "fourier, independent": RandomFourierMap(50, sigma=[1.0, 2.0, 4.0], orthogonal=False, random_state=3),
+}
+
+
+def crossed(X):
+    """Half of the mixed terms of (x . y)^2, which the map without weights has once."""
+    squares = np.stack([np.outer(x, x) for x in X.T], axis=2)
+    return (squares.sum(axis=2) ** 2 - (squares**2).sum(axis=2)) / 2
+
+
+KERNELS = {
+    "polynomial": lambda X: Polynomial(degree=3, gamma=0.5).gram(X),
+    "polynomial, no constant": lambda X: Polynomial(degree=2, coef0=0.0).gram(X),
+    "polynomial, no weights": lambda X: (1 + Linear() + Linear() ** 2).gram(X) - crossed(X),
+    "fourier": lambda X: RBF(sigma=2.0).gram(X),
+    "fourier, odd": lambda X: RBF(sigma=2.0).gram(X),
+    "fourier, independent": lambda X: RBF(sigma=1.0).gram(X / [1.0, 2.0, 4.0]),
+}
+
+
+def data(n=80, d=3, seed=0, mean=(5.0, -2.0, 0.5)):
+    return np.random.default_rng(seed).standard_normal((n, d)) + np.resize(mean, d)
+
+
+@pytest.fixture(params=MODELS)
+def name(request):
+    return request.param
+
+
+# ------------------------------------------------------------------- the error
+
+
+def test_the_error_reported_is_the_error_there_is(name):
+    for dtype in [np.float64, np.float32]:
+        X = data(300).astype(dtype)
+        model = clone(MODELS[name]).fit(X)
+        Z = model.transform(X)
+        assert Z.dtype == dtype
+        assert Z.shape == (300, model.n_features_out_)
+        exact = KERNELS[name](X.astype(np.float64))
+        gap = np.abs(Z.astype(np.float64) @ Z.astype(np.float64).T - exact)
+        error = model.kernel_error_
+        # Every second row: 300 rows are more than the 256 that are measured.
+        measured = gap[::2, ::2]
+        tolerance = 1e-14 * exact.max()
+        assert error.pairs == 150 * 150
+        assert error.maximum == pytest.approx(measured.max(), rel=1e-6, abs=tolerance)
+        assert error.rms == pytest.approx(math.sqrt((measured**2).mean()), rel=1e-4, abs=tolerance)
+        assert error.scale == pytest.approx(exact[::2, ::2].max(), rel=1e-12)
+        assert gap.max() <= error.bound
+        assert error.ok
+        assert error.about.startswith("Measured on 150 of the 300 fitted rows; the bound is for all rows. ")
+        assert error.kind == ("probabilistic" if "fourier" in name else "deterministic")
+        if "fourier" in name:
+            # All pairs of different fitted rows at once, the measured ones and the others.
+            assert error.bound == pytest.approx(model.feature_map_.error_bound(300 * 299 // 2), rel=1e-4)
+
+
+def test_exact_maps_are_exact_to_their_precision():
+    for dtype in [np.float64, np.float32]:
+        X = data(100).astype(dtype)
+        error = PolynomialMap(4).fit(X).kernel_error_
+        assert error.relative < 20 * np.finfo(dtype).eps
+        assert error.bound < 400 * np.finfo(dtype).eps * error.scale
+
+
+def test_float32_far_from_the_origin():
+    X = (data(100) * 0.5 + 1000).astype(np.float32)
+    error = RandomFourierMap(4000, sigma=1.5, random_state=0).fit(X).kernel_error_
+    assert error.maximum < 0.06
+    assert error.ok
+
+
+def test_error_falls_with_the_number_of_random_features():
+    X = data(200, 10, mean=0)
+    errors = [
+        RandomFourierMap(count, sigma=3.0, random_state=0).fit(X).kernel_error_.rms
+        for count in (100, 1600, 25600)
+    ]
+    for more, fewer in zip(errors[1:], errors, strict=False):
+        assert 0.15 < more / fewer < 0.4
+
+
+def test_many_features_are_measured_on_fewer_rows(monkeypatch):
+    monkeypatch.setattr("gramian.models.kernel_pca.feature_maps.SAMPLE_ENTRIES", 200)
+    model = PolynomialMap(3).fit(data(100))
+    assert model.n_features_out_ == 20
+    assert model.kernel_error_.pairs == 100
+
+
+# ------------------------------------------------------- PCA of the features
+
+
+def test_pca_of_the_features_is_kernel_pca():
+    for degree, gamma, coef0 in [(2, None, 1), (3, 0.5, 1), (2, 1.0, 0), (3, 0.2, 2.5)]:
+        X, new = data(60, mean=0.3), data(20, seed=1, mean=0.3)
+        mapper = PolynomialMap(degree, gamma=gamma, coef0=coef0)
+        linear = PCA(5).fit(mapper.fit_transform(X))
+        kernel = KernelPCA(5, kernel="poly", degree=degree, gamma=gamma, coef0=coef0).fit(X)
+        np.testing.assert_allclose(linear.explained_variance_, kernel.eigenvalues_ / 59, rtol=1e-9)
+        np.testing.assert_allclose(
+            linear.explained_variance_ratio_, kernel.explained_variance_ratio_, rtol=1e-9
+        )
+        for rows in (X, new):
+            ours, theirs = linear.transform(mapper.transform(rows)), kernel.transform(rows)
+            signs = np.sign((ours * theirs).sum(axis=0))
+            np.testing.assert_allclose(ours * signs, theirs, atol=1e-8 * np.abs(theirs).max())
+
+
+def test_circles_that_no_line_separates():
+    X, y = make_circles(200, noise=0.03, factor=0.5, random_state=0)
+    assert LinearRegression().fit(X, y).score(X, y) < 0.05
+    mapper = PolynomialMap(degree=2, gamma=1)
+    assert make_pipeline(mapper, LinearRegression()).fit(X, y).score(X, y) > 0.9
+    scores = make_pipeline(mapper, PCA(5)).fit_transform(X)
+    assert LinearRegression().fit(scores, y).score(scores, y) > 0.9
+    random = RandomFourierMap(100, sigma=1.0, random_state=0)
+    assert make_pipeline(random, LogisticRegression()).fit(X, y).score(X, y) > 0.99
+
+
+def test_the_law_of_a_circle():
+    angle = np.linspace(0, 2 * np.pi, 30, endpoint=False)
+    X = np.column_stack([3 + 1.5 * np.cos(angle), 2 + 1.5 * np.sin(angle)])
+    mapper = PolynomialMap(degree=2, gamma=1).fit(X)
+    model = PCA(center=False).fit(mapper.transform(X))
+    law = model.components_[-1] * mapper.feature_map_.coefficients
+    np.testing.assert_allclose(law / law[3], [10.75, -6, -4, 1, 0, 1], atol=1e-9)
+
+
+# ----------------------------------------------------------------------- names
+
+
+def test_names():
+    X = data()
+    model = PolynomialMap(degree=2, gamma=1).fit(X)
+    assert model.get_feature_names_out().tolist()[:5] == [
+        "1",
+        "sqrt(2) f1",
+        "sqrt(2) f2",
+        "sqrt(2) f3",
+        "f1^2",
+    ]
+    assert model.get_feature_names_out(["a", "b", "c"])[5] == "sqrt(2) a b"
+    frame = pd.DataFrame(X, columns=["height", "weight", "age"])
+    model.fit(frame)
+    assert model.feature_names_in_.tolist() == ["height", "weight", "age"]
+    assert model.get_feature_names_out()[5] == "sqrt(2) height weight"
+    assert model.get_feature_names_out(frame.columns)[4] == "height^2"
+    with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_"):
+        model.get_feature_names_out(["a", "b", "c"])
+    with pytest.raises(ValueError, match="input_features should have length equal"):
+        PolynomialMap().fit(X).get_feature_names_out(["a"])
+
+
+def test_names_of_random_features():
+    X = np.array([[1.0, 2.0], [3.0, 2.5]])
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    names = RandomFourierMap(4).fit(frame).get_feature_names_out().tolist()
+    assert names == ["cos(w1.x)", "cos(w2.x)", "sin(w1.x)", "sin(w2.x)"]
+    names = RandomFourierMap(3).fit(frame).get_feature_names_out().tolist()
+    assert names == ["cos(w1.x)", "sin(w1.x)", "sqrt(2) cos(w2.x + b)"]
+
+
+def test_frames_in_and_out(name):
+    for make in [pd.DataFrame, pl.DataFrame]:
+        X = data(30)
+        frame = make({column: X[:, j] for j, column in enumerate("abc")})
+        model = clone(MODELS[name]).fit(frame)
+        expected = clone(MODELS[name]).fit(X).transform(X)
+        np.testing.assert_allclose(model.transform(frame), expected, rtol=1e-11, atol=1e-13)
+        out = clone(MODELS[name]).set_output(transform="pandas").fit(frame).transform(frame)
+        assert out.columns.tolist() == model.get_feature_names_out().tolist()
+        with pytest.raises(DataError, match="feature names should match"):
+            model.transform(pd.DataFrame(X, columns=["a", "b", "z"]))
+
+
+# -------------------------------------------------------------- array kinds, data
+
+
+def test_array_kinds_give_their_own_kind(array_kind):
+    for name in MODELS:
+        X = data(40)
+        reference = X.astype(array_kind.dtype)
+        model = clone(MODELS[name])
+        Z = model.fit_transform(array_kind.make(X))
+        assert array_kind.same(Z) or array_kind.name == "numpy-read-only"
+        expected = clone(MODELS[name]).fit(reference)
+        atol = 1e-11 if array_kind.dtype == np.float64 else 1e-4
+        np.testing.assert_allclose(
+            gramian.core.arrays.to_numpy(Z), expected.transform(reference), atol=atol, rtol=1e-6
+        )
+        assert isinstance(model.kernel_error_.maximum, float)
+        assert model.kernel_error_.ok
+
+
+def test_array_kinds_refuse_nan(array_kind):
+    for name in MODELS:
+        X = data(40)
+        model = clone(MODELS[name]).fit(array_kind.make(X))
+        X[3, 1] = np.nan
+        with pytest.raises(DataError, match=r'Input X contains NaN: row 3, column 1\. Use missing="em"'):
+            model.transform(array_kind.make(X))
+        with pytest.raises(DataError, match=r'Input X contains NaN: row 3, column 1\. Use missing="em"'):
+            model.fit(array_kind.make(X))
+
+
+def test_what_is_no_dense_table_of_numbers_is_refused():
+    for name in MODELS:
+        for X, error, message in [
+            (sp.csr_matrix(np.ones((4, 3))), DataError, "does not support sparse data. Pass X.toarray()"),
+            (np.full((4, 3), np.inf), DataError, "inf (infinity)"),
+            (np.ones((5, 0)), DataError, "a minimum of 1 is required"),
+            (np.ones(5), DataError, "Expected 2D array, got 1D array instead"),
+            (np.ones((4, 3)) * 1j, DataError, "Complex data not supported"),
+            ("rows.csv", InputTypeError, "gramian.scan('rows.csv')"),
+            ([["a", "b", "c"]], DataError, "could not convert string to float"),
+        ]:
+            with pytest.raises(error, match=re.escape(message)):
+                clone(MODELS[name]).fit(X)
+
+
+def test_one_row_and_one_column():
+    for model in (PolynomialMap(5), RandomFourierMap(10, random_state=0)):
+        Z = model.fit_transform([[2.0]])
+        assert Z.shape == (1, model.n_features_out_)
+        assert model.kernel_error_.pairs == 1
+        assert model.kernel_error_.ok
+        assert np.isfinite(Z).all()
+
+
+def test_any_scale():
+    for scale in [1e-100, 1e100]:
+        X = data(40, mean=0)
+        small = [
+            PolynomialMap(3, gamma=1.0),
+            RandomFourierMap(40, sigma=2.0, random_state=0),
+        ]
+        large = [
+            PolynomialMap(3, gamma=scale**-2),
+            RandomFourierMap(40, sigma=2.0 * scale, random_state=0),
+        ]
+        for one, other in zip(small, large, strict=True):
+            np.testing.assert_allclose(
+                other.fit_transform(X * scale), one.fit_transform(X), rtol=1e-10, atol=1e-12
+            )
+            assert other.kernel_error_.ok
+
+
+def test_features_beyond_the_dtype_are_refused():
+    with pytest.raises(DataError, match=r"A feature of \(x\.y \+ 1\)\^3 exceeds what float64 can hold\."):
+        PolynomialMap(3, gamma=1).fit([[1e150, 1.0], [2.0, 3.0]])
+    with pytest.raises(DataError, match=r"A feature of \(x\.y \+ 1\)\^3 exceeds what float32 can hold\."):
+        PolynomialMap(3, gamma=1).fit(np.array([[1e20, 1.0], [2.0, 3.0]], dtype=np.float32))
+    with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by 1e\+135 radians\."):
+        RandomFourierMap(sigma=1.0).fit([[1e150, 1.0], [2.0, 3.0]])
+    with pytest.raises(DataError, match=r"The sum of a column overflows float64\. Scale the data"):
+        RandomFourierMap().fit([[1.7e308, 1.0], [1.7e308, 3.0]])
+
+
+# ------------------------------------------------------------------- parameters
+
+
+def test_parameters_outside_their_range():
+    for model in [
+        PolynomialMap(0),
+        PolynomialMap(1.5),
+        PolynomialMap(10**30),
+        PolynomialMap(3, coef0=-1),
+        PolynomialMap(3, gamma=0),
+        PolynomialMap(3, max_features=9),
+        PolynomialMap(200),
+        RandomFourierMap(0),
+        RandomFourierMap(sigma=-2.0),
+        RandomFourierMap(sigma=[1.0, 2.0]),
+        RandomFourierMap(sigma=1.0, gamma=1.0),
+        RandomFourierMap(random_state="x"),
+    ]:
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"cannot start a random|coef0=-1 must be a|degree=0 must be a|"
+                r"degree=100000000000000|degree=1\.5 must be a|gamma=0 must be a|"
+                r"gamma=1\.0 and sigma|max_features=1000000|max_features=9 is|n_components=0 must|"
+                r"sigma=-2\.0 must be a|sigma=\[1\.0, 2\.0\] must"
+            ),
+        ):
+            model.fit(data())
+
+
+def test_parameters_set_after_the_fit_wait_for_the_next():
+    X = data()
+    for model, parameters in [
+        (PolynomialMap(2), {"degree": 4, "coef0": 0}),
+        (RandomFourierMap(10, random_state=0), {"n_components": 20, "orthogonal": False}),
+    ]:
+        before = model.fit(X).transform(X)
+        np.testing.assert_array_equal(model.set_params(**parameters).transform(X), before)
+        assert model.fit(X).transform(X).shape != before.shape
+
+
+def test_random_state():
+    X = data()
+
+    def draw(state):
+        return RandomFourierMap(20, random_state=state).fit(X).frequencies_
+
+    np.testing.assert_array_equal(draw(0), draw(0))
+    assert np.abs(draw(0) - draw(1)).max() > 0.01
+    np.testing.assert_array_equal(draw(np.random.default_rng(5)), draw(np.random.default_rng(5)))
+    np.testing.assert_array_equal(draw(np.random.RandomState(5)), draw(np.random.RandomState(5)))
+    assert np.abs(draw(None) - draw(None)).max() > 0.01
+
+
+def test_a_result_larger_than_the_machine_is_refused(monkeypatch):
+    model = PolynomialMap(3).fit(data(10, 20))
+    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
+    with pytest.raises(MemoryLimitError, match=r"2,000 rows x 1,771 features take 28\.3 MB, and 20 MB may"):
+        model.transform(data(2000, 20))
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+# The three share fit and transform: what differs is where the series is expanded, and the seed.
+@parametrize_with_checks([PolynomialMap(), RandomFourierMap(10, random_state=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_unfitted_models_say_so():
+    for name in MODELS:
+        for method in (
+            lambda m: m.transform(data()),
+            lambda m: m.get_feature_names_out(),
+            lambda m: m.feature_map_,
+        ):
+            with pytest.raises(NotFittedError, match="not fitted yet"):
+                method(clone(MODELS[name]))
+
+
+def test_in_a_pipeline_and_a_grid():
+    X, y = make_circles(120, noise=0.05, factor=0.5, random_state=0)
+    pipeline = make_pipeline(PolynomialMap(), Ridge())
+    grid = GridSearchCV(pipeline, {"polynomialmap__degree": [1, 2, 3], "polynomialmap__coef0": [0, 1]}, cv=3)
+    grid.fit(X, y)
+    assert grid.best_score_ > 0.8
+    assert grid.best_params_["polynomialmap__degree"] in (2, 3)
+    pipeline = make_pipeline(RandomFourierMap(random_state=0), Ridge())
+    grid = GridSearchCV(pipeline, {"randomfouriermap__sigma": [0.5, 1.0, 50.0]}, cv=3).fit(X, y)
+    assert grid.best_params_["randomfouriermap__sigma"] < 50
+
+
+def test_copies_and_files(name, tmp_path):
+    for dtype in (np.float64, np.float32):
+        frame = pd.DataFrame(data().astype(dtype), columns=["a", "b", "c"])
+        model = clone(MODELS[name]).fit(frame)
+        stored = io.BytesIO()
+        joblib.dump(model, stored)
+        stored.seek(0)
+        model.save(tmp_path / "m.gramian")
+        new = pd.DataFrame(data(9, seed=4).astype(dtype), columns=["a", "b", "c"])
+        for twin in (copy.deepcopy(model), joblib.load(stored), gramian.load(tmp_path / "m.gramian")):
+            np.testing.assert_array_equal(twin.transform(new), model.transform(new))
+            assert twin.transform(new).dtype == dtype
+            assert twin.kernel_error_ == model.kernel_error_
+            assert twin.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+            assert set(vars(twin)) == set(vars(model))
+            assert twin.feature_map_.formula == model.feature_map_.formula
+            clone(twin).fit(frame)

@@ -1,0 +1,221 @@
+"""Parameters are checked in one place, with messages that say what to do."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+import gramian
+from gramian import PCA, FeatureFilter, KernelPCA, Monitor, Whitener
+from gramian.core.records import Target
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.models.inputs import (
+    check_ddof,
+    check_features,
+    check_scale,
+    check_target,
+    check_tol,
+    expected_columns,
+    generators,
+    store_features,
+)
+from gramian.tables import as_rows
+
+
+def test_targets():
+    for value, target in [
+        (None, Target()),
+        (3, Target(count=3)),
+        (np.int32(3), Target(count=3)),
+        (0.25, Target(fraction=0.25)),
+        (np.float32(0.25), Target(fraction=0.25)),
+        (Fraction(1, 4), Target(fraction=0.25)),
+    ]:
+        assert check_target(value, 9, (20, 9)) == target
+
+
+def test_no_targets():
+    for value in [
+        10,
+        0,
+        1.0,
+        -0.5,
+        np.nan,
+        np.bool_(True),
+        "3",
+        np.array([3]),
+        {},
+    ]:
+        with pytest.raises(ParameterError, match=r"a fraction such as 0\.95"):
+            check_target(value, 9, (20, 9), of="things")
+
+
+def test_tolerances():
+    assert check_tol(None, np.dtype("f8")) == 1e-6
+    assert check_tol(None, np.dtype("f4")) == 1e-5
+    assert check_tol(np.float32(0.5), np.dtype("f4")) == 0.5
+    for value in (0, 1, -1e-3, np.nan, "1e-3", True, [1e-3]):
+        with pytest.raises(
+            ParameterError, match=r"must be a number above 0 and below 1\. It bounds residuals"
+        ):
+            check_tol(value, np.dtype("f8"))
+
+
+def test_ddof():
+    assert check_ddof(0, 5) == 0
+    assert check_ddof(np.int64(4), 5) == 4
+    for value in (5, -1, 1.0, True, None, "1"):
+        with pytest.raises(
+            ParameterError, match=r"must be a whole number from 0 to 4\. Sums are divided by n"
+        ):
+            check_ddof(value, 5)
+
+
+def test_scales():
+    rows = as_rows(np.eye(3))
+    assert check_scale(None, rows) is None
+    assert check_scale("unit", rows) == "unit"
+    given = check_scale((1, 2, 3), rows)
+    assert given.dtype == np.float64
+    assert given.tolist() == [1, 2, 3]
+    for value in ([1, 2], [[1, 2, 3]], 2.0, [1, 0, 2], [1, -1, 2], [1, np.inf, 2], [1, np.nan, 2]):
+        with pytest.raises(ParameterError, match="must hold 3 positive numbers, one for each column, of at"):
+            check_scale(value, rows)
+    for value in (["a", "b", "c"], {"a": 1}, [1j, 2, 3]):
+        with pytest.raises(ParameterError, match="must hold 3 positive numbers, one for each column, of at"):
+            check_scale(value, rows)
+
+
+def test_generators_are_two_and_reproducible():
+    draws = [[g.standard_normal() for g in generators(state)] for state in (7, 7, 8)]
+    assert draws[0] == draws[1] != draws[2]
+    assert draws[0][0] != draws[0][1]
+    for make in (np.random.RandomState, np.random.default_rng):
+        first, second = ([g.standard_normal() for g in generators(make(3))] for _ in range(2))
+        assert first == second
+    state = np.random.default_rng(0)
+    assert generators(state)[0].random() != generators(state)[0].random()
+    assert generators(None)[0].random() != generators(None)[0].random()
+    assert [g.random() for g in generators(5, 3)][:2] == [g.random() for g in generators(5)]
+    for value in ("x", -1, 1.5):
+        with pytest.raises(ParameterError, match=r"cannot start a random number generator\. Use an integer"):
+            generators(value)
+
+
+class Model(BaseEstimator):
+    pass
+
+
+def test_features_are_remembered_and_checked():
+    frame = pd.DataFrame({"a": [1.0, 2], "b": [3.0, 4]})
+    model = Model()
+    store_features(model, frame, as_rows(frame))
+    assert model.n_features_in_ == 2
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    check_features(model, frame, as_rows(frame))
+    other = frame.rename(columns={"b": "c"})
+    with pytest.raises(DataError, match=r"unseen at fit time:\n- c\n"):
+        check_features(model, other, as_rows(other))
+    turned = frame[["b", "a"]]
+    with pytest.raises(
+        DataError, match=r"should match those that were passed(.|\n)*X\[model\.feature_names_in_\]\.$"
+    ):
+        check_features(model, turned, as_rows(turned))
+    check_features(model, turned[model.feature_names_in_], as_rows(turned[model.feature_names_in_]))
+    plain = frame.to_numpy()
+    store_features(model, plain, as_rows(plain))
+    assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(DataError, match="X has 1 features, but Model is expecting 2 features"):
+        check_features(model, plain[:, :1], as_rows(plain[:, :1]))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [[2020, 2021, 2022], [400.0, 402.0, 404.0], pd.date_range("2024-03-01", periods=3), [2, 0, 1], [7, 8, 9]],
+    ids=["years", "wavelengths", "dates", "numbers in another order", "numbers"],
+)
+@pytest.mark.parametrize(
+    "model",
+    [PCA(2), KernelPCA(2, kernel="rbf"), Whitener(), Monitor(PCA(2)), FeatureFilter("f", k=2), PCA(3)],
+    ids=["pca", "kernel-pca", "whitener", "monitor", "filter", "stream"],
+)
+def test_names_that_are_no_text_are_checked_as_text_is(model, names, request, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [1, 2, 4]
+    frame, labels = pd.DataFrame(X, columns=names), np.arange(40) % 2
+    streamed, model = "stream" in request.node.callspec.id, clone(model)
+    (model.partial_fit if streamed else model.fit)(frame, *[labels] * isinstance(model, FeatureFilter))
+    assert not hasattr(model, "feature_names_in_")  # of scikit-learn, which names by text only
+    maps = "predict" if isinstance(model, Monitor) else "transform"
+    models = [model]
+    if not isinstance(model, FeatureFilter):  # which has no files
+        model.save(tmp_path / "m.gramian")
+        models.append(gramian.load(tmp_path / "m.gramian"))
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    frame[frame.columns[::-1]].to_csv(tmp_path / "turned.csv", index=False)
+    files = [gramian.scan(tmp_path / name, header=1) for name in ("x.csv", "turned.csv")]
+    text = frame.set_axis([*as_rows(frame).feature_names], axis=1)
+    for one in models:
+        known = getattr(one, maps)
+        expected = np.asarray(known(frame))
+        for same in (*files, text):
+            np.testing.assert_allclose(np.asarray(known(same)), expected, rtol=1e-7)
+        with pytest.raises(DataError, match=r"same order(.|\n)*X\[the columns of the fit\]"):
+            known(frame[frame.columns[::-1]])
+        with pytest.raises(DataError, match="unseen at fit time:\n- 11\n"):
+            known(frame.set_axis([11, 12, 13], axis=1))
+        with pytest.raises(DataError, match="unseen at fit time:\n- a\n"):
+            known(frame.set_axis(list("abc"), axis=1))
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            known(X)
+    if streamed:
+        with pytest.raises(DataError, match="same order"):
+            model.partial_fit(frame[frame.columns[::-1]])
+    # A fit of other data forgets them.
+    refitted = clone(model).fit(frame, labels).fit(X, labels)
+    assert not hasattr(refitted, "_column_names") or refitted._column_names is None
+    getattr(refitted, maps)(X)
+
+
+def test_names_of_a_file_are_those_of_a_frame_with_numbers(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    frame = pd.DataFrame(X, columns=[2020, 2021, 2022])
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    model = PCA(2).fit(tmp_path / "x.csv")
+    np.testing.assert_allclose(model.transform(frame), model.transform(tmp_path / "x.csv"))
+    with pytest.raises(DataError, match="same order"):
+        model.transform(frame[[2022, 2021, 2020]])
+    with pytest.raises(DataError, match="unseen at fit time:\n- 2023\n"):
+        model.transform(frame.rename(columns={2022: 2023}))
+
+
+def test_columns_that_count_from_0_have_no_names():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = PCA(2).fit(pd.DataFrame(X))
+    model.transform(X)
+    model.transform(pd.DataFrame(X))
+    # Numbers in another order are other columns, also where the fit had an array.
+    for fitted in (model, PCA(2).fit(X)):
+        with pytest.raises(DataError, match="same order"):
+            fitted.transform(pd.DataFrame(X)[[2, 0, 1]])
+        with pytest.warns(UserWarning, match="was fitted without feature names"):
+            fitted.transform(pd.DataFrame(X, columns=[7, 8, 9]))
+
+
+def test_mixed_names_are_a_type_error():
+    frame = pd.DataFrame([[1.0, 2.0]], columns=["a", 1])
+    with pytest.raises(InputTypeError, match="Feature names are only supported if all"):
+        store_features(Model(), frame, as_rows(frame))
+
+
+def test_features_of_files(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
+    (tmp_path / "b.csv").write_text("x,z\n1,2\n3,5\n")
+    model = Model()
+    first = as_rows(tmp_path / "a.csv")
+    store_features(model, tmp_path / "a.csv", first)
+    assert model.feature_names_in_.tolist() == ["x", "y"]
+    check_features(model, tmp_path / "a.csv", first)
+    with pytest.raises(DataError, match=r", which the model was fitted on\. Expected: x, y\. Add the"):
+        as_rows(tmp_path / "b.csv", expected=expected_columns(model))

@@ -1,0 +1,401 @@
+"""inverse_transform and denoise of kernel PCA: methods, kinds of data, what is said and what is refused."""
+
+import warnings
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import gramian
+from gramian import PCA, KernelPCA
+from gramian.core.arrays import numpy_dtype, to_numpy
+from gramian.errors import DataError, IndefiniteKernelError, ParameterError, PreimageWarning, RankWarning
+from gramian.kernels import RBF, Linear, kernel_from_name
+from gramian.kernels.evaluator import DiagonalSlopes, Slopes
+from gramian.kernels.facts import Facts, proven
+from gramian.kernels.formulas import Formula
+from gramian.models.kernel_pca import preimages as search
+from gramian.models.kernel_pca.preimages import PreimageMethod, preimage_method
+
+
+def data(n=60, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * np.resize([3.0, 2.0, 1.0, 0.5], d) + np.resize([10.0, -5.0], d)
+
+
+X, NEW = data(), data(9, seed=1)
+KERNELS = {
+    "rbf(gamma=0.05)": "fixed-point",
+    "matern(length_scale=3, nu=2.5)": "fixed-point",
+    "rq(length_scale=3)": "fixed-point",
+    "rbf(gamma=0.05) * matern(length_scale=9)": "fixed-point",
+    "poly(degree=2, gamma=0.1)": "gradient",
+    "cosine": "gradient",
+    "rbf(gamma=0.05) + 0.1 * linear": "gradient",
+    "laplacian(gamma=0.1)": "ridge",
+    "matern(length_scale=3, nu=0.5)": "ridge",
+    "rbf.after(abs)": "ridge",
+}
+
+
+def squared_residual(model, x, z):
+    """||phi(x) - P||^2 with P written out in images of the fitted rows."""
+    kernel, fitted = model.kernel_, np.asarray(model.X_fit_, dtype=np.float64)
+    A = np.asarray(model.projection_coef_, dtype=np.float64)
+    n = len(fitted)
+    g = (A - A.mean(axis=0)) @ z + 1.0 / n if model.center else A @ z
+    K = kernel.gram(fitted)
+    return kernel.gram(x[None])[0, 0] - 2.0 * g @ kernel.gram(x[None], fitted)[0] + g @ K @ g
+
+
+# Without centring a large mean leaves the Gram matrix few digits for what differs.
+def test_the_linear_kernel_is_pca():
+    for (center, offset), preimage in product(
+        [(True, 0.0), (True, 1e5), (False, 0.0), (False, 10.0)], ["auto", "gradient", "ridge"]
+    ):
+        A, new = X + offset, NEW + offset
+        model = KernelPCA(2, center=center, preimage=preimage, solver="dense").fit(A)
+        pca = PCA(2, center=center, solver="full").fit(A)
+        assert model.preimage_.method == "exact"
+        expected = pca.inverse_transform(pca.transform(new))
+        back, errors = model.inverse_transform(model.transform(new), return_error=True)
+        np.testing.assert_allclose(back, expected, rtol=0, atol=1e-12 * np.abs(A).max())
+        np.testing.assert_array_equal(errors, 0.0)
+        np.testing.assert_allclose(model.denoise(new), expected, rtol=0, atol=1e-12 * np.abs(A).max())
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_residuals_are_distances_in_feature_space(kernel):
+    for center in [True, False]:
+        model = KernelPCA(3, kernel=kernel, center=center).fit(X)
+        assert model.preimage_.method == KERNELS[kernel]
+        Z = model.transform(NEW)
+        back, errors = model.inverse_transform(Z, return_error=True)
+        assert back.shape == NEW.shape
+        assert errors.shape == (9,)
+        expected = [squared_residual(model, x, z) for x, z in zip(back, Z, strict=True)]
+        np.testing.assert_allclose(errors**2, expected, rtol=1e-5, atol=1e-8)
+        np.testing.assert_array_equal(model.inverse_transform(Z), back)
+
+
+@pytest.mark.parametrize("kernel", [name for name, method in KERNELS.items() if method != "ridge"])
+@pytest.mark.walk
+def test_nothing_nearby_is_nearer(kernel):
+    for center in [True, False]:
+        model = KernelPCA(3, kernel=kernel, center=center).fit(X)
+        Z = model.transform(NEW[:5])
+        back, errors = model.inverse_transform(Z, return_error=True)
+        for x, z, error in zip(back, Z, errors, strict=True):
+            result = minimize(
+                lambda x, z=z, model=model: squared_residual(model, x, z), x, options={"gtol": 1e-8}
+            )
+            size = model.kernel_.gram(x[None])[0, 0]
+            assert error**2 <= result.fun + 1e-7 * size
+
+
+def test_with_all_components_fitted_rows_come_back():
+    for kernel in ["rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)"]:
+        model = KernelPCA(kernel=kernel).fit(X)
+        back, errors = model.inverse_transform(model.transform(X), return_error=True)
+        if model.preimage_.method == "ridge":
+            assert np.sqrt(np.mean((back - X) ** 2)) < 0.5 * X.std()
+            continue
+        np.testing.assert_allclose(back, X, atol=1e-3)
+        np.testing.assert_allclose(errors, 0.0, atol=1e-4 * np.sqrt(model.kernel_.gram(X).max()))
+
+
+def test_the_mean_is_restored():
+    A = X + 1000.0
+    model = KernelPCA(3, kernel="rbf", gamma="median").fit(A)
+    back = model.denoise(A)
+    assert np.all(np.abs(back.mean(axis=0) - A.mean(axis=0)) < 0.5 * A.std(axis=0))
+
+
+def test_denoising_is_the_pre_image_of_the_projection():
+    for kernel in ("rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)", "linear"):
+        model = KernelPCA(3, kernel=kernel).fit(X)
+        _, errors = model.denoise(NEW, return_error=True)
+        _, others = model.inverse_transform(model.transform(NEW), return_error=True)
+        # Two starts may end in different minima, of about the same depth here.
+        np.testing.assert_allclose(errors, others, rtol=0.2, atol=1e-9)
+        own = [squared_residual(model, x, z) for x, z in zip(NEW, model.transform(NEW), strict=True)]
+        if KERNELS.get(kernel) != "ridge" and kernel != "linear":
+            assert np.all(errors**2 <= np.array(own) + 1e-9)
+
+
+def test_a_noisy_circle_is_cleaned():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 300)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    noisy = circle[:100] + 0.2 * rng.standard_normal((100, 2))
+    model = KernelPCA(4, kernel=RBF(sigma=0.5)).fit(circle)
+    away = np.abs(np.linalg.norm(model.denoise(noisy), axis=1) - 1)
+    assert away.max() < 0.12
+    assert np.abs(np.linalg.norm(noisy, axis=1) - 1).max() > 0.3
+
+
+def test_every_kind_of_array(array_kind):
+    for kernel in ["linear", "rbf", "poly", "laplacian"]:
+        rows, new = array_kind.make(X), array_kind.make(NEW)
+        model = KernelPCA(3, kernel=kernel).fit(rows)
+        back, errors = model.denoise(new, return_error=True)
+        assert array_kind.same(back)
+        assert type(errors) is type(back)
+        assert numpy_dtype(errors) == np.float64
+        assert array_kind.same(model.inverse_transform(model.transform(new)))
+        wide = KernelPCA(3, kernel=kernel).fit(X)
+        single = array_kind.dtype == np.float32
+        np.testing.assert_allclose(
+            to_numpy(errors),
+            wide.denoise(NEW, return_error=True)[1],
+            rtol=0.02 if single else 1e-3,
+            atol=1e-5,
+        )
+
+
+def test_frames_and_sparse_scores():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = KernelPCA(3, kernel="rbf(gamma=0.05) + linear.on('a')").fit(frame)
+    new = pd.DataFrame(NEW, columns=list("abcd"))
+    back = model.denoise(new)
+    assert isinstance(back, np.ndarray)
+    scores = pd.DataFrame(model.transform(new), columns=["PC1", "PC2", "PC3"])
+    assert model.inverse_transform(scores).shape == (9, 4)
+    with pytest.raises(DataError, match="feature names"):
+        model.denoise(new[["b", "a", "c", "d"]])
+
+
+def test_pictures_come_back_as_pictures():
+    stack = np.random.default_rng(0).random((20, 3, 4))
+    model = KernelPCA(4, kernel="rbf").fit(stack)
+    assert model.picture_shape_ == (3, 4)
+    assert model.inverse_transform(model.transform(stack)).shape == (20, 3, 4)
+    back, errors = model.denoise(stack[:2], return_error=True)
+    assert back.shape == (2, 3, 4)
+    assert errors.shape == (2,)
+
+
+def test_a_saved_model_gives_the_same_rows(tmp_path):
+    for first, kernel in product(
+        [True, False], ["linear", "rbf", "poly", "laplacian", "rbf.on(0, 2) + linear.on(1, 3)"]
+    ):
+        model = KernelPCA(3, kernel=kernel).fit(X)
+        Z = model.transform(NEW)
+        before = model.inverse_transform(Z) if first else None
+        model.save(tmp_path / "m.gramian")
+        twin = gramian.load(tmp_path / "m.gramian")
+        assert twin.preimage_ == model.preimage_
+        np.testing.assert_array_equal(
+            twin.inverse_transform(Z), model.inverse_transform(Z) if before is None else before
+        )
+
+
+def test_what_is_learned_is_learned_once_and_forgotten_by_a_new_fit(monkeypatch):
+    import gramian.models.kernel_pca.preimages as module
+
+    calls = []
+    learn = module.learn_map
+    monkeypatch.setattr(module, "learn_map", lambda *rows: calls.append(1) or learn(*rows))
+    model = KernelPCA(3, kernel="laplacian").fit(X)
+    assert not calls
+    model.inverse_transform(model.transform(NEW))
+    model.denoise(NEW)
+    assert len(calls) == 1
+    model.fit(X[:30])
+    model.denoise(NEW)
+    assert len(calls) == 2
+
+
+def test_the_method_can_be_changed_without_a_fit():
+    model = KernelPCA(3, kernel="rbf", gamma=0.05).fit(X)
+    Z = model.transform(NEW)
+    entries = {}
+    for name in ("auto", "fixed-point", "gradient", "ridge"):
+        model.set_params(preimage=name)
+        entries[name] = model.inverse_transform(Z, return_error=True)
+    np.testing.assert_array_equal(entries["auto"][0], entries["fixed-point"][0])
+    np.testing.assert_allclose(entries["gradient"][1], entries["fixed-point"][1], rtol=1e-4)
+    assert np.all(entries["ridge"][1] >= entries["gradient"][1] - 1e-6)
+
+
+def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit():
+    for asked, kernel in [
+        ("newton", "rbf"),
+        ("fixed-point", "poly"),
+        ("fixed-point", "linear"),
+        ("fixed-point", "laplacian"),
+        ("gradient", "laplacian"),
+        ("gradient", "matern(nu=0.5)"),
+        ("gradient", "sigmoid"),
+        ("ridge", "precomputed"),
+    ]:
+        model = KernelPCA(2, kernel=kernel, preimage=asked)
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"is not known\. Allowed:|needs a kernel of x - y alone, such|needs derivatives\.|"
+                r"needs derivatives\. matern\(nu=0\.5\)|minimises distances in feature|"
+                r"needs rows\. A precomputed kernel"
+            ),
+        ):
+            model.fit(X @ X.T if kernel == "precomputed" else X)
+
+
+def test_what_auto_takes_and_why():
+    assert preimage_method("auto", Linear()).method == "exact"
+    function = preimage_method("auto", kernel_from_name(lambda x, y: float(x @ y)))
+    assert str(function) == "ridge: The derivative of the function <lambda> is not known."
+    assert preimage_method("auto", kernel_from_name("sigmoid")).reason.startswith("the kernel is not proven")
+    assert preimage_method("auto", None) == PreimageMethod("none", "a precomputed kernel has no rows.")
+    assert preimage_method("ridge", RBF(gamma=1.0)).method == "ridge"
+
+
+def test_a_precomputed_kernel_has_no_way_back():
+    K = X @ X.T
+    model = KernelPCA(2, kernel="precomputed").fit(K)
+    assert model.preimage_.method == "none"
+    for call in (model.inverse_transform, model.denoise):
+        with pytest.raises(DataError, match="A precomputed kernel has no rows, so there are no"):
+            call(model.transform(K))
+
+
+def test_wrong_scores_are_refused():
+    model = KernelPCA(3, kernel="rbf").fit(X)
+    with pytest.raises(DataError, match=r"X has 2 columns, but inverse_transform takes 3 scores\."):
+        model.inverse_transform(np.zeros((4, 2)))
+    with pytest.raises(DataError, match=r"Input X contains NaN: 12 values are missing in 4 rows \(4"):
+        model.inverse_transform(np.full((4, 3), np.nan))
+    with pytest.raises(DataError, match="features"):
+        model.denoise(np.zeros((4, 3)))
+
+
+def test_kernels_without_distances():
+    model = KernelPCA(2, kernel="rbf(gamma=0.05) - 0.2 * linear", repair="clip").fit(X)
+    assert model.preimage_.method == "ridge"
+    assert model.denoise(NEW).shape == NEW.shape
+    with pytest.raises(
+        IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space is -"
+    ):
+        model.denoise(NEW, return_error=True)
+    model.set_params(preimage="gradient")
+    with pytest.raises(
+        IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space is -"
+    ):
+        model.denoise(NEW)
+
+
+def test_searches_that_do_not_end_are_counted(monkeypatch):
+    monkeypatch.setattr("gramian.models.kernel_pca.preimages.LIMIT", 1)
+    model = KernelPCA(3, kernel="poly").fit(X)
+    with pytest.warns(PreimageWarning, match=r"\d of 9 pre-images did not converge") as caught:
+        back, errors = model.denoise(NEW, return_error=True)
+    assert caught[0].filename == __file__
+    assert np.isfinite(back).all()
+    assert np.isfinite(errors).all()
+
+
+def test_components_beyond_the_rank_count_for_nothing():
+    for kernel in ["rbf", "poly", "laplacian", "linear"]:
+        A = np.repeat(X[:4], 5, axis=0)
+        with pytest.warns(RankWarning, match="has rank 3"):
+            model = KernelPCA(6, kernel=kernel).fit(A)
+        Z = model.transform(A)
+        expected = model.inverse_transform(Z)
+        Z[:, 3:] = 100.0
+        np.testing.assert_array_equal(model.inverse_transform(Z), expected)
+        if kernel != "laplacian":
+            np.testing.assert_allclose(expected, A, atol=2e-3)
+
+
+def test_constant_data():
+    for kernel in ["rbf", "poly", "laplacian", "linear"]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)
+            model = KernelPCA(2, kernel=kernel).fit(np.full((6, 3), 5.0))
+        back, errors = model.denoise(np.full((2, 3), 5.0), return_error=True)
+        np.testing.assert_allclose(back, 5.0, rtol=1e-6)
+        np.testing.assert_allclose(errors, 0.0, atol=1e-5)
+
+
+def test_extreme_units():
+    for scale, kernel in product([1e-95, 1e-40, 1e40, 1e95], ["rbf", "linear", "cosine", "laplacian"]):
+        gamma = {"gamma": "median"} if kernel in ("rbf", "laplacian") else {}
+        expected = KernelPCA(3, kernel=kernel, **gamma).fit(X).denoise(NEW)
+        back = KernelPCA(3, kernel=kernel, **gamma).fit(X * scale).denoise(NEW * scale)
+        np.testing.assert_allclose(back / scale, expected, rtol=1e-6)
+
+
+def test_scores_far_outside_give_numbers():
+    for kernel, size in product(["rbf", "poly", "linear", "laplacian", "cosine"], [1e6, 1e100, 1e300]):
+        model = KernelPCA(2, kernel=kernel).fit(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PreimageWarning)
+            back, errors = model.inverse_transform([[size, -size]], return_error=True)
+        assert np.isfinite(back).all()
+        assert np.isfinite(errors).all()
+
+
+def test_rows_beyond_all_numbers_are_refused():
+    model = KernelPCA(2, kernel="laplacian").fit(X)
+    with pytest.raises(DataError, match=r"Scores reach 1e\+308, so that rows leave the range of"):
+        model.inverse_transform([[1e308, -1e308]])
+
+
+class Square(Formula):
+    """(x . y)^2, written by a user who states its derivative."""
+
+    facts = Facts(proven("A power of the linear kernel."), not_differentiable="")
+
+    def encode(self, X, direct):
+        return X, X
+
+    def tile(self, left, right, direct, out=None):
+        return (left @ right.T) ** 2
+
+    def diagonal(self, X):
+        return np.sum(X * X, axis=1) ** 2
+
+    def size(self, largest):
+        return largest**4
+
+    def evaluation_error(self, d, largest, direct):
+        return 1e-15 * (d + 4), 0.0
+
+    def slopes(self, X, left, right, direct):
+        T = left @ right.T
+        return Slopes(T**2, lambda W: (W * 2 * T) @ right)
+
+    def diagonal_slopes(self, X):
+        return DiagonalSlopes(self.diagonal(X), 4 * np.sum(X * X, axis=1)[:, None] * X)
+
+
+def test_a_kernel_of_ones_own_is_searched_like_those_of_the_library():
+    own = KernelPCA(3, kernel=Square() + RBF(gamma=0.05)).fit(X)
+    known = KernelPCA(3, kernel="poly(degree=2, gamma=1, coef0=0) + rbf(gamma=0.05)").fit(X)
+    assert own.preimage_.method == "gradient"
+    np.testing.assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
+
+
+def test_one_component_one_row_and_scores_far_outside():
+    model = KernelPCA(1, kernel="rbf", gamma=0.05).fit(X)
+    back, errors = model.inverse_transform([[1e6]], return_error=True)
+    assert np.isfinite(back).all()
+    assert errors[0] == pytest.approx(1e6, rel=1e-3)
+    assert model.denoise(NEW[:1]).shape == (1, 4)
+
+
+def test_it_goes_back_through_a_pipeline_and_a_copy():
+    pipeline = make_pipeline(StandardScaler(), KernelPCA(3, kernel="rbf")).fit(X)
+    back = pipeline.inverse_transform(pipeline.transform(NEW))
+    assert np.all(np.abs(back - X.mean(axis=0)) < 5 * X.std(axis=0))
+    assert clone(pipeline[-1]).preimage == "auto"
+
+
+def test_limits_are_stated_in_one_place():
+    assert search.TOL == 1e-5
+    assert search.LIMIT == 500
