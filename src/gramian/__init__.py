@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gramian import errors, faces, kernels, plots
     from gramian.core.progress import set_progress
     from gramian.errors import DiagnosticWarning
-    from gramian.inspect.choose_components import choose_components
-    from gramian.inspect.compare import compare
-    from gramian.inspect.describe import describe
-    from gramian.inspect.diagnose import diagnose
-    from gramian.inspect.rotate import rotate
-    from gramian.inspect.stability import stability
+    from gramian.explain.choose_components import choose_components
+    from gramian.explain.compare import compare
+    from gramian.explain.describe import describe
+    from gramian.explain.diagnose import diagnose
+    from gramian.explain.rotate import rotate
+    from gramian.explain.stability import stability
     from gramian.laws.relations import relations
     from gramian.models.kernel_pca.estimator import KernelPCA
     from gramian.models.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
@@ -80,19 +80,19 @@ _HOME = {
     "RandomFourierMap": "gramian.models.kernel_pca.feature_maps",
     "SequentialFeatureSelector": "gramian.selection.wrappers",
     "Whitener": "gramian.models.whitener",
-    "choose_components": "gramian.inspect.choose_components",
+    "choose_components": "gramian.explain.choose_components",
     "choose_kernel": "gramian.selection.choose_kernel",
-    "compare": "gramian.inspect.compare",
-    "describe": "gramian.inspect.describe",
-    "diagnose": "gramian.inspect.diagnose",
+    "compare": "gramian.explain.compare",
+    "describe": "gramian.explain.describe",
+    "diagnose": "gramian.explain.diagnose",
     "load": "gramian.models.model_file",
     "mutual_information": "gramian.selection.mutual_information",
     "propose": "gramian.statistics.proposals",
     "relations": "gramian.laws.relations",
-    "rotate": "gramian.inspect.rotate",
+    "rotate": "gramian.explain.rotate",
     "scan": "gramian.tables.scan",
     "set_progress": "gramian.core.progress",
-    "stability": "gramian.inspect.stability",
+    "stability": "gramian.explain.stability",
 }
 
 if not TYPE_CHECKING:  # to a type checker a module with this function has every name

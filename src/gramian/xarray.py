@@ -33,7 +33,7 @@ from gramian.errors import (
     ParameterError,
     needs,
 )
-from gramian.inspect.rotate import ORTHOGONAL, rotated
+from gramian.explain.rotate import ORTHOGONAL, rotated
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.normal_model import NormalModel
 from gramian.statistics.projection import LinearProjection

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from gramian import PCA, KernelPCA
 from gramian.errors import DataError, InputTypeError, MissingExtraError, ParameterError
-from gramian.inspect.choose_components import RULES, choose_components
+from gramian.explain.choose_components import RULES, choose_components
 from helpers import spectrum_matrix
 
 FITTING = ("mle", "parallel", "sign-flip", "gavish-donoho", "cv")

@@ -8,7 +8,7 @@ import gramian
 from gramian import PCA, KernelPCA, Whitener
 from gramian.cli import main
 from gramian.core.progress import report_to
-from gramian.inspect.stability import _Resampled, _scales
+from gramian.explain.stability import _Resampled, _scales
 from gramian.models.inputs import generators
 
 RNG = np.random.default_rng(0)

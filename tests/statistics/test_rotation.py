@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.inspect.rotate import promax, varimax
+from gramian.explain.rotate import promax, varimax
 
 
 def criterion(L):

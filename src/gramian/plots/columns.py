@@ -14,8 +14,8 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
-from gramian.inspect.describe import describe
-from gramian.inspect.rotate import Rotation
+from gramian.explain.describe import describe
+from gramian.explain.rotate import Rotation
 from gramian.models.pca.tables import linear_columns
 from gramian.plots import points, style
 from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, place_of
@@ -102,7 +102,7 @@ def rotation(result: Rotation) -> Any:
 
     Parameters
     ----------
-    result : gramian.inspect.rotate.Rotation
+    result : gramian.explain.rotate.Rotation
         What :func:`gramian.rotate` returns.
 
     Returns

@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
-from gramian.inspect.choose_components import choose_components
+from gramian.explain.choose_components import choose_components
 from gramian.models.pca.estimator import PCA
 from gramian.plots.names import NOTHING, fitted
 from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
@@ -18,7 +18,7 @@ from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import component_names, known_variances, shares_of
 
 if TYPE_CHECKING:
-    from gramian.inspect.stability import Stability
+    from gramian.explain.stability import Stability
 
 MOST_BARS = 40
 RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin

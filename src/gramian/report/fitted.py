@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.inspect.diagnose import Diagnosis
+from gramian.explain.diagnose import Diagnosis
 
 
 @dataclass(frozen=True, eq=False)

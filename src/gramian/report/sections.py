@@ -17,9 +17,9 @@ from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.core.notebook import Grid, Section
 from gramian.errors import DiagnosticWarning, ignoring
-from gramian.inspect.choose_components import choose_components
-from gramian.inspect.describe import describe
-from gramian.inspect.diagnose import diagnosis_of, serious_and_notes
+from gramian.explain.choose_components import choose_components
+from gramian.explain.describe import describe
+from gramian.explain.diagnose import diagnosis_of, serious_and_notes
 from gramian.models.pca.tables import linear_rows
 from gramian.plots.names import component_titles
 from gramian.report import pieces, sentences

@@ -19,7 +19,7 @@ from gramian.app.server.jobs import State
 from gramian.app.server.routes import Server
 from gramian.core.checks import amount, counted, most_of, percent
 from gramian.core.version import __version__
-from gramian.inspect.diagnose import NOTHING_FOUND, ONLY_MODEL
+from gramian.explain.diagnose import NOTHING_FOUND, ONLY_MODEL
 
 PAGE = files("gramian.app").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}

@@ -33,8 +33,8 @@ from gramian.errors import (
     needs,
     shortened,
 )
+from gramian.explain.diagnose import diagnosis_of
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
-from gramian.inspect.diagnose import diagnosis_of
 from gramian.models.inputs import expected_columns
 from gramian.models.model_file import read_model
 from gramian.plots.images import Picture

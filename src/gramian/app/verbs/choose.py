@@ -54,7 +54,7 @@ def judged(
 
 @about(
     doing="choosing components",
-    documented={"": "gramian.inspect.choose_components:choose_components"},
+    documented={"": "gramian.explain.choose_components:choose_components"},
 )
 def choose_components(
     data: LargeData,
@@ -74,7 +74,7 @@ def choose_components(
 
     Prints the number of each rule, its evidence, and when to trust it.
     """
-    from gramian.inspect.choose_components import choose_components
+    from gramian.explain.choose_components import choose_components
     from gramian.report.facts import data_facts
 
     choices = choose_components(

@@ -22,7 +22,7 @@ from gramian.core.checks import check_integer, check_number
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 
 
-@about(documented={"": "gramian.inspect.describe:describe"})
+@about(documented={"": "gramian.explain.describe:describe"})
 def describe(
     model: Model,
     data: LargeData,
@@ -44,7 +44,7 @@ def describe(
     column explains (r2, or eta squared of categories) with tests adjusted for their number. A batch that
     explains much of the first components is a batch effect.
     """
-    from gramian.inspect.describe import describe
+    from gramian.explain.describe import describe
     from gramian.report.facts import payload
 
     result = describe(model, data, top=top)
@@ -71,7 +71,7 @@ def diagnose(model: Model, data: Data, *, meta: Meta = None) -> Result:
     orders, arches, and components that are chance. Each finding has its evidence and the step that mends it.
     Of several columns of labels or metadata, such as treatment and batch, it says which coincide.
     """
-    from gramian.inspect.diagnose import diagnose
+    from gramian.explain.diagnose import diagnose
 
     result = diagnose(model, data)
     findings = [asdict(one) for one in result.findings]
@@ -85,7 +85,7 @@ INTERVALS = (
 )
 
 
-@about(documented={"": "gramian.inspect.stability:stability"})
+@about(documented={"": "gramian.explain.stability:stability"})
 def stability(
     model: Model,
     data: Data,
@@ -99,7 +99,7 @@ def stability(
     Draws the rows of the fit with replacement many times. Prints intervals of each variance and its share of
     the total, and how well each component agrees with those of the samples.
     """
-    from gramian.inspect.stability import stability
+    from gramian.explain.stability import stability
     from gramian.plots.registry import function_of
     from gramian.report.facts import payload
 
@@ -118,7 +118,7 @@ def stability(
     )
 
 
-@about(documented={"": "gramian.inspect.rotate:rotate"})
+@about(documented={"": "gramian.explain.rotate:rotate"})
 def rotate(
     model: Model,
     *,
@@ -133,7 +133,7 @@ def rotate(
     The model is a saved PCA. Prints the variance of each rotated component, and the columns with the largest
     loadings. Rotated components depend on how many are rotated.
     """
-    from gramian.inspect.rotate import rotate
+    from gramian.explain.rotate import rotate
     from gramian.plots.registry import function_of
     from gramian.report.facts import payload
 
@@ -172,7 +172,7 @@ def compare(
     Matches components whatever their order and signs, and says whether the error bounds of both fits explain
     the changes. Exit code 3 means that a change exceeds --tol.
     """
-    from gramian.inspect.compare import compare
+    from gramian.explain.compare import compare
     from gramian.report.facts import payload
 
     if tol is not None:

@@ -245,7 +245,7 @@ def fit(
     """
     import numpy as np
 
-    from gramian.inspect.diagnose import diagnosis_of
+    from gramian.explain.diagnose import diagnosis_of
     from gramian.report.facts import component_facts, data_facts, diagnosis_facts, model_facts, versions
     from gramian.report.fitted import Fitted
     from gramian.report.pieces import completed
@@ -280,7 +280,7 @@ def fit(
 
 def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:
     """Return what is said of every fitted model: what misleads, components, sample, certificate, plan."""
-    from gramian.inspect.diagnose import serious_and_notes
+    from gramian.explain.diagnose import serious_and_notes
     from gramian.statistics.sampling import sampling_note
 
     serious, notes = serious_and_notes(diagnosis)

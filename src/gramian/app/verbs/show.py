@@ -214,7 +214,7 @@ def info(model: Annotated[str, Option(MODEL.metavar, MODEL.help)]) -> Result:
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
-    from gramian.inspect.diagnose import diagnosis_of
+    from gramian.explain.diagnose import diagnosis_of
     from gramian.models.model_file import load, read_model
     from gramian.report.facts import info_facts
     from gramian.statistics.components import mapping_of

@@ -21,7 +21,7 @@ import gramian
 from gramian import PCA, KernelPCA, Monitor
 from gramian.cli import main
 from gramian.errors import DataError, DiagnosticWarning, InputTypeError
-from gramian.inspect.diagnose import diagnosis_of
+from gramian.explain.diagnose import diagnosis_of
 from gramian.kernels import Matern
 from gramian.report.facts import largest_loadings
 
