@@ -146,7 +146,7 @@ def test_each_verb_has_its_route_and_form_by_the_rule_or_by_the_table():
 
 
 def test_a_decomposition_imports_no_selector_of_features():
-    parts = {"gramian.selection", "sklearn.feature_selection", "sklearn.model_selection"}
+    parts = {"gramian.select", "sklearn.feature_selection", "sklearn.model_selection"}
     assert not parts & imported_by("import gramian; gramian.PCA, gramian.KernelPCA, gramian.Monitor")
 
 

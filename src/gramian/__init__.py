@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from gramian.explain.diagnose import diagnose
     from gramian.explain.rotate import rotate
     from gramian.explain.stability import stability
-    from gramian.laws.relations import relations
     from gramian.models.kernel_pca.estimator import KernelPCA
     from gramian.models.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
     from gramian.models.model_file import load
     from gramian.models.monitor import Monitor
     from gramian.models.pca.estimator import PCA
     from gramian.models.whitener import Whitener
-    from gramian.selection.choose_kernel import choose_kernel
-    from gramian.selection.filters import FeatureFilter
-    from gramian.selection.mutual_information import mutual_information
-    from gramian.selection.wrappers import SequentialFeatureSelector
+    from gramian.select.choose_kernel import choose_kernel
+    from gramian.select.filters import FeatureFilter
+    from gramian.select.mutual_information import mutual_information
+    from gramian.select.relations import relations
+    from gramian.select.wrappers import SequentialFeatureSelector
     from gramian.statistics.proposals import propose
     from gramian.tables.scan import scan
 
@@ -73,22 +73,22 @@ _SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
 _HOME = {
     "PCA": "gramian.models.pca.estimator",
     "DiagnosticWarning": "gramian.errors",
-    "FeatureFilter": "gramian.selection.filters",
+    "FeatureFilter": "gramian.select.filters",
     "KernelPCA": "gramian.models.kernel_pca.estimator",
     "Monitor": "gramian.models.monitor",
     "PolynomialMap": "gramian.models.kernel_pca.feature_maps",
     "RandomFourierMap": "gramian.models.kernel_pca.feature_maps",
-    "SequentialFeatureSelector": "gramian.selection.wrappers",
+    "SequentialFeatureSelector": "gramian.select.wrappers",
     "Whitener": "gramian.models.whitener",
     "choose_components": "gramian.explain.choose_components",
-    "choose_kernel": "gramian.selection.choose_kernel",
+    "choose_kernel": "gramian.select.choose_kernel",
     "compare": "gramian.explain.compare",
     "describe": "gramian.explain.describe",
     "diagnose": "gramian.explain.diagnose",
     "load": "gramian.models.model_file",
-    "mutual_information": "gramian.selection.mutual_information",
+    "mutual_information": "gramian.select.mutual_information",
     "propose": "gramian.statistics.proposals",
-    "relations": "gramian.laws.relations",
+    "relations": "gramian.select.relations",
     "rotate": "gramian.explain.rotate",
     "scan": "gramian.tables.scan",
     "set_progress": "gramian.core.progress",

@@ -13,8 +13,8 @@ from gramian.app.verbs import verb
 from gramian.app.verbs.choose import estimator_named
 from gramian.cli.command import Call
 from gramian.errors import ParameterError
-from gramian.selection.filters import FeatureFilter
-from gramian.selection.wrappers import SequentialFeatureSelector
+from gramian.select.filters import FeatureFilter
+from gramian.select.wrappers import SequentialFeatureSelector
 
 WINE = load_wine(return_X_y=True, as_frame=True)
 

@@ -228,7 +228,7 @@ def test_what_describes_a_model_sees_the_same():
 
 
 def test_kernels_are_compared_on_standardised_columns():
-    choose_kernel = pytest.importorskip("gramian.selection.choose_kernel").choose_kernel
+    choose_kernel = pytest.importorskip("gramian.select.choose_kernel").choose_kernel
     candidates = [KernelPCA(kernel=kernel, scale="unit") for kernel in ("rbf(sigma='median')", "linear")]
     labels = X[:, 1] > 3
     selection = choose_kernel(X, labels, candidates=candidates, random_state=0)

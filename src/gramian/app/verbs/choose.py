@@ -108,8 +108,8 @@ def _check_options(values: Mapping[str, Any]) -> None:
     doing="selecting",
     needs_label=True,
     documented={
-        "Filters": "gramian.selection.filters:FeatureFilter",
-        "Wrappers": "gramian.selection.wrappers:SequentialFeatureSelector",
+        "Filters": "gramian.select.filters:FeatureFilter",
+        "Wrappers": "gramian.select.wrappers:SequentialFeatureSelector",
     },
 )
 def select(
@@ -176,9 +176,9 @@ def select(
     columns one by one, or tries all subsets, by the cross-validated score of an estimator. Text, and whole
     numbers with few distinct values, are classes; other labels are numbers.
     """
-    from gramian.selection.filters import FeatureFilter
-    from gramian.selection.validation import default_estimator
-    from gramian.selection.wrappers import SequentialFeatureSelector
+    from gramian.select.filters import FeatureFilter
+    from gramian.select.validation import default_estimator
+    from gramian.select.wrappers import SequentialFeatureSelector
 
     refuse_several_labels(data)
     discrete = is_discrete(data)
@@ -228,7 +228,7 @@ def refuse_several_labels(data: Any) -> None:
 
 def is_discrete(data: Any) -> bool:
     """Return whether the labels name classes."""
-    from gramian.selection.targets import as_target
+    from gramian.select.targets import as_target
 
     return as_target(data.labels, data.values.shape[0])[1] is not None
 
@@ -255,7 +255,7 @@ def estimator_named(name: str, discrete: bool, random_state: int = 0) -> Any:
     from sklearn.preprocessing import StandardScaler
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    from gramian.selection.validation import default_estimator
+    from gramian.select.validation import default_estimator
 
     allowed = CLASSES if discrete else NUMBERS
     if check_choice("estimator", name, sorted({*CLASSES, *NUMBERS})) not in allowed:
@@ -295,7 +295,7 @@ def _lines(names: list[str]) -> bytes:
 
 def _facts(table: Any, model: Any, names: list[str], direction: str | None) -> dict[str, Any]:
     from gramian.report.facts import data_facts
-    from gramian.selection.validation import estimator_name
+    from gramian.select.validation import estimator_name
 
     facts: dict[str, Any] = {
         "data": data_facts(table),
@@ -318,7 +318,7 @@ def _facts(table: Any, model: Any, names: list[str], direction: str | None) -> d
 def _filter_facts(model: Any) -> dict[str, Any]:
     import numpy as np
 
-    from gramian.selection.validation import estimator_name
+    from gramian.select.validation import estimator_name
 
     names = model.feature_names_
     ranking = [
@@ -346,7 +346,7 @@ def _filter_facts(model: Any) -> dict[str, Any]:
     }
 
 
-@about(documented={"": "gramian.selection.choose_kernel:choose_kernel"})
+@about(documented={"": "gramian.select.choose_kernel:choose_kernel"})
 def choose_kernel(
     data: Data,
     *,
@@ -382,7 +382,7 @@ def choose_kernel(
     Prints all kernels of the comparison with their standard errors.
     """
     from gramian.report.facts import data_facts
-    from gramian.selection.choose_kernel import choose_kernel
+    from gramian.select.choose_kernel import choose_kernel
 
     refuse_several_labels(data)
     if data.labels is None and (criterion == "score" or estimator is not None):
@@ -423,7 +423,7 @@ def _heeds(proposal: Any) -> bool:
     return named or proposal.evidence.get("reason") in ("text", "date", "identifier", "empty")
 
 
-@about(heeds=_heeds, documented={"": "gramian.laws.relations:relations"})
+@about(heeds=_heeds, documented={"": "gramian.select.relations:relations"})
 def relations(
     data: Annotated[Any, DATA._replace(streamed=lambda values: values.get("degree") == 1)],
     *,
@@ -439,9 +439,9 @@ def relations(
 
     For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
     """
-    from gramian.laws.relations import relations
     from gramian.plots.registry import function_of
     from gramian.report.facts import data_facts, payload
+    from gramian.select.relations import relations
 
     result = relations(data, degree, tol=tol)
     facts = {

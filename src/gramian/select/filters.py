@@ -1,0 +1,846 @@
+"""Univariate feature selection: each feature is scored by itself."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.special import chdtrc, ndtri
+from scipy.stats import rankdata
+from sklearn.feature_selection import chi2, f_classif, f_regression
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.core.arrays import dense, parallel_map
+from gramian.core.checks import check_choice, check_integer, check_number, counted
+from gramian.core.records import FloatArray, Seed
+from gramian.errors import DataError, ParameterError
+from gramian.models.inputs import generators
+from gramian.models.sklearn import knows_names
+from gramian.select.mutual_information import mutual_information
+from gramian.select.targets import ColumnSelector, Labelled, as_labelled
+from gramian.select.validation import (
+    Validation,
+    default_estimator,
+    draw_folds,
+    estimator_name,
+    kind_of_label,
+    notes_of,
+    score_name,
+    scorer_of,
+    warnings_counted,
+)
+from gramian.statistics import candidates, components
+from gramian.statistics.associations import unit_columns
+from gramian.statistics.candidates import Candidate, Choice, Selection
+from gramian.tables import Rows
+
+# So many features at least are put in order by "mrmr"; each costs a pass over the data.
+MOST_ORDERED = 1000
+HEADS = {"mutual-information": "nats", "f": "F", "chi2": "chi2", "correlation": "|r|"}
+STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+LEAST_CEILING = 100
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FilterSelection(Selection[Candidate]):
+    """Numbers of features that were validated, and the choice between them."""
+
+    columns: ClassVar[tuple[str, ...]] = ("features", "score", "standard_error", "chosen")
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return number of features, score, standard error and whether it was chosen, for each."""
+        return [row[1:] for row in super().rows()]
+
+    def label_of(self, one: Candidate) -> str:
+        """Return nothing: the number is the candidate."""
+        return ""
+
+
+@knows_names
+@dataclass(eq=False, repr=False)
+class FeatureFilter(ColumnSelector):
+    """Select the K features with the best scores against a label, each scored by itself.
+
+    A filter is cheaper than a search over subsets, but misses features that are informative only together. K
+    is chosen by cross-validation: features are ranked on the training rows of every fold, and an estimator is
+    fitted to the K best. Ranking on all rows first would leak the held-out labels: with many features the
+    score is then high even for random labels.
+
+    Parameters
+    ----------
+    score_func : {"mutual-information", "f", "chi2", "correlation"} or callable, default="mutual-information"
+        Score of a feature: ``mutual_information`` in nats; the F statistic of the analysis of variance, or
+        of simple regression where the label is a number; chi-squared, for counts and classes; the absolute
+        Pearson correlation, for classes the correlation ratio. Or a function of rows and labels that returns
+        scores, or scores and p-values; larger is better.
+    k : "cv", int or float, default="cv"
+        Number of features to select. ``"cv"``: the smallest of 1, 2, 3, 4, 5, 7, 10, 15, 20, ... whose
+        validated score is within one standard error of the best. A number. A share in (0, 1], rounded half
+        up, at least one feature.
+    estimator : estimator, optional
+        The estimator of ``k="cv"``. It also decides whether the label names classes. By default, on
+        standardised features, logistic regression for classes and ridge regression for numbers.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn; each class needs as many rows.
+    redundancy : {None, "mrmr"}, default=None
+        ``"mrmr"`` ranks greedily by relevance minus the mean redundancy with the features ranked before.
+        Redundancy is the mutual information of the Gaussian copula in nats for mutual information, otherwise
+        ``|r|``. Relevance is then the correlation ratio (for ``"f"`` and ``"correlation"``) or the share of
+        the largest score. At least 1,000 features are ranked so, the others by their value after those.
+    scoring : str or callable, optional
+        Score of ``k="cv"``, as in scikit-learn; by default the estimator's own, accuracy or R2.
+    n_neighbors : int, default=3
+        Of the estimate of mutual information.
+    random_state : int, RandomState, Generator or None, default=0
+        For the noise that breaks ties in mutual information; None draws a new seed at each fit.
+    n_jobs : int or None, default=None
+        Number of folds validated in parallel, as in joblib.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Score of each feature; 0 for a constant one.
+    pvalues_ : ndarray of shape (n_features,) or None
+        Where the score has them.
+    ranking_ : ndarray of shape (n_features,)
+        Rank of each feature, from 1; equal scores in the order of the columns.
+    k_, support_ : int, ndarray of bool of shape (n_features,)
+        Number and mask of the selected features.
+    cv_results_ : dict or None
+        With ``k="cv"``: ``"k"``, ``"mean_score"``, ``"standard_error"``, ``"fold_scores"`` of shape (tried,
+        folds), ``"best_k"`` and ``"one_standard_error_k"``. The best of these scores is optimistic, because
+        it was chosen: validate a pipeline with the filter in it to know how it does.
+    selection_ : Selection or None
+        The same as a record that prints as a table; ``to_frame()``.
+    estimator_ : estimator or None
+        The estimator of ``k="cv"``, unfitted.
+    task_ : "classes" or "numbers"
+        What the label is.
+    reason_ : str
+        Reason for the number.
+    notes_ : tuple of str
+        Automatic decisions.
+    classes_ : ndarray or None
+        The classes, shape (n_classes,); None for numbers.
+    n_samples_, n_features_in_, feature_names_in_
+        Of the data.
+
+    References
+    ----------
+    Guyon and Elisseeff (2003), An introduction to variable and feature selection, Journal of Machine
+    Learning Research 3. Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of
+    microarray gene-expression data, PNAS 99, for the ranking inside of the folds. Breiman, Friedman, Olshen
+    and Stone (1984) for the one-standard-error rule. Peng, Long and Ding (2005) for mRMR.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gramian import FeatureFilter
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> chosen = FeatureFilter("f").fit(X, y)
+    >>> chosen.get_feature_names_out().tolist()
+    ['petal length (cm)']
+    >>> chosen.ranking_.tolist(), chosen.scores_.round(1).tolist()
+    ([3, 4, 1, 2], [119.3, 49.2, 1180.2, 960.0])
+    """
+
+    score_func: str | Callable[..., Any] = "mutual-information"
+    k: int | float | str = "cv"
+    _: KW_ONLY
+    estimator: Any = None
+    cv: Any = 5
+    redundancy: str | None = None
+    scoring: str | Callable[..., float] | None = None
+    n_neighbors: int = 3
+    random_state: Seed = 0
+    n_jobs: int | None = None
+
+    # ------------------------------------------------------------------ fit
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Rank the features and choose the number to select.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse matrix, Path or Scan of shape (n_samples, n_features)
+            Of a sparse matrix some columns are made dense at a time: those that are scored together, and
+            those that ``estimator`` is validated on. A function as ``score_func`` is given the CSC matrix.
+        y : array-like of shape (n_samples,), optional
+            Classes or numbers; not needed for a file that is read with ``label=``. Text, booleans and whole
+            numbers of few distinct values are classes, unless the estimator says otherwise. Rows whose label
+            is missing are left out, with a warning.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        DataError
+            NaN, a single class, sparse data with ``redundancy="mrmr"``, negative values for chi2, too few
+            rows for cross-validation.
+        ParameterError
+            A parameter outside of what it may be.
+        """
+        if not callable(self.score_func):
+            check_choice("score_func", self.score_func, SCORES)
+        if self.redundancy is not None:
+            check_choice("redundancy", self.redundancy, ("mrmr",))
+        check_integer("n_neighbors", self.n_neighbors)
+        if self.estimator is not None:
+            scorer_of(self.estimator, self.scoring)
+        one_by_one = isinstance(self.score_func, str) and self.redundancy is None and self.k != "cv"
+        kind = kind_of_label(self.estimator)
+        data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one, cv=self.cv)
+        if sparse.issparse(data.X) and self.redundancy is not None:
+            raise DataError(
+                'redundancy="mrmr" compares every feature with every other one, all of them '
+                "dense, and X is sparse.",
+                "Pass X.toarray(), or leave redundancy out.",
+            )
+        d = data.X.shape[1]
+        asked = number_of_features(self.k, d)
+        self.task_ = "numbers" if data.classes is None else "classes"
+        # Before the ranking, so that what cannot be validated is refused at once.
+        validation = self._validation(data) if self.k == "cv" else None
+        drawing, folding = generators(self.random_state, 2)
+        ranker = Ranker(self.score_func, data.names, data.classes, self.redundancy, self.n_neighbors)
+        scores, order = ranker.rank(data.X, data.y, max(asked or 0, MOST_ORDERED), drawing)
+        self.classes_, self.n_samples_ = data.classes, len(data.y)
+        self.scores_, self.pvalues_ = scores.values, scores.p_values
+        self.notes_ = scores.notes
+        self.ranking_ = np.empty(d, dtype=np.intp)
+        self.ranking_[order] = np.arange(1, d + 1)
+        self.estimator_ = self.cv_results_ = self.selection_ = None
+        if validation is not None:
+            self.estimator_ = validation.estimator
+            result = _validated(ranker, data, validation, folding, self.n_jobs, self.score_name_)
+            self.selection_ = result
+            self.cv_results_ = {
+                "k": np.array([t.size for t in result], dtype=np.intp),
+                "mean_score": np.array([t.mean for t in result]),
+                "standard_error": np.array([t.standard_error for t in result]),
+                "fold_scores": np.array([t.fold_scores for t in result]),
+                "best_k": result[candidates.best(result)].size,
+                "one_standard_error_k": result.chosen.size,
+            }
+            self.notes_ += result.notes
+            asked, self.reason_ = result.chosen.size, result.choice.why if result.choice else ""
+        elif isinstance(self.k, Integral):
+            self.reason_ = f"Requested: {counted(int(self.k), 'feature')}."
+        else:
+            share = f"The share {self.k:g} of {d:,} features is {self.k * d:g}"
+            self.reason_ = f"{share}, rounded half up, at least one."
+        self.support_ = self.ranking_ <= asked
+        self.k_ = int(self.support_.sum())
+        return self
+
+    def _validation(self, data: Labelled) -> Validation:
+        discrete = data.classes is not None
+        estimator = default_estimator(discrete) if self.estimator is None else self.estimator
+        X, y = data.X, data.original
+        folds = draw_folds(self.cv, X, y, classifier=discrete)
+        for place, (train, _) in enumerate(folds):
+            if np.unique(y[train]).size < 2:
+                raise DataError(
+                    f"The training rows of fold {place + 1} all have the same label.",
+                    "Give fewer folds, or k as a number.",
+                )
+        scorer = scorer_of(estimator, self.scoring)
+        return Validation(estimator, X, y, folds, scorer, data.names)
+
+    # ------------------------------------------------ what the selector says
+
+    def summary(self, features: int = 30) -> str:
+        """Return the ranking with bars, the number selected and the reason, as text.
+
+        Parameters
+        ----------
+        features : int
+            Number of features listed.
+
+        Returns
+        -------
+        str
+            Lines of text.
+        """
+        check_is_fitted(self)
+        label = "a number" if self.classes_ is None else f"{len(self.classes_)} classes"
+        how = score_name(self.score_func) + (", less redundancy (mrmr)" if self.redundancy else "")
+        d, n = len(self.ranking_), self.n_samples_
+        lines = [f"{d:,} features by {how} with {label}, {n:,} rows", *_ranking(self, features), ""]
+        lines += textwrap.wrap(f"Selected {self.k_:,}. {self.reason_}", candidates.WIDTH)
+        if self.selection_ is not None:
+            about = textwrap.wrap(self.selection_.about, candidates.WIDTH)
+            lines += ["", *self.selection_.table(), "", *about]
+        for note in self.notes_:
+            lines += textwrap.wrap(note, candidates.WIDTH, subsequent_indent="  ")
+        return "\n".join(lines)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of all features; x0, x1, ... where they have none."""
+        check_is_fitted(self)
+        return components.column_names(self)
+
+    @property
+    def score_name_(self) -> str:
+        """What was validated, in words."""
+        return score_name(self.scoring, "accuracy" if self.task_ == "classes" else "R2")
+
+
+# --------------------------------------------------------------- what is asked
+
+
+def number_of_features(k: Any, d: int) -> int | None:
+    """Return how many of d features were asked for, or None where the data decide.
+
+    Raises
+    ------
+    ParameterError
+        For what is neither a number, a share nor a rule.
+
+    Examples
+    --------
+    >>> number_of_features(3, 10), number_of_features(0.25, 10), number_of_features("cv", 10)
+    (3, 3, None)
+    """
+    if isinstance(k, str):
+        check_choice("k", k, ("cv",))
+        return None
+    advice = f"Give a number from 1 to {d}, a share such as 0.1, or 'cv'."
+    if isinstance(k, (Integral, bool)):
+        return check_integer("k", k, 1, d, advice)
+    return max(1, int(np.floor(check_number("k", k, above=0, most=1, advice=advice) * d + 0.5)))
+
+
+# ---------------------------------------------------- how many, by validation
+
+
+def tried_sizes(d: int, n: int) -> npt.NDArray[np.intp]:
+    """Return the numbers of features to try: 1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, ..., d.
+
+    Beyond 100 only as many as there are rows: with more, a linear model fits any label.
+
+    Examples
+    --------
+    >>> tried_sizes(12, 50).tolist()
+    [1, 2, 3, 4, 5, 7, 10, 12]
+    >>> tried_sizes(3000, 38).tolist()
+    [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100]
+    """
+    ceiling = min(d, max(LEAST_CEILING, n))
+    steps = {int(step * 10**power) for power in range(len(str(ceiling))) for step in STEPS}
+    return np.array(sorted({size for size in steps if size <= ceiling} | {ceiling}), dtype=np.intp)
+
+
+def _validated(
+    ranker: Ranker,
+    data: Labelled,
+    validation: Validation,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    name: str,
+) -> FilterSelection:
+    """Score the estimator on the K best features, for every K and fold, ranked on the training rows only."""
+    sizes, folds = tried_sizes(len(data.names), len(data.y)), len(validation.folds)
+    with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
+        runs = Parallel(n_jobs=n_jobs)(
+            delayed(_one_fold)(ranker, data.X, data.y, validation, sizes, place, state)
+            for place, state in enumerate(rng.spawn(folds))
+        )
+    scores = np.array([scores for scores, _ in runs]).T
+    tried = tuple(
+        Candidate.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True)
+    )
+    about = (
+        f"Cross-validated: {estimator_name(validation.estimator)}, on features ranked by the training rows "
+        f"of each of {counted(folds, 'fold')}. The best of {len(sizes)} scores is optimistic."
+    )
+    choice = Choice(candidates.within_one_standard_error(tried), why_so_many(tried, name))
+    said: Counter[str] = sum((said for _, said in runs), Counter())
+    return FilterSelection(tried, about, choice, notes_of(said), name)
+
+
+def _one_fold(
+    ranker: Ranker,
+    rows: Any,
+    labels: Any,
+    validation: Validation,
+    sizes: npt.NDArray[np.intp],
+    fold: int,
+    state: np.random.Generator,
+) -> tuple[list[float], Counter[str]]:
+    train = validation.folds[fold][0]
+    try:
+        order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state)[1]
+    except (DataError, ParameterError) as error:
+        raise DataError(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
+    with warnings_counted() as said:
+        scores = [validation.score(np.sort(order[:size]), fold) for size in sizes]
+    return scores, said
+
+
+def why_so_many(tried: Sequence[Candidate], name: str) -> str:
+    """Return the reason for the number chosen by cross-validation."""
+    top, chosen = tried[candidates.best(tried)], tried[candidates.within_one_standard_error(tried)]
+    error, many = f"{top.standard_error:.2g}", counted(chosen.candidate, "feature")
+    mean = f"mean {name} {chosen.mean:.4g} over {counted(len(top.fold_scores), 'fold')}"
+    if chosen is not top:
+        return (
+            f"{many} ({mean}): the fewest within one standard error ({error}) of the best, "
+            f"{top.mean:.4g} with {top.candidate:,}."
+        )
+    rest = f"; no smaller number is within one standard error ({error})"
+    return f"{many} ({mean}): the best score{rest * (top is not tried[0])}."
+
+
+# ------------------------------------------------------------------------ text
+
+
+def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
+    order = np.argsort(model.ranking_, kind="stable")
+    names, p_values = model.feature_names_, model.pvalues_
+    shown = order[:features]
+    width = max([7, *(len(names[j]) for j in shown)])
+    largest = float(model.scores_[np.isfinite(model.scores_)].max(initial=0.0))
+    write = candidates.writer([largest], least=2)
+    head = HEADS.get(score_name(model.score_func), "score")
+    yield f"rank  {'feature':{width}} {head:>10}" + ("" if p_values is None else f" {'p':>9}")
+    for j in shown:
+        score = float(model.scores_[j])
+        # The bar of an infinite score is full.
+        length = candidates.bar(min(score, largest) if largest > 0 else float(score > 0), largest or 1.0)
+        chance = "" if p_values is None else f" {p_values[j]:9.2g}"
+        kept = "selected" if model.support_[j] else ""
+        start = f"{model.ranking_[j]:4d}  {names[j]:{width}} {write(score):>10}{chance}"
+        yield f"{start}  {length:20} {kept}".rstrip()
+    if len(order) > len(shown):
+        more = int(model.support_[order[features:]].sum())
+        yield f"... and {len(order) - len(shown):,} more" + (f", {more:,} of them selected" if more else "")
+
+
+# ---- Scores of single features against a label, with the p-values that the classical tests give
+
+Values = Any  # an array, a CSC matrix, of which a block of columns at a time is made dense, or spread Rows
+
+NO_FREEDOM = "There are as many {groups} as rows, so no degree of freedom is left"
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of single features against a label.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d,), float64
+        Larger is better.
+    p_values : ndarray of shape (d,) or None
+        Probability of a score as large without any relation; None where the score has no test.
+    notes : tuple of str
+        What should be known about them.
+    """
+
+    values: FloatArray
+    p_values: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _no_freedom(discrete: bool) -> str:
+    return NO_FREEDOM.format(groups="classes" if discrete else "coefficients")
+
+
+def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:
+    """Return the F statistic of every feature against a label, by scikit-learn.
+
+    That of ``f_classif`` for classes and of ``f_regression`` for numbers. Features are centred and scaled
+    before they are squared.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Finite numbers of any scale.
+    y : ndarray of shape (n,)
+        Codes of classes, or numbers.
+    discrete : bool
+        Whether ``y`` names classes.
+
+    Returns
+    -------
+    Scores
+        Infinite, with p-value 0, where nothing is left within the classes or beside the line but rounding. A
+        constant feature has 0 and p-value 1.
+
+    Raises
+    ------
+    DataError
+        Where no degree of freedom is left.
+
+    References
+    ----------
+    Fisher (1925), Statistical Methods for Research Workers, chapter VII.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0], [5.0, 5.0]])
+    >>> found = f_score(X, np.array([0, 0, 1, 1]), discrete=True)
+    >>> found.values.round(4).tolist(), found.p_values.round(4).tolist()
+    ([18.0, 0.0], [0.0513, 1.0])
+    """
+    F, p, (_, within) = _f_test(X, y, discrete)
+    if within < 1:
+        raise DataError(f"{_no_freedom(discrete)} for an F score.", "Add rows, or use another score.")
+    return Scores(F, p)
+
+
+def _f_test(X: Values, y: Values, discrete: bool) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
+    """Return F and p of every feature, and the degrees of freedom between and within."""
+    between = len(np.unique(y)) - 1 if discrete else 1
+    within = len(y) - between - 1
+    label = y if discrete else unit_columns(y[None, :])[0]
+    # Of this size is what rounding leaves, of either sign, of a feature that the label explains completely.
+    rounding = 4 * np.finfo(np.float64).eps * np.sqrt(len(y)) * between
+
+    def work(columns: FloatArray) -> FloatArray:
+        columns = unit_columns(columns)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            F, p = (f_classif if discrete else f_regression)(columns.T, label)
+        constant, whole = ~columns.any(axis=1), (np.abs(F) * rounding > within) | (within < 1)
+        F = np.select([constant, whole], [0.0, np.inf], np.abs(F))
+        return np.vstack(
+            [F, np.select([constant | (within < 1), whole], [1.0, 0.0], np.nan_to_num(p, nan=1.0))]
+        )
+
+    with warnings_counted():  # that features are constant, also of those that are explained completely
+        F, p = by_columns(X, work)
+    return F, p, (between, within)
+
+
+def correlation_score(X: Values, y: Values, *, discrete: bool) -> Scores:
+    """Return the size of the correlation of every feature with a label, from 0 to 1.
+
+    For numbers ``|r|``, of Pearson. For classes the correlation ratio ``sqrt(B / (B + W))``, with B and W
+    the sums of squares between and within classes: the largest correlation that the feature has with any
+    numbers given to the classes. With two classes it is ``|r|`` with the label as 0 and 1. p-values are
+    those of :func:`f_score`, for numbers the two-sided t test of r.
+
+    Parameters
+    ----------
+    X, y, discrete
+        As for :func:`f_score`.
+
+    Returns
+    -------
+    Scores
+        A constant feature has 0 and p-value 1.
+
+    References
+    ----------
+    Fisher (1925), Statistical Methods for Research Workers, section 45, for the correlation ratio.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [4.0, 0.0], [5.0, 1.0]])
+    >>> correlation_score(X, np.array([0, 0, 1, 1]), discrete=True).values.round(4).tolist()
+    [0.9487, 0.0]
+    """
+    F, p, (between, within) = _f_test(X, y, discrete)
+    notes = (f"{_no_freedom(discrete)} and every p-value is 1.",) * (within < 1)
+    with np.errstate(divide="ignore"):
+        return Scores(1 / np.sqrt(1 + max(within, 1) / (between * F)), p, notes)
+
+
+def chi2_score(X: Values, y: Values, *, discrete: bool = True, names: Sequence[str] | None = None) -> Scores:
+    """Return scikit-learn's chi-squared statistic of every feature, read as counts, against classes.
+
+    ``sum over classes of (O - E)^2 / E`` with O the sum of the feature over the rows of a class and E the
+    share of the rows that are in the class, times the sum over all rows; c - 1 degrees of freedom. It
+    measures counts: a feature in other units has another score.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Counts, or other numbers of at least 0.
+    y : ndarray of shape (n,)
+        Codes of classes.
+    discrete : bool
+        Whether ``y`` names classes; it must.
+    names : sequence of str, optional
+        Of the features, for messages.
+
+    Raises
+    ------
+    DataError
+        For a negative number.
+    ParameterError
+        For a label that is a number.
+
+    References
+    ----------
+    Pearson (1900), On the criterion that a given system of deviations ..., Philosophical Magazine 50.
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 1.0], [1.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> chi2_score(X, np.array([0, 0, 1, 1])).values.tolist()
+    [4.0, 0.0]
+    """
+    if not discrete:
+        others = 'score="f" or "correlation" or "mutual-information"'
+        raise ParameterError("score", "chi2", "needs classes, but the label is a number", f"Use {others}.")
+    least = dense(X.min(axis=0)).ravel()
+    negative = np.flatnonzero(least < 0)
+    if negative.size:
+        j = int(negative[0])
+        name = names[j] if names is not None else f"x{j}"
+        raise DataError(
+            f'score="chi2" needs counts, but column {name!r} has the negative value {least[j]:g}.',
+            "Negative values in data passed to chi2 are not allowed: use another score, or leave such "
+            "columns out.",
+        )
+
+    def work(columns: FloatArray) -> FloatArray:
+        return np.where(np.ptp(columns, axis=1) > 0, chi2(columns.T, y)[0], 0.0)[None, :]
+
+    (values,) = by_columns(X, work)
+    return Scores(values, np.asarray(chdtrc(len(np.unique(y)) - 1, values)))
+
+
+BLOCK_ENTRIES = 1 << 20
+
+
+def by_columns(X: Values, work: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Apply work to blocks of columns, dense, each column a contiguous row."""
+    n, d = X.shape
+    width = max(1, BLOCK_ENTRIES // n)
+
+    def block(start: int) -> FloatArray:
+        return work(np.ascontiguousarray(dense(X[:, start : start + width]).T, dtype=np.float64))
+
+    return np.concatenate(parallel_map(block, range(0, d, width)), axis=1)
+
+
+# ---- Ranks features by a score, optionally minus redundancy; repeated in every fold
+
+Places = npt.NDArray[np.intp]
+
+SCORES = ("mutual-information", "f", "chi2", "correlation")
+# An infinite score as a share of the largest finite one, where scores are compared with correlations.
+BEYOND = 2.0
+# Scores that are nearer than this are equal: they are sums that may be rounded differently.
+TIE, DIGITS = 1e-12, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Ranker:
+    """How features are scored and ordered.
+
+    Attributes
+    ----------
+    score : str or callable
+        One of ``SCORES``, or a function of rows and labels that returns scores, or scores and p-values.
+    names : tuple of str
+        Of the features.
+    classes : ndarray or None
+        What the codes in a label stand for; None for a label that is a number.
+    redundancy : str or None
+        "mrmr" orders by relevance less redundancy.
+    n_neighbors : int
+        For mutual information.
+    """
+
+    score: str | Callable[..., Any]
+    names: tuple[str, ...]
+    classes: Values | None
+    redundancy: str | None = None
+    n_neighbors: int = 3
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the label names classes."""
+        return self.classes is not None
+
+    def rank(self, X: Values, y: Values, limit: int, random_state: Any = None) -> tuple[Scores, Places]:
+        """Score the features and order them; with "mrmr" the first ``limit`` by the greedy rule.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        y : ndarray of shape (n,)
+            Codes of classes, or numbers.
+        """
+        scores = self.measure(X, y, random_state)
+        if self.redundancy is None:
+            digits, exponent = np.frexp(scores.values)
+            return scores, np.argsort(-np.ldexp(digits.round(DIGITS), exponent), kind="stable")
+        shared = shared_information if self.score == "mutual-information" else shared_correlation
+        return scores, greedy_order(self._relevance(X, y, scores), shared(X), limit)
+
+    def measure(self, X: Values, y: Values, random_state: Any = None) -> Scores:
+        """Score the features."""
+        if callable(self.score):
+            return _called(self.score, X, y if self.classes is None else self.classes[y])
+        if self.score == "mutual-information":
+            options: Any = {"n_neighbors": self.n_neighbors, "random_state": random_state}
+            result = mutual_information(X, y, discrete_target=self.discrete, **options)
+            return Scores(result.values, None, tuple(result.notes))
+        if isinstance(X, Rows):
+            bare = replace(self, names=())
+
+            def of_part(part: Rows, names: Any) -> Scores:
+                return replace(bare, names=tuple(names.tolist())).measure(part.in_memory(), y)
+
+            return X.over_columns(of_part, _beside, np.array(self.names))
+        if self.score == "chi2":
+            return chi2_score(X, y, discrete=self.discrete, names=self.names)
+        score = f_score if self.score == "f" else correlation_score
+        return score(X, y, discrete=self.discrete)
+
+    def _relevance(self, X: Values, y: Values, scores: Scores) -> FloatArray:
+        """Return scores in the unit of the redundancy: nats, or the scale of a correlation."""
+        if self.score in ("mutual-information", "correlation"):
+            return scores.values
+        if self.score == "f":
+            return correlation_score(X, y, discrete=self.discrete).values
+        values = scores.values
+        size = np.abs(values)
+        largest = float(size[np.isfinite(size)].max(initial=0.0))
+        return np.clip(values / (largest if largest > 0 else 1.0), -BEYOND, BEYOND)
+
+
+def _beside(first: Scores, second: Scores) -> Scores:
+    p_values = None if first.p_values is None else np.append(first.p_values, second.p_values)  # type: ignore[arg-type]
+    notes = tuple(dict.fromkeys(first.notes + second.notes))
+    return Scores(np.append(first.values, second.values), p_values, notes)
+
+
+def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
+    name, given = score_name(score), score(X, y)
+    try:
+        values, p_values = given if isinstance(given, tuple) else (given, None)
+        values = np.asarray(values, dtype=np.float64)
+        p_values = np.ones(len(values)) if p_values is None else np.asarray(p_values, dtype=np.float64)
+        if not values.shape == p_values.shape == X.shape[1:]:
+            raise ValueError(f"it returned {values.size} and {p_values.size} for {X.shape[1]} features.")
+    except (TypeError, ValueError) as error:
+        each = "one number for each feature, or a pair of scores and p-values"
+        raise DataError(f"score={name} must return {each}: {error}") from error
+    missing = np.isnan(values)
+    notes = (f"The score {name} gave NaN for {int(missing.sum())} features, which rank last.",)
+    tested = np.where(np.isnan(p_values) | missing, 1.0, p_values) if isinstance(given, tuple) else None
+    return Scores(np.where(missing, -np.inf, values), tested, notes * bool(missing.any()))
+
+
+# ----------------------------------------------------------------- redundancy
+
+
+def greedy_order(relevance: FloatArray, redundancy: Callable[[int], FloatArray], limit: int) -> Places:
+    """Order features by relevance less mean redundancy with those before.
+
+    The first is the most relevant feature; each next one has the largest ``relevance_j - (1 / |S|) sum over
+    s in S of redundancy_js``, with S the features before it: the difference criterion (MID) of the
+    reference. Ties go to the first feature.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (d,)
+        Finite; larger is better.
+    redundancy : callable
+        Takes the number of a feature and returns how much every feature repeats of it, shape (d,).
+    limit : int
+        So many are ordered by the rule. The others follow by the value that they have after those.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Numbers of the features, best first.
+
+    References
+    ----------
+    Peng, Long and Ding (2005), Feature selection based on mutual information: criteria of max-dependency,
+    max-relevance, and min-redundancy, IEEE Transactions on Pattern Analysis and Machine Intelligence 27,
+    equation 7.
+
+    Examples
+    --------
+    >>> copies = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> greedy_order(np.array([0.9, 0.9, 0.5]), copies.__getitem__, 3).tolist()
+    [0, 2, 1]
+    """
+    d = relevance.size
+    repeated = np.zeros(d)
+    value = relevance.astype(np.float64)
+    order: list[int] = []
+    left = np.ones(d, dtype=bool)
+    for count in range(1, min(limit, d) + 1):
+        best = value[left].max()
+        near = left & (value >= best - TIE * max(1.0, abs(best)))
+        order.append(int(np.argmax(near)))
+        left[order[-1]] = False
+        if count < d:
+            repeated += redundancy(order[-1])
+            value = relevance - repeated / count
+    rest = np.flatnonzero(left)
+    return np.concatenate([np.array(order, dtype=np.intp), rest[np.argsort(-value[rest], kind="stable")]])
+
+
+def shared_correlation(X: npt.NDArray[Any]) -> Callable[[int], FloatArray]:
+    """Return a function of j that gives ``|r|`` of feature j with every feature, 0 for a constant one.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [3.0, 6.0, 0.0], [4.0, 8.0, 0.0]])
+    >>> shared_correlation(X)(0).round(6).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    return _correlations(unit_columns(np.ascontiguousarray(X.T, dtype=np.float64)))
+
+
+def shared_information(X: npt.NDArray[Any]) -> Callable[[int], FloatArray]:
+    """Return a function of j that gives the mutual information of feature j with every feature, in nats.
+
+    It is that of the Gaussian copula, ``-1/2 ln(1 - rho^2)``, with rho the correlation of the normal scores
+    of the two features: the normal quantiles of ``(rank - 1/2) / n``, equal values sharing their mean rank.
+    As mutual information does, it stays the same when a feature is replaced by an increasing function of
+    it, and it needs one product of a matrix with a vector where an estimate by neighbours needs a search
+    for each pair. For features whose copula is not normal it is a lower bound on their mutual information.
+    It is at most ``ln n``, which is what n different values can tell.
+
+    References
+    ----------
+    Ince, Giordano, Kayser, Rousselet, Gross and Schyns (2017), A statistical framework for neuroimaging data
+    analysis based on mutual information estimated via a Gaussian copula, Human Brain Mapping 38.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 1.0, 3.0], [2.0, 8.0, 1.0], [3.0, 27.0, 2.0], [4.0, 64.0, 4.0]])
+    >>> shared_information(X)(0).round(4).tolist()
+    [1.3863, 1.3863, 0.1016]
+    """
+    n = len(X)
+    ranks = rankdata(np.ascontiguousarray(X.T, dtype=np.float64), axis=1)
+    correlation = _correlations(unit_columns(ndtri((ranks - 0.5) / n)))
+    # Beyond this the logarithm would pass ln n.
+    largest = np.sqrt(1.0 - 1.0 / n**2)
+
+    def information(j: int) -> FloatArray:
+        return np.asarray(-0.5 * np.log1p(-(np.minimum(correlation(j), largest) ** 2)))
+
+    return information
+
+
+def _correlations(U: FloatArray) -> Callable[[int], FloatArray]:
+    def correlation(j: int) -> FloatArray:
+        return np.asarray(np.minimum(np.abs(U @ U[j]), 1.0))
+
+    return correlation

@@ -1,1 +1,0 @@
-"""Picks features, kernels and widths."""

@@ -1,0 +1,725 @@
+"""The filter as a selector of scikit-learn, without leaks, on real and awkward data."""
+
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    StratifiedKFold,
+    check_cv,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gramian import PCA, KernelPCA, plots, scan
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.select import filters
+from gramian.select.filters import FeatureFilter, number_of_features, tried_sizes, why_so_many
+from gramian.select.mutual_information import mutual_information
+from gramian.statistics.candidates import Candidate
+
+IRIS = load_iris(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+NUMBERS = load_diabetes(return_X_y=True)
+SCORES = ("mutual-information", "f", "correlation")
+
+
+@pytest.fixture
+def golub(data_dir):
+    file = data_dir / "tables" / "golub_leukemia_38x3051.npz"
+    if not file.exists():
+        pytest.skip(f"no {file.name}")
+    with np.load(file) as data:
+        return data["X"], data["y"].astype(int)
+
+
+def logistic():
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+@parametrize_with_checks(
+    [
+        FeatureFilter(cv=2, random_state=0),
+        FeatureFilter("f", k=0.5, redundancy="mrmr"),
+    ]
+)
+@pytest.mark.walk
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# ----------------------------------------------------------- scores and ranking
+
+
+def test_attributes():
+    for score in SCORES:
+        X, y = load_wine(return_X_y=True, as_frame=True)
+        model = FeatureFilter(score, k=4, random_state=0).fit(X, y)
+        assert model.scores_.shape == model.ranking_.shape == model.support_.shape == (13,)
+        assert sorted(model.ranking_.tolist()) == list(range(1, 14))
+        assert (np.diff(model.scores_[np.argsort(model.ranking_)]) <= 0).all()
+        assert model.k_ == model.support_.sum() == 4
+        np.testing.assert_array_equal(model.support_, model.ranking_ <= 4)
+        assert model.get_feature_names_out().tolist() == X.columns[model.support_].tolist()
+        assert model.get_support(indices=True).tolist() == np.flatnonzero(model.support_).tolist()
+        assert (model.task_, model.n_samples_, model.n_features_in_) == ("classes", 178, 13)
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert model.cv_results_ is model.estimator_ is None
+        assert model.reason_ == "Requested: 4 features."
+        assert (model.pvalues_ is None) == (score == "mutual-information")
+
+
+def test_scores_are_those_of_the_functions():
+    X, y = WINE
+    np.testing.assert_allclose(
+        FeatureFilter(k=1, random_state=0, n_neighbors=4).fit(X, y).scores_,
+        mutual_information(X, y, n_neighbors=4, random_state=0).values,
+        atol=0.05,
+    )
+    model, peer = FeatureFilter("f", k=5).fit(X, y), SelectKBest(f_classif, k=5).fit(X, y)
+    np.testing.assert_allclose(model.scores_, peer.scores_, rtol=1e-9)
+    np.testing.assert_allclose(model.transform(X), peer.transform(X))
+    model = FeatureFilter(f_classif, k=5).fit(X, y)
+    np.testing.assert_array_equal(model.pvalues_, peer.pvalues_)
+    np.testing.assert_array_equal(model.support_, peer.get_support())
+
+
+def test_the_kind_of_label_is_that_of_the_estimator():
+    X, y = WINE
+    assert FeatureFilter("f", k=1).fit(X, y).task_ == "classes"
+    assert FeatureFilter("f", k=1).fit(X, y + 0.5).task_ == "numbers"
+    assert FeatureFilter("f", k=1, estimator=Ridge()).fit(X, y).task_ == "numbers"
+    assert (
+        FeatureFilter("f", k=1, estimator=make_pipeline(StandardScaler(), Ridge())).fit(X, y).task_
+        == "numbers"
+    )
+    many = np.arange(178) // 2
+    assert FeatureFilter("f", k=1).fit(X, many).task_ == "numbers"
+    assert FeatureFilter("f", k=1, estimator=KNeighborsClassifier()).fit(X, many).task_ == "classes"
+    assert FeatureFilter("f", k=1).fit(X, np.array(["a", "b", "c"])[y]).classes_.tolist() == ["a", "b", "c"]
+
+
+def test_how_many_are_kept():
+    for k, kept in [(1, 1), (13, 13), (0.5, 7), (0.01, 1), (1.0, 13), (3 / 26, 2), (np.int64(2), 2)]:
+        model = FeatureFilter("f", k=k).fit(*WINE)
+        assert model.k_ == kept
+        assert f"{k:g}" in model.reason_
+
+
+def test_a_share_is_rounded_half_up():
+    X, y = WINE
+    assert [FeatureFilter("f", k=0.5).fit(X[:, :d], y).k_ for d in (1, 2, 3, 4, 5)] == [1, 1, 2, 2, 3]
+    assert FeatureFilter("f", k=0.25).fit(X[:, :5], y).reason_ == (
+        "The share 0.25 of 5 features is 1.25, rounded half up, at least one."
+    )
+
+
+def test_mrmr_passes_over_copies():
+    X, y = WINE
+    X = np.hstack([X, X])
+    for score in SCORES:
+        plain, few = (FeatureFilter(score, 3, redundancy=r, random_state=0).fit(X, y) for r in (None, "mrmr"))
+        assert plain.support_.sum() == few.support_.sum() == 3
+        kept = np.flatnonzero(few.support_) % 13
+        assert len(set(kept)) == 3
+        np.testing.assert_array_equal(plain.scores_, few.scores_)
+
+
+# ------------------------------------------------------------- cross-validation of K
+
+
+def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
+    for X, y, default in [(*WINE, logistic()), (*NUMBERS, make_pipeline(StandardScaler(), Ridge()))]:
+        model = FeatureFilter("f").fit(X, y)
+        result = model.cv_results_
+        assert result["k"].tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(result["k"])]
+        for place in (0, 2, len(result["k"]) - 1):
+            pipeline = make_pipeline(FeatureFilter("f", k=int(result["k"][place])), default)
+            expected = cross_val_score(pipeline, X, y, cv=5)
+            np.testing.assert_allclose(result["fold_scores"][place], expected, rtol=1e-8)
+        mean, error = result["mean_score"], result["standard_error"]
+        np.testing.assert_allclose(mean, result["fold_scores"].mean(axis=1))
+        best = int(np.argmax(mean))
+        assert result["best_k"] == result["k"][best]
+        assert (
+            model.k_ == result["one_standard_error_k"] == result["k"][mean >= mean[best] - error[best]].min()
+        )
+        assert f"{model.k_} features (mean " in model.reason_
+        assert repr(model.estimator_) == repr(default)
+        assert [tried.size for tried in model.selection_] == result["k"].tolist()
+        assert model.selection_.chosen.mean == mean[result["k"].tolist().index(model.k_)]
+        assert model.selection_.to_frame().loc[model.k_, "chosen"]
+
+
+def test_other_estimators_scorings_and_folds():
+    X, y = WINE
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    estimator = KNeighborsClassifier()
+    model = FeatureFilter("f", estimator=estimator, cv=cv, scoring="balanced_accuracy").fit(X, y)
+    pipeline = make_pipeline(SelectKBest(f_classif, k=4), estimator)
+    expected = cross_val_score(pipeline, X, y, cv=cv, scoring="balanced_accuracy")
+    np.testing.assert_allclose(model.cv_results_["fold_scores"][3], expected)
+    assert model.score_name_ == "balanced_accuracy"
+    assert "balanced_accuracy" in model.reason_
+    model = FeatureFilter("f", scoring="neg_mean_absolute_error").fit(*NUMBERS)
+    assert (model.cv_results_["mean_score"] < 0).all()
+
+
+def test_texts_as_labels_reach_the_scoring():
+    X, y = IRIS[0][:100], np.array(["no", "yes"])[IRIS[1][:100]]
+    model = FeatureFilter("f", scoring="roc_auc").fit(X, y)
+    np.testing.assert_allclose(model.cv_results_["mean_score"], 1.0)
+    assert model.k_ == 1
+
+
+def test_golub_the_ranking_belongs_inside_of_the_folds(golub):
+    """With labels that are pure chance, a ranking on all rows makes them predictable."""
+    X, y = golub
+    rng = np.random.default_rng(0)
+    folds = StratifiedKFold(5)
+    chosen = FeatureFilter("f", k=20)
+    leaking, free = [], []
+    for _ in range(6):
+        chance = rng.permutation(y)
+        leaking.append(cross_val_score(logistic(), chosen.fit_transform(X, chance), chance, cv=folds).mean())
+        free.append(cross_val_score(make_pipeline(chosen, logistic()), X, chance, cv=folds).mean())
+    majority = (y == 1).mean()
+    assert np.mean(leaking) > 0.85 > majority
+    assert np.mean(free) < majority
+    # With the real labels there is something to find, and the leak shows less.
+    leak = cross_val_score(logistic(), chosen.fit_transform(X, y), y, cv=folds).mean()
+    real = cross_val_score(make_pipeline(chosen, logistic()), X, y, cv=folds).mean()
+    assert 1.0 == leak > real > 0.9
+
+
+def test_chance_stays_chance_inside_of_the_folds():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((40, 1000)), np.repeat([0, 1], 20)
+    model = FeatureFilter("f").fit(X, y)
+    assert (model.cv_results_["mean_score"] < 0.75).all()
+    outside = cross_val_score(logistic(), SelectKBest(f_classif, k=20).fit_transform(X, y), y)
+    assert outside.mean() > 0.9
+
+
+# ------------------------------------------------------------------ what is awkward
+
+
+@pytest.fixture(params=["mutual-information", "f", "chi2", "correlation"])
+def score(request):
+    return request.param
+
+
+def test_constant_and_equal_columns(score):
+    for redundancy in [None, "mrmr"]:
+        for k in [1, 0.5, "cv"]:
+            X, y = IRIS
+            X = np.column_stack([np.zeros(150), X, X, np.full(150, 0.1)])
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                model = FeatureFilter(score, k, redundancy=redundancy, random_state=0, cv=2).fit(X, y)
+            assert model.scores_[[0, -1]].tolist() == [0, 0]
+            assert np.isfinite(model.scores_).all()
+            if model.pvalues_ is not None:
+                assert model.pvalues_[[0, -1]].tolist() == [1, 1]
+            if redundancy is None:
+                assert {model.ranking_[0], model.ranking_[-1]} == {9, 10}
+
+
+def test_all_columns_constant(score):
+    model = FeatureFilter(score, 1, random_state=0).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
+    assert model.scores_.tolist() == [0, 0, 0]
+    assert model.ranking_.tolist() == [1, 2, 3]
+    assert model.k_ == 1
+    assert "Selected" in model.summary()
+
+
+def test_scale_changes_nothing(score):
+    X, y = IRIS
+    plain = FeatureFilter(score, random_state=0, cv=3).fit(X, y)
+    for scale in [1e-90, 1e90]:
+        scaled = FeatureFilter(score, random_state=0, cv=3).fit(X * scale, y)
+        np.testing.assert_array_equal(plain.ranking_, scaled.ranking_)
+        np.testing.assert_allclose(
+            plain.cv_results_["fold_scores"], scaled.cv_results_["fold_scores"], rtol=1e-12
+        )
+
+
+def test_labels_of_any_scale():
+    X, y = NUMBERS
+    plain = FeatureFilter("f", cv=3).fit(X, y)
+    for scale in (1e-90, 1e90):
+        scaled = FeatureFilter("f", cv=3).fit(X, y * scale)
+        np.testing.assert_allclose(scaled.scores_, plain.scores_, rtol=1e-9)
+        np.testing.assert_allclose(
+            scaled.cv_results_["mean_score"], plain.cv_results_["mean_score"], rtol=1e-9
+        )
+
+
+def test_float32_with_an_offset():
+    X, y = IRIS
+    moved = (X + 4096).astype("f4")
+    assert np.array_equal(
+        FeatureFilter("f", k=2).fit(moved, y).ranking_, FeatureFilter("f", k=2).fit(X, y).ranking_
+    )
+    model = FeatureFilter("f", cv=2).fit(moved, y)
+    assert model.transform(moved).dtype == np.float32
+    assert model.k_ == FeatureFilter("f", cv=2).fit(X, y).k_
+
+
+def test_two_rows(score):
+    X = np.array([[1.0, 5.0, 2.0], [2.0, 5.0, 2.0]])
+    y = ["a", "b"]
+    if score == "mutual-information":
+        with pytest.raises(DataError, match="All 2 labels are different, so no row has a neighbour in"):
+            FeatureFilter(k=1).fit(X + 0.5, y)
+        assert FeatureFilter(k=1).fit(X, y).k_ == 1
+    elif score == "f":
+        with pytest.raises(DataError, match=r"as many classes as rows.*Add rows"):
+            FeatureFilter(score, k=1).fit(X[:, ::-1], y)  # of which the first is constant
+    else:
+        model = FeatureFilter(score, k=1).fit(X, y)
+        assert np.isfinite(model.scores_).all()
+        assert model.support_.tolist() == [True, False, False]
+    with pytest.raises(DataError, match=r"has 1 row, fewer than the 5 folds\. Leave out the rows of"):
+        FeatureFilter(score).fit(X, y)
+
+
+def test_few_rows_with_numbers():
+    X, y = NUMBERS[0][:6], NUMBERS[1][:6] + 0.5
+    with pytest.raises(DataError, match="In fold 1, which trains on 3 rows: n_neighbors=3 but"):
+        FeatureFilter(cv=2).fit(X, y)
+    assert FeatureFilter(cv=2, n_neighbors=2, random_state=0).fit(X, y).k_ >= 1
+    with pytest.raises(DataError, match="no degree of freedom is left for an F score"):
+        FeatureFilter("f", k=1).fit(X[:2], [0.5, 1.5])
+    model = FeatureFilter("correlation", k=1).fit(X[:2], [0.5, 1.5])
+    assert model.pvalues_.tolist() == [1.0] * 10
+    assert "no degree of freedom" in model.notes_[0]
+
+
+def test_a_class_of_one_row(score):
+    X, y = IRIS[0][:101], IRIS[1][:101]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = FeatureFilter(score, 2, random_state=0).fit(X, y)
+    assert np.isfinite(model.scores_).all()
+    with pytest.raises(DataError, match=r"The class 2 has 1 row, fewer than the 5 folds\. Leave out"):
+        FeatureFilter(score, random_state=0).fit(X, y)
+
+
+# ------------------------------------------------------------------------- refusals
+
+
+def test_parameters_that_cannot_be():
+    for given, error in [
+        ({"k": 14}, ParameterError),
+        ({"score_func": "mutual"}, ParameterError),
+        ({"cv": 1}, ParameterError),
+        ({"scoring": "best"}, ParameterError),
+        ({"random_state": "x"}, ParameterError),
+        (
+            {"estimator": Ridge},
+            InputTypeError,
+        ),
+        ({"estimator": "ridge"}, InputTypeError),
+        ({"score_func": "corelation"}, ParameterError),
+        ({"redundancy": "mRMR"}, ParameterError),
+        ({"n_neighbors": 0}, ParameterError),
+        (
+            {"k": 0},
+            ParameterError,
+        ),
+        ({"k": True}, ParameterError),
+        ({"k": 1.5}, ParameterError),
+        ({"k": [1, 2]}, ParameterError),
+        ({"k": "all"}, ParameterError),
+    ]:
+        with pytest.raises(
+            error,
+            match=(
+                r"cannot be used\. Give|cannot start a random|cv=1 must be a whole|"
+                r"is not an estimator|is not known\. Allowed:|k=0 must be a whole|"
+                r"k=14 must be a whole|k=1\.5 must be a|k=True must be a|k=\[1, 2\] must be a|"
+                r"n_neighbors=0 must be|sklearn\.linear_model\._"
+            ),
+        ):
+            FeatureFilter(**{"score_func": "f"} | given).fit(*WINE)
+
+
+def test_data_that_cannot_be():
+    for X, y, error in [
+        (WINE[0], None, DataError),
+        (WINE[0], np.ones(178), DataError),
+        (WINE[0], WINE[1][:5], DataError),
+        (np.where(WINE[0] > 1000, np.nan, WINE[0]), WINE[1], DataError),
+    ]:
+        with pytest.raises(
+            error,
+            match=(
+                r"FeatureFilter requires y to be|All 178 labels are the same 1|"
+                r"y has 5 labels but X has 178 rows\.|Input X contains NaN: 43 values are"
+            ),
+        ):
+            FeatureFilter("f").fit(X, y)
+    with pytest.raises(DataError, match='redundancy="mrmr" compares every feature with every other'):
+        FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(WINE[0]), WINE[1])
+
+
+def test_what_cannot_be_validated_is_refused_before_the_ranking():
+    def never(X, y):
+        raise AssertionError("ranked")
+
+    with pytest.raises(ParameterError, match=r"cv=1 must be a whole number of at least 2\. In Python also"):
+        FeatureFilter(never, cv=1).fit(*WINE)
+
+
+# ----------------------------------------------------------------------- there and back
+
+
+def test_there_and_back():
+    X, y = WINE
+    model = FeatureFilter("f", 3).fit(X, y)
+    back = model.inverse_transform(model.transform(X))
+    np.testing.assert_array_equal(back[:, model.support_], X[:, model.support_])
+    assert (back[:, ~model.support_] == 0).all()
+    with pytest.raises(DataError, match=r"X has 4 columns, but 3 features were selected\."):
+        model.inverse_transform(X[:, :4])
+    with pytest.raises(DataError, match="expecting 13 features"):
+        model.transform(X[:, :4])
+    sparse = model.transform(sp.csr_matrix(X))
+    np.testing.assert_array_equal(sparse.toarray(), model.transform(X))
+    with pytest.raises(InputTypeError, match=r"inverse_transform does not support sparse data\. Use"):
+        model.inverse_transform(sparse)
+
+
+def test_any_kind_of_array(array_kind):
+    X, y = WINE
+    model = FeatureFilter("f", 3).fit(array_kind.make(X), y)
+    expected = FeatureFilter("f", 3).fit(X.astype(array_kind.dtype), y)
+    np.testing.assert_array_equal(model.ranking_, expected.ranking_)
+    kept = model.transform(array_kind.make(X))
+    assert array_kind.same(kept)
+    assert array_kind.same(model.inverse_transform(kept))
+
+
+def test_frames_keep_their_names():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = FeatureFilter("f", 2).set_output(transform="pandas").fit(X, y)
+    kept = model.transform(X)
+    assert isinstance(kept, pd.DataFrame)
+    assert kept.columns.tolist() == model.get_feature_names_out().tolist() == ["flavanoids", "proline"]
+    assert kept.index.equals(X.index)
+
+
+def test_files_bring_their_labels_and_names(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X.columns = ["a", "b", "c", "d"]
+    file = Path(tmp_path / "iris.csv")
+    X.assign(kind=np.array(["x", "y", "z"])[y]).to_csv(file, index=False)
+    model = FeatureFilter("f", 2).fit(scan(file, label="kind"))
+    assert model.classes_.tolist() == ["x", "y", "z"]
+    assert model.get_feature_names_out().tolist() == ["c", "d"]
+    np.testing.assert_allclose(model.transform(scan(file, label="kind")), X[["c", "d"]])
+
+
+# ------------------------------------------------------------------- in a pipeline
+
+
+def test_which_principal_components_help():
+    """The components of the largest variance are not those that tell the classes apart."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    X = rng.standard_normal((120, 6)) * [20, 10, 5, 1, 1, 0.3]
+    X[:, 3] += 3 * y
+    X = X @ np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    pipeline = make_pipeline(PCA(6), FeatureFilter("f"), logistic()).fit(X, y)
+    chosen = pipeline[1]
+    names = chosen.get_feature_names_out(pipeline[0].get_feature_names_out())
+    assert names[0] == "PC4"
+    assert pipeline.score(X, y) > 0.9
+    first = make_pipeline(PCA(1), logistic()).fit(X, y)
+    assert first.score(X, y) < 0.7
+
+
+def test_which_kernel_components_help():
+    rng = np.random.default_rng(1)
+    angle, y = rng.uniform(0, 2 * np.pi, 200), np.repeat([0, 1], 100)
+    radius = 1 + y + 0.1 * rng.standard_normal(200)
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    pipeline = make_pipeline(KernelPCA(8, kernel="rbf", gamma=1.0), FeatureFilter("f"), logistic()).fit(X, y)
+    assert pipeline.score(X, y) > 0.95
+    assert 1 <= pipeline[1].k_ < 8
+    # The first two components are the position around the ring; what helps comes later.
+    assert pipeline[1].ranking_[:2].min() > 1
+
+
+def test_in_a_grid():
+    grid = GridSearchCV(
+        make_pipeline(FeatureFilter("f", 2), logistic()),
+        {"featurefilter__k": [1, 5, 13], "featurefilter__redundancy": [None, "mrmr"]},
+        cv=3,
+    ).fit(*WINE)
+    assert grid.best_score_ > 0.95
+
+
+def test_digits_need_few_of_their_pixels():
+    X, y = load_digits(return_X_y=True)
+    model = FeatureFilter("f", estimator=KNeighborsClassifier(), cv=3).fit(X[:200], y[:200])
+    assert model.k_ < 64
+    assert (model.scores_[np.ptp(X[:200], axis=0) == 0] == 0).all()
+
+
+# ------------------------------------------------------------------------ text
+
+
+WINE_FRAME = load_wine(return_X_y=True, as_frame=True)
+
+
+def test_ranking_choice_and_reason():
+    model = FeatureFilter("f").fit(*WINE_FRAME)
+    text = model.summary()
+    lines = text.splitlines()
+    assert lines[0] == "13 features by f with 3 classes, 178 rows"
+    assert lines[1].split() == ["rank", "feature", "F", "p"]
+    assert lines[2].split()[:3] == ["1", "flavanoids", "233.93"]
+    assert lines[2].endswith("████████████████████ selected")
+    best = [line for line in lines if line.startswith("*")]
+    assert f"Selected {model.k_}. {model.reason_}" in " ".join(text.split())
+    assert len(best) == 1
+    assert int(best[0].split()[1]) == model.k_
+    assert "Cross-validated: StandardScaler + LogisticRegression" in text
+    assert sum(line.endswith("selected") for line in lines) == model.k_
+    assert str(model).startswith("FeatureFilter(")
+
+
+def test_thirty_are_listed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 100)), np.repeat([0, 1], 25)
+    text = FeatureFilter("f", 40).fit(X, y).summary()
+    assert sum(line.split()[:1] != [] and line.split()[0].isdecimal() for line in text.splitlines()) >= 30
+    assert "... and 70 more, 10 of them selected" in text
+    assert "... and 95 more, 35 of them selected" in FeatureFilter("f", 40).fit(X, y).summary(5)
+    assert "more" not in FeatureFilter("f", 40).fit(X, y).summary(100).split("Selected")[0]
+    assert "... and 70 more\n" in FeatureFilter("f", 3).fit(X, y).summary()
+
+
+def test_heads_and_labels():
+    X, y = WINE_FRAME
+    assert "  nats" in FeatureFilter(k=1, random_state=0).fit(X, y).summary()
+    assert (
+        FeatureFilter("correlation", 1)
+        .fit(X, y + 0.5)
+        .summary()
+        .startswith("13 features by correlation with a number, 178 rows")
+    )
+    text = FeatureFilter(f_classif, 1, redundancy="mrmr").fit(X, y).summary()
+    assert text.startswith("13 features by f_classif, less redundancy (mrmr) with 3 classes")
+    assert " score " in text
+
+
+def test_infinite_scores_have_full_bars():
+    y = np.array([0, 0, 1, 1])
+    X = np.column_stack([y, [1.0, 2.0, 2.5, 4.0], np.ones(4)])
+    lines = FeatureFilter("f", 1).fit(X, y).summary().splitlines()
+    assert "inf" in lines[2]
+    assert lines[2].endswith("█" * 20 + " selected")
+    assert lines[4].split() == ["3", "x2", "0.000", "1"]
+    lines = FeatureFilter("f", 1).fit(X[:, [0, 2]], y).summary().splitlines()
+    assert lines[2].endswith("█" * 20 + " selected")
+
+
+def test_scores_of_any_size_are_aligned():
+    X, y = WINE_FRAME
+    width = max(map(len, X.columns))
+    for scale, first in ((1e-90, "1.654e-86"), (1.0, "16,540.07"), (1e90, "1.654e+94")):
+        lines = FeatureFilter("chi2", 3).fit(X * scale, y).summary().splitlines()[2:15]
+        scores = [line[6 + width : 6 + width + 11] for line in lines]
+        assert scores[0].strip() == first
+        assert all(score[-1].isdigit() for score in scores)
+
+
+def test_notes_come_last():
+    X = np.arange(12.0).reshape(6, 2)
+    text = FeatureFilter(lambda X, y: [np.nan, 1.0], k=1).fit(X, [0, 1] * 3).summary()
+    assert text.endswith("gave NaN for 1 features, which rank last.")
+
+
+def in_folds(sizes, scores):
+    return [Candidate.in_folds(k, k, row) for k, row in zip(sizes, np.array(scores), strict=True)]
+
+
+def test_reasons():
+    scores, sizes = [[0.5, 0.5], [0.8, 0.9], [0.9, 0.9], [0.8, 1.0]], (1, 2, 1000, 2000)
+    assert why_so_many(in_folds(sizes, scores), "accuracy") == (
+        "1,000 features (mean accuracy 0.9 over 2 folds): the best score; no smaller number is within one "
+        "standard error (0)."
+    )
+    scores[3] = [0.84, 1.0]
+    assert why_so_many(in_folds(sizes, scores), "R2") == (
+        "2 features (mean R2 0.85 over 2 folds): the fewest within one standard error (0.08) of the best, "
+        "0.92 with 2,000."
+    )
+    assert why_so_many(in_folds(sizes, np.ones((4, 2))), "R2") == (
+        "1 feature (mean R2 1 over 2 folds): the best score."
+    )
+
+
+def test_numbers_and_shares():
+    assert [number_of_features(k, 9) for k in (1, 9, np.int32(4), 0.5, 0.05, 1.0, np.float64(0.28))] == [
+        *(1, 9, 4, 5, 1, 9, 3)
+    ]
+    assert number_of_features("cv", 9) is None
+
+
+# --------------------------------------------------------------- validation of K
+
+
+def test_scores_are_those_of_a_pipeline_with_the_filter_in_it():
+    for X, y, score, estimator, cv in (
+        (
+            *WINE,
+            "f",
+            DecisionTreeClassifier(random_state=0),
+            StratifiedKFold(4, shuffle=True, random_state=0),
+        ),
+        (*NUMBERS, "f", Ridge(), KFold(3)),
+    ):
+        result = FeatureFilter(score, estimator=estimator, cv=cv).fit(X, y).cv_results_
+        for place, size in ((0, 1), (2, 3), (6, 10)):
+            pipeline = make_pipeline(FeatureFilter(score, k=size), estimator)
+            expected = cross_val_score(pipeline, X, y, cv=cv)
+            np.testing.assert_allclose(result["fold_scores"][place], expected, rtol=1e-10)
+        folds = result["fold_scores"].shape[1]
+        error = result["fold_scores"].std(axis=1, ddof=1) / folds**0.5
+        np.testing.assert_allclose(result["standard_error"], error)
+
+
+def test_the_ranking_sees_training_rows_only():
+    seen = []
+
+    def score(X, y):
+        seen.append(X[:, 0].tolist())
+        return np.arange(X.shape[1])
+
+    X, y = WINE
+    X = X.copy()
+    X[:, 0] = np.arange(len(X))
+    FeatureFilter(score, estimator=DecisionTreeClassifier(), cv=3).fit(X, y)
+    # The first ranking is that of all rows.
+    assert seen[1:] == [train.tolist() for train, _ in StratifiedKFold(3).split(X, y)]
+
+
+def test_jobs_do_not_change_the_result():
+    one = FeatureFilter("f", cv=3).fit(*WINE)
+    with joblib.parallel_config(backend="threading"):
+        two = FeatureFilter("f", cv=3, n_jobs=2).fit(*WINE)
+    np.testing.assert_array_equal(one.cv_results_["fold_scores"], two.cv_results_["fold_scores"])
+
+
+def test_warnings_of_the_estimator_are_said_once():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = FeatureFilter("f", estimator=LogisticRegression(max_iter=2), cv=3).fit(*WINE)
+    assert len(result.notes_) == 1
+    assert result.notes_[0].startswith(
+        "During cross-validation: ConvergenceWarning: lbfgs failed to converge"
+    )
+    assert result.notes_[0].endswith("times)")
+
+
+class Stubborn(ClassifierMixin, BaseEstimator):
+    """Refuses more than two features, and scores NaN with two."""
+
+    def fit(self, X, y):
+        if X.shape[1] > 2:
+            raise ValueError("too many for me.")
+        self.classes_ = np.unique(y)
+        self.width_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def score(self, X, y):
+        return np.nan if self.width_ == 2 else 0.5
+
+
+def test_what_cannot_be_fitted_or_scored_is_named(monkeypatch):
+    monkeypatch.setattr(filters, "tried_sizes", lambda d, n: np.array([1, 3]))
+    with pytest.raises(
+        DataError, match=r"Fitting Stubborn on .* in fold 1 of 3 failed. ValueError: too many"
+    ):
+        FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
+    monkeypatch.setattr(filters, "tried_sizes", lambda d, n: np.array([1, 2]))
+    with pytest.raises(DataError, match=r"\} in fold 1 of 3 gave nan on 60 held-out rows\. Use"):
+        FeatureFilter("f", estimator=Stubborn(), cv=3).fit(*WINE)
+
+
+def test_tried_sizes():
+    assert tried_sizes(1, 10).tolist() == [1]
+    assert tried_sizes(6, 10).tolist() == [1, 2, 3, 4, 5, 6]
+    assert tried_sizes(54, 1000).tolist() == [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 54]
+    sizes = tried_sizes(5000, 420)
+    assert sizes[-4:].tolist() == [200, 300, 400, 420]
+    assert tried_sizes(5000, 10)[-1] == 100
+    for d in range(1, 300):
+        sizes = tried_sizes(d, 10**6)
+        assert sizes[-1] == d
+        assert (np.diff(sizes) > 0).all()
+
+
+# ---------------------------------------------------------------------- the folds
+
+
+def test_folds_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, classes, numbers = rng.standard_normal((30, 3)), np.repeat(["a", "b"], 15), np.arange(30) + 0.5
+    own = [(np.arange(15, 30), np.arange(15)), (np.arange(15), np.arange(15, 30))]
+    for cv, y, expected in (
+        (None, classes, StratifiedKFold(5)),
+        (4, numbers, KFold(4)),
+        (RepeatedKFold(n_splits=2, n_repeats=3, random_state=0), numbers, None),
+        (own, np.tile([0, 1], 15), None),
+    ):
+        model = FeatureFilter("f", cv=cv).fit(X, y)
+        again = FeatureFilter("f", cv=list((expected or check_cv(cv)).split(X, y))).fit(X, y)
+        np.testing.assert_array_equal(model.cv_results_["fold_scores"], again.cv_results_["fold_scores"])
+
+
+def test_folds_that_cannot_be():
+    for cv, y, error, message in [
+        (1, [0, 1] * 5, ParameterError, "cv=1 must be a whole number of at least 2"),
+        (True, [0, 1] * 5, ParameterError, "cv=True must be a whole number of at least 2"),
+        ("five", [0, 1] * 5, ParameterError, "cv='five' cannot be used"),
+        (GroupKFold(2), [0, 1] * 5, DataError, "cannot split 10 rows: The 'groups' parameter"),
+        ([], [0, 1] * 5, DataError, "has no splits"),
+        ([([0, 1, 2], [99])], [0, 1] * 5, DataError, "index 99 is out of bounds"),
+        (5, ["a"] * 10 + ["b"] * 3, DataError, "The class 'b' has 3 rows, fewer than the 5 folds. Give cv=3"),
+        (3, ["a"] * 5 + ["c"], DataError, "The class 'c' has 1 row, fewer than the 3 folds. Leave out"),
+        (5, [0.1, 0.2, 0.3], DataError, "cv=5 cannot split 3 rows"),
+        (KFold(2), [0] * 6 + [1] * 6, DataError, "training rows of fold 1 all have the same label"),
+    ]:
+        X = np.random.default_rng(0).standard_normal((len(y), 3))
+        with pytest.raises(error, match=message):
+            FeatureFilter("f", cv=cv).fit(X, y)
+
+
+def test_of_a_given_number_there_is_no_selection_to_draw():
+    pytest.importorskip("altair")
+    with pytest.raises(DataError, match=r"There is no selection to draw\. A filter compares numbers"):
+        plots.selection(FeatureFilter(k=1).fit(np.arange(12.0).reshape(6, 2), [0, 1] * 3))

@@ -1,0 +1,144 @@
+"""Records of steps and the table they print."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+from gramian.select.wrappers import History, SearchStep
+from gramian.statistics.candidates import Choice
+
+NAMES = ("red", "green", "blue", "grey")
+
+
+def step(number, action, moved, subset, scores, **more):
+    tried = {"candidates": ((0,), (3,)), "candidate_scores": np.array([scores, scores])}
+    known = {"number": number, "action": action, "moved": moved} | tried
+    return SearchStep.in_folds(subset, len(subset), np.array(scores), **known | more)
+
+
+def record(**more):
+    steps = (
+        step(1, "add", (1,), (1,), [0.5, 0.7], models=8, seconds=1.5),
+        step(2, "add", (0, 3), (0, 1, 3), [0.8, 0.9], models=6, seconds=0.25),
+        step(3, "keep", (), (0, 1, 3), [0.8, 0.9], models=0),
+        step(4, "remove", (1,), (0, 3), [0.7, 0.8], models=4),
+    )
+    return History(
+        **{"tried": steps, "names": NAMES, "about": "A search", "choice": Choice(1, "it won")} | more
+    )
+
+
+def test_step_says_what_happened():
+    first = record()[0]
+    assert (first.size, first.mean, first.standard_error) == (1, pytest.approx(0.6), pytest.approx(0.1))
+    assert repr(first) == "<Step 1: add {1}, 1 feature: 0.6 ± 0.1>"
+    single = step(1, "add", (1,), (1, 2), [0.5], validated=False)
+    assert repr(single) == "<Step 1: add {1}, 2 features: 0.5, training rows, not validated>"
+    assert math.isnan(single.standard_error)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="seconds"):
+        first.seconds = 0.0
+
+
+def test_history_is_a_sequence():
+    result = record()
+    assert len(result) == 4
+    assert result[-1] is result.tried[3]
+    assert result[1:3] == result.tried[1:3]
+    assert list(result) == list(result.tried)
+    assert result.chosen is result[1]
+    assert result.named((3, 0)) == ("grey", "red")
+
+
+def test_table():
+    assert str(record()) == repr(record())
+    assert str(record()).splitlines() == [
+        "A search",
+        "",
+        "   features   score  ± s.e.",
+        "          1  0.6000  0.1000  ████████▌     + green",
+        "*         3  0.8500  0.0500  ████████████  + red, grey",
+        "          2  0.7500  0.0500  ██████████▋   - green",
+        "",
+        "* 3 features (red, green, grey): it won.",
+        "18 models in 1.75 s.",
+        "The best of many scores is optimistic: cross_validate the selector and estimator.",
+    ]
+    assert record()._repr_html_().startswith("<div>A search")
+
+
+def test_training_rows_are_no_validation():
+    single = (step(0, "start", (), (0, 1), [0.5], validated=False),)
+    text = str(record(tried=single, choice=Choice(0, "it won")))
+    assert "Scores are on training rows, not validated." in text
+    assert "s.e." not in text
+    assert "cross_validate" not in text
+    assert "  red, green" in text
+
+
+def test_scores_of_any_size():
+    for scores, written in [
+        ([-2861.2, -2860.8], "-2,861"),
+        ([-3.1e-9, -3.1e-9], "-3.100e-09"),
+        ([0.0, 0.0], "0.000e+00"),
+        ([-1.5e9, -1.5e9], "-1.500e+09"),
+        ([0.0015, 0.0015], "0.001500"),
+        ([1.0, 1.0], "1.000"),
+    ]:
+        result = record(tried=(step(1, "add", (1,), (1,), scores),), choice=Choice(0, "it won"))
+        assert f"  {written}  " in str(result)
+
+
+def test_long_tables_are_shortened():
+    steps = tuple(step(k, "add", (0,), tuple(range(k)), [k / 1000] * 2) for k in range(1, 301))
+    names = tuple(f"x{k}" for k in range(300))
+    lines = str(History(steps, "Long", Choice(149, "it won"), names=names)).splitlines()
+    assert len(lines) == 46
+    assert lines.count("...") == 2
+    assert any(line.startswith("*       150") for line in lines)
+    assert any(line.startswith("        300") for line in lines)
+    assert "* 150 features (x0, x1, x2," in "\n".join(lines)
+    assert max(map(len, lines)) <= 150
+    for place in (0, 12, 299):
+        text = str(History(steps, "Long", Choice(place, "it won"), names=names))
+        assert "*" in text.split("\n\n")[1]
+        assert text.splitlines().count("...") == 1
+
+
+def test_stopped_before_the_first_score():
+    result = History((), "A search", names=NAMES)
+    assert str(result) == "A search\nStopped before the first score."
+    with pytest.raises(AttributeError, match="Nothing was chosen: the search was stopped"):
+        _ = result.chosen
+
+
+def test_stopped_without_a_choice_prints_the_steps():
+    assert "+ green" in str(record(choice=None))
+
+
+def test_to_dict_holds_everything_and_is_json():
+    plain = json.loads(json.dumps(record().to_dict(), allow_nan=False))
+    assert plain["chosen"] == {"step": 2, "why": "it won", "features": ["red", "green", "grey"]}
+    second = plain["steps"][1]
+    assert second["moved"] == ["red", "grey"]
+    assert second["fold_scores"] == [0.8, 0.9]
+    assert second["candidates"] == [["red"], ["grey"]]
+    assert second["candidate_scores"] == [[0.8, 0.9], [0.8, 0.9]]
+    assert "chosen" not in record(choice=None).to_dict()
+    single = record(tried=(step(1, "add", (1,), (1,), [0.5]),), choice=Choice(0, ""))
+    assert single.to_dict()["steps"][0]["standard_error"] is None
+
+
+def test_to_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = record().to_frame()
+    assert frame.index.tolist() == [1, 2, 3, 4]
+    assert frame["action"].tolist() == ["add", "add", "keep", "remove"]
+    assert frame.loc[2, "moved"] == ("red", "grey")
+    assert frame.loc[2, "features"] == ("red", "green", "grey")
+    assert frame["size"].tolist() == [1, 3, 3, 2]
+    pandas.testing.assert_series_equal(
+        frame["score"], pandas.Series([0.6, 0.85, 0.85, 0.75], index=frame.index, name="score")
+    )

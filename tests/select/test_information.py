@@ -1,0 +1,255 @@
+"""The estimates of mutual information against their definitions, row by row."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import digamma
+from sklearn.metrics import mutual_info_score
+from sklearn.preprocessing import scale
+
+from gramian.select.mutual_information import (
+    codes_of,
+    counts_within,
+    entropy,
+    information,
+    kraskov,
+    noisy,
+    plug_in,
+    random_stream,
+    ross,
+    unit_scale,
+)
+
+
+def compared(X, y, *, classes, discrete, n_resamples=0, most=None, seed=0, k=3):
+    return information(
+        X,
+        y,
+        classes=classes,
+        discrete=np.asarray(discrete),
+        k=k,
+        n_resamples=n_resamples,
+        stream=np.random.RandomState(seed),
+        most=most,
+    )
+
+
+def table(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal(n), rng.integers(0, 3, n), rng.standard_normal(n), np.ones(n)])
+    return X, rng.integers(0, 2, n)
+
+
+def test_every_column_is_handled_by_its_kind_and_constants_tell_nothing():
+    for classes in [True, False]:
+        X, codes = table()
+        y = codes if classes else X[:, 0] + 0.1 * codes
+        both = compared(X, y, classes=classes, discrete=[False, True, False, False])
+        assert both.shape == (1, 4)
+        assert both[0, 3] == 0.0
+        assert np.all(both[0, :3] != 0)
+
+
+def test_the_number_of_threads_changes_nothing():
+    for classes in [True, False]:
+        X, codes = table(2000)
+        y = codes if classes else X[:, 0] + codes
+        one, many = (
+            compared(X, y, classes=classes, discrete=[False, True, False, False], n_resamples=3, most=most)
+            for most in (1, 4)
+        )
+        assert np.array_equal(one, many)
+
+
+def test_permutations_leave_the_first_row_alone():
+    for classes in [True, False]:
+        X, codes = table()
+        y = codes if classes else X[:, 0] + codes
+        kinds = [False, True, False, False]
+        plain = compared(X, y, classes=classes, discrete=kinds)
+        permuted = compared(X, y, classes=classes, discrete=kinds, n_resamples=20)
+        assert np.array_equal(plain[0], permuted[0])
+        assert permuted.shape == (21, 4)
+        assert len(np.unique(permuted[1:, 0])) > 10
+
+
+def test_rows_of_single_classes_are_left_out():
+    X, codes = table()
+    X = X[:, [0, 2]]
+    extra = np.vstack([X, [[100.0, 100.0], [200.0, -200.0]]])
+    labels = np.concatenate([codes, [2, 3]])
+    # Noise and scale are those of all rows, which neighbours hardly see.
+    with_them = compared(extra, labels, classes=True, discrete=[False, False])
+    without = compared(X, codes, classes=True, discrete=[False, False])
+    assert with_them == pytest.approx(without, abs=0.02)
+
+
+def test_a_discrete_column_of_single_values_tells_nothing_about_a_number():
+    X = np.arange(10.0)[:, None]
+    assert compared(X, np.linspace(0, 1, 10) ** 2, classes=False, discrete=[True]) == 0.0
+
+
+# --------------------------------------------------------- nearest neighbours
+
+
+def ross_by_definition(x, labels, k):
+    """psi(n) + <psi(k_i)> - <psi(n_i)> - <psi(m_i)>, each row by itself."""
+    n = len(x)
+    total = 0.0
+    for i in range(n):
+        apart = np.abs(x - x[i])
+        own = np.sort(np.delete(apart, i)[np.delete(labels, i) == labels[i]])
+        k_i = min(k, len(own))
+        nearer = np.sum(apart <= np.nextafter(own[k_i - 1], 0))
+        total += digamma(k_i) - digamma(len(own) + 1) - digamma(nearer)
+    return digamma(n) + total / n
+
+
+def kraskov_by_definition(x, y, k):
+    """psi(n) + psi(k) - <psi(n_x + 1) + psi(n_y + 1)>, each row by itself."""
+    n = len(x)
+    total = 0.0
+    for i in range(n):
+        dx, dy = np.abs(np.delete(x, i) - x[i]), np.abs(np.delete(y, i) - y[i])
+        reach = np.sort(np.maximum(dx, dy))[k - 1]
+        total += digamma(np.sum(dx < reach) + 1) + digamma(np.sum(dy < reach) + 1)
+    return digamma(n) + digamma(k) - total / n
+
+
+def in_order(x, labels):
+    order = np.argsort(x)
+    return x[order][None, :], labels[order][None, :]
+
+
+def test_ross_is_its_definition():
+    for sizes in [(20, 15), (2, 30, 5), (4, 4, 4)]:
+        for k in [1, 3, 7]:
+            rng = np.random.default_rng(sum(sizes) + k)
+            labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes)).astype(np.int8)
+            x = rng.standard_normal(len(labels)) + labels
+            S, L = in_order(x, labels)
+            result = ross(S, L, sizes, k)
+            assert result == pytest.approx(ross_by_definition(x, labels, k), abs=1e-12)
+
+
+def test_columns_together_are_columns_alone():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 25).astype(np.int8)
+    pairs = [in_order(x, labels) for x in rng.standard_normal((4, 50))]
+    together = ross(np.vstack([S for S, _ in pairs]), np.vstack([L for _, L in pairs]), (25, 25), 3)
+    alone = [ross(S, L, (25, 25), 3)[0] for S, L in pairs]
+    assert together.tolist() == alone
+
+
+def test_kraskov_is_its_definition():
+    for rho in [0.0, 0.9]:
+        for k in [1, 3, 10]:
+            rng = np.random.default_rng(k)
+            x = rng.standard_normal(60)
+            y = rho * x + np.sqrt(1 - rho**2) * rng.standard_normal(60)
+            result = kraskov(x, y, np.sort(y), k)
+            assert result == pytest.approx(kraskov_by_definition(x, y, k), abs=1e-12)
+
+
+# Sums of a grid and a radius round to either side of grid points: the rounded differences decide.
+grids = st.lists(st.integers(-30, 30), min_size=1, max_size=30)
+
+
+@settings(max_examples=200)
+@given(grids, st.integers(0, 60), st.sampled_from([0.1, 1 / 3, 1e-3, 1e200, 7e-310]))
+def test_counting_follows_rounded_differences(values, reach, step):
+    S = np.sort(np.array(values) * step)[None, :]
+    radius = np.full(S.shape, reach * step)
+    result = counts_within(S, S, radius)
+    by_definition = (np.abs(S.T - S) <= radius).sum(axis=1)
+    assert result[0].tolist() == by_definition.tolist()
+
+
+# ------------------------------------------------------------ shares of values
+
+
+codes = st.lists(st.integers(0, 4), min_size=1, max_size=40)
+
+
+def plug_in_by_definition(x, y):
+    """``sum f(x, y) ln(f(x, y) / (f(x) f(y)))`` over all pairs of values."""
+    n = len(x)
+    total = 0.0
+    for a in set(x):
+        for b in set(y):
+            f_ab = sum(1 for u, v in zip(x, y, strict=True) if u == a and v == b) / n
+            f_a, f_b = list(x).count(a) / n, list(y).count(b) / n
+            total += f_ab * math.log(f_ab / (f_a * f_b)) if f_ab else 0.0
+    return total
+
+
+def test_a_table_worked_by_hand():
+    # 8 rows:        y = 0   y = 1
+    #   x = 0          3       1      f(x) = 1/2
+    #   x = 1          0       4      f(x) = 1/2;  f(y) = 3/8, 5/8
+    x = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    y = np.array([0, 0, 0, 1, 1, 1, 1, 1])
+    # 3/8 ln((3/8) / (3/16)) + 1/8 ln((1/8) / (5/16)) + 1/2 ln((1/2) / (5/16))
+    by_hand = 3 / 8 * math.log(2) + 1 / 8 * math.log(2 / 5) + 1 / 2 * math.log(8 / 5)
+    assert plug_in(x, y) == pytest.approx(by_hand, abs=1e-15)
+    assert by_hand == pytest.approx(0.3803957, abs=1e-7)
+    assert entropy(y) == pytest.approx(-3 / 8 * math.log(3 / 8) - 5 / 8 * math.log(5 / 8))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40))
+def test_it_is_the_definition(pairs):
+    x, y = (np.array(side) for side in zip(*pairs, strict=True))
+    assert plug_in(x, y) == pytest.approx(plug_in_by_definition(x, y), abs=1e-12)
+    assert plug_in(x, y) == pytest.approx(mutual_info_score(x, y), abs=1e-12)
+
+
+@given(codes)
+def test_a_variable_tells_its_own_entropy_of_itself(values):
+    x = codes_of(np.array(values))
+    assert plug_in(x, x) == pytest.approx(entropy(x), abs=1e-12)
+
+
+def test_many_values_on_both_sides_need_no_table_of_all_pairs():
+    x = np.arange(200_000)
+    assert plug_in(x, x) == pytest.approx(math.log(200_000))
+
+
+def test_codes_follow_the_order_of_the_values():
+    assert codes_of(np.array([2.5, -1.0, 2.5, 7.0])).tolist() == [1, 0, 1, 2]
+
+
+# --------------------------------------------------------------- scale and noise
+
+
+def test_columns_are_scaled_as_scikit_learn_scales_them():
+    X = np.random.default_rng(0).standard_normal((40, 3)) * [1, 1e-8, 1e5] + [0, 0, 3e6]
+    noise = np.random.RandomState(0).standard_normal((40, 3))
+    scaled = scale(X, with_mean=False)
+    expected = scaled + 1e-10 * np.maximum(1, np.abs(scaled).mean(axis=0)) * noise
+    np.testing.assert_allclose(noisy(X.T, noise.T).T, expected, rtol=1e-14, atol=1e-14)
+
+
+def test_scale_does_not_matter():
+    for factor in [1e-90, 1e90]:
+        x = np.random.default_rng(0).standard_normal((1, 30))
+        np.testing.assert_allclose(unit_scale(x * factor), unit_scale(x), rtol=1e-13)
+
+
+def test_a_far_offset_is_subtracted():
+    x = np.random.default_rng(0).integers(0, 1000, (1, 50)).astype(np.float64)
+    np.testing.assert_allclose(unit_scale(x + 2.0**30), unit_scale(x - x.mean()), rtol=1e-10)
+
+
+def test_a_constant_column_is_zero():
+    assert np.array_equal(unit_scale(np.full((1, 5), 0.1)), np.zeros((1, 5)))
+
+
+def test_generators_of_all_kinds_start_a_stream():
+    assert random_stream(3).standard_normal() == np.random.RandomState(3).standard_normal()
+    state = np.random.RandomState(3)
+    assert random_stream(state) is state
+    pair = [random_stream(np.random.default_rng(1)).standard_normal() for _ in range(2)]
+    assert pair[0] == pair[1]

@@ -1,0 +1,144 @@
+"""The kernels that are compared."""
+
+import numpy as np
+import pandas
+import pytest
+from scipy.spatial.distance import pdist
+
+from gramian import KernelPCA
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.kernels import RBF, ChiSquared, Cosine, Laplacian, Linear, Polynomial
+from gramian.select.choose_kernel import as_candidates, default_kernels
+from gramian.tables import as_rows
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+ROWS = as_rows(X)
+
+
+def test_the_default_list_is_made_of_medians():
+    result = default_kernels(X)
+    middle, sums = np.median(pdist(X)), np.median(pdist(X, "cityblock"))
+    factor = 1 / np.median(np.sum(X**2, axis=1))
+    widths = [f * middle for f in (4, 2, 1, 0.5, 0.25, 0.125)]
+    assert [type(k) for k in result] == [Linear, Cosine, *[Polynomial] * 2, *[RBF] * 6, *[Laplacian] * 2]
+    assert [k.degree for k in result[2:4]] == [2, 3]
+    np.testing.assert_allclose([k.gamma for k in result[2:4]], factor, rtol=1e-3)
+    np.testing.assert_allclose([k.sigma for k in result[4:10]], widths, rtol=1e-3)
+    np.testing.assert_allclose([k.gamma for k in result[10:]], [0.5 / sums, 1 / sums], rtol=1e-3)
+    assert all(len(f"{k.sigma:g}") <= 6 for k in result[4:10])
+
+
+def test_chi2_is_for_few_columns_without_negative_entries():
+    counts = np.abs(X)
+    (chi2,) = (k for k in default_kernels(counts) if isinstance(k, ChiSquared))
+    distances = [np.sum((a - b) ** 2 / (a + b)) for i, a in enumerate(counts) for b in counts[:i]]
+    assert chi2.gamma == pytest.approx(1 / np.median(distances), rel=1e-3)
+    assert not any(isinstance(k, ChiSquared) for k in default_kernels(np.tile(counts, 11)))
+
+
+def test_a_single_column_has_no_cosine():
+    assert not any(isinstance(k, Cosine) for k in default_kernels(X[:, :1]))
+
+
+def test_widths_follow_the_scale():
+    for scale in [2.0**-498, 2.0**498]:
+        for plain, scaled in zip(default_kernels(X), default_kernels(X * scale), strict=True):
+            if isinstance(plain, RBF):
+                assert scaled.sigma == pytest.approx(plain.sigma * scale, rel=1e-3)
+            if isinstance(plain, Polynomial):
+                assert scaled.gamma * scale * scale == pytest.approx(plain.gamma, rel=1e-3)
+
+
+def test_most_rows_at_zero_still_have_a_list():
+    sparse = np.zeros((40, 3))
+    sparse[:5] = np.abs(X[:5])
+    names = [type(k).__name__ for k in default_kernels(sparse)]
+    assert {"Polynomial", "RBF", "ChiSquared"} <= set(names)
+
+
+def test_widths_of_a_sample_of_equal_rows_are_those_of_all():
+    rows = np.zeros((2001, 2))
+    rows[1] = 1.0
+    assert default_kernels(rows)[0] == Linear()
+
+
+def test_names_expressions_objects_functions_and_models():
+    def product(a, b):
+        return float(a @ b)
+
+    given = [
+        "linear",
+        "rbf(sigma=2) + 0.5*linear",
+        RBF(sigma=1.5),
+        product,
+        KernelPCA(7, kernel="rbf", gamma=0.3),
+    ]
+    result = as_candidates(given, ROWS)
+    assert [repr(one.kernel) for one in result[:3]] == [
+        "linear()",
+        "rbf(sigma=2) + 0.5 * linear()",
+        "rbf(sigma=1.5)",
+    ]
+    assert result[3].kernel.function is product
+    assert result[4].kernel == RBF(gamma=0.3)
+    assert [one.n_components for one in result] == [None] * 4 + [7]
+    assert result[4].gamma is None
+
+
+def test_other_parameters_of_a_model_stay():
+    (one,) = as_candidates([KernelPCA(kernel="poly", degree=2, preimage="ridge", center=False)], ROWS)
+    assert one.kernel == Polynomial(2, 1 / 3, 1.0)
+    assert (one.preimage, one.center, one.degree) == ("ridge", False, 3)
+
+
+def test_what_depends_on_the_data_becomes_a_number():
+    frame = as_rows(pandas.DataFrame(X, columns=["a", "b", "c"]))
+    result = as_candidates(
+        ["rbf", "rbf(sigma='median')", "laplacian(gamma='median')", "linear.on('b')"], frame
+    )
+    assert result[0].kernel == RBF(gamma=1 / 3)
+    assert result[1].kernel.gamma == pytest.approx(0.5 / np.median(pdist(X)) ** 2)
+    assert result[2].kernel.gamma == pytest.approx(1 / np.median(pdist(X, "cityblock")))
+    assert repr(result[3].kernel) == "linear().on(1)"
+
+
+def test_one_width_for_every_column_stays():
+    (one,) = as_candidates(["rbf(sigma=(1, 2, 3))"], ROWS)
+    assert repr(one.kernel) == "rbf(sigma=(1, 2, 3))"
+
+
+def test_what_is_wrong_is_said():
+    for given, kind in [
+        ([], InputTypeError),
+        ("rbf", InputTypeError),
+        (RBF(), InputTypeError),
+        (3, InputTypeError),
+        (["rbff"], ParameterError),
+        ([None], InputTypeError),
+        (["precomputed"], ParameterError),
+        (
+            [KernelPCA(kernel="precomputed")],
+            ParameterError,
+        ),
+        (
+            [KernelPCA(0.9)],
+            ParameterError,
+        ),
+        ([KernelPCA("parallel")], ParameterError),
+        ([KernelPCA(0)], ParameterError),
+        (["rbf(sigma=(1, 2))"], ParameterError),
+    ]:
+        with pytest.raises(
+            kind,
+            match=(
+                r"The n_components of|candidates=3 is not a|candidates=\[\] is not|"
+                r"candidates=rbf\(\) is|cannot be compared: a|is not a list of|"
+                r"is not known\. Did you|kernel=None is not a|sigma has 2 widths"
+            ),
+        ):
+            as_candidates(given, ROWS)
+
+
+def test_a_median_of_equal_rows_is_refused():
+    with pytest.raises(DataError, match=r"The median distance of rows is 0, which is no width\. Give"):
+        as_candidates(["rbf(sigma='median')"], as_rows(np.ones((5, 2))))

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from gramian.select.relation_points import Frame, points_of
+from gramian.select.sparse_relations import columns, refine
+
+CONIC = np.array([[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]])
+
+
+def circle(rng, noise, n=200, arc=2 * np.pi):
+    t = rng.uniform(0, arc, n)
+    return np.column_stack([np.cos(t), np.sin(t)]) + noise * rng.normal(size=(n, 2))
+
+
+def refined(X, powers=CONIC, start=None, spread=(1.0, 1.0)):
+    start = np.ones(len(powers)) if start is None else start
+    nothing = np.zeros(X.shape[1])
+    frame = Frame(nothing, np.array(spread), nothing, nothing + 1, nothing)
+    return refine(points_of(X), powers, start, frame, 6)
+
+
+def test_columns_are_products_of_powers():
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    expected = np.array([[x**p * y**q for p, q in CONIC] for x, y in X])
+    np.testing.assert_allclose(columns(X, CONIC), expected, rtol=1e-14)
+
+
+def test_an_exact_law_is_found_to_rounding():
+    result = refined(circle(np.random.default_rng(0), 0.0))
+    assert result.powers.tolist() == [[0, 0], [2, 0], [0, 2]]
+    np.testing.assert_allclose(result.vector, [-1, 1, 1], atol=1e-13)
+    assert result.distance < 1e-14
+    assert result.held_out < 1e-14
+    assert result.lead == 1
+
+
+def test_the_distance_is_that_of_the_rows():
+    X = circle(np.random.default_rng(1), 0.01, 2000)
+    result = refined(X)
+    radial = np.sqrt(np.mean((np.linalg.norm(X, axis=1) - 1) ** 2))
+    assert result.distance == pytest.approx(radial, rel=0.01)
+    assert result.held_out == pytest.approx(radial, rel=0.02)
+    assert np.linalg.norm(result.triangle @ result.vector) == pytest.approx(radial, rel=0.02)
+
+
+def test_lengths_are_in_data_units():
+    X = circle(np.random.default_rng(1), 0.01)
+    result = refined(X, spread=(10.0, 10.0))
+    assert result.lengths[0] == pytest.approx(10 * result.distance)
+    assert result.lengths[1] == pytest.approx(10 * result.held_out)
+    steep = refined(X, spread=(1.0, 1e3))
+    x, y = X.T
+    a, b, c = steep.vector
+    values = a + b * x**2 + c * y**2
+    squares = (2 * b * x) ** 2 + (2 * c * y / 1e3) ** 2
+    assert steep.lengths[0] == pytest.approx(np.sqrt(np.mean(values**2) / np.mean(squares)))
+
+
+def test_errors_are_the_scatter_of_repeated_fits():
+    powers = CONIC[[0, 3, 5]]
+    fits = [refined(circle(np.random.default_rng(s), 0.01), powers) for s in range(80)]
+    vectors = np.array([fit.vector for fit in fits])
+    np.testing.assert_allclose(np.mean([fit.errors for fit in fits], axis=0), vectors.std(axis=0), rtol=0.25)
+    assert fits[0].errors[fits[0].lead] == 0
+
+
+def test_weights_and_quotient_take_out_the_bias_of_plain_fits():
+    powers = CONIC[[0, 1, 2, 3, 5]]
+    radius, plain = [], []
+    for seed in range(60):
+        X = circle(np.random.default_rng(seed), 0.05, 100, np.pi)
+        vector = refined(X, powers).vector
+        c, a, b, _, s = vector if len(vector) == 5 else [-1, 0, 0, 1, 1]
+        radius.append(np.sqrt(a * a / 4 + b * b / 4 / s - c))
+        x, y = X.T
+        k, p, q = np.linalg.lstsq(np.column_stack([np.ones_like(x), x, y]), x * x + y * y, rcond=None)[0]
+        plain.append(np.sqrt(p * p / 4 + q * q / 4 + k))
+    assert abs(np.mean(radius) - 1) < abs(np.mean(plain) - 1)
+
+
+def test_a_row_without_gradient_does_not_take_over():
+    X = np.vstack([circle(np.random.default_rng(0), 1e-3), [[0.0, 0.0]]])
+    result = refined(X, CONIC[[0, 3, 5]], np.array([-1.0, 1, 1]))
+    np.testing.assert_allclose(result.vector, [-1, 1, 1], atol=0.3)

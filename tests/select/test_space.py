@@ -1,0 +1,119 @@
+"""Groups and fixed features from numbers, names, masks and labels."""
+
+import numpy as np
+import pytest
+
+from gramian.errors import ParameterError
+from gramian.select.wrappers import space_of
+
+NAMES = ("age", "height", "weight", "red", "green")
+
+
+def plain(groups=None, fixed=None, names=NAMES):
+    space = space_of(groups, fixed, names)
+    assert all(group.dtype == np.intp for group in (*space.free, space.fixed))
+    return [group.tolist() for group in space.free], space.fixed.tolist()
+
+
+def test_each_feature_is_a_group_by_itself():
+    assert plain() == ([[0], [1], [2], [3], [4]], [])
+
+
+def test_groups_as_lists_and_as_labels():
+    for groups in [
+        [[1, 2], [3, 4]],
+        [("weight", "height"), ["green", 3]],
+        (np.array([2, 1]), np.array([4, 3])),
+        np.array([[2, 1], [4, 3]]),
+        ["a", "b", "b", "c", "c"],
+        np.array([0, 7, 7, 3, 3]),
+        [None, "size", "size", 5, 5],
+    ]:
+        assert plain(groups) == ([[0], [1, 2], [3, 4]], [])
+
+
+def test_groups_come_in_the_order_of_their_first_feature():
+    assert plain([[4, 2], [3, 0]])[0] == [[0, 3], [1], [2, 4]]
+
+
+def test_fixed_as_numbers_names_and_mask():
+    for fixed in [
+        [1, 0],
+        ["height", "age"],
+        np.array([0, 1]),
+        [True, True, False, False, False],
+        np.arange(5) < 2,
+        (0, 1, 1),
+        {0, 1},
+    ]:
+        assert plain(fixed=fixed) == ([[2], [3], [4]], [0, 1])
+
+
+def test_nothing_fixed():
+    assert plain(fixed=[]) == plain(fixed=np.zeros(5, dtype=bool)) == plain()
+
+
+def test_one_fixed_feature_holds_its_group():
+    assert plain([[1, 2], [3, 4]], fixed=["weight"]) == ([[0], [3, 4]], [1, 2])
+
+
+def test_groups_refused():
+    for groups in [
+        [[0, 1], [2, 1]],
+        [["age"], [0]],
+        [[0, "age"]],
+        [[0], []],
+        [["heigth"]],
+        [[5]],
+        [[-1]],
+        [[True]],
+        [0, 1],
+        [[0, 1], 2, 3],
+        {"size": [1, 2]},
+        [],
+    ]:
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r": \[1, 2\]\} has 1|A feature in|A feature in groups=5|\. Give a unique name,|"
+                r"groups=\[0, 1\] has 2|groups=\[\[0, 1\], 2, 3\]|groups=\[\] has 0|groups\[0\] and|"
+                r"groups\[1\] is empty\."
+            ),
+        ):
+            plain(groups)
+
+
+def test_fixed_refused():
+    for fixed in [
+        [7],
+        ["blue"],
+        [True, False],
+        [True, 0],
+        "age",
+        range(5),
+    ]:
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"A feature in fixed=7 must be a|\. Give a unique name, or numbers\.|"
+                r"fixed is a mask of 2 booleans, but|A feature in fixed=True must be a|"
+                r"fixed=range\(0, 5\) includes all 5"
+            ),
+        ):
+            plain(fixed=fixed)
+
+
+def test_all_fixed_by_way_of_groups():
+    with pytest.raises(ParameterError, match=r"fixed=\[2\] includes all 5 features, with their groups\."):
+        plain([[0, 1, 2, 3, 4]], fixed=[2])
+
+
+def test_names_that_are_there_twice():
+    assert plain([[0, 1]], names=("a", "a", "b")) == ([[0, 1], [2]], [])
+    with pytest.raises(ParameterError, match=r", but 2 features have that name\. Give a unique name, or"):
+        plain([["a", "b"]], names=("a", "a", "b"))
+
+
+def test_many_names_are_not_all_listed():
+    with pytest.raises(ParameterError, match=r"and 92 more\. Give a unique name, or numbers\."):
+        plain(fixed=["y"], names=tuple(f"x{j}" for j in range(100)))

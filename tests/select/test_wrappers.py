@@ -1,0 +1,658 @@
+"""The selector: against scikit-learn's, exhaustive search, the published example, and as an estimator."""
+
+import io
+import json
+import re
+from itertools import combinations
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn import feature_selection
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gramian import PCA, scan
+from gramian.core.arrays import to_numpy
+from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.select import validation
+from gramian.select.wrappers import SequentialFeatureSelector
+
+IRIS = load_iris(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+
+
+def same_history(a, b, tol=0.0):
+    """Everything but the work that it took."""
+    assert len(a) == len(b)
+    for one, other in zip(a, b, strict=True):
+        for name in ("number", "action", "moved", "subset", "candidates"):
+            assert getattr(one, name) == getattr(other, name)
+        np.testing.assert_allclose(one.fold_scores, other.fold_scores, rtol=0, atol=tol)
+        np.testing.assert_allclose(one.candidate_scores, other.candidate_scores, rtol=0, atol=tol)
+    assert a.choice.place == b.choice.place
+
+
+# ------------------------------------------------------------ what is selected
+
+
+def test_iris_with_four_neighbours_as_published():
+    X, y = IRIS
+    result = SequentialFeatureSelector(KNeighborsClassifier(4), validate=False).fit(X, y)
+    # Features counted from 0: petal width, then petal length, then sepal width.
+    steps = [(step.subset, round(step.mean, 4)) for step in result.history_]
+    assert steps[:3] == [((3,), 0.96), ((2, 3), 0.9733), ((1, 2, 3), 0.9733)]
+    assert result.get_support(indices=True).tolist() == [2, 3]
+    assert "training rows, not validated" in str(result.summary())
+    assert "training rows, not validated" in repr(result.history_[0])
+    assert not any(step.validated for step in result.history_)
+
+
+@pytest.mark.walk
+def test_the_same_as_scikit_learn():
+    for estimator, data, number in [
+        (KNeighborsClassifier(3), IRIS, 2),
+        (make_pipeline(StandardScaler(), GaussianNB()), (WINE[0][:, :7], WINE[1]), 3),
+        (Ridge(alpha=0.1), DIABETES, 4),
+        (LinearRegression(), DIABETES, 0.6),
+    ]:
+        for direction in ["forward", "backward"]:
+            X, y = data[0][:, :5], data[1]
+            asked = {"n_features_to_select": number, "direction": direction, "cv": 4}
+            theirs = feature_selection.SequentialFeatureSelector(estimator, **asked).fit(X, y)
+            ours = SequentialFeatureSelector(estimator, **asked).fit(X, y)
+            assert ours.get_support(indices=True).tolist() == theirs.get_support(indices=True).tolist()
+            assert ours.n_features_to_select_ == theirs.n_features_to_select_
+            expected = cross_val_score(estimator, X[:, ours.support_], y, cv=4)
+            assert ours.score_ == pytest.approx(expected.mean())
+            assert ours.standard_error_ == pytest.approx(expected.std(ddof=1) / 2)
+            np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
+
+
+def test_greedy_is_exhaustive_search_on_an_orthogonal_design():
+    for direction in ["forward", "backward"]:
+        rng = np.random.default_rng(0)
+        Q = np.linalg.qr(np.column_stack([np.ones(40), rng.standard_normal((40, 6))]))[0][:, 1:]
+        y = Q @ [3, -1, 0.2, 2, 0, 0.7] + 0.05 * rng.standard_normal(40)
+        result = SequentialFeatureSelector(LinearRegression(), direction=direction, validate=False).fit(Q, y)
+        for step in result.history_:
+            of_size = combinations(range(6), step.size)
+            best = max(of_size, key=lambda c: LinearRegression().fit(Q[:, c], y).score(Q[:, c], y))
+            assert step.subset == best
+
+
+def mixture(n=300):
+    """Column 0 alone says most; together with 1 and 2 it says nothing new."""
+    rng = np.random.default_rng(3)
+    b, c, noise, other = rng.standard_normal((4, n))
+    X = np.column_stack([b + c + 0.8 * noise, b, c, other])
+    return X, b + c + 0.3 * rng.standard_normal(n)
+
+
+def test_floating_wins_where_a_mixture_is_the_best_single_feature():
+    for estimator in [LinearRegression(), make_pipeline(StandardScaler(), Ridge(solver="lsqr"))]:
+        X, y = mixture()
+        plain = SequentialFeatureSelector(estimator, n_features_to_select=2).fit(X, y)
+        floating = SequentialFeatureSelector(estimator, n_features_to_select=2, floating=True).fit(X, y)
+        assert plain.get_support(indices=True).tolist() == [0, 1]
+        assert floating.get_support(indices=True).tolist() == [1, 2]
+        assert plain.score_ == pytest.approx(0.779, abs=0.001)
+        assert floating.score_ == pytest.approx(0.964, abs=0.001)
+        pairs = [cross_val_score(estimator, X[:, c], y).mean() for c in combinations(range(4), 2)]
+        assert floating.score_ == pytest.approx(max(pairs))
+
+
+def test_the_choice_is_what_it_says():
+    for rule in ["best", "one-se"]:
+        for direction in ["forward", "backward"]:
+            for floating in [False, True]:
+                X, y = WINE[0][:, :4], WINE[1]
+                result = SequentialFeatureSelector(
+                    GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=3
+                ).fit(X, y)
+                steps = result.history_
+                best = max(step.mean for step in steps)
+                of_best = min((s for s in steps if s.mean >= best - 1e-12), key=lambda s: s.size)
+                least = best - (of_best.standard_error if rule == "one-se" else 0) - 1e-12
+                size = min(s.size for s in steps if s.mean >= least)
+                assert result.n_features_to_select_ == result.support_.sum() == size
+                assert result.score_ == max(s.mean for s in steps if s.size == size)
+                visited = {s.size for s in steps}
+                assert visited >= set(range(1, 5))
+
+
+def test_ties_go_to_the_first_of_equal_columns():
+    X, y = IRIS
+    twice = np.column_stack([X[:, 3], X[:, 3], X[:, 2], X[:, 2]])
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=1).fit(twice, y)
+    assert (
+        result.history_[0].candidate_scores.mean(axis=1)[0]
+        == result.history_[0].candidate_scores.mean(axis=1)[1]
+    )
+    assert result.get_support(indices=True).tolist() == [0]
+    noise = np.random.default_rng(0).standard_normal(150)
+    back = SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=1, direction="backward")
+    back.fit(np.column_stack([X[:, 3], X[:, 3], 10 * noise]), y)
+    assert [step.moved for step in back.history_] == [(), (2,), (0,)]
+
+
+def test_constant_features_change_no_score():
+    X, y = IRIS
+    padded = np.column_stack([np.ones(150), X, np.zeros(150)])
+    result = SequentialFeatureSelector(KNeighborsClassifier(4), n_features_to_select=2).fit(padded, y)
+    assert result.get_support(indices=True).tolist() == [3, 4]
+    assert SequentialFeatureSelector(Ridge()).fit(padded, y).score_ == pytest.approx(
+        SequentialFeatureSelector(Ridge()).fit(X, y).score_
+    )
+
+
+# ------------------------------------------------------- groups, fixed, patience
+
+
+def test_groups_move_together_and_fixed_stay():
+    X, y = WINE
+    groups = [[0, 1, 2], [3, 4], ["x10", "x12"]]
+    for direction in ("forward", "backward"):
+        result = SequentialFeatureSelector(GaussianNB(), groups=groups, fixed=[5], direction=direction, cv=2)
+        result.fit(X, y)
+        for step in result.history_:
+            inside = set(step.subset)
+            assert 5 in inside
+            for group in ({0, 1, 2}, {3, 4}, {10, 12}):
+                assert inside >= group or not inside & group
+    labels = np.array(["a", "a", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "h"])
+    again = SequentialFeatureSelector(GaussianNB(), groups=labels, fixed=[5], direction="backward", cv=2)
+    same_history(again.fit(X, y).history_, result.history_)
+
+
+def test_sizes_count_features():
+    X, y = WINE
+    groups = [[0, 1, 2], [3, 4, 5, 6], [7, 8]]
+    for number, size in ((4, 4), (1, 1), (0.5, 6), (13, 13)):
+        result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=number, groups=groups, cv=2)
+        assert result.fit(X, y).n_features_to_select_ == size
+    only = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11, 12]]
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=9, groups=only, cv=2).fit(X, y)
+    assert result.n_features_to_select_ in (6, 7)
+    assert "the most that the groups allow of the 9 that were requested" in str(result.summary())
+
+
+def test_groups_by_the_names_of_a_frame():
+    frame = load_wine(as_frame=True)
+    groups = [["alcohol", "ash"], ["hue", "proline"]]
+    result = SequentialFeatureSelector(
+        GaussianNB(), n_features_to_select=3, groups=groups, fixed=["hue"], cv=2
+    )
+    result.fit(frame.data, frame.target)
+    assert {"hue", "proline"} < set(result.get_feature_names_out())
+
+
+def test_patience_stops_early():
+    X, y = DIABETES
+    full = SequentialFeatureSelector(Ridge()).fit(X, y)
+    early = SequentialFeatureSelector(Ridge(), patience=1).fit(X, y)
+    assert len(early.history_) < len(full.history_)
+    means = [step.mean for step in early.history_]
+    assert means[:-1] == sorted(means[:-1])
+    assert means[-1] <= means[-2]
+
+
+# -------------------------------------------------------------- the fast scorer
+
+
+LEAST_SQUARES = (
+    {"estimator": LinearRegression()},
+    {"estimator": Ridge(alpha=0.3), "scoring": "neg_mean_squared_error"},
+    {"estimator": Ridge(alpha=5, fit_intercept=False), "scoring": "neg_root_mean_squared_error"},
+)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *LEAST_SQUARES,
+        LEAST_SQUARES[0] | {"direction": "backward"},
+        LEAST_SQUARES[1] | {"floating": True},
+        LEAST_SQUARES[2] | {"direction": "backward", "floating": True, "n_features_to_select": 3},
+        LEAST_SQUARES[0] | {"groups": [[0, 4], [2, 3, 7]], "fixed": [1, 9], "floating": True},
+        LEAST_SQUARES[1] | {"n_features_to_select": "one-se"},
+        LEAST_SQUARES[2] | {"validate": False},
+    ],
+    ids=lambda asked: ",".join(asked),
+)
+@pytest.mark.walk
+def test_fast_and_general_histories_are_the_same(asked, monkeypatch):
+    X, y = DIABETES
+    X = np.column_stack([100 * X[:, :6] + 3, X[:, 6:]])
+    selector = SequentialFeatureSelector(cv=3, **asked)
+    fast = clone(selector).fit(X, y)
+    monkeypatch.setattr(validation, "least_squares_scorer", lambda *_: None)
+    general = clone(selector).fit(X, y)
+    same_history(fast.history_, general.history_, tol=1e-9 * max(1, abs(general.score_)))
+
+
+def test_collinear_columns_are_fitted_one_by_one(monkeypatch):
+    X, y = DIABETES
+    X = np.column_stack([X[:, :5], X[:, 0] + X[:, 1], X[:, 2]])
+    fast = SequentialFeatureSelector(LinearRegression(), cv=3).fit(X, y)
+    monkeypatch.setattr(validation, "least_squares_scorer", lambda *_: None)
+    general = SequentialFeatureSelector(LinearRegression(), cv=3).fit(X, y)
+    same_history(fast.history_, general.history_, tol=1e-9)
+
+
+def test_the_whole_selection_is_cross_validated_in_a_pipeline():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 40)), rng.standard_normal(50)
+    selector = SequentialFeatureSelector(LinearRegression(), cv=3, patience=3)
+    held_out = cross_val_score(make_pipeline(selector, LinearRegression()), X, y, cv=3)
+    assert selector.fit(X, y).score_ > 0.2
+    assert held_out.mean() < 0
+
+
+# ----------------------------------------------------------- interrupt and resume
+
+
+class Stoppable(ClassifierMixin, BaseEstimator):
+    """Nearest class mean that stops everything at one of its fits."""
+
+    fits, stop, error = 0, None, KeyboardInterrupt
+
+    def __init__(self, shrink=0.0):
+        self.shrink = shrink
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        if self.fits == self.stop:
+            raise self.error("stopped")
+        self.classes_ = np.unique(y)
+        self.means_ = (1 - self.shrink) * np.array([X[y == c].mean(axis=0) for c in self.classes_])
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.argmin(((X[:, None, :] - self.means_) ** 2).sum(axis=2), axis=1)]
+
+
+@pytest.fixture
+def stoppable():
+    def at(fit, error=KeyboardInterrupt):
+        Stoppable.fits, Stoppable.stop, Stoppable.error = 0, fit, error
+
+    at(None)
+    yield at
+    at(None)
+
+
+def interrupted(selector, X, y):
+    with pytest.raises(KeyboardInterrupt, match="stopped"):
+        selector.fit(X, y)
+    return selector
+
+
+def test_an_interrupted_search_selects_the_best_so_far(stoppable):
+    X, y = WINE
+    stoppable(70)
+    selector = interrupted(SequentialFeatureSelector(Stoppable(), cv=3, n_features_to_select=9), X, y)
+    steps = selector.history_
+    assert 0 < len(steps) < 9
+    best = max(steps, key=lambda step: step.mean)
+    assert selector.score_ == best.mean
+    assert selector.get_support(indices=True).tolist() == list(best.subset)
+    assert selector.transform(X).shape == (178, best.size)
+    assert "interrupted; so far the best mean" in str(selector.summary())
+
+
+def test_interrupted_before_the_first_step(stoppable):
+    X, y = WINE
+    selector = SequentialFeatureSelector(Stoppable(), cv=3).fit(X, y)
+    stoppable(2)
+    interrupted(selector, X, y)
+    assert len(selector.history_) == 0
+    assert selector.interrupted_
+    # Nothing of the earlier fit is left.
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        selector.transform(X)
+    assert not hasattr(selector, "score_")
+
+
+def test_an_error_keeps_the_steps_before_it(stoppable):
+    X, y = WINE
+    stoppable(70, ValueError)
+    selector = SequentialFeatureSelector(Stoppable(), cv=3)
+    with pytest.raises(
+        DataError, match=r"Fitting Stoppable on \{.*\} in fold \d of 3 failed. ValueError: stopped"
+    ):
+        selector.fit(X, y)
+    assert len(selector.history_) == 1
+    assert not hasattr(selector, "support_")
+
+
+# ------------------------------------------------------------- progress and table
+
+
+def test_summary_is_the_history():
+    frame = load_iris(as_frame=True)
+    result = SequentialFeatureSelector(KNeighborsClassifier(4), scoring="balanced_accuracy", floating=True)
+    result.fit(frame.data, frame.target)
+    assert result.summary() is result.history_
+    assert str(result.history_).startswith(
+        "Forward floating selection among 4 features with KNeighborsClassifier: balanced_accuracy, 5 folds "
+        "of 150 rows\n"
+    )
+    assert "+ petal width (cm)" in str(result.history_)
+    assert result.history_.to_frame().shape == (len(result.history_), 8)
+    json.dumps(result.history_.to_dict(), allow_nan=False)
+    models = sum(step.models for step in result.history_)
+    assert f"{models} models in" in str(result.history_)
+    assert all(step.seconds > 0 for step in result.history_)
+
+
+# ------------------------------------------------------------------- parameters
+
+
+def test_parameters_refused():
+    for asked, error, said in [
+        ({"estimator": GaussianNB}, InputTypeError, "is not an estimator with fit"),
+        ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
+        (
+            {"direction": "up"},
+            ParameterError,
+            "direction='up' is not known. Allowed: 'forward', 'backward', 'exhaustive'",
+        ),
+        ({"direction": "Forward"}, ParameterError, "Did you mean 'forward'"),
+        ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
+        ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
+        ({"cv": 51}, DataError, "The class 0 has 50 rows, fewer than the 51 folds"),
+        ({"cv": GroupKFold(3)}, DataError, "For grouped rows give the splits"),
+        ({"cv": ShuffleSplit(1), "n_features_to_select": "one-se"}, ParameterError, "there is a single fold"),
+        (
+            {"validate": False, "n_features_to_select": "one-se"},
+            ParameterError,
+            "needs a standard error, but there",
+        ),
+        (
+            {"n_features_to_select": 5},
+            ParameterError,
+            "n_features_to_select=5 must be a whole number from 1 to 4",
+        ),
+        (
+            {"n_features_to_select": 2, "patience": 1},
+            ParameterError,
+            "patience=1 applies to best and one-se",
+        ),
+        ({"patience": 0}, ParameterError, "patience=0 must be a whole number"),
+        (
+            {"groups": [[0, 1], [1, 2]]},
+            ParameterError,
+            "groups[0] and groups[1] have the feature 'x1' (number 1)",
+        ),
+        (
+            {"groups": [["petal"]]},
+            ParameterError,
+            "groups names 'petal', but the features are 'x0', 'x1', 'x2', 'x3'",
+        ),
+        ({"fixed": [4]}, ParameterError, "A feature in fixed=4 must be a whole number from 0 to 3"),
+        ({"fixed": [0, 1, 2, 3]}, ParameterError, "includes all 4 features"),
+    ]:
+        with pytest.raises(error, match=re.escape(said)):
+            SequentialFeatureSelector(**{"estimator": GaussianNB()} | asked).fit(*IRIS)
+
+
+def test_data_refused():
+    X, y = IRIS
+    selector = SequentialFeatureSelector(GaussianNB())
+    with pytest.raises(DataError, match=r"All 150 labels are the same 1 class: 0\. Give at least two"):
+        selector.fit(X, np.zeros(150, dtype=int))
+    with pytest.raises(DataError, match="SequentialFeatureSelector requires y to be passed, but"):
+        selector.fit(X)
+    with pytest.raises(DataError, match=r'Input X contains NaN: row 131, column 0\. Use missing="em"'):
+        selector.fit(np.where(X > 7.8, np.nan, X), y)
+    with pytest.raises(DataError, match=r"y has 149 labels but X has 150 rows\. Give one label for"):
+        selector.fit(X, y[1:])
+    with pytest.raises(DataError, match=r"The class 7 has 1 row, fewer than the 5 folds\. Leave out"):
+        selector.fit(X, np.where(np.arange(150) == 3, 7, y))
+    with pytest.raises(
+        DataError,
+        match=r"Scoring KNeighborsClassifier on {'x0'} in fold 1 of 5 failed\. ValueError: .*n_neighbors",
+    ):
+        SequentialFeatureSelector(KNeighborsClassifier(130)).fit(X, y)
+    with pytest.raises(DataError, match="Unknown label type: y contains text such as"):
+        SequentialFeatureSelector(Ridge()).fit(X, np.array(["a", "b", "c"])[y])
+
+
+@pytest.mark.filterwarnings("ignore:R.2 score is not well-defined")
+def test_scores_of_single_rows_that_are_not_defined():
+    with pytest.raises(DataError, match=r"\} in fold 1 of 150 gave nan on 1 held-out rows\. Use"):
+        SequentialFeatureSelector(Ridge(), cv=150).fit(*IRIS)
+
+
+# ------------------------------------------------------------------ as an estimator
+
+
+def test_labels_of_any_kind():
+    X, y = IRIS
+    known = SequentialFeatureSelector(GaussianNB(), cv=2).fit(X, y).history_
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    for labels in (names, list(names), pd.Series(names), names.astype(object), y.astype(float)):
+        same_history(SequentialFeatureSelector(GaussianNB(), cv=2).fit(X, labels).history_, known)
+
+
+def test_arrays_of_every_kind(array_kind):
+    X, y = IRIS
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(array_kind.make(X), y)
+    assert result.get_support(indices=True).tolist() == [2, 3]
+    selected = result.transform(array_kind.make(X))
+    assert array_kind.same(selected)
+    np.testing.assert_array_equal(to_numpy(selected), X[:, 2:].astype(array_kind.dtype))
+
+
+def test_frames_and_names():
+    frame = load_iris(as_frame=True)
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).set_output(transform="pandas")
+    selected = result.fit_transform(frame.data, frame.target)
+    pd.testing.assert_frame_equal(selected, frame.data[["petal length (cm)", "petal width (cm)"]])
+    assert result.feature_names_in_.tolist() == frame.data.columns.tolist()
+    assert result.get_feature_names_out().tolist() == selected.columns.tolist()
+    with pytest.raises(DataError, match="feature names"):
+        result.transform(frame.data.iloc[:, ::-1])
+    with pytest.raises(DataError, match="feature names"):
+        result.transform(frame.data.iloc[:, :3])
+    plain = SequentialFeatureSelector(GaussianNB()).fit(*IRIS)
+    with pytest.raises(DataError, match="X has 3 features, but SequentialFeatureSelector is expecting 4"):
+        plain.transform(IRIS[0][:, :3])
+    back = result.inverse_transform(selected.to_numpy())
+    np.testing.assert_array_equal(back[:, 2:], selected)
+    assert not back[:, :2].any()
+
+
+def test_files(tmp_path):
+    frame = load_iris(as_frame=True).frame
+    path = tmp_path / "iris.csv"
+    frame.to_csv(path, index=False)
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(scan(path, label="target"))
+    assert result.get_feature_names_out().tolist() == ["petal length (cm)", "petal width (cm)"]
+    selected = result.transform(scan(path, label="target"))
+    np.testing.assert_allclose(selected, frame.iloc[:, 2:4])
+
+
+def test_sparse_rows_are_transformed():
+    X, y = IRIS
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(X, y)
+    np.testing.assert_array_equal(result.transform(sp.csr_array(X)).toarray(), X[:, 2:])
+
+
+def test_components_that_help_the_task():
+    X, y = WINE
+    scores = make_pipeline(
+        StandardScaler(), PCA(n_components=6), SequentialFeatureSelector(GaussianNB(), cv=3)
+    )
+    result = scores.fit(X, y)[-1]
+    model = make_pipeline(scores, GaussianNB()).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert 1 <= result.n_features_to_select_ <= 6
+    assert result.support_[0]
+
+
+def test_in_a_grid_search():
+    X, y = IRIS
+    steps = make_pipeline(
+        SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=2, cv=2), GaussianNB()
+    )
+    grid = GridSearchCV(
+        steps,
+        {
+            "sequentialfeatureselector__estimator__n_neighbors": [1, 5],
+            "sequentialfeatureselector__n_features_to_select": [1, "best"],
+        },
+        cv=2,
+    ).fit(X, y)
+    assert grid.best_score_ > 0.9
+
+
+def test_parameters_are_stored_untouched_and_cloned():
+    groups, fixed = [[0, 1]], np.array([3])
+    selector = SequentialFeatureSelector(
+        KNeighborsClassifier(2), groups=groups, fixed=fixed, cv=RepeatedStratifiedKFold()
+    )
+    assert selector.groups is groups
+    assert selector.fixed is fixed
+    copied = clone(selector)
+    assert copied.get_params()["estimator__n_neighbors"] == 2
+    assert copied.fixed.tolist() == [3]
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        copied.summary()
+
+
+def test_pickled_selectors_work():
+    X, y = IRIS
+    result = SequentialFeatureSelector(GaussianNB()).fit(X, y)
+    buffer = io.BytesIO()
+    joblib.dump(result, buffer)
+    buffer.seek(0)
+    again = joblib.load(buffer)
+    same_history(again.history_, result.history_)
+    np.testing.assert_array_equal(again.transform(X), result.transform(X))
+
+
+def test_jobs_do_not_change_the_result():
+    X, y = IRIS
+    alone = SequentialFeatureSelector(KNeighborsClassifier(), floating=True).fit(X, y)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        threads = SequentialFeatureSelector(KNeighborsClassifier(), floating=True).fit(X, y)
+    same_history(threads.history_, alone.history_)
+
+
+def test_leukaemia_has_fewer_rows_than_genes(data_dir):
+    with np.load(data_dir / "tables" / "golub_leukemia_38x3051.npz", allow_pickle=True) as file:
+        X, y = file["X"], file["y"]
+    X = X if len(X) == 38 else X.T
+    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3).fit(X[:, :12], y)
+    theirs = feature_selection.SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3)
+    assert result.support_.tolist() == theirs.fit(X[:, :12], y).support_.tolist()
+
+
+@parametrize_with_checks(
+    [
+        SequentialFeatureSelector(GaussianNB(), cv=3),
+        SequentialFeatureSelector(
+            Ridge(), n_features_to_select="one-se", direction="backward", floating=True, cv=3
+        ),
+    ]
+)
+@pytest.mark.walk
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# ------------------------------------------- against a loop written out
+
+
+RNG = np.random.default_rng(1)
+NOISE = RNG.standard_normal((60, 4))
+ANSWER = np.where(NOISE[:, 1] + 0.5 * RNG.standard_normal(60) > 0, "yes", "no")
+
+
+def by_hand(train):
+    """Greedy selection on some rows, with scikit-learn's cross-validation."""
+    X, y = NOISE, ANSWER
+    now, visited = [], []
+    while len(now) < 4:
+        options = [j for j in range(4) if j not in now]
+        means = [
+            cross_val_score(
+                GaussianNB(), X[train][:, sorted([*now, j])], y[train], cv=StratifiedKFold(3)
+            ).mean()
+            for j in options
+        ]
+        now = [*now, options[int(np.argmax(np.array(means) >= max(means) - 1e-12))]]
+        visited.append((max(means), sorted(now)))
+    best = max(score for score, _ in visited)
+    return next(subset for score, subset in visited if score >= best - 1e-12)
+
+
+def test_the_selection_is_that_of_the_loop_written_out():
+    for train, _ in StratifiedKFold(3).split(NOISE, ANSWER):
+        result = SequentialFeatureSelector(GaussianNB(), cv=3).fit(NOISE[train], ANSWER[train])
+        assert np.flatnonzero(result.support_).tolist() == by_hand(train)
+
+
+def test_groups_and_fixed_features_by_name_move_together():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    groups, fixed = [["sepal length (cm)", "petal width (cm)"]], ["sepal width (cm)"]
+    support = SequentialFeatureSelector(GaussianNB(), cv=3, groups=groups, fixed=fixed).fit(X, y).support_
+    assert support[1]
+    assert support[0] == support[3]
+
+
+def test_an_exhaustive_search_scores_every_subset():
+    X, y = DIABETES[0][:, :5], DIABETES[1]
+    result = SequentialFeatureSelector(Ridge(alpha=0.1), direction="exhaustive", cv=4).fit(X, y)
+    every = {
+        some: cross_val_score(Ridge(alpha=0.1), X[:, some], y, cv=4).mean()
+        for size in range(1, 6)
+        for some in combinations(range(5), size)
+    }
+    scored = [c for step in result.history_ for c in step.candidates]
+    assert sorted(scored) == sorted(every)
+    for step in result.history_:
+        of_size = {some: score for some, score in every.items() if len(some) == step.size}
+        np.testing.assert_allclose(
+            step.candidate_scores.mean(axis=1), [of_size[c] for c in step.candidates], rtol=1e-8
+        )
+        assert step.subset == max(of_size, key=of_size.get)
+    assert result.history_.chosen.subset == max(every, key=every.get)
+    # Sizes are those of features, not of groups; fixed ones are in every subset.
+    asked = {"groups": [[0, 1, 2]], "fixed": [4], "n_features_to_select": 4, "cv": 4}
+    result = SequentialFeatureSelector(Ridge(alpha=0.1), direction="exhaustive", **asked).fit(X, y)
+    assert [s.candidates for s in result.history_] == [((4,),), ((3, 4),), ((0, 1, 2, 4),)]
+    assert result.get_support(indices=True).tolist() == [0, 1, 2, 4]
+
+
+def test_an_exhaustive_search_says_what_it_does_not_take():
+    for X, given in [
+        (np.eye(40, 16), {}),
+        (np.eye(40, 3), {"floating": True}),
+        (np.eye(40, 3), {"patience": 2}),
+    ]:
+        with pytest.raises(
+            ParameterError,
+            match=(r"allows at most 15 free features or|floating=True has no use:|" "patience=2 has no use:"),
+        ):
+            SequentialFeatureSelector(Ridge(), direction="exhaustive", **given).fit(X, np.arange(40.0))
