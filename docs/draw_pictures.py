@@ -31,11 +31,11 @@ from gramian import (
     Whitener,
     choose_components,
     describe,
-    plots,
     relations,
     rotate,
     stability,
 )
+from gramian import figures as plots
 from gramian.faces import FaceSpace, example_faces
 from gramian.kernels import audit
 from gramian.tables.table import Table
@@ -113,7 +113,7 @@ def face_distances() -> Any:
     return plots.face_scores(groups, {"limit of a face": space.face_threshold_}, title="distance (relative)")
 
 
-# Names are those of the functions of gramian.plots, in the order of the page.
+# Names are those of the functions of gramian.figures, in the order of the page.
 PICTURES: dict[str, Callable[[], Any]] = {
     "scores": lambda: plots.scores(wine()[1], wine()[0], color="cultivar"),
     "directions": plane,

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.io import loadmat
 
 from gramian.faces import FaceSpace, read_faces
-from gramian.plots.images import strip
-from gramian.plots.style import COLOURS, Layers, headed, table
+from gramian.figures.images import strip
+from gramian.figures.style import COLOURS, Layers, headed, table
 from gramian.tables.formats.pictures import resized
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)

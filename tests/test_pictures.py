@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gramian.plots.registry import FUNCTIONS
+from gramian.figures.registry import FUNCTIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
 MOST = 1_000_000  # bytes of all pictures

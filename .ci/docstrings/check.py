@@ -31,7 +31,7 @@ MODULES = (
     "gramian.faces",
     "gramian.kernels",
     "gramian.onnx",
-    "gramian.plots",
+    "gramian.figures",
     "gramian.xarray",
 )
 # anndata needs pandas below 3: their examples run in docs/single_cells.md.

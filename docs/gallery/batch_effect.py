@@ -9,7 +9,8 @@ the 13 columns. Which components show the cultivar, and which the batch?
 import numpy as np
 from sklearn.datasets import load_wine
 
-from gramian import PCA, describe, plots
+from gramian import PCA, describe
+from gramian import figures as plots
 
 wine = load_wine(as_frame=True)
 rng = np.random.default_rng(0)

@@ -7,7 +7,8 @@ Bootstrap intervals of variances, and how much each direction changes from sampl
 
 from sklearn.datasets import load_wine
 
-from gramian import PCA, plots, stability
+from gramian import PCA, stability
+from gramian import figures as plots
 
 wine = load_wine(as_frame=True)
 pca = PCA(8, scale="unit").fit(wine.data)

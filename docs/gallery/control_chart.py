@@ -9,7 +9,8 @@ alarms for others, and points to the sensor with which an event began.
 import numpy as np
 from scipy.signal import lfilter
 
-from gramian import PCA, Monitor, plots
+from gramian import PCA, Monitor
+from gramian import figures as plots
 
 rng = np.random.default_rng(0)
 causes = rng.standard_normal((2, 6))

@@ -8,7 +8,8 @@ components and reconstructions are pictures too.
 
 from sklearn.datasets import load_digits
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 
 digits = load_digits()
 pca = PCA(40).fit(digits.images)

@@ -6,7 +6,8 @@ gramian comes with drawings of people under changing light and expression, so th
 eigenfaces without pictures of anybody.
 """
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 from gramian.faces import FaceSpace, example_faces
 
 everybody = example_faces()

@@ -10,7 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 
 rng = np.random.default_rng(0)
 variants = 3000

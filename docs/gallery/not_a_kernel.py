@@ -6,7 +6,7 @@ The sigmoid is called a kernel in many texts. The matrix of a kernel has no nega
 any set of points.
 """
 
-from gramian import plots
+from gramian import figures as plots
 from gramian.kernels import audit, kernel_from_name
 
 print(kernel_from_name("sigmoid(gamma=1)").validity)

@@ -8,7 +8,8 @@ data are generated.
 
 import numpy as np
 
-from gramian import PCA, choose_components, plots
+from gramian import PCA, choose_components
+from gramian import figures as plots
 
 rng = np.random.default_rng(0)
 signal = rng.standard_normal((300, 5)) * [7, 6, 5, 4, 3]

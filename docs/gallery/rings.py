@@ -9,7 +9,8 @@ kernel PCA does.
 from sklearn.datasets import make_circles
 from sklearn.linear_model import LogisticRegression
 
-from gramian import PCA, KernelPCA, choose_kernel, plots
+from gramian import PCA, KernelPCA, choose_kernel
+from gramian import figures as plots
 
 X, ring = make_circles(400, noise=0.05, factor=0.4, random_state=0)
 train, test = slice(0, 200), slice(200, 400)

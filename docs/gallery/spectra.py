@@ -9,7 +9,8 @@ moves by some nanometres.
 import numpy as np
 import pandas as pd
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 
 rng = np.random.default_rng(0)
 wavelength = np.arange(900, 1300, 2)

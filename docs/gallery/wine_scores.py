@@ -8,7 +8,8 @@ components, and which columns push a row in which direction.
 
 from sklearn.datasets import load_wine
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 
 wine = load_wine(as_frame=True)
 cultivar = wine.target_names[wine.target]

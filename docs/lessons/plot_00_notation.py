@@ -84,7 +84,8 @@ The figure has eight points, their projections on :math:`u_1`, and both directio
 
 import numpy as np
 
-from gramian import PCA, KernelPCA, plots
+from gramian import PCA, KernelPCA
+from gramian import figures as plots
 from gramian.kernels import Linear, Polynomial
 
 X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)

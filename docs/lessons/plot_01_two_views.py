@@ -11,7 +11,8 @@ distances, and the lower panel has the projections on :math:`u_1`. The symbols a
 import altair as alt
 import numpy as np
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 
 X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
 n, d = X.shape

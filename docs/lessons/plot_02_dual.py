@@ -8,7 +8,8 @@ billion entries. But :math:`n = 200` pictures have only 200 x 200 inner products
 
 import numpy as np
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 from gramian.kernels import Linear
 
 print(PCA(10).plan((200, 32_256)))

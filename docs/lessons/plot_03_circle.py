@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.datasets import make_circles
 
 import gramian
-from gramian import PCA, PolynomialMap, plots
+from gramian import PCA, PolynomialMap
+from gramian import figures as plots
 from gramian.kernels import Polynomial
 
 t = np.linspace(0, 2 * np.pi, 60, endpoint=False)

@@ -12,7 +12,7 @@ from math import factorial
 
 import numpy as np
 
-from gramian import plots
+from gramian import figures as plots
 from gramian.kernels import RBF, Linear, Polynomial, Sigmoid, audit, kernel_from_name
 
 X = np.random.default_rng(0).standard_normal((40, 3))

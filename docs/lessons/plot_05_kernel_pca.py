@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.datasets import make_circles
 from sklearn.linear_model import LogisticRegression
 
-from gramian import PCA, KernelPCA, plots
+from gramian import PCA, KernelPCA
+from gramian import figures as plots
 from gramian.kernels import RBF, Polynomial
 
 X, ring = make_circles(200, factor=0.4, noise=0.05, random_state=0)

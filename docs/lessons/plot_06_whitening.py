@@ -10,7 +10,8 @@ other stays as near to the data as possible.
 import numpy as np
 from sklearn.datasets import load_iris
 
-from gramian import PCA, Whitener, plots
+from gramian import PCA, Whitener
+from gramian import figures as plots
 from gramian.faces import example_faces
 
 X = load_iris().data

@@ -15,7 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gramian import FeatureFilter, SequentialFeatureSelector, mutual_information, plots
+from gramian import FeatureFilter, SequentialFeatureSelector, mutual_information
+from gramian import figures as plots
 
 # %%
 # Filters: mutual information

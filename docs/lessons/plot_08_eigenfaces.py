@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from gramian import PCA, plots
+from gramian import PCA
+from gramian import figures as plots
 from gramian.faces import FaceSpace, Recogniser, example_faces
 
 faces = example_faces()

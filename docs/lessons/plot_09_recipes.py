@@ -19,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from gramian import PCA, KernelPCA, Whitener, plots
+from gramian import PCA, KernelPCA, Whitener
+from gramian import figures as plots
 from gramian.faces import example_faces
 from gramian.kernels import RBF, Polynomial
 

@@ -16,7 +16,7 @@ def save_charts(block, block_vars, gallery_conf):
     variables = block_vars["example_globals"]
     last = variables.get("___")  # of this block, or still that of an earlier one
     module = type(last).__module__
-    if last is variables.get("__shown__") or not module.startswith(("altair.", "gramian.plots")):
+    if last is variables.get("__shown__") or not module.startswith(("altair.", "gramian.figures")):
         return ""
     variables["__shown__"] = last
     path = Path(next(block_vars["image_path_iterator"]))

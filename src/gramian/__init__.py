@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from gramian.core.version import __version__
 
 if TYPE_CHECKING:
-    from gramian import errors, faces, kernels, plots
+    from gramian import errors, faces, kernels
+    from gramian import figures as plots
     from gramian.core.progress import set_progress
     from gramian.errors import DiagnosticWarning
     from gramian.explain.choose_components import choose_components

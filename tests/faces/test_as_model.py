@@ -5,7 +5,7 @@ import pytest
 
 from damaged import refusals_of_damaged
 from drawn import drawn_faces
-from gramian import plots
+from gramian import figures as plots
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.faces import FaceSpace

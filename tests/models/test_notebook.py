@@ -159,7 +159,7 @@ def test_long_tables_end():
 
 @pytest.mark.walk
 def test_figures_need_no_network():
-    chart = gramian.plots.scree(gramian.PCA(2).fit(X))
+    chart = gramian.figures.scree(gramian.PCA(2).fit(X))
     bundle = chart._repr_mimebundle_()
     assert any("vegalite" in kind for kind in bundle)
     assert bundle["image/svg+xml"].startswith("<svg")

@@ -272,7 +272,7 @@ def test_the_shell_prints_and_draws_the_intervals(tmp_path, capsys):
     assert main(["stability", *asked, "--json", "-o", str(tmp_path / "intervals.svg")]) == 0
     assert '"agreement"' in capsys.readouterr().out
     assert (tmp_path / "intervals.svg").read_text().startswith("<svg")
-    chart = gramian.plots.stability(result)
+    chart = gramian.figures.stability(result)
     assert chart.data["low"].to_pylist() == result.variance_intervals[:, 0].tolist()
 
 

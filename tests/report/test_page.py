@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gramian
+from gramian.figures.style import VARIABLES
 from gramian.models.monitor import monitor_of
-from gramian.plots.style import VARIABLES
 from gramian.report import page as pages
 from gramian.report import sections
 from gramian.report.fitted import Fitted
@@ -166,7 +166,7 @@ def test_figures_of_many_points_are_pictures(monkeypatch):
     pytest.importorskip("vl_convert")
     monkeypatch.setattr(pages, "LARGEST", 10)
     model = gramian.PCA(2).fit(hostile())
-    shown = pages.Figures().show(Drawing("scree", lambda: gramian.plots.scree(model)))
+    shown = pages.Figures().show(Drawing("scree", lambda: gramian.figures.scree(model)))
     assert re.search(r'<img alt="" width="\d{3}" src="data:image/png;base64,', shown)
 
 

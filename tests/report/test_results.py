@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import MissingExtraError
-from gramian.plots.images import signed
+from gramian.figures.images import signed
 from gramian.report import results
 from gramian.report.fitted import Fitted
 from gramian.report.pictures import grey_limits

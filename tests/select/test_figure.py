@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import DataError
-from gramian.plots.planes import zero_set
+from gramian.figures.planes import zero_set
 
 pytest.importorskip("altair")
 

@@ -27,7 +27,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PCA, KernelPCA, plots, scan
+from gramian import PCA, KernelPCA, scan
+from gramian import figures as plots
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.select import filters
 from gramian.select.filters import FeatureFilter, number_of_features, tried_sizes, why_so_many

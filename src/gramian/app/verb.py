@@ -191,7 +191,7 @@ class Result:
         Sentences beside the answer.
     tables : mapping of str to columns
     figures : mapping of str to callable
-        By the name of the function of ``gramian.plots`` that draws; called without arguments it returns
+        By the name of the function of ``gramian.figures`` that draws; called without arguments it returns
         the chart or picture.
     rows : Blocks, optional
     content : bytes or callable, optional

@@ -59,7 +59,7 @@ from gramian.cli.outputs import (
 from gramian.core.checks import plain, shown_lines
 from gramian.core.progress import say, shows_progress
 from gramian.errors import ParameterError
-from gramian.plots.registry import function_of
+from gramian.figures.registry import function_of
 
 ALARM = 3  # exit code
 IN_FOLDER = ("report", "loadings", "format")  # options of a folder of results

@@ -43,7 +43,7 @@ def demo(
     with as_file_error(folder):
         shutil.copytree(str(files("gramian") / "examples"), data, dirs_exist_ok=True)
         from gramian.faces import example_faces
-        from gramian.plots.images import Picture
+        from gramian.figures.images import Picture
 
         for place in (faces, door):
             place.mkdir(exist_ok=True)

@@ -43,7 +43,7 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
     Returns
     -------
     Description
-        Print it, or use ``.table()``; ``gramian.plots.metadata`` draws it.
+        Print it, or use ``.table()``; ``gramian.figures.metadata`` draws it.
 
     Raises
     ------

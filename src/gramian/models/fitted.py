@@ -260,7 +260,7 @@ def with_orthonormality(
 
 
 class Drawn:
-    """Gives a decomposition its figures, of :mod:`gramian.plots`, which a fit does not load."""
+    """Gives a decomposition its figures, of :mod:`gramian.figures`, which a fit does not load."""
 
     @names_its_arguments
     def plot(
@@ -275,7 +275,7 @@ class Drawn:
         ellipses: float | Literal["auto"] | None = "auto",
         linked: bool = False,
     ) -> Any:
-        """Draw the scores of two components, by :func:`gramian.plots.scores`.
+        """Draw the scores of two components, by :func:`gramian.figures.scores`.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Drawn:
         color : array-like of shape (n_samples,) or str, optional
             Groups or numbers that set the colour, or the name of a column; by default the labels of a table.
         x, y, shape, names, ellipses, linked : optional
-            As for :func:`gramian.plots.scores`, such as ``x=2, y=3``.
+            As for :func:`gramian.figures.scores`, such as ``x=2, y=3``.
 
         Returns
         -------
@@ -297,7 +297,7 @@ class Drawn:
             Without Altair; the message is the command that installs it.
         """
         look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
-        return import_module("gramian.plots").scores(self, X, x=x, y=y, **look)
+        return import_module("gramian.figures").scores(self, X, x=x, y=y, **look)
 
 
 # ---------------------------------------------------------- in notebooks

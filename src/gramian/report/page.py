@@ -13,12 +13,12 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from gramian import plots
+from gramian import figures as plots
 from gramian.core import checks
 from gramian.core.atomic import atomic_write
 from gramian.core.notebook import Grid
 from gramian.errors import GramianError, MissingExtraError
-from gramian.plots.registry import FIGURES, function_of
+from gramian.figures.registry import FIGURES, function_of
 from gramian.report.facts import versions
 from gramian.report.fitted import Fitted
 from gramian.report.sections import TELLING, Beside, Code, Drawing, Explanation, Folded, Part, explanation
@@ -171,7 +171,7 @@ class Figures:
         return self._inline(svg.getvalue())
 
     def _inline(self, svg: str) -> str:
-        from gramian.plots.style import svg_in_page
+        from gramian.figures.style import svg_in_page
 
         # Ids of one .svg are ids of the whole page.
         return SHARED.sub(rf"\1f{self.drawn}-", svg_in_page(svg))

@@ -16,7 +16,7 @@ from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.atomic import atomic_folder
 from gramian.core.checks import evenly, slices
 from gramian.errors import FileError
-from gramian.plots.images import Picture, contact_sheet, grey, grey_range, require_pillow
+from gramian.figures.images import Picture, contact_sheet, grey, grey_range, require_pillow
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import row_names, write_table
 from gramian.tables import as_rows

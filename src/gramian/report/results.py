@@ -16,9 +16,9 @@ from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.atomic import atomic_folder, atomic_write, place_inside
 from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
+from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
+from gramian.figures.names import component_titles
 from gramian.models.pca.tables import linear_columns, linear_rows
-from gramian.plots.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
-from gramian.plots.names import component_titles
 from gramian.report import facts, page, pieces, sections, sentences
 from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian import plots
+from gramian import figures as plots
 from gramian.core import records
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
@@ -20,8 +20,8 @@ from gramian.errors import DiagnosticWarning, ignoring
 from gramian.explain.choose_components import choose_components
 from gramian.explain.describe import describe
 from gramian.explain.diagnose import diagnosis_of, serious_and_notes
+from gramian.figures.names import component_titles
 from gramian.models.pca.tables import linear_rows
-from gramian.plots.names import component_titles
 from gramian.report import pieces, sentences
 from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
 from gramian.report.fitted import Fitted

@@ -14,15 +14,16 @@ from sklearn.base import clone
 
 import gramian
 from drawn import drawn_faces
-from gramian import PCA, KernelPCA, Monitor, Whitener, plots
+from gramian import PCA, KernelPCA, Monitor, Whitener
+from gramian import figures as plots
 from gramian.app.server import tasks, views
 from gramian.app.server.pages import PAGE
 from gramian.app.server.routes import EXAMPLES
 from gramian.faces import Gallery
+from gramian.figures.registry import FIGURES, available
+from gramian.figures.style import MARGIN, VARIABLES
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
-from gramian.plots.registry import FIGURES, available
-from gramian.plots.style import MARGIN, VARIABLES
 from gramian.report.sections import survey
 from gramian.report.sentences import findings
 from gramian.tables.table import Table
@@ -43,7 +44,7 @@ def rows_csv():
 
 
 def zipped(faces):
-    from gramian.plots.images import Picture
+    from gramian.figures.images import Picture
 
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:

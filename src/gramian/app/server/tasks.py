@@ -35,9 +35,9 @@ from gramian.errors import (
 )
 from gramian.explain.diagnose import diagnosis_of
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
+from gramian.figures.images import Picture
 from gramian.models.inputs import expected_columns
 from gramian.models.model_file import read_model
-from gramian.plots.images import Picture
 from gramian.report import facts as report
 from gramian.report import pieces
 from gramian.report.tables import feature_names
@@ -420,7 +420,7 @@ def written(answer: Message, content: str | bytes) -> Message:
 def drawing(draw: Callable[[], Any], width: int | None = None) -> Message:
     """Return a figure for a page: a specification of Vega-Lite, or a picture in base64."""
     with needs("plots", "altair", "Drawing figures"):
-        from gramian.plots.style import in_page, room
+        from gramian.figures.style import in_page, room
     with room(width):
         drawn = draw()
         if isinstance(drawn, Picture):

@@ -23,11 +23,11 @@ from gramian.core import arrays, checks
 from gramian.core.checks import plain
 from gramian.errors import DataError, GramianError, InputTypeError, MissingExtraError, needs
 from gramian.faces import example_faces
+from gramian.figures.images import Picture, contact_sheet, grey, grey_range
+from gramian.figures.names import component_titles, usual_color
+from gramian.figures.registry import available
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.models.kernel_pca.projection import as_scaled
-from gramian.plots.images import Picture, contact_sheet, grey, grey_range
-from gramian.plots.names import component_titles, usual_color
-from gramian.plots.registry import available
 from gramian.report.fitted import Fitted
 from gramian.report.page import report_page
 from gramian.report.results import write_results
@@ -146,7 +146,7 @@ def figure(
 def _written_figure(answer: Message, draw: Callable[[], Any], width: int | None, format: str) -> Message:
     """Write a figure in light colours as .svg or .png, or the table that it draws as .csv."""
     with needs("plots", "altair", "Drawing figures"):
-        from gramian.plots.style import framed, room
+        from gramian.figures.style import framed, room
     with room(width):
         drawn = draw()
         is_picture = isinstance(drawn, Picture)
@@ -279,7 +279,7 @@ def kernel_table() -> Message:
 def contours(expression: str, points: str) -> Message:
     """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
     with needs("plots", "altair", "Drawing figures"):
-        from gramian.plots.planes import level_lines
+        from gramian.figures.planes import level_lines
     kernel = kernel_from_name(expression)
     X, classes = _in_plane(points)
     with errors.ignoring(errors.RankWarning):  # of a kernel with fewer components
@@ -315,7 +315,7 @@ def _in_plane(points: str) -> tuple[Any, Any]:
 def program(answer: Message) -> Message:
     """Write the JavaScript of Vega, which vl-convert contains."""
     with needs("plots", "altair", "Drawing figures"):
-        from gramian.plots.style import browser_program
+        from gramian.figures.style import browser_program
     return written(answer, browser_program())
 
 

@@ -135,7 +135,7 @@ def reconstruct(
     The reconstruction error is reported on standard error.
     """
     from gramian.core.arrays import memory_limit_bytes
-    from gramian.plots.images import center_of
+    from gramian.figures.images import center_of
     from gramian.report.pictures import Errors, rebuilt
     from gramian.report.pieces import completed
 
@@ -185,7 +185,7 @@ def denoise(
     Each row is projected onto the components in feature space and mapped back. The distances from the
     projections are reported on standard error.
     """
-    from gramian.plots.images import center_of
+    from gramian.figures.images import center_of
     from gramian.report.pictures import Errors, percentiles, rebuilt
     from gramian.report.pieces import completed
 
@@ -225,7 +225,7 @@ def _rows(
     table: Any, blocks: Iterator[tuple[slice, Any]], errors: Any, more: Callable[[], dict[str, Any]]
 ) -> Blocks:
     """Return rebuilt rows, which become a table, or pictures with their errors."""
-    from gramian.plots.images import grey
+    from gramian.figures.images import grey
     from gramian.report.pictures import grey_limits, write_picture_folder
     from gramian.report.tables import feature_names
 
@@ -328,7 +328,7 @@ def _write_pictures(folder: Any, table: Any, model: Any) -> int:
     """Write every picture as PNG, on one scale around a middle grey, and a sheet with some originals."""
     import numpy as np
 
-    from gramian.plots.images import coordinates, grey, whitened_limit
+    from gramian.figures.images import coordinates, grey, whitened_limit
     from gramian.report.pictures import write_picture_folder
 
     whitened = model.transform(table)

@@ -439,7 +439,7 @@ def relations(
 
     For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
     """
-    from gramian.plots.registry import function_of
+    from gramian.figures.registry import function_of
     from gramian.report.facts import data_facts, payload
     from gramian.select.relations import relations
 

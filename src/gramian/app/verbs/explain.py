@@ -100,7 +100,7 @@ def stability(
     the total, and how well each component agrees with those of the samples.
     """
     from gramian.explain.stability import stability
-    from gramian.plots.registry import function_of
+    from gramian.figures.registry import function_of
     from gramian.report.facts import payload
 
     result = stability(model, data, n_resamples=n_resamples, level=level, random_state=random_state)
@@ -134,7 +134,7 @@ def rotate(
     loadings. Rotated components depend on how many are rotated.
     """
     from gramian.explain.rotate import rotate
-    from gramian.plots.registry import function_of
+    from gramian.figures.registry import function_of
     from gramian.report.facts import payload
 
     result = rotate(model, method, n_components=n_components)

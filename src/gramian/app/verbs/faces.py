@@ -135,7 +135,7 @@ def reconstruct(
     import numpy as np
 
     from gramian.faces.light import relight, unlight
-    from gramian.plots.images import strip
+    from gramian.figures.images import strip
 
     most, light = model.n_components_, model.light_
     default = [*(count for count in COUNTS if count < most), most]

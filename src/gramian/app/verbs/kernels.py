@@ -55,9 +55,9 @@ def audit(
 
     EXPRESSION is made of kernels, or a formula of two rows such as "min(x,y)" or "exp(-norm(x-y))".
     """
+    from gramian.figures.registry import function_of
     from gramian.kernels import kernel_from_name
     from gramian.kernels.auditing import audit
-    from gramian.plots.registry import function_of
     from gramian.report.facts import audit_facts
 
     if time_limit is not None:

@@ -134,6 +134,6 @@ def _report(result: Any, rules: Any, source: str) -> str:
 
 
 def _chart(made: Any, data: Any) -> Any:
-    from gramian.plots.registry import function_of
+    from gramian.figures.registry import function_of
 
     return function_of("monitoring", "control_chart")(made, data)

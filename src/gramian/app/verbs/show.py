@@ -22,7 +22,7 @@ from gramian.app.verb import (
 from gramian.app.verbs.fit import model_lines
 from gramian.core.checks import check_choice, counted, listed, six_digits
 from gramian.errors import ParameterError
-from gramian.plots.registry import FIGURES, available
+from gramian.figures.registry import FIGURES, available
 from gramian.tables.reading import IMPUTED
 
 BY_NAME = {figure.name: figure for figure in FIGURES}

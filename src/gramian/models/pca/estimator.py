@@ -563,7 +563,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         ellipses: float | Literal["auto"] | None = "auto",
         linked: bool = False,
     ) -> Any:
-        """Draw rows as points and columns as arrows, by :func:`gramian.plots.biplot`.
+        """Draw rows as points and columns as arrows, by :func:`gramian.figures.biplot`.
 
         Parameters
         ----------
@@ -578,7 +578,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
             As of :meth:`plot`, which names the error too.
         """
         look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
-        return import_module("gramian.plots").biplot(self, X, x=x, y=y, **look)
+        return import_module("gramian.figures").biplot(self, X, x=x, y=y, **look)
 
     # ------------------------------------------------------------ transform
 

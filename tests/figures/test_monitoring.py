@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import ParameterError
-from gramian.plots import monitoring
-from gramian.plots.registry import available
+from gramian.figures import monitoring
+from gramian.figures.registry import available
 from gramian.statistics.components import expanded
 from gramian.tables.table import Table
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
-from gramian.plots.names import fitted
-from gramian.plots.style import (
+from gramian.figures.names import fitted
+from gramian.figures.style import (
     BLUE,
     COLOURS,
     HEIGHT,
@@ -56,7 +56,7 @@ def selection(result: Any) -> Any:
     >>> import gramian
     >>> X, y = load_iris(return_X_y=True)
     >>> chosen = gramian.FeatureFilter("f").fit(X, y)
-    >>> chart = gramian.plots.selection(chosen)
+    >>> chart = gramian.figures.selection(chosen)
     >>> [(row["size"], row["chosen"]) for row in chart.data.to_pylist()]
     [(1, True), (2, False), (3, False), (4, False)]
     """
@@ -140,7 +140,7 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
-    >>> chart = gramian.plots.reconstruction_errors(gramian.PCA().fit(X), X)
+    >>> chart = gramian.figures.reconstruction_errors(gramian.PCA().fit(X), X)
     >>> np.round(chart.data["error"].to_pylist(), 4).tolist()
     [1.0, 0.2046, 0.0]
     """
@@ -209,7 +209,7 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     --------
     >>> import gramian
     >>> groups = {"same": [0.8, 0.9, 0.95], "different": [0.1, 0.2, 0.3]}
-    >>> chart = gramian.plots.face_scores(groups, {"limit": 0.5}, title="similarity")
+    >>> chart = gramian.figures.face_scores(groups, {"limit": 0.5}, title="similarity")
     >>> sorted(set(chart.data["group"].to_pylist()))
     ['different', 'same']
     >>> chart.save("similarity.svg")  # doctest: +SKIP

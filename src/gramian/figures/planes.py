@@ -14,11 +14,11 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError
+from gramian.figures import images, style
+from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
+from gramian.figures.points import Group
 from gramian.kernels.auditing import AuditReport
 from gramian.models.pca.estimator import PCA
-from gramian.plots import images, style
-from gramian.plots.names import axis_title, component_titles, fitted, numbers_of, place_of
-from gramian.plots.points import Group
 from gramian.statistics.associations import normal_ellipse
 from gramian.statistics.components import component_names, feature_names_of, kind_of, names_of
 from gramian.tables.table import Table
@@ -73,7 +73,7 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     >>> t = np.linspace(0, 6, 60)
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
     >>> model = gramian.KernelPCA(2, kernel="rbf(sigma=1)").fit(X)
-    >>> chart = gramian.plots.kernel_contours(model, X, components=1)
+    >>> chart = gramian.figures.kernel_contours(model, X, components=1)
     >>> sorted({row["panel"] for row in chart.data.to_pylist()})
     ['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']
     >>> chart.save("contours.svg")  # doctest: +SKIP
@@ -269,7 +269,7 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
     >>> import gramian
     >>> t = np.linspace(0, 6, 100)
     >>> X = np.column_stack([3 + 1.5 * np.cos(t), 2 + 1.5 * np.sin(t)])
-    >>> chart = gramian.plots.relation(gramian.relations(X)[0], X)
+    >>> chart = gramian.figures.relation(gramian.relations(X)[0], X)
     >>> chart.title.text
     'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
     """
@@ -480,7 +480,7 @@ def directions(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
-    >>> chart = gramian.plots.directions(gramian.PCA().fit(X), X)
+    >>> chart = gramian.figures.directions(gramian.PCA().fit(X), X)
     >>> chart.data.column_names
     ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
     """
@@ -653,7 +653,7 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.plots.whitening(gramian.Whitener().fit(X), X)
+    >>> chart = gramian.figures.whitening(gramian.Whitener().fit(X), X)
     >>> chart.data.column_names
     ['row', 'before_x', 'before_y', 'after_x', 'after_y']
     >>> np.std(chart.data["after_x"].to_pylist(), ddof=1).round(4).item()
@@ -757,7 +757,7 @@ def counter_example(report: AuditReport) -> Any:
     --------
     >>> import gramian
     >>> report = gramian.kernels.audit(lambda x, y: abs(x - y).sum())
-    >>> chart = gramian.plots.counter_example(report)
+    >>> chart = gramian.figures.counter_example(report)
     >>> [(row["point"], row["first"], row["weight"]) for row in chart.data.to_pylist()]
     [('x1', -1.0, 1.0), ('x2', 1.0, -1.0)]
     """

@@ -5,11 +5,11 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import DataError
-from gramian.plots.points import LabelLayout
-from gramian.plots.registry import available
-from gramian.plots.style import COLOURS, GREY, room
+from gramian.figures.points import LabelLayout
+from gramian.figures.registry import available
+from gramian.figures.style import COLOURS, GREY, room
 from gramian.tables.table import Table
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import DataError
 from gramian.kernels import audit, kernel_from_name
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import MissingExtraError, ParameterError
-from gramian.plots.points import LabelLayout
-from gramian.plots.style import OF_OBJECTS, Part, drawable, in_page, limits, room
+from gramian.figures.points import LabelLayout
+from gramian.figures.style import OF_OBJECTS, Part, drawable, in_page, limits, room
 from gramian.tables.table import Table
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}
@@ -65,7 +65,7 @@ def test_tables_go_where_altair_is_told_to_put_them(pca, X, monkeypatch, tmp_pat
 @pytest.mark.walk
 def test_nothing_that_draws_is_imported_before_a_figure_is_asked_for():
     program = (
-        "import sys, gramian.plots, gramian.plots.names, gramian.plots.images\n"
+        "import sys, gramian.figures, gramian.figures.names, gramian.figures.images\n"
         "assert not {'altair', 'vl_convert', 'PIL'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
@@ -87,13 +87,13 @@ def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_pa
     program = (
         "import sys; sys.modules['altair'] = None\n"
         "import gramian\n"
-        "try: gramian.plots.scree\n"
+        "try: gramian.figures.scree\n"
         "except gramian.errors.MissingExtraError as error: print(error)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert 'needs altair, which is not installed. Install it with: pip install "gramian[plots]"' in ran.stdout
     with pytest.raises(AttributeError, match="no attribute 'pie'"):
-        gramian.plots.pie  # noqa: B018
+        gramian.figures.pie  # noqa: B018
     assert dir(plots) == plots.__all__
 
 

@@ -26,7 +26,7 @@ class Figure:
     title : str
         The heading on the page.
     place : str
-        The module of ``gramian.plots`` that draws it, by a function of the same name or "module:function".
+        The module of ``gramian.figures`` that draws it, by a function of the same name or "module:function".
     models : tuple of str
         The kinds of models that it shows; of a monitor its model, unless it shows monitors.
     fitted_on : {"tables", "centred tables", "pictures", "two columns", "two or three columns"} or None
@@ -120,7 +120,7 @@ FIGURES = (
     Figure("whitening", "Effect of whitening", "planes", ("Whitener",), None, 0, True, PAIR),
     Figure("face-scores", "Distances from the face space", "curves", ("FaceSpace",)),
 )
-# Where the public functions of gramian.plots are: those of figures, and others.
+# Where the public functions of gramian.figures are: those of figures, and others.
 FUNCTIONS = {
     **{figure.function: figure.place for figure in FIGURES if ":" not in figure.place},
     **{"Picture": "images", "reconstructions": "images", "kernel_contours": "planes"},
@@ -136,6 +136,6 @@ def available(model: Any, table: Any = None) -> list[Figure]:
 
 
 def function_of(module: str, name: str) -> Any:
-    """Return a function of ``gramian.plots``."""
+    """Return a function of ``gramian.figures``."""
     with needs("plots", "altair", "Drawing figures"):
-        return getattr(import_module(f"gramian.plots.{module}"), name)
+        return getattr(import_module(f"gramian.figures.{module}"), name)

@@ -16,9 +16,9 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.explain.describe import describe
 from gramian.explain.rotate import Rotation
+from gramian.figures import points, style
+from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
-from gramian.plots import points, style
-from gramian.plots.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.statistics.associations import LEVEL, SHOWN, Description, correlations
 from gramian.statistics.components import feature_names_of, kind_of
 from gramian.statistics.units import column_axis
@@ -79,7 +79,7 @@ def loadings(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.plots.loadings(gramian.PCA(2).fit(X), [1])
+    >>> chart = gramian.figures.loadings(gramian.PCA(2).fit(X), [1])
     >>> chart.data["column"].to_pylist(), np.round(chart.data["loading"].to_pylist(), 2).tolist()
     (['x0', 'x1', 'x2', 'x3'], [0.99, -0.07, 0.04, -0.07])
     """
@@ -116,7 +116,7 @@ def rotation(result: Rotation) -> Any:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
     >>> result = gramian.rotate(gramian.PCA(2).fit(X))
-    >>> chart = gramian.plots.rotation(result)
+    >>> chart = gramian.figures.rotation(result)
     >>> chart.data["component"].unique().to_pylist()
     ['RC1 (73.0 %)', 'RC2 (17.3 %)']
     >>> chart.save("rotation.svg")  # doctest: +SKIP
@@ -232,7 +232,7 @@ def _directions(model: Any) -> FloatArray:
     if not kind_of(fitted(model)).linear:
         raise DataError(
             f"A {type(model).__name__} has no loadings: its components are not linear in the columns.",
-            "Draw its scores, or " + "gramian.plots.kernel_contours for two columns.",
+            "Draw its scores, or " + "gramian.figures.kernel_contours for two columns.",
         )
     result = as_float64(model.components_).T
     if not result.shape[1]:
@@ -292,7 +292,7 @@ def biplot(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.plots.biplot(gramian.PCA(2).fit(X), X)
+    >>> chart = gramian.figures.biplot(gramian.PCA(2).fit(X), X)
     >>> chart.data.num_rows
     30
     >>> chart.save("biplot.svg")  # doctest: +SKIP
@@ -338,7 +338,7 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
     >>> model = gramian.PCA(2).fit(X)
-    >>> chart = gramian.plots.correlation_circle(model)
+    >>> chart = gramian.figures.correlation_circle(model)
     >>> chart.data.column_names
     ['column', 'PC1', 'PC2', 'squares']
     >>> np.round(chart.data["squares"].to_pylist(), 3).tolist()
@@ -488,7 +488,7 @@ def metadata(description: Description) -> Any:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
     >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
-    >>> gramian.plots.metadata(description).data.column_names
+    >>> gramian.figures.metadata(description).data.column_names
     ['variable', 'component', 'r2', 'p adjusted', 'rows', 'label']
     """
     names = description.variables[:MOST_VARIABLES]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import MissingExtraError
-from gramian.plots.images import Picture, contact_sheet, grey, require_pillow, signed
+from gramian.figures.images import Picture, contact_sheet, grey, require_pillow, signed
 
 
 def test_grey_clips_and_survives_a_constant():

@@ -5,10 +5,10 @@ import pytest
 from sklearn.datasets import load_digits
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import DataError, ParameterError
-from gramian.plots.images import grey_range, strip
-from gramian.plots.names import component_titles
+from gramian.figures.images import grey_range, strip
+from gramian.figures.names import component_titles
 
 pytest.importorskip("PIL")
 PICTURES = np.random.default_rng(0).normal(size=(20, 6, 5))

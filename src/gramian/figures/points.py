@@ -14,8 +14,8 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
-from gramian.plots import style
-from gramian.plots.names import (
+from gramian.figures import style
+from gramian.figures.names import (
     MOST_SHAPES,
     WITHOUT,
     axis_title,
@@ -101,7 +101,7 @@ def scores(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
-    >>> chart = gramian.plots.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
+    >>> chart = gramian.figures.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
     >>> chart.save("scores.pdf")  # doctest: +SKIP
     """
     cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)

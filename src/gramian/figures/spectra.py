@@ -11,9 +11,9 @@ import numpy as np
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.explain.choose_components import choose_components
+from gramian.figures.names import NOTHING, fitted
+from gramian.figures.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.models.pca.estimator import PCA
-from gramian.plots.names import NOTHING, fitted
-from gramian.plots.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import component_names, known_variances, shares_of
 
@@ -58,7 +58,7 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(50, 4)) * [4, 2, 1, 1]
-    >>> gramian.plots.scree(gramian.PCA(2).fit(X)).data.select(["name", "kept"]).to_pylist()[1:3]
+    >>> gramian.figures.scree(gramian.PCA(2).fit(X)).data.select(["name", "kept"]).to_pylist()[1:3]
     [{'name': 'PC2', 'kept': True}, {'name': 'PC3', 'kept': False}]
     """
     model = fitted(model)
@@ -209,7 +209,7 @@ def eigenvalues(model: Any) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.plots.eigenvalues(gramian.PCA(2).fit(X))
+    >>> chart = gramian.figures.eigenvalues(gramian.PCA(2).fit(X))
     >>> first = chart.data.to_pylist()[0]
     >>> first["component"], round(first["eigenvalue"], 4), first["radius"] < 1e-10
     (1, 14.0601, True)
@@ -304,7 +304,7 @@ def stability(result: Stability) -> Any:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
     >>> result = gramian.stability(gramian.PCA(2).fit(X), X)
-    >>> chart = gramian.plots.stability(result)
+    >>> chart = gramian.figures.stability(result)
     >>> [row["low"] < row["variance"] < row["high"] for row in chart.data.to_pylist()]
     [True, True]
     """

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import DataError
 
 

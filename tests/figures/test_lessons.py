@@ -5,9 +5,9 @@ import pytest
 from sklearn.datasets import make_circles
 
 import gramian
-from gramian import plots
+from gramian import figures as plots
 from gramian.errors import DataError
-from gramian.plots.planes import contour
+from gramian.figures.planes import contour
 from gramian.statistics.candidates import Candidate, Choice, Selection
 
 

@@ -10,12 +10,13 @@ import pytest
 from scipy.stats import chi2, f
 
 import gramian
-from gramian import PCA, KernelPCA, plots
+from gramian import PCA, KernelPCA
+from gramian import figures as plots
 from gramian.errors import DataError, ParameterError
-from gramian.plots.names import usual_color
-from gramian.plots.points import Group
-from gramian.plots.registry import FIGURES, available
-from gramian.plots.style import VERMILION, room
+from gramian.figures.names import usual_color
+from gramian.figures.points import Group
+from gramian.figures.registry import FIGURES, available
+from gramian.figures.style import VERMILION, room
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
 from gramian.tables.table import Table
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, percent
 from gramian.errors import ParameterError
+from gramian.figures.names import numbers_of, row_names_of
+from gramian.figures.style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.models.events import ONSET
 from gramian.models.monitor import RowStatistics, monitor_of
-from gramian.plots.names import numbers_of, row_names_of
-from gramian.plots.style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.statistics.components import feature_names_of
 from gramian.tables.table import Table
 
@@ -49,7 +49,7 @@ def control_chart(monitor: Any, X: Any) -> Any:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(300, 5))
     >>> monitor = gramian.Monitor(gramian.PCA(2), alpha=0.05).fit(X)
-    >>> chart = gramian.plots.control_chart(monitor, X[:50] + [9, 0, 0, 0, 0])
+    >>> chart = gramian.figures.control_chart(monitor, X[:50] + [9, 0, 0, 0, 0])
     >>> chart.data.column_names[:5]
     ['position', 'row', 'T2', 'T2 limit', 'SPE']
     """
@@ -126,7 +126,7 @@ def contributions(monitor: Any, X: Any, row: int | str | date) -> Any:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(300, 5))
     >>> monitor = gramian.Monitor(gramian.PCA(2)).fit(X)
-    >>> chart = gramian.plots.contributions(monitor, X + [0, 0, 0, 9, 0], 7)
+    >>> chart = gramian.figures.contributions(monitor, X + [0, 0, 0, 9, 0], 7)
     >>> chart.data["column"][0].as_py()
     'x3'
     """
@@ -212,7 +212,7 @@ def contribution_map(monitor: Any, X: Any, event: int | None = None) -> Any:
     >>> monitor = gramian.Monitor(gramian.PCA(2), consecutive=3).fit(X)
     >>> new = X[:100].copy()
     >>> new[60:, 3] += 9
-    >>> chart = gramian.plots.contribution_map(monitor, new)
+    >>> chart = gramian.figures.contribution_map(monitor, new)
     >>> chart.data["column"][0].as_py()
     'x3'
     """

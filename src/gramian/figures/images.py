@@ -17,7 +17,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.atomic import atomic_write
 from gramian.core.checks import check_integer, evenly
 from gramian.errors import DataError, needs
-from gramian.plots.names import component_titles, fitted, numbers_of
+from gramian.figures.names import component_titles, fitted, numbers_of
 from gramian.statistics.components import kind_of
 
 MOST_PICTURES, MOST_REBUILT = 24, 6
@@ -49,7 +49,7 @@ def components(model: Any, count: int = MOST_PICTURES) -> Picture:
     --------
     >>> from sklearn.datasets import load_digits
     >>> import gramian
-    >>> picture = gramian.plots.components(gramian.PCA(5).fit(load_digits().images), 3)
+    >>> picture = gramian.figures.components(gramian.PCA(5).fit(load_digits().images), 3)
     >>> picture.pixels.dtype, picture.pixels.ndim
     (dtype('uint8'), 2)
     >>> picture.save("components.png")  # doctest: +SKIP
@@ -94,7 +94,7 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     >>> import gramian
     >>> digits = load_digits().images
     >>> model = gramian.PCA(5).fit(digits)
-    >>> picture = gramian.plots.reconstructions(model, digits[:2], [1, 5])
+    >>> picture = gramian.figures.reconstructions(model, digits[:2], [1, 5])
     >>> picture.save("reconstructions.png")  # doctest: +SKIP
     """
     inner = fitted(model)
@@ -214,7 +214,7 @@ class Picture:
     Examples
     --------
     >>> import numpy as np
-    >>> from gramian.plots import Picture
+    >>> from gramian.figures import Picture
     >>> picture = Picture(np.array([[0, 255], [128, 64]], dtype=np.uint8))
     >>> picture.pixels.shape
     (2, 2)
@@ -248,7 +248,7 @@ class Picture:
         content = self.png()
         if os.fspath(path).lower().endswith((".svg", ".pdf", ".html")):
             with needs("plots", "altair", "Writing pictures as other than .png"):
-                from gramian.plots.style import framed
+                from gramian.figures.style import framed
             framed(content, self.pixels.shape).save(path)
             return
         with atomic_write(path) as file:
