@@ -19,7 +19,7 @@ help:
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
 	@echo "make calibrate      simulate intervals and limits: do 95 % cover 95 %? about 20 minutes"
 	@echo "make diagnose       what diagnose finds in tables with a trap, and in tables without one"
-	@echo "make compat         run scikit-learn's own tests on gramian.compat.sklearn"
+	@echo "make compat         run scikit-learn's own tests on gramian.connect.sklearn"
 	@echo "make lint           check style, types, the import layers and docstrings"
 	@echo "make bench          compare speed and accuracy with other libraries, all suites"
 	@echo "make bench-quick    compare some ratios with the last full run on this machine, in minutes"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray
 
-import gramian.xarray
+import gramian.connect.xarray
 
 MONTHS, NEW = 360, 24
 
@@ -43,7 +43,7 @@ def main(out: Path) -> xarray.Dataset:
     anomalies = (sst.groupby("time.month") - climatology).drop_vars("month")
     fitted, new = anomalies.isel(time=slice(MONTHS)), anomalies.isel(time=slice(MONTHS, None))
 
-    ds = gramian.xarray.pca(fitted, weights="coslat", n_components=6)
+    ds = gramian.connect.xarray.pca(fitted, weights="coslat", n_components=6)
     print("PC  ratio (standard error)  group")
     for k in ds.component.values:
         one = ds.sel(component=k)
@@ -54,12 +54,12 @@ def main(out: Path) -> xarray.Dataset:
 
     ds.to_netcdf(out / "eof.nc", engine="scipy")  # "netcdf4" is as good
     with xarray.open_dataset(out / "eof.nc", engine="scipy") as again:
-        scores = gramian.xarray.project(again, new)
-        rebuilt = gramian.xarray.inverse(again, scores=scores)
+        scores = gramian.connect.xarray.project(again, new)
+        rebuilt = gramian.connect.xarray.inverse(again, scores=scores)
         explained = 1 - float(((new - rebuilt) ** 2).sum() / (new**2).sum())
         print(f"New months: {scores.sizes['time']}, of whose variance 6 components explain {explained:.1%}")
 
-    rotated = gramian.xarray.rotate(ds, 3)
+    rotated = gramian.connect.xarray.rotate(ds, 3)
     print("Ratios after varimax:", rotated.explained_variance_ratio.values.round(3))
     return ds
 

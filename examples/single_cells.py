@@ -12,7 +12,7 @@ import anndata
 import numpy as np
 from scipy import sparse
 
-from gramian.anndata import pca
+from gramian.connect.anndata import pca
 
 
 def generated(cells: int = 3000, genes: int = 1000, kinds: int = 8, seed: int = 0) -> anndata.AnnData:

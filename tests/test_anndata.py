@@ -11,7 +11,7 @@ from gramian.errors import DataError, InputTypeError, MemoryLimitError, Paramete
 
 anndata = pytest.importorskip("anndata", reason="anndata needs pandas below 3 and is not installed here")
 
-from gramian.anndata import pca  # noqa: E402
+from gramian.connect.anndata import pca  # noqa: E402
 
 rng = np.random.default_rng(0)
 COUNTS = rng.poisson(2.0, (40, 9)).astype(np.float32)

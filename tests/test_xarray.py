@@ -9,6 +9,7 @@ import pytest
 import xarray
 
 from gramian import PCA
+from gramian.connect.xarray import inverse, pca, project, rotate
 from gramian.errors import (
     DataError,
     DiagnosticWarning,
@@ -17,7 +18,6 @@ from gramian.errors import (
     MissingValuesError,
     ParameterError,
 )
-from gramian.xarray import inverse, pca, project, rotate
 
 LAT, LON = np.linspace(-75.0, 75.0, 6), np.arange(0.0, 360.0, 45.0)
 TIMES = pd.date_range("2000-01-01", periods=20, freq="MS")
@@ -509,7 +509,7 @@ def test_integers_two_times_and_no_coordinates_are_enough():
 
 
 def test_xarray_loads_when_it_is_needed(monkeypatch):
-    code = "import sys, gramian, gramian.xarray; print('xarray' in sys.modules)"
+    code = "import sys, gramian, gramian.connect.xarray; print('xarray' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "False\n"

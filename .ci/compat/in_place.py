@@ -1,4 +1,4 @@
-"""A pytest plugin: scikit-learn's own tests of the classes that ``gramian.compat.sklearn`` stands in for.
+"""A pytest plugin: scikit-learn's own tests of the classes that ``gramian.connect.sklearn`` stands in for.
 
 ``make compat`` calls it. Every test that is left out is in ``left_out.toml`` with its reason; the report says
 how many of the applicable ones pass.
@@ -7,7 +7,7 @@ how many of the applicable ones pass.
 import tomllib
 from pathlib import Path
 
-from gramian.compat.sklearn import put_in_place
+from gramian.connect.sklearn import put_in_place
 
 put_in_place()
 
@@ -41,7 +41,7 @@ def pytest_terminal_summary(terminalreporter):
     applicable = sum(counts.values()) + left_out["differs"]
     share = counts["passed"] / max(applicable, 1)
     terminalreporter.write_line(
-        f"scikit-learn's own tests on gramian.compat.sklearn: {counts['passed']} of {applicable} applicable "
+        f"scikit-learn's own tests on gramian.connect.sklearn: {counts['passed']} of {applicable} applicable "
         f"ones pass ({share:.1%}); {left_out['differs']} differ by design and {left_out['private']} are "
         "about scikit-learn's private parts (.ci/compat/left_out.toml)"
     )

@@ -25,17 +25,17 @@ from numpydoc.validate import validate
 ROOT = Path(__file__).parents[2]
 MODULES = (
     "gramian",
-    "gramian.anndata",
-    "gramian.compat.sklearn",
+    "gramian.connect.anndata",
+    "gramian.connect.sklearn",
     "gramian.errors",
     "gramian.faces",
     "gramian.kernels",
-    "gramian.onnx",
+    "gramian.connect.onnx",
     "gramian.figures",
-    "gramian.xarray",
+    "gramian.connect.xarray",
 )
 # anndata needs pandas below 3: their examples run in docs/single_cells.md.
-SKIPPED = {"gramian.anndata.pca"}
+SKIPPED = {"gramian.connect.anndata.pca"}
 
 
 def exported() -> Iterator[Any]:

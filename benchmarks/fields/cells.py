@@ -75,7 +75,7 @@ def _row(name: str, cells: int, kinds: int) -> TimedRow:
 
 
 def _ours(X: Any) -> Any:
-    model = gramian.PCA(COMPONENTS, random_state=0, tol=1e-7)  # as gramian.anndata.pca does
+    model = gramian.PCA(COMPONENTS, random_state=0, tol=1e-7)  # as gramian.connect.anndata.pca does
     return model, model.fit_transform(X)
 
 

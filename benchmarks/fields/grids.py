@@ -65,16 +65,16 @@ def weighted(da: Any) -> FloatArray:
 
 def ours(**settings: Any) -> Contender:
     def run(da: Any) -> Any:
-        import gramian.xarray
+        import gramian.connect.xarray
 
-        return gramian.xarray.pca(da, weights="coslat", n_components=COMPONENTS, **settings)
+        return gramian.connect.xarray.pca(da, weights="coslat", n_components=COMPONENTS, **settings)
 
     def outcome(da: Any, ds: Any) -> Outcome:
         vectors = _at_sea(ds.components)
         holds = ds.attrs["certificate"].startswith("Certificate: holds")
         return Outcome(ds.explained_variance.values, vectors, certificate=holds)
 
-    return Contender("gramian.xarray.pca", run, outcome, ours=True, requires="xarray")
+    return Contender("gramian.connect.xarray.pca", run, outcome, ours=True, requires="xarray")
 
 
 def xeofs(name: str = "default", **settings: Any) -> Contender:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray
 
-import gramian.xarray
+import gramian.connect.xarray
 
 alt.data_transformers.disable_max_rows()
 rng = np.random.default_rng(0)
@@ -34,7 +34,7 @@ sst = sst.where(~land)
 # One call: ``weights="coslat"`` lets every square kilometre count alike. Cells of land are left out, and come
 # back as NaN.
 
-ds = gramian.xarray.pca(sst, weights="coslat", n_components=6)
+ds = gramian.connect.xarray.pca(sst, weights="coslat", n_components=6)
 print(ds.scores.sizes)
 
 # %%
@@ -109,5 +109,5 @@ alt.Chart(lines.melt("time")).mark_line().encode(
 # %%
 # ``inverse`` returns fields: here three components keep the waves and leave the noise out.
 
-rebuilt = gramian.xarray.inverse(ds, 3)
+rebuilt = gramian.connect.xarray.inverse(ds, 3)
 float((rebuilt - sst).std()), float(sst.std("time").mean())

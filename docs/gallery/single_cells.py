@@ -3,7 +3,7 @@ Single cells: sparse counts of eight kinds
 ==========================================
 
 Counts of genes in cells are mostly 0. gramian keeps them sparse, and centres without filling the zeros.
-With AnnData, ``gramian.anndata.pca`` takes the place of ``scanpy.pp.pca``.
+With AnnData, ``gramian.connect.anndata.pca`` takes the place of ``scanpy.pp.pca``.
 """
 
 import numpy as np

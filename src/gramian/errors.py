@@ -150,7 +150,7 @@ class MissingValuesError(DataError):
                 'PCA(k, missing="em").fit(X).impute(X).'
             )
             leave_out = f"Leave out what has no value at all, since no method can fill it: {empty}"
-            grid = ". gramian.xarray.pca takes such cells of a grid as a mask."
+            grid = ". gramian.connect.xarray.pca takes such cells of a grid as a mask."
             hint = " ".join([f"{leave_out}{grid}"] * bool(empty) + [choices] * (others or not empty))
         super().__init__(where, hint)
         self.parameter, self.where, self.fitted = "missing", where, fitted

@@ -291,8 +291,8 @@ def test_a_fit_warns_its_caller_and_nobody_else(kind, tmp_path):
         # gramian's own fits are silent.
         Monitor(clone(made)).fit(X)
         gramian.choose_components(PCA(3, scale="unit").fit(X), X)
-        if find_spec("gramian.compat"):
-            import_module("gramian.compat.sklearn").PCA(2).fit(X)
+        if find_spec("gramian.connect"):
+            import_module("gramian.connect.sklearn").PCA(2).fit(X)
         np.savetxt(tmp_path / "X.csv", X, delimiter=",")
         assert main(["fit", str(tmp_path / "X.csv"), "--as-is", "--n-components", "2"]) == 0
 

@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
-from gramian import onnx as onnx_graph  # noqa: E402
-from gramian.onnx import register, to_onnx  # noqa: E402
+from gramian.connect import onnx as onnx_graph  # noqa: E402
+from gramian.connect.onnx import register, to_onnx  # noqa: E402
 
 rng = np.random.default_rng(0)
 # Means up to 1e5 deviations from zero, deviations from 3 to 0.01.

@@ -58,7 +58,7 @@ else:
 NEVER_OVERWRITTEN = "leave it out: gramian never overwrites the data"
 UNTIL_CERTIFIED = "leave it out, or set tol: the iteration runs until its residuals are below tol"
 ALWAYS_ALL = "leave it out: gramian uses every core"
-DROP_IN = "Or import {} from gramian.compat.sklearn, which takes every parameter of scikit-learn's."
+DROP_IN = "Or import {} from gramian.connect.sklearn, which takes every parameter of scikit-learn's."
 
 
 def knows_names(cls: type[C]) -> type[C]:

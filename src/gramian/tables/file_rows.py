@@ -207,7 +207,7 @@ def of_anndata(adata: Any, layer: str | None, columns: Any, limit: int) -> Table
         values = adata.X if layer is None else adata.layers[layer]
     if values is None:
         raise DataError(
-            f"{source} of this AnnData is empty. Name a layer: gramian.anndata.pca(adata, layer=...)."
+            f"{source} of this AnnData is empty. Name a layer: gramian.connect.anndata.pca(adata, layer=...)."
         )
     names, repeated = unique_names(tuple(map(str, adata.var_names[columns])))
     if not (backed or isinstance(columns, slice)):

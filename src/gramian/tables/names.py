@@ -33,7 +33,9 @@ CONVERTED = {
     **dict.fromkeys((".bim", ".fam"), "Name the .bed file with it"),
     **dict.fromkeys((".pgen", ".pvar", ".psam"), "Convert it: plink2 --pfile NAME --make-bed --out NAME"),
     **dict.fromkeys((".gct", ".gct.gz"), "Save it without its first two lines as a .tsv"),
-    **dict.fromkeys((".nc", ".nc4"), "In Python: gramian.xarray.pca(xarray.open_dataset({!r})[VARIABLE])"),
+    **dict.fromkeys(
+        (".nc", ".nc4"), "In Python: gramian.connect.xarray.pca(xarray.open_dataset({!r})[VARIABLE])"
+    ),
     **dict.fromkeys((".mtx", ".mtx.gz"), _H5AD.format("read_10x_mtx(FOLDER)")),
     ".loom": _H5AD.format("read_loom({!r})"),
     **dict.fromkeys(

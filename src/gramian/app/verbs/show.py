@@ -294,7 +294,7 @@ def export(
 
     Other programs and languages then compute its scores without gramian, in float32.
     """
-    from gramian.onnx import to_onnx
+    from gramian.connect.onnx import to_onnx
 
     content = to_onnx(model).SerializeToString()
     columns, components = int(model.n_features_in_), len(model.get_feature_names_out())

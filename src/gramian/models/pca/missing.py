@@ -269,7 +269,7 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
     names = rows.feature_names
     empty_rows = [row_text(rows, row) for row, count in holes.by_row.items() if count == d]
     empty_columns = [f"column {j}" + (f" ({names[j]!r})" if names else "") for j in columns]
-    grid = " gramian.xarray.pca takes such cells of a grid as a mask."
+    grid = " gramian.connect.xarray.pca takes such cells of a grid as a mask."
     if names and rows.table is not None:
         grid = f" drop={[names[j] for j in columns]!r} does so."
     for what, empty, advice in (("row", empty_rows, ""), ("column", empty_columns, grid)):

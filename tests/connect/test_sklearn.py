@@ -17,8 +17,8 @@ import sklearn.kernel_approximation
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_circles
 
-from gramian.compat import sklearn as ours
-from gramian.compat.sklearn import put_in_place
+from gramian.connect import sklearn as ours
+from gramian.connect.sklearn import put_in_place
 from gramian.core.arrays import to_numpy
 
 SCRIPTS = sorted((Path(__file__).parents[2] / "examples" / "compat").glob("*.py"))
@@ -253,7 +253,7 @@ def test_a_fitted_model_is_copied_saved_and_put_into_frames():
 
 def run(*arguments, cwd=None):
     return subprocess.run(
-        [sys.executable, "-m", "gramian.compat", *arguments], capture_output=True, text=True, cwd=cwd
+        [sys.executable, "-m", "gramian.connect", *arguments], capture_output=True, text=True, cwd=cwd
     )
 
 
@@ -265,14 +265,14 @@ def test_the_runner_passes_arguments_and_exit_codes(tmp_path):
         "print(PCA.__module__, *sys.argv[1:])\nsys.exit(3)\n"
     )
     done = run(str(script), "--flag", "x")
-    assert (done.returncode, done.stdout) == (3, "gramian.compat.sklearn --flag x\n")
-    assert done.stderr == "gramian.compat: replaced sklearn.decomposition: PCA, IncrementalPCA, KernelPCA\n"
+    assert (done.returncode, done.stdout) == (3, "gramian.connect.sklearn --flag x\n")
+    assert done.stderr == "gramian.connect: replaced sklearn.decomposition: PCA, IncrementalPCA, KernelPCA\n"
 
 
 def test_the_runner_without_a_script_says_what_it_is():
     shown = run("--help")
     assert shown.returncode == 0
-    assert "usage: python -m gramian.compat SCRIPT" in shown.stdout
+    assert "usage: python -m gramian.connect SCRIPT" in shown.stdout
     assert run().returncode == 2
     missing = run("no-such-script.py")
     assert missing.returncode == 2

@@ -154,13 +154,13 @@ def pca(
     --------
     >>> import numpy as np
     >>> import xarray
-    >>> import gramian.xarray
+    >>> import gramian.connect.xarray
     >>> rng = np.random.default_rng(0)
     >>> lat, lon = np.linspace(-60, 60, 7), np.arange(0, 360, 30)
     >>> wave = np.cos(np.deg2rad(lat))[:, None] * np.sin(np.deg2rad(lon))
     >>> values = rng.standard_normal((100, 1, 1)) * wave + 0.1 * rng.standard_normal((100, 7, 12))
     >>> da = xarray.DataArray(values, {"time": np.arange(100), "lat": lat, "lon": lon})
-    >>> ds = gramian.xarray.pca(da, weights="coslat", n_components=3)
+    >>> ds = gramian.connect.xarray.pca(da, weights="coslat", n_components=3)
     >>> ds.components.dims, ds.scores.dims
     (('component', 'lat', 'lon'), ('time', 'component'))
     >>> ds.explained_variance_ratio.values.round(2)
@@ -225,11 +225,11 @@ def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
     --------
     >>> import numpy as np
     >>> import xarray
-    >>> import gramian.xarray
+    >>> import gramian.connect.xarray
     >>> values = np.random.default_rng(0).standard_normal((30, 4, 5))
     >>> da = xarray.DataArray(values, dims=("time", "lat", "lon"))
-    >>> ds = gramian.xarray.pca(da[:20], n_components=2)
-    >>> gramian.xarray.project(ds, da[20:]).sizes
+    >>> ds = gramian.connect.xarray.pca(da[:20], n_components=2)
+    >>> gramian.connect.xarray.project(ds, da[20:]).sizes
     Frozen({'time': 10, 'component': 2})
     """
     layout = _Layout.of_results(ds)
@@ -282,11 +282,11 @@ def inverse(
     --------
     >>> import numpy as np
     >>> import xarray
-    >>> import gramian.xarray
+    >>> import gramian.connect.xarray
     >>> values = np.random.default_rng(0).standard_normal((30, 2, 2))
     >>> da = xarray.DataArray(values, dims=("time", "lat", "lon"), name="sst")
-    >>> ds = gramian.xarray.pca(da, n_components=4)
-    >>> bool(np.allclose(gramian.xarray.inverse(ds), da))
+    >>> ds = gramian.connect.xarray.pca(da, n_components=4)
+    >>> bool(np.allclose(gramian.connect.xarray.inverse(ds), da))
     True
     """
     layout = _Layout.of_results(ds)
@@ -350,10 +350,10 @@ def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     --------
     >>> import numpy as np
     >>> import xarray
-    >>> import gramian.xarray
+    >>> import gramian.connect.xarray
     >>> causes = np.random.default_rng(0).standard_normal((50, 2))
     >>> da = xarray.DataArray(causes @ [[1, 1, 0, 0], [0, 0, 1, 1]], dims=("time", "cell"))
-    >>> rotated = gramian.xarray.rotate(gramian.xarray.pca(da, n_components=2))
+    >>> rotated = gramian.connect.xarray.rotate(gramian.connect.xarray.pca(da, n_components=2))
     >>> rotated.components.values.round(1)
     array([[0.1, 0.1, 0.7, 0.7],
            [0.7, 0.7, 0.1, 0.1]])
@@ -434,7 +434,9 @@ class _Layout:
         """Return the layout of what :func:`pca` returned."""
         names = [str(name) for name in getattr(ds, "data_vars", ()) if str(name).startswith("components")]
         if not names or "rank" not in ds.attrs:
-            raise InputTypeError("ds is not what gramian.xarray.pca or rotate returns.", "Pass their result.")
+            raise InputTypeError(
+                "ds is not what gramian.connect.xarray.pca or rotate returns.", "Pass their result."
+            )
         parts = []
         for suffix in (name.removeprefix("components") for name in names):
             mean, divisor = ds[f"mean{suffix}"], ds[f"divisor{suffix}"]

@@ -7,7 +7,7 @@ Where gramian raises an error, scikit-learn computes or raises its own. Fitted m
 Examples
 --------
 >>> from sklearn.datasets import load_iris
->>> from gramian.compat.sklearn import PCA
+>>> from gramian.connect.sklearn import PCA
 >>> pca = PCA(2, svd_solver="full").fit(load_iris().data)
 >>> pca.explained_variance_ratio_.round(4), pca.certificate_.ok
 (array([0.9246, 0.0531]), True)
@@ -50,13 +50,13 @@ class ExportsToONNX:
 
     def onnx_shape_calculator(self) -> Any:
         """Return the function by which skl2onnx learns the shape and type of the scores."""
-        from gramian import onnx
+        from gramian.connect import onnx
 
         return onnx.scores_type
 
     def onnx_converter(self) -> Any:
         """Return the function by which skl2onnx writes the operators of ``transform``."""
-        from gramian import onnx
+        from gramian.connect import onnx
 
         return onnx.convert
 
@@ -85,7 +85,7 @@ class _Linear(ExportsToONNX, Planned):
         self.components_ = svd_flip(None, copied, u_based_decision=False)[1]
 
     def _onnx_scores(self, graph: Any, rows: str) -> str:
-        from gramian import onnx
+        from gramian.connect import onnx
 
         model: Any = self
         components, center = as_float64(model.components_), as_float64(model.mean_)
@@ -107,7 +107,7 @@ class PCA(_Linear, sklearn.decomposition.PCA):  # type: ignore[misc]
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from gramian.compat.sklearn import PCA
+    >>> from gramian.connect.sklearn import PCA
     >>> X = load_iris().data
     >>> pca = PCA(n_components=2).fit(X)
     >>> pca.explained_variance_ratio_.round(4)
@@ -184,7 +184,7 @@ class IncrementalPCA(Deferring, _Linear, sklearn.decomposition.IncrementalPCA): 
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from gramian.compat.sklearn import PCA, IncrementalPCA
+    >>> from gramian.connect.sklearn import PCA, IncrementalPCA
     >>> X = load_iris().data
     >>> batches = IncrementalPCA(n_components=2, batch_size=20).fit(X)
     >>> np.allclose(batches.explained_variance_, PCA(n_components=2).fit(X).explained_variance_)
@@ -247,7 +247,7 @@ class KernelPCA(ExportsToONNX, Planned, sklearn.decomposition.KernelPCA):  # typ
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from gramian.compat.sklearn import KernelPCA
+    >>> from gramian.connect.sklearn import KernelPCA
     >>> X = load_iris().data
     >>> kernel_pca = KernelPCA(n_components=2, kernel="rbf", gamma=0.5).fit(X)
     >>> kernel_pca.eigenvalues_.round(2)
@@ -310,7 +310,7 @@ class KernelPCA(ExportsToONNX, Planned, sklearn.decomposition.KernelPCA):  # typ
         return self._model.transform(_floating(X))[:, : len(self._signs)] * self._signs
 
     def _onnx_scores(self, graph: Any, rows: str) -> str:
-        from gramian import onnx
+        from gramian.connect import onnx
 
         model: Any = self._model
         if model is None:

@@ -45,7 +45,7 @@ def to_onnx(model: Any) -> Any:
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Whitener
-        Or one of :mod:`gramian.compat.sklearn`. Pictures go in as flat rows.
+        Or one of :mod:`gramian.connect.sklearn`. Pictures go in as flat rows.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def to_onnx(model: Any) -> Any:
     --------
     >>> import numpy as np
     >>> from gramian import PCA
-    >>> from gramian.onnx import to_onnx
+    >>> from gramian.connect.onnx import to_onnx
     >>> X = np.random.default_rng(0).standard_normal((50, 4)).astype("float32")
     >>> proto = to_onnx(PCA(2).fit(X))
     >>> [output.name for output in proto.graph.output]
@@ -76,7 +76,7 @@ def to_onnx(model: Any) -> Any:
         raise InputTypeError(
             f"A {type(model).__name__} is not exported to ONNX. Models that are: PCA, KernelPCA, Whitener.",
             "A scikit-learn pipeline that contains one is converted by skl2onnx.to_onnx, after "
-            "gramian.onnx.register().",
+            "gramian.connect.onnx.register().",
         )
     check_is_fitted(model)
     register()
@@ -102,7 +102,7 @@ def to_onnx(model: Any) -> Any:
 def register() -> None:
     """Have ``skl2onnx.to_onnx`` convert PCA, KernelPCA and Whitener, in pipelines too.
 
-    The estimators of :mod:`gramian.compat.sklearn` need no registration.
+    The estimators of :mod:`gramian.connect.sklearn` need no registration.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def register() -> None:
     >>> from skl2onnx import to_onnx
     >>> from sklearn.pipeline import make_pipeline
     >>> from gramian import PCA, Whitener
-    >>> from gramian.onnx import register
+    >>> from gramian.connect.onnx import register
     >>> register()
     >>> X = np.random.default_rng(0).standard_normal((50, 4)).astype("float32")
     >>> model = to_onnx(make_pipeline(PCA(3), Whitener()).fit(X), X)

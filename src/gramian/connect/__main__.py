@@ -1,10 +1,10 @@
-"""``python -m gramian.compat script.py``: run a script with gramian in the place of scikit-learn."""
+"""``python -m gramian.connect script.py``: run a script with gramian in the place of scikit-learn."""
 
 import runpy
 import sys
 from pathlib import Path
 
-USAGE = """usage: python -m gramian.compat SCRIPT [ARGUMENTS ...]
+USAGE = """usage: python -m gramian.connect SCRIPT [ARGUMENTS ...]
 
 Runs a Python script in which PCA, IncrementalPCA and KernelPCA of sklearn.decomposition are gramian's, and
 says so on standard error.
@@ -25,10 +25,10 @@ def main() -> int:
     # As when Python itself runs it.
     sys.path[0] = str(script.parent.resolve())
     # scikit-learn takes longer to import than everything before.
-    from gramian.compat import sklearn
+    from gramian.connect import sklearn
 
     sklearn.put_in_place()
-    sys.stderr.write(f"gramian.compat: replaced sklearn.decomposition: {', '.join(sklearn.__all__)}\n")
+    sys.stderr.write(f"gramian.connect: replaced sklearn.decomposition: {', '.join(sklearn.__all__)}\n")
     runpy.run_path(arguments[0], run_name="__main__")
     return 0
 

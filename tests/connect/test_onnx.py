@@ -7,13 +7,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gramian import KernelPCA
-from gramian.compat import sklearn as compat
+from gramian.connect import sklearn as compat
 from gramian.errors import InputTypeError, MemoryLimitError
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="the extra onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
 
-from gramian.onnx import to_onnx  # noqa: E402
+from gramian.connect.onnx import to_onnx  # noqa: E402
 
 rng = np.random.default_rng(0)
 X = (rng.standard_normal((90, 5)) * [3, 2, 1, 0.5, 0.1] + [5, 0, -5, 1, 0]).astype(np.float32)

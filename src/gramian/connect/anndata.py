@@ -100,7 +100,7 @@ def pca(
     Examples
     --------
     >>> import numpy as np
-    >>> from gramian.anndata import pca
+    >>> from gramian.connect.anndata import pca
     >>> from anndata import AnnData  # doctest: +SKIP
     >>> adata = AnnData(np.random.default_rng(0).standard_normal((30, 8)))  # doctest: +SKIP
     >>> model = pca(adata, 3)  # doctest: +SKIP
@@ -109,7 +109,9 @@ def pca(
     """
     if known := {name: ELSEWHERE[name] for name in parameters if name in ELSEWHERE}:
         advice = "; ".join(f"{name}: {what}" for name, what in known.items())
-        raise InputTypeError(f"gramian.anndata.pca does not support {', '.join(known)}.", f"{advice}.")
+        raise InputTypeError(
+            f"gramian.connect.anndata.pca does not support {', '.join(known)}.", f"{advice}."
+        )
     if not hasattr(adata, "obsm"):
         problem = f"adata is a {type(adata).__name__}, not an AnnData."
         raise InputTypeError(problem, "Pass anndata.AnnData(X), or fit gramian.PCA to X.")
