@@ -47,7 +47,7 @@ test: .venv/installed-dev
 # anndata needs pandas below 3: with it in .venv everything else would be tested with that.
 anndata: .venv-anndata/installed
 	OPENBLAS_NUM_THREADS=1 .venv-anndata/bin/python -m pytest -q -rs -p no:cacheprovider \
-	  tests/test_anndata.py tests/examples/test_single_cells.py 'tests/test_documentation.py::test_code_runs[docs/single_cells.md]'
+	  tests/connect/test_anndata.py tests/examples/test_single_cells.py 'tests/test_documentation.py::test_code_runs[docs/single_cells.md]'
 
 walk: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m walk tests

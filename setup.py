@@ -26,7 +26,8 @@ if __name__ == "__main__":
     from setuptools import setup
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    version = re.search(r'"(.+)"$', (ROOT / "src/gramian/version.py").read_text(encoding="utf-8").strip())
+    module = (ROOT / "src/gramian/core/version.py").read_text(encoding="utf-8")
+    version = re.search(r'"(.+)"$', module.strip())
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     setup(
         long_description=absolute(readme, project["urls"]["Source"], version[1]),

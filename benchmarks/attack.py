@@ -37,7 +37,7 @@ from gramian.engine.centered import center_rows, from_moments, scatter
 from gramian.engine.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.engine.tiles import CenteredKernelOperator
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 LONG = np.longdouble
 UNIT = float(np.finfo(LONG).eps) / 2

@@ -459,7 +459,7 @@ def _first_use() -> ProcessRow:
 
 def _help() -> ProcessRow:
     installed = shutil.which("gramian", path=str(Path(sys.executable).parent))
-    call = "import sys; sys.argv = ['gramian', '--help']\nfrom gramian.cli import main\nmain()"
+    call = "import sys; sys.argv = ['gramian', '--help']\nfrom gramian.app.cli import main\nmain()"
     command = (
         Command("gramian --help", (installed, "--help"), ours=True)
         if installed

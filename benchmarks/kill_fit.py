@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import gramian
-from gramian.cli import main
+from gramian.app.cli import main
 
 
 def content(folder: Path) -> dict[str, str]:

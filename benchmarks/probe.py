@@ -19,7 +19,8 @@ import gramian
 from gramian.engine.centered import scatter
 from gramian.engine.linear import PROBE_COLUMNS, LinearProblem
 from gramian.engine.scatter import CovarianceOperator
-from gramian.tables import Rows, as_rows
+from gramian.tables.as_rows import as_rows
+from gramian.tables.rows import Rows
 
 REPEATS = 7
 

@@ -31,11 +31,11 @@ from gramian import (
     Whitener,
     choose_components,
     describe,
+    figures,
     relations,
     rotate,
     stability,
 )
-from gramian import figures as plots
 from gramian.faces import FaceSpace, example_faces
 from gramian.kernels import audit
 from gramian.tables.table import Table
@@ -80,20 +80,20 @@ def plane() -> Any:
     """Return two measurements of each wine with their principal direction."""
     table, _ = wine()
     two = Table(table.values[:59, 5:7], table.feature_names[5:7])
-    return plots.directions(PCA(2).fit(two), two)
+    return figures.directions(PCA(2).fit(two), two)
 
 
 def circle() -> Any:
     """Return points of a circle with the equation that they satisfy."""
     angle = np.linspace(0, 6, 60)
     points = Table(np.stack([3 + 1.5 * np.cos(angle), 2 + np.sin(angle)], axis=1), ("x", "y"))
-    return plots.relation(relations(points)[0], points)
+    return figures.relation(relations(points)[0], points)
 
 
 def errors() -> Any:
     """Return relative errors of fitted and of new digits."""
     images = load_digits().images
-    return plots.reconstruction_errors(
+    return figures.reconstruction_errors(
         PCA(40).fit(images[:300]), {"fitted": images[:300], "new": images[300:]}
     )
 
@@ -102,7 +102,7 @@ def whitened() -> Any:
     """Return two columns of the wines before and after whitening."""
     table, _ = wine()
     two = Table(table.values[:, 5:7], table.feature_names[5:7])
-    return plots.whitening(Whitener().fit(two), two)
+    return figures.whitening(Whitener().fit(two), two)
 
 
 def face_distances() -> Any:
@@ -110,33 +110,35 @@ def face_distances() -> Any:
     space = FaceSpace(20).fit(example_faces())
     others = space.face_score(example_faces("things"))
     groups = {"faces, each held out": space.face_scores_, "other pictures": others}
-    return plots.face_scores(groups, {"limit of a face": space.face_threshold_}, title="distance (relative)")
+    return figures.face_scores(
+        groups, {"limit of a face": space.face_threshold_}, title="distance (relative)"
+    )
 
 
 # Names are those of the functions of gramian.figures, in the order of the page.
 PICTURES: dict[str, Callable[[], Any]] = {
-    "scores": lambda: plots.scores(wine()[1], wine()[0], color="cultivar"),
+    "scores": lambda: figures.scores(wine()[1], wine()[0], color="cultivar"),
     "directions": plane,
-    "biplot": lambda: plots.biplot(wine()[1], wine()[0], color="cultivar"),
-    "loadings": lambda: plots.loadings(wine()[1], ["PC1", "PC2"]),
-    "correlation_circle": lambda: plots.correlation_circle(wine()[1], wine()[0]),
-    "scree": lambda: plots.scree(wine()[1], choose_components(wine()[1], wine()[0], random_state=0)),
-    "eigenvalues": lambda: plots.eigenvalues(wine()[1]),
-    "stability": lambda: plots.stability(stability(wine()[1], wine()[0], n_resamples=200, random_state=0)),
-    "rotation": lambda: plots.rotation(rotate(wine()[1], n_components=3)),
-    "metadata": lambda: plots.metadata(describe(wine()[1], wine()[0])),
-    "control_chart": lambda: plots.control_chart(*process()),
-    "contributions": lambda: plots.contributions(*process(), 59),
-    "contribution_map": lambda: plots.contribution_map(*process(), event=1),
-    "components": lambda: plots.components(PCA(11).fit(load_digits().images)),
-    "reconstructions": lambda: plots.reconstructions(
+    "biplot": lambda: figures.biplot(wine()[1], wine()[0], color="cultivar"),
+    "loadings": lambda: figures.loadings(wine()[1], ["PC1", "PC2"]),
+    "correlation_circle": lambda: figures.correlation_circle(wine()[1], wine()[0]),
+    "scree": lambda: figures.scree(wine()[1], choose_components(wine()[1], wine()[0], random_state=0)),
+    "eigenvalues": lambda: figures.eigenvalues(wine()[1]),
+    "stability": lambda: figures.stability(stability(wine()[1], wine()[0], n_resamples=200, random_state=0)),
+    "rotation": lambda: figures.rotation(rotate(wine()[1], n_components=3)),
+    "metadata": lambda: figures.metadata(describe(wine()[1], wine()[0])),
+    "control_chart": lambda: figures.control_chart(*process()),
+    "contributions": lambda: figures.contributions(*process(), 59),
+    "contribution_map": lambda: figures.contribution_map(*process(), event=1),
+    "components": lambda: figures.components(PCA(11).fit(load_digits().images)),
+    "reconstructions": lambda: figures.reconstructions(
         PCA(30).fit(load_digits().images), load_digits().images[:3], [1, 5, 30]
     ),
     "reconstruction_errors": errors,
-    "kernel_contours": lambda: plots.kernel_contours(rings()[2], rings()[0], color=rings()[1]),
-    "counter_example": lambda: plots.counter_example(audit("cos(norm(x-y))", random_state=0)),
+    "kernel_contours": lambda: figures.kernel_contours(rings()[2], rings()[0], color=rings()[1]),
+    "counter_example": lambda: figures.counter_example(audit("cos(norm(x-y))", random_state=0)),
     "whitening": whitened,
-    "selection": lambda: plots.selection(
+    "selection": lambda: figures.selection(
         FeatureFilter(k="cv", random_state=0).fit(wine()[0].values, wine()[0].labels)
     ),
     "relation": circle,
@@ -194,7 +196,7 @@ MAPS = {"digits_maps": digits_maps}
 def draw(name: str, folder: Path = FOLDER) -> Path:
     """Draw one figure as .svg, or as .png what consists of pixels or of very many lines or letters."""
     figure, content = (PICTURES | MAPS)[name](), io.StringIO()
-    if isinstance(figure, plots.Picture):
+    if isinstance(figure, figures.Picture):
         path = folder / f"{name}.png"
         path.write_bytes(figure.png())
         return path

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import typer
 
+from gramian.app.cli.app import app
 from gramian.app.verb import parameters_of
 from gramian.app.verb import reading as reading_options
-from gramian.cli.app import app
 
 PAGE = Path(__file__).with_name("cli.md")
 BLOCK = re.compile(r"(<!-- options of ([\w -]+?) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -4,8 +4,8 @@ import ast
 import subprocess
 import sys
 
+from gramian.app.cli.command import Call
 from gramian.app.verbs import verb
-from gramian.cli.command import Call
 
 
 def called(name, **given):
@@ -16,7 +16,7 @@ def called(name, **given):
 def loaded_by(*calls, among):
     """Return which of some modules a new process has loaded after commands."""
     program = (
-        f"import sys\nfrom gramian.cli import main\nassert not any(map(main, {calls!r}))\n"
+        f"import sys\nfrom gramian.app.cli import main\nassert not any(map(main, {calls!r}))\n"
         f"print([name for name in {among!r} if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

@@ -9,8 +9,8 @@ import types
 
 import pytest
 
+from gramian.app.cli import main
 from gramian.app.server import app, items
-from gramian.cli import main
 from gramian.errors import GramianError
 from gramian.report import results
 from served import create_app, httpx

@@ -44,7 +44,7 @@ QUICK = (
     "tests/engine",
     "tests/core",
     "tests/test_packaging.py",
-    "tests/cli/test_run.py",
+    "tests/app/cli/test_run.py",
 )
 NEEDED = ("tests/conftest.py", "tests/helpers.py", "docs/cli.md", "pyproject.toml", "CHANGELOG.md", "LICENSE")
 # What an owner fills in, and words that are true until the first release only; see RELEASING.md.

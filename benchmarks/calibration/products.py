@@ -16,7 +16,7 @@ from gramian.core.records import SolveRequest, Target
 from gramian.engine.linear import LinearProblem
 from gramian.engine.operator import Form
 from gramian.engine.routes import ProductRoute
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 FloatArray = npt.NDArray[np.float64]
 Kind = Callable[[np.random.Generator, int, int], FloatArray]

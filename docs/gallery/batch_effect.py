@@ -9,8 +9,7 @@ the 13 columns. Which components show the cultivar, and which the batch?
 import numpy as np
 from sklearn.datasets import load_wine
 
-from gramian import PCA, describe
-from gramian import figures as plots
+from gramian import PCA, describe, figures
 
 wine = load_wine(as_frame=True)
 rng = np.random.default_rng(0)
@@ -23,16 +22,16 @@ measured = wine.data + 2.5 * batch[:, None] * wine.data.std().to_numpy() * (np.a
 
 meta = {"batch": np.where(batch, "second", "first"), "cultivar": wine.target_names[wine.target]}
 pca = PCA(5, scale="unit").fit(measured)
-plots.metadata(describe(pca, measured, meta))
+figures.metadata(describe(pca, measured, meta))
 
 # %%
 # The batches (colour) lie beside each other, and each repeats the pattern of the cultivars (shape).
 
-plots.scores(pca, measured, color=meta["batch"], shape=meta["cultivar"])
+figures.scores(pca, measured, color=meta["batch"], shape=meta["cultivar"])
 
 # %%
 # Subtract the means of each batch: it then explains nothing of any component. Do so only if the
 # batches have the same mixture of cultivars, or you subtract a part of their difference too.
 
 corrected = measured - measured.groupby(batch).transform("mean")
-plots.metadata(describe(PCA(5, scale="unit").fit(corrected), corrected, meta))
+figures.metadata(describe(PCA(5, scale="unit").fit(corrected), corrected, meta))

@@ -7,8 +7,7 @@ Bootstrap intervals of variances, and how much each direction changes from sampl
 
 from sklearn.datasets import load_wine
 
-from gramian import PCA, stability
-from gramian import figures as plots
+from gramian import PCA, figures, stability
 
 wine = load_wine(as_frame=True)
 pca = PCA(8, scale="unit").fit(wine.data)
@@ -23,4 +22,4 @@ print(result)
 # The rows do not separate PC4 to PC7: these components may trade places from sample to sample, so
 # interpret only PC1 to PC3 one by one. The colour shows how well the directions agree.
 
-plots.stability(result)
+figures.stability(result)

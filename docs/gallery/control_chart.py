@@ -9,8 +9,7 @@ alarms for others, and points to the sensor with which an event began.
 import numpy as np
 from scipy.signal import lfilter
 
-from gramian import PCA, Monitor
-from gramian import figures as plots
+from gramian import PCA, Monitor, figures
 
 rng = np.random.default_rng(0)
 causes = rng.standard_normal((2, 6))
@@ -36,7 +35,7 @@ print(monitor.limits_)
 # T2 is large for rows far out in usual directions, SPE for rows that break the correlations.
 # The drift breaks them: SPE rises after row 80.
 
-plots.control_chart(monitor, new)
+figures.control_chart(monitor, new)
 
 # %%
 # The table of events has the columns that contribute most to the first three alarms, x4 before all. By
@@ -47,7 +46,7 @@ print(monitor.statistics(new).events)
 # %%
 # Over time: the drift of x4 comes first, and the correction of x1 later.
 
-plots.contribution_map(monitor, new)
+figures.contribution_map(monitor, new)
 
 # %%
 # A rule of several alarms in a row has fewer false events, and a longer delay.

@@ -6,8 +6,7 @@ gramian comes with drawings of people under changing light and expression, so th
 eigenfaces without pictures of anybody.
 """
 
-from gramian import PCA
-from gramian import figures as plots
+from gramian import PCA, figures
 from gramian.faces import FaceSpace, example_faces
 
 everybody = example_faces()
@@ -24,16 +23,16 @@ print(pca.plan_)
 # %%
 # The mean face, and the first components: light from the sides, hair, mouths.
 
-plots.components(pca, 11)
+figures.components(pca, 11)
 
 # %%
 # Faces of people who were not in the fit, rebuilt from r components. The relative errors stay large:
 # thirty people are too few to describe others.
 
-plots.reconstructions(pca, strangers.pictures, [1, 5, 10, 25, 60])
+figures.reconstructions(pca, strangers.pictures, [1, 5, 10, 25, 60])
 
 # %%
 # Is a picture a face at all? ``FaceSpace`` compares the edges of the picture with those of the fitted
 # faces. Its limit (dashed) accepts 99 % of them, each scored without pictures of the same person.
 
-plots.face_scores(FaceSpace(25).fit(faces))
+figures.face_scores(FaceSpace(25).fit(faces))

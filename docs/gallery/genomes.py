@@ -10,8 +10,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from gramian import PCA
-from gramian import figures as plots
+from gramian import PCA, figures
 
 rng = np.random.default_rng(0)
 variants = 3000
@@ -25,7 +24,7 @@ reference = rng.binomial(2, np.repeat(frequencies, 60, axis=0)).astype(float)
 # components separate three populations. From files: ``gramian.scan("study.bed")``.
 
 pca = PCA(2, scale="genotype", missing="em").fit(reference)
-plots.scores(pca, reference, color=population)
+figures.scores(pca, reference, color=population)
 
 # %%
 # The second cohort has shares of north and east, and up to nine of ten calls are missing. The model predicts

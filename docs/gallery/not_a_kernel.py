@@ -6,7 +6,7 @@ The sigmoid is called a kernel in many texts. The matrix of a kernel has no nega
 any set of points.
 """
 
-from gramian import figures as plots
+from gramian import figures
 from gramian.kernels import audit, kernel_from_name
 
 print(kernel_from_name("sigmoid(gamma=1)").validity)
@@ -21,7 +21,7 @@ print(report)
 # %%
 # The points, with the size and sign of their weights.
 
-plots.counter_example(report)
+figures.counter_example(report)
 
 # %%
 # A sum of kernels needs no search: the proof is a chain of rules.

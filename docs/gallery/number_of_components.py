@@ -8,8 +8,7 @@ data are generated.
 
 import numpy as np
 
-from gramian import PCA, choose_components
-from gramian import figures as plots
+from gramian import PCA, choose_components, figures
 
 rng = np.random.default_rng(0)
 signal = rng.standard_normal((300, 5)) * [7, 6, 5, 4, 3]
@@ -26,10 +25,10 @@ print(rules)
 # The scree plot marks the answer of each rule.
 
 pca = PCA(20).fit(X)
-plots.scree(pca, rules)
+figures.scree(pca, rules)
 
 # %%
 # The gap after the fifth eigenvalue is visible. The error bounds below show that rounding cannot
 # close it.
 
-plots.eigenvalues(pca)
+figures.eigenvalues(pca)

@@ -9,8 +9,7 @@ kernel PCA does.
 from sklearn.datasets import make_circles
 from sklearn.linear_model import LogisticRegression
 
-from gramian import PCA, KernelPCA, choose_kernel
-from gramian import figures as plots
+from gramian import PCA, KernelPCA, choose_kernel, figures
 
 X, ring = make_circles(400, noise=0.05, factor=0.4, random_state=0)
 train, test = slice(0, 200), slice(200, 400)
@@ -28,10 +27,10 @@ for model in models:
 # Lines of equal score: straight for PCA, nearly circles for PC3 of kernel PCA. A threshold on PC3
 # separates the rings.
 
-plots.kernel_contours(models, X, color=ring)
+figures.kernel_contours(models, X, color=ring)
 
 # %%
 # ``choose_kernel`` compares kernels on held-out points. All but the linear and the cosine kernel
 # separate the rings.
 
-plots.selection(choose_kernel(X, ring, random_state=0))
+figures.selection(choose_kernel(X, ring, random_state=0))

@@ -9,8 +9,7 @@ moves by some nanometres.
 import numpy as np
 import pandas as pd
 
-from gramian import PCA
-from gramian import figures as plots
+from gramian import PCA, figures
 
 rng = np.random.default_rng(0)
 wavelength = np.arange(900, 1300, 2)
@@ -24,9 +23,9 @@ table = pd.DataFrame(spectra, columns=[f"{value} nm" for value in wavelength])
 # move. Names of columns that are numbers with a unit become the axis.
 
 pca = PCA(2).fit(table)
-plots.loadings(pca, position="wavelength (nm)")
+figures.loadings(pca, position="wavelength (nm)")
 
 # %%
 # The colour is the position of the peak. It changes along PC2, and hardly along PC1.
 
-plots.scores(pca, table, color=center.ravel())
+figures.scores(pca, table, color=center.ravel())

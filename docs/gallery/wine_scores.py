@@ -8,8 +8,7 @@ components, and which columns push a row in which direction.
 
 from sklearn.datasets import load_wine
 
-from gramian import PCA
-from gramian import figures as plots
+from gramian import PCA, figures
 
 wine = load_wine(as_frame=True)
 cultivar = wine.target_names[wine.target]
@@ -24,9 +23,9 @@ print(pca.summary())
 # The thin ellipses contain 95 % of a normal distribution for each cultivar, the thick ones its
 # mean. The first two components separate the cultivars, although PCA did not know them.
 
-plots.scores(pca, wine.data, color=cultivar)
+figures.scores(pca, wine.data, color=cultivar)
 
 # %%
 # A biplot adds the loadings as arrows: wines on the right have more flavanoids and phenols.
 
-plots.biplot(pca, wine.data, color=cultivar)
+figures.biplot(pca, wine.data, color=cultivar)

@@ -84,8 +84,7 @@ The figure has eight points, their projections on :math:`u_1`, and both directio
 
 import numpy as np
 
-from gramian import PCA, KernelPCA
-from gramian import figures as plots
+from gramian import PCA, KernelPCA, figures
 from gramian.kernels import Linear, Polynomial
 
 X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
@@ -100,7 +99,7 @@ for u, variance in zip(pca.components_, pca.explained_variance_, strict=True):
 assert np.allclose(pca.transform(X), (X - m) @ pca.components_.T)
 print(S)
 print(pca.explained_variance_.round(4), pca.components_[0].round(4))
-plots.directions(pca, X, names=["u₁", "u₂"])
+figures.directions(pca, X, names=["u₁", "u₂"])
 
 # %%
 # Rows and columns

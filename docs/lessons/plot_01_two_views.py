@@ -11,15 +11,14 @@ distances, and the lower panel has the projections on :math:`u_1`. The symbols a
 import altair as alt
 import numpy as np
 
-from gramian import PCA
-from gramian import figures as plots
+from gramian import PCA, figures
 
 X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
 n, d = X.shape
 pca = PCA(ddof=0).fit(X)
 u_1, u_2 = pca.components_
 lambda_1, lambda_2 = pca.explained_variance_
-plots.directions(pca, X, names=["u₁", "u₂"])
+figures.directions(pca, X, names=["u₁", "u₂"])
 
 # %%
 # Both views are one
@@ -171,7 +170,7 @@ Y = Y.reshape(10, 2)
 second = PCA().fit(Y)
 assert np.allclose(second.explained_variance_, [1.28402771, 0.0490833989])
 assert np.allclose(second.components_[0], [0.677873399, 0.735178656])
-plots.directions(second, Y, names=["u₁", "u₂"])
+figures.directions(second, Y, names=["u₁", "u₂"])
 
 # %%
 # Slips of well-known notes

@@ -8,8 +8,7 @@ billion entries. But :math:`n = 200` pictures have only 200 x 200 inner products
 
 import numpy as np
 
-from gramian import PCA
-from gramian import figures as plots
+from gramian import PCA, figures
 from gramian.kernels import Linear
 
 print(PCA(10).plan((200, 32_256)))
@@ -127,7 +126,7 @@ assert PCA(center=False).fit(X).rank_ == n
 many = rng.standard_normal((200, d))
 few, enough = PCA(19).fit(many[:20]), PCA().fit(many[:100])
 fresh = many[100:]
-plots.reconstruction_errors(few, {"20 fitted samples": many[:20], "new samples": fresh})
+figures.reconstruction_errors(few, {"20 fitted samples": many[:20], "new samples": fresh})
 
 # %%
 

@@ -13,15 +13,14 @@ import numpy as np
 from sklearn.datasets import make_circles
 
 import gramian
-from gramian import PCA, PolynomialMap
-from gramian import figures as plots
+from gramian import PCA, PolynomialMap, figures
 from gramian.kernels import Polynomial
 
 t = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 X = np.column_stack([3 + 1.5 * np.cos(t), 2 + 1.5 * np.sin(t)])
 pca = PCA().fit(X)
 print(pca.explained_variance_ratio_.round(3))
-plots.directions(pca, X, names=["u₁", "u₂"])
+figures.directions(pca, X, names=["u₁", "u₂"])
 
 # %%
 # An equation is a null direction
@@ -68,7 +67,7 @@ assert PCA().fit(phi).rank_ == 4
 
 equations = gramian.relations(X)
 print(equations)
-plots.relation(equations[0], X)
+figures.relation(equations[0], X)
 
 # %%
 # Lift the rings
@@ -87,7 +86,7 @@ radius = lifted @ [1, 0, 1]
 assert radius[ring == 1].max() < radius[ring == 0].min()
 lifted_pca = PCA().fit(lifted)
 assert np.allclose(np.abs(lifted_pca.components_[2]), [0.694, 0.029, 0.719], atol=5e-4)
-plots.directions(lifted_pca, lifted, color=np.where(ring, "inner", "outer"), view=(20, 10))
+figures.directions(lifted_pca, lifted, color=np.where(ring, "inner", "outer"), view=(20, 10))
 
 # %%
 # A curved sheet in space
@@ -103,7 +102,7 @@ flat = rng.uniform(-1, 1, (80, 2))
 sheet = np.column_stack([flat, (flat**2).sum(axis=1)])
 sheet_pca = PCA().fit(sheet)
 law = gramian.relations(sheet)[0]
-plots.directions(sheet_pca, sheet, names=["u₁", "u₂", "u₃"], law=law, view=(30, 12))
+figures.directions(sheet_pca, sheet, names=["u₁", "u₂", "u₃"], law=law, view=(30, 12))
 
 # %%
 

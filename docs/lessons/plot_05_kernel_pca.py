@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.datasets import make_circles
 from sklearn.linear_model import LogisticRegression
 
-from gramian import PCA, KernelPCA
-from gramian import figures as plots
+from gramian import PCA, KernelPCA, figures
 from gramian.kernels import RBF, Polynomial
 
 X, ring = make_circles(200, factor=0.4, noise=0.05, random_state=0)
@@ -124,12 +123,12 @@ print(dict(zip(quadratic.feature_map(2).names, w[:, -1].round(3).tolist(), stric
 # PCA has straight lines of equal score. On PC3 of the kernel they are nearly circles: the score is
 # nearly a function of the radius. Two features may well need more than two kernel components.
 
-plots.kernel_contours([PCA(2).fit(X), model], X, color=np.where(ring, "inner", "outer"))
+figures.kernel_contours([PCA(2).fit(X), model], X, color=np.where(ring, "inner", "outer"))
 
 # %%
 # A threshold of 0 on PC3 separates the rings.
 
-plots.scores(model, X, y="PC3", color=np.where(ring, "inner", "outer"))
+figures.scores(model, X, y="PC3", color=np.where(ring, "inner", "outer"))
 
 # %%
 # A linear classifier of the fitted points confirms both:
@@ -175,7 +174,7 @@ on_circle = KernelPCA(5, kernel=quadratic).fit(circle)
 assert on_circle.rank_ == 5
 ends = on_circle.transform([[3 + 1, 2], [3, 2 + 1], [3 - 1, 2], [3, 2 - 1]])[:, 4]
 assert np.ptp(ends) < 0.2 * abs(ends.mean() - on_circle.transform([[3, 2]])[0, 4])
-plots.kernel_contours(on_circle, circle, components=5)
+figures.kernel_contours(on_circle, circle, components=5)
 
 # %%
 # The way back: pre-images

@@ -10,8 +10,7 @@ other stays as near to the data as possible.
 import numpy as np
 from sklearn.datasets import load_iris
 
-from gramian import PCA, Whitener
-from gramian import figures as plots
+from gramian import PCA, Whitener, figures
 from gramian.faces import example_faces
 
 X = load_iris().data
@@ -62,7 +61,7 @@ assert np.allclose(R @ R.T, np.eye(4))
 # components, PC1 and PC3; after ZCA they are still columns, changed as little as possible.
 
 assert np.allclose(np.abs(PCA(whiten=True).fit_transform(X)), np.abs(pca_white[:, ::-1]))
-plots.whitening([Whitener("pca").fit(X), Whitener("zca").fit(X)], X, x=1, y=3)
+figures.whitening([Whitener("pca").fit(X), Whitener("zca").fit(X)], X, x=1, y=3)
 
 # %%
 # Why whiten
@@ -117,7 +116,7 @@ for _ in range(100):
 
 faces = example_faces().pictures
 models = [Whitener(method, n_components=100).fit(faces) for method in ("pca", "zca")]
-plots.whitening(models, faces[[5, 125, 245]])
+figures.whitening(models, faces[[5, 125, 245]])
 
 # %%
 # Directions without variance

@@ -15,8 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gramian import FeatureFilter, SequentialFeatureSelector, mutual_information
-from gramian import figures as plots
+from gramian import FeatureFilter, SequentialFeatureSelector, figures, mutual_information
 
 # %%
 # Filters: mutual information
@@ -93,7 +92,7 @@ wine = load_wine(as_frame=True)
 knn = make_pipeline(StandardScaler(), KNeighborsClassifier())
 best = FeatureFilter("mutual-information", "cv", estimator=knn, random_state=0).fit(wine.data, wine.target)
 print(best.summary())
-plots.selection(best)
+figures.selection(best)
 
 # %%
 # Wrappers: greedy, and all subsets
@@ -143,7 +142,7 @@ assert every.score_ > greedy.score_ + 0.1
 
 floating = SequentialFeatureSelector(Ridge(), n_features_to_select=2, floating=True).fit(X, label)
 assert (floating.support_ == every.support_).all()
-plots.selection(SequentialFeatureSelector(Ridge(), direction="exhaustive").fit(X, label))
+figures.selection(SequentialFeatureSelector(Ridge(), direction="exhaustive").fit(X, label))
 
 # %%
 # Slips of well-known notes

@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from gramian import PCA
-from gramian import figures as plots
+from gramian import PCA, figures
 from gramian.faces import FaceSpace, Recogniser, example_faces
 
 faces = example_faces()
@@ -25,7 +24,7 @@ people = np.array(faces.people)
 known = np.isin(people, sorted(set(people))[:30])  # ten people are held out
 X, new = faces.pictures[known], faces.pictures[~known]
 pca = PCA(200, random_state=0).fit(X)
-plots.components(pca, 7)
+figures.components(pca, 7)
 
 # %%
 # The mean comes first, then the directions; middle grey is 0. The first ones describe light, later
@@ -62,11 +61,11 @@ assert pca.plan_.operator == "gram"  # the dual Gram matrix
 # 1 for the mean, 0 for the picture itself. People who are not in the fit keep larger errors than those
 # who are, with any number of components.
 
-plots.reconstructions(pca, new[::30], [5, 25, 100, 200])
+figures.reconstructions(pca, new[::30], [5, 25, 100, 200])
 
 # %%
 
-plots.reconstruction_errors(pca, {"30 fitted people": X, "10 new people": new})
+figures.reconstruction_errors(pca, {"30 fitted people": X, "10 new people": new})
 
 # %%
 

@@ -19,8 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from gramian import PCA, KernelPCA, Whitener
-from gramian import figures as plots
+from gramian import PCA, KernelPCA, Whitener, figures
 from gramian.faces import example_faces
 from gramian.kernels import RBF, Polynomial
 
@@ -50,7 +49,7 @@ H = np.eye(5) - 1 / 5
 assert np.allclose(-0.5 * H @ D**2 @ H, C @ C.T)
 again = np.sqrt(((positions[:, None] - positions[None]) ** 2).sum(axis=2))
 assert np.allclose(again, D)
-plots.scores(mds, names=names, mapped=positions)
+figures.scores(mds, names=names, mapped=positions)
 
 # %%
 # Distances along streets (right angles only) fit no map exactly: some eigenvalues are negative.

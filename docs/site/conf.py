@@ -39,8 +39,8 @@ nitpicky = True
 # a network. Nor do types that only the package itself uses have pages.
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!gramian\b).*"),
-    (r"py:.*", r"gramian\.(?!errors\.|faces\.|kernels\.|plots\.)\w+\..*"),
-    (r"py:.*", r"gramian\.(?:faces|kernels|plots)\.\w+\..*"),
+    (r"py:.*", r"gramian\.(?!errors\.|faces\.|kernels\.|figures\.)\w+\..*"),
+    (r"py:.*", r"gramian\.(?:faces|kernels|figures)\.\w+\..*"),
 ]
 
 autosummary_generate = True
@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("charts",),
     "reset_modules": (),
     "capture_repr": ("_repr_html_", "__repr__"),
-    "ignore_repr_types": r"altair|gramian\.plots",
+    "ignore_repr_types": r"altair|gramian\.figures",
     "abort_on_example_error": False,  # the others are built too; the exit code tells
     "only_warn_on_example_error": False,
     "remove_config_comments": True,

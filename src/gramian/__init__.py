@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from gramian.core.version import __version__
 
 if TYPE_CHECKING:
-    from gramian import errors, faces, kernels
-    from gramian import figures as plots
+    from gramian import errors, faces, figures, kernels
     from gramian.core.progress import set_progress
     from gramian.errors import DiagnosticWarning
     from gramian.explain.choose_components import choose_components
     from gramian.explain.compare import compare
     from gramian.explain.describe import describe
     from gramian.explain.diagnose import diagnose
+    from gramian.explain.proposals import propose
     from gramian.explain.rotate import rotate
     from gramian.explain.stability import stability
     from gramian.models.kernel_pca.estimator import KernelPCA
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from gramian.select.mutual_information import mutual_information
     from gramian.select.relations import relations
     from gramian.select.wrappers import SequentialFeatureSelector
-    from gramian.statistics.proposals import propose
     from gramian.tables.scan import scan
 
 __all__ = [
@@ -58,10 +57,10 @@ __all__ = [
     "diagnose",
     "errors",
     "faces",
+    "figures",
     "kernels",
     "load",
     "mutual_information",
-    "plots",
     "propose",
     "relations",
     "rotate",
@@ -70,7 +69,7 @@ __all__ = [
     "stability",
 ]
 
-_SUBMODULES = frozenset({"errors", "faces", "kernels", "plots"})
+_SUBMODULES = frozenset({"errors", "faces", "figures", "kernels"})
 _HOME = {
     "PCA": "gramian.models.pca.estimator",
     "DiagnosticWarning": "gramian.errors",
@@ -88,7 +87,7 @@ _HOME = {
     "diagnose": "gramian.explain.diagnose",
     "load": "gramian.models.model_file",
     "mutual_information": "gramian.select.mutual_information",
-    "propose": "gramian.statistics.proposals",
+    "propose": "gramian.explain.proposals",
     "relations": "gramian.select.relations",
     "rotate": "gramian.explain.rotate",
     "scan": "gramian.tables.scan",

@@ -2,6 +2,6 @@
 
 import sys
 
-from gramian.cli import main
+from gramian.app.cli import main
 
 sys.exit(main())

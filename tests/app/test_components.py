@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gramian
+from gramian.app.cli import main
 from gramian.app.verbs import verb
 from gramian.app.verbs.choose import RULES, judged
-from gramian.cli import main
 from gramian.errors import ParameterError
 from gramian.statistics.component_rules import RULES as KNOWN
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from gramian.core.arrays import as_float64, to_numpy
 from gramian.engine.centered import center_rows, scatter
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((9000, 3)) * [1, 10, 0.1] + [100, -3, 0]

@@ -10,7 +10,7 @@ from gramian import PCA, KernelPCA, scan
 from gramian.engine.centered import center_rows
 from gramian.engine.operator import TableCosts
 from gramian.engine.scatter import CovarianceOperator, GramOperator
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 
 def test_a_formed_matrix_takes_no_more_than_is_planned():

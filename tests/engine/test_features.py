@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.engine.features import FeatureSums, feature_sums
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.device import sent_to
 
 

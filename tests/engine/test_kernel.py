@@ -17,7 +17,7 @@ from gramian.engine.solving import solve
 from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 X = np.random.default_rng(0).standard_normal((120, 4)) * [2.0, 1.2, 0.8, 0.5]
 PLENTY = 1 << 40

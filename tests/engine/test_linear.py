@@ -19,7 +19,7 @@ from gramian.engine.scatter import Observed, ScatterOperator, product_error
 from gramian.engine.solving import solve
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.models.fitted import with_orthonormality
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.stored import opened_rows
 from helpers import spectrum_matrix
 

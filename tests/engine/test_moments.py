@@ -13,8 +13,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.records import Moments
 from gramian.engine.centered import center_rows, common_unit, merge_moments, moments, scatter
 from gramian.errors import DataError, DiagnosticWarning
-from gramian.tables import as_rows
-from gramian.tables.as_rows import weighted
+from gramian.tables.as_rows import as_rows, weighted
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((9000, 3)) * [1, 10, 0.1] + [100, -3, 0]

@@ -11,7 +11,7 @@ from gramian.core.records import Target
 from gramian.engine.centered import center_rows
 from gramian.engine.routes import count_for_fraction, relative_tolerance, solve_dense, solve_svd
 from gramian.engine.scatter import CovarianceOperator, GramOperator
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from helpers import spectrum_matrix
 
 VALUES = np.r_[5.0, 4, 3, 3, 3, 1, 0.5, 0.1]

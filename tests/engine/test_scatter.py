@@ -8,7 +8,7 @@ from gramian.core.arrays import to_float64, to_numpy
 from gramian.engine.centered import center_rows
 from gramian.engine.operator import Operator
 from gramian.engine.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from helpers import spectrum_matrix
 
 TALL = np.random.default_rng(0).standard_normal((900, 40)) * np.linspace(0.1, 3, 40) + 5

@@ -23,7 +23,7 @@ from gramian.engine.solving import solve
 from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import IndefiniteKernelError, MemoryLimitError
 from gramian.kernels import RBF
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from helpers import spectrum_matrix
 
 PLENTY = 1 << 40

@@ -16,8 +16,8 @@ from sklearn import datasets
 import gramian
 from gramian import PCA, scan
 from gramian.errors import DataError, ParameterError
+from gramian.explain.proposals import KNOWN, proposals
 from gramian.models.pca.missing import filled
-from gramian.statistics.proposals import KNOWN, proposals
 from gramian.statistics.units import same_range, unit_difference
 from gramian.tables.cells import units_of
 from gramian.tables.preview import preview
@@ -488,7 +488,7 @@ def test_text_is_left_out_where_no_number_would_stay():
 
 
 def test_text_below_the_first_rows_of_a_large_file_is_proposed_to_be_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("gramian.statistics.proposals.LOOK", 1 << 20)
+    monkeypatch.setattr("gramian.explain.proposals.LOOK", 1 << 20)
     rng, n = np.random.default_rng(0), 12_000
     columns = {f"x{j}": rng.random(n).round(6) for j in range(21)}
     for j in range(26):  # empty or numbers at first

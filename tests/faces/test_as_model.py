@@ -5,7 +5,7 @@ import pytest
 
 from damaged import refusals_of_damaged
 from drawn import drawn_faces
-from gramian import figures as plots
+from gramian import figures
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.faces import FaceSpace
@@ -29,7 +29,7 @@ def test_a_notebook_shows_the_certificate():
 def test_rows_are_not_reconstructed_by_the_figure_of_a_pca():
     space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
     with pytest.raises(DataError, match=r"Pictures of faces have three axes \(n, height, width\), not"):
-        plots.reconstructions(space, np.zeros((2, 320)))
+        figures.reconstructions(space, np.zeros((2, 320)))
 
 
 def test_a_space_of_faces_is_that_of_its_corrected_pictures():
@@ -40,22 +40,22 @@ def test_a_space_of_faces_is_that_of_its_corrected_pictures():
         relit = space.relight(pictures)
         np.testing.assert_array_equal(relit, relight(pictures, light))
         inner = space.decomposition_
-        drawn = plots.reconstructions(space, pictures, [1, 6])
-        np.testing.assert_array_equal(drawn.pixels, plots.reconstructions(inner, relit, [1, 6]).pixels)
-        chart = plots.reconstruction_errors(space, {"faces": pictures, "new": pictures[:5]})
+        drawn = figures.reconstructions(space, pictures, [1, 6])
+        np.testing.assert_array_equal(drawn.pixels, figures.reconstructions(inner, relit, [1, 6]).pixels)
+        chart = figures.reconstruction_errors(space, {"faces": pictures, "new": pictures[:5]})
         errors = np.array(chart.data["error"].to_pylist()).reshape(2, 7)
         gaps = relit - relit.mean(axis=0)
         left = relit - space.reconstruct(pictures)
         expected = np.linalg.norm(left) / np.linalg.norm(gaps)
         np.testing.assert_allclose(errors[0, [0, 6]], [1.0, expected], rtol=1e-4)
     with pytest.raises(DataError, match="those of a PCA"):
-        plots.reconstruction_errors(FaceSpace(3, kernel="rbf").fit(pictures), pictures)
+        figures.reconstruction_errors(FaceSpace(3, kernel="rbf").fit(pictures), pictures)
 
 
 def test_face_scores_with_thresholds():
     pytest.importorskip("altair")
     space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
-    chart = plots.face_scores(space)
+    chart = figures.face_scores(space)
     assert sum(chart.data.to_pydict()["share"]) == pytest.approx(100)
     assert f"{space.face_threshold_:.4g}." in " ".join(chart.title.subtitle)
 

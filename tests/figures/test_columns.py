@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import gramian
-from gramian import figures as plots
+from gramian import figures
 from gramian.errors import DataError
 from gramian.figures.points import LabelLayout
 from gramian.figures.registry import available
@@ -15,11 +15,11 @@ from gramian.tables.table import Table
 
 def test_loadings_are_the_components_as_a_long_table(pca, X):
     for kind in ("bars", "heat", "lines"):
-        data = plots.loadings(pca, kind=kind).data
+        data = figures.loadings(pca, kind=kind).data
         assert data.num_rows == 8
         np.testing.assert_array_equal(data["loading"], pca.components_.ravel())
     assert data["column"].to_pylist() == ["x0", "x1", "x2", "x3"] * 2
-    result = plots.loadings(pca, ["PC2"], data=X).data["loading"]
+    result = figures.loadings(pca, ["PC2"], data=X).data["loading"]
     expected = [np.corrcoef(column, pca.transform(X)[:, 1])[0, 1] for column in X.T]
     np.testing.assert_allclose(result, expected)
 
@@ -27,18 +27,20 @@ def test_loadings_are_the_components_as_a_long_table(pca, X):
 def test_loadings_are_lines_over_columns_that_are_an_axis_and_bars_of_others():
     X = np.random.default_rng(0).normal(size=(30, 80))
     spectra = Table(X, tuple(f"{900 + 2.5 * j} nm" for j in range(80)))
-    chart = plots.loadings(gramian.PCA(2).fit(spectra), position="wavelength (nm)")
+    chart = figures.loadings(gramian.PCA(2).fit(spectra), position="wavelength (nm)")
     assert chart.data["position"][1].as_py() == 902.5
     assert chart.to_dict()["layer"][1]["mark"]["type"] == "line"
     model = gramian.PCA(2).fit(X)
-    assert plots.loadings(gramian.PCA(2).fit(spectra)).to_dict()["layer"][1]["encoding"]["x"]["title"] == "nm"
-    spec = plots.loadings(model, kind="lines").to_dict()
+    assert (
+        figures.loadings(gramian.PCA(2).fit(spectra)).to_dict()["layer"][1]["encoding"]["x"]["title"] == "nm"
+    )
+    spec = figures.loadings(model, kind="lines").to_dict()
     assert spec["layer"][1]["encoding"]["x"]["title"] == "column (position, counted from 0)"
-    bars = plots.loadings(model, [1])
+    bars = figures.loadings(model, [1])
     largest = np.sort(np.argsort(-np.abs(model.components_[0]))[:20])
     assert bars.data["column"].to_pylist() == [f"x{j}" for j in largest]
     assert "The 20 of 80 columns with the largest loadings." in " ".join(bars.title.subtitle)
-    both = plots.loadings(model).data.to_pydict()["column"]  # each panel has its own
+    both = figures.loadings(model).data.to_pydict()["column"]  # each panel has its own
     own = [np.sort(np.argsort(-np.abs(component))[:20]) for component in model.components_]
     assert both == [f"x{j}" for j in np.concatenate(own)]
 
@@ -54,7 +56,7 @@ def parts_of_biplot(chart):
 
 
 def test_a_biplot_has_points_and_arrows(pca, X):
-    caption, tips, domains = parts_of_biplot(plots.biplot(pca, X))
+    caption, tips, domains = parts_of_biplot(figures.biplot(pca, X))
     factor = tips[0, 0] / pca.components_[0, 0]
     np.testing.assert_allclose(tips, factor * pca.components_.T, rtol=1e-9)
     assert f"Arrows are loadings times {factor:.3g}." in caption
@@ -65,7 +67,7 @@ def test_a_biplot_has_points_and_arrows(pca, X):
 def test_arrows_are_seen_whatever_the_units(X):
     for units in ([1e6, 1, 1, 1], [1, 1, 1, 1e-9], [300, 40, 30, 1]):
         model = gramian.PCA(2).fit(X * units)
-        caption, tips, domains = parts_of_biplot(plots.biplot(model, X * units))
+        caption, tips, domains = parts_of_biplot(figures.biplot(model, X * units))
         sides = np.where(tips < 0, -domains[:, 0], domains[:, 1])
         assert 0.75 < (np.abs(tips) / sides).max() < 0.85
         if "different scales" in caption:
@@ -76,7 +78,7 @@ def test_arrows_are_seen_whatever_the_units(X):
 
 
 def test_arrows_have_a_colour_of_no_group_and_names_near_their_tips(pca, X):
-    spec = plots.biplot(pca, X, color=["a", "b"] * 10).to_dict()
+    spec = figures.biplot(pca, X, color=["a", "b"] * 10).to_dict()
     rules = [
         layer for layer in spec["layer"] if layer["mark"]["type"] == "rule" and "x2" in layer["encoding"]
     ]
@@ -99,7 +101,7 @@ def test_of_many_arrows_the_ten_longest_have_names():
     cancer = load_breast_cancer()
     table = Table(cancer.data, tuple(f"c{j}" for j in range(30)))
     model = gramian.PCA(2, scale="unit").fit(table)
-    chart = plots.biplot(model, table)
+    chart = figures.biplot(model, table)
     spec = chart.to_dict()
     assert "Names: the 10 longest; the others are lighter." in " ".join(chart.title.subtitle)
     arrows, words = (
@@ -119,24 +121,24 @@ def test_of_many_arrows_the_ten_longest_have_names():
 def test_loadings_of_many_columns_are_no_longer_than_a_page():
     X = np.random.default_rng(0).normal(size=(40, 30))
     for count in (6, 30):
-        panels = plots.loadings(gramian.PCA(3).fit(X[:, :count])).to_dict()["concat"]
+        panels = figures.loadings(gramian.PCA(3).fit(X[:, :count])).to_dict()["concat"]
         assert max(panel["height"] for panel in panels) <= 300
 
 
 def test_every_panel_of_loadings_has_the_names(X):
     for columns, beside in ((("a", "b", "c", "d"), 3), (("a" * 30, "b", "c", "d"), 2)):
         model = gramian.PCA(4).fit(Table(X, columns))
-        spec = plots.loadings(model, [1, 2, 3, 4]).to_dict()
+        spec = figures.loadings(model, [1, 2, 3, 4]).to_dict()
         axes = [panel["encoding"]["y"]["axis"] for panel in spec["concat"]]
         assert [axis.get("labels", True) for axis in axes] == [True] * 4
         assert spec["columns"] == beside
     with room(320):
-        assert plots.loadings(model, [1, 2, 3, 4]).to_dict()["columns"] == 1
+        assert figures.loadings(model, [1, 2, 3, 4]).to_dict()["columns"] == 1
 
 
 def test_one_row_has_no_correlations(pca, X):
     with pytest.raises(DataError, match="Nothing varies in one row, so no column has a"):
-        plots.correlation_circle(pca, X[:1])
+        figures.correlation_circle(pca, X[:1])
 
 
 def test_the_correlation_circle(X):
@@ -147,12 +149,12 @@ def test_the_correlation_circle(X):
         expected = [[np.corrcoef(column, scores[:, j])[0, 1] for j in (0, 2)] for column in X.T[:4]]
         expected.append([0, 0])
         for rows in ([X], []):
-            data = plots.correlation_circle(model, *rows, x=1, y="PC3").data
+            data = figures.correlation_circle(model, *rows, x=1, y="PC3").data
             np.testing.assert_allclose(np.column_stack([data["PC1"], data["PC3"]]), expected, atol=1e-12)
             np.testing.assert_allclose(data["squares"], np.square(expected).sum(axis=1), atol=1e-12)
     moments = gramian.PCA(center=False).fit(X)
     with pytest.raises(DataError, match=r"The model subtracts no mean, so it knows no correlations\."):
-        plots.correlation_circle(moments)
+        figures.correlation_circle(moments)
     assert [
         "correlation-circle" in [figure.name for figure in available(one)] for one in (model, moments)
     ] == [True, False]
@@ -160,8 +162,8 @@ def test_the_correlation_circle(X):
 
 def test_kernel_pca_has_no_loadings(X):
     model = gramian.KernelPCA(2, kernel="rbf").fit(X)
-    for draw in (lambda: plots.loadings(model), lambda: plots.biplot(model, X)):
+    for draw in (lambda: figures.loadings(model), lambda: figures.biplot(model, X)):
         with pytest.raises(DataError, match="A KernelPCA has no loadings: its components are not"):
             draw()
     with pytest.raises(DataError, match=r"A biplot needs two components, and the model has one\. Fit"):
-        plots.biplot(gramian.PCA(1).fit(X), X)
+        figures.biplot(gramian.PCA(1).fit(X), X)

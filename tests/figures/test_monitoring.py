@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import gramian
-from gramian import figures as plots
+from gramian import figures
 from gramian.errors import ParameterError
 from gramian.figures import monitoring
 from gramian.figures.registry import available
@@ -24,7 +24,7 @@ def monitor():
 def test_a_control_chart_has_every_row_limit_and_alarm(monitor, tmp_path):
     rows = NORMAL[:40].copy()
     rows[7, 2] += 5
-    chart, table = plots.control_chart(monitor, rows), monitor.statistics(rows)
+    chart, table = figures.control_chart(monitor, rows), monitor.statistics(rows)
     data = chart.data.to_pydict()
     for name in ("T2", "SPE", "SPE limit"):
         np.testing.assert_allclose(data[name], table[name])
@@ -36,9 +36,9 @@ def test_a_control_chart_has_every_row_limit_and_alarm(monitor, tmp_path):
     drawn = (tmp_path / "chart.svg").read_text()
     assert "SPE" in drawn
     # Rows of the fit get their own limits; a model alone has those of theory.
-    own = plots.control_chart(monitor, NORMAL).data.to_pydict()
+    own = figures.control_chart(monitor, NORMAL).data.to_pydict()
     assert own["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
-    alone = plots.control_chart(monitor.model_, rows).data.to_pydict()
+    alone = figures.control_chart(monitor.model_, rows).data.to_pydict()
     assert alone["T2 limit"][0] != data["T2 limit"][0]
 
 
@@ -46,7 +46,7 @@ def test_many_rows_are_sampled_and_no_large_alarm_is_lost(monitor, monkeypatch):
     monkeypatch.setattr(monitoring, "MOST_POINTS", 20)
     rows = NORMAL.copy()
     rows[[33, 301], 1] += 9
-    chart = plots.control_chart(monitor, rows)
+    chart = figures.control_chart(monitor, rows)
     drawn = chart.data["position"].to_pylist()
     assert {33, 301} <= set(drawn)
     assert 20 <= len(drawn) < 100
@@ -57,23 +57,23 @@ def test_contributions_of_a_row(monitor, tmp_path):
     frame = pd.DataFrame(NORMAL, columns=list("abcd"), index=[f"h{i}" for i in range(400)])
     frame.iloc[7, 2] += 9
     named = gramian.Monitor(gramian.PCA(2)).fit(frame.iloc[100:])
-    chart = plots.contributions(named, frame, "h7")
+    chart = figures.contributions(named, frame, "h7")
     data, parts = chart.data.to_pydict(), named.contributions(frame.iloc[7:8])
     assert data["column"][0] == "c"
     order = ["abcd".index(name) for name in data["column"]]
     for name in ("T2", "SPE"):
         np.testing.assert_allclose(data[name], parts[name][0][order])
     assert chart.title.text == "Contributions to row h7"
-    np.testing.assert_allclose(plots.contributions(named, frame, 7).data["SPE"].to_numpy(), data["SPE"])
+    np.testing.assert_allclose(figures.contributions(named, frame, 7).data["SPE"].to_numpy(), data["SPE"])
     read = Table(frame.to_numpy(), tuple("abcd"), tuple(frame.index))
-    assert plots.contributions(named, read, "h7").data.to_pydict() == data
+    assert figures.contributions(named, read, "h7").data.to_pydict() == data
     chart.save(tmp_path / "row.svg")
     timed = frame.set_index(pd.date_range("2024-03-02", periods=400, freq="5min"))
     printed = str(named.statistics(timed)["row"][7])
     for row in (printed, timed.index[7], "2024-03-02 00:35:00"):
-        assert plots.contributions(named, timed, row).data.to_pydict() == data
+        assert figures.contributions(named, timed, row).data.to_pydict() == data
     assert f"({named.statistics(timed)['row'][7]})" in " ".join(
-        plots.contribution_map(named, timed).title.subtitle
+        figures.contribution_map(named, timed).title.subtitle
     )
     for row in (
         "h999",
@@ -82,7 +82,7 @@ def test_contributions_of_a_row(monitor, tmp_path):
         with pytest.raises(
             ParameterError, match=r"is not the name of a row\. Give its|row=400 must be a whole number from"
         ):
-            plots.contributions(named, frame, row)
+            figures.contributions(named, frame, row)
 
 
 def test_contributions_over_time(tmp_path):
@@ -92,8 +92,8 @@ def test_contributions_over_time(tmp_path):
     event = next(i for i, run in enumerate(table.events.runs) if run.start == 120)
     new[3, 0] = 40.0  # a false alarm before is not the event that is drawn
     assert monitor.statistics(new).events.runs[0].start == 3
-    chart = plots.contribution_map(monitor, new)
-    assert chart.data == plots.contribution_map(monitor, new, event + 1).data
+    chart = figures.contribution_map(monitor, new)
+    assert chart.data == figures.contribution_map(monitor, new, event + 1).data
     data, parts = chart.data.to_pandas(), monitor.contributions(new)
     assert (data["position"].min(), data["position"].max()) == (100, 199)
     assert data["column"].iloc[0] == "x2"
@@ -104,13 +104,13 @@ def test_contributions_over_time(tmp_path):
         assert got == pytest.approx(wanted)
     chart.save(tmp_path / "map.svg")
     with pytest.raises(ParameterError, match=r"event=2 must be a whole number from 0 to 1\."):
-        plots.contribution_map(monitor, new, len(table.events) + 1)
+        figures.contribution_map(monitor, new, len(table.events) + 1)
     # With earlier rows the columns are those of the model; a calm table has a map too.
     lagged = gramian.Monitor(gramian.PCA(2), lags=2, alpha=1e-3).fit(NORMAL)
-    names = set(plots.contribution_map(lagged, new).data.to_pydict()["column"])
+    names = set(figures.contribution_map(lagged, new).data.to_pydict()["column"])
     assert {"x2", "x2 (2 rows before)"} <= names
-    assert "Rows around" in " ".join(plots.contribution_map(lagged, NORMAL[:50]).title.subtitle)
-    alone = plots.contributions(lagged, new, 125).data.to_pydict()
+    assert "Rows around" in " ".join(figures.contribution_map(lagged, NORMAL[:50]).title.subtitle)
+    alone = figures.contributions(lagged, new, 125).data.to_pydict()
     np.testing.assert_allclose(sorted(alone["SPE"]), sorted(lagged.contributions(new)["SPE"][125]))
 
 
@@ -136,5 +136,5 @@ def test_rows_without_degrees_of_freedom_have_no_alarm():
     """With all components of few rows T2 of every row is the same, and differs by rounding."""
     for seed in range(5):
         rows = np.random.default_rng(seed).standard_normal((8, 40))
-        chart = plots.control_chart(gramian.PCA(scale="unit").fit(rows), rows)
+        chart = figures.control_chart(gramian.PCA(scale="unit").fit(rows), rows)
         assert set(chart.data.to_pydict()["state"]) == {"normal"}

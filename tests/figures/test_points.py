@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import chi2, f
 
 import gramian
-from gramian import PCA, KernelPCA
-from gramian import figures as plots
+from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
 from gramian.figures.names import usual_color
 from gramian.figures.points import Group
@@ -30,7 +29,7 @@ def marks(chart):
 
 
 def test_the_table_has_a_row_a_point(pca, X):
-    chart = plots.scores(pca, X, x="PC2", y=1, color=["a", "b"] * 10, names=[f"r{i}" for i in range(20)])
+    chart = figures.scores(pca, X, x="PC2", y=1, color=["a", "b"] * 10, names=[f"r{i}" for i in range(20)])
     result = chart.data.to_pydict()
     assert list(result) == ["name", "PC2", "PC1", "group"]
     np.testing.assert_array_equal(result["PC1"], pca.transform(X)[:, 0])
@@ -42,7 +41,7 @@ def test_the_table_has_a_row_a_point(pca, X):
     assert points["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
     assert {"point", "line", "text"} <= set(marks(chart))
     assert "Ellipses: 95 % of a normal distribution (thin), and of its mean (thick)." in caption(chart)
-    assert "line" not in marks(plots.scores(pca, X, color=["a", "b"] * 10, ellipses=None))
+    assert "line" not in marks(figures.scores(pca, X, color=["a", "b"] * 10, ellipses=None))
 
 
 def test_what_does_not_fit_is_refused(pca, X):
@@ -62,21 +61,21 @@ def test_what_does_not_fit_is_refused(pca, X):
                 r"names has 1 entries|x and y are both PC1\.|x=7 must be a whole"
             ),
         ):
-            plots.scores(pca, **({"X": X} | options))
+            figures.scores(pca, **({"X": X} | options))
     with pytest.raises(DataError, match=r"The model does not contain its training rows\. Pass them:"):
-        plots.scores(pca)
+        figures.scores(pca)
 
 
 def test_scores_of_kernel_pca_are_remembered(X):
     model = gramian.KernelPCA(2, kernel="rbf", gamma="median").fit(X)
-    chart = plots.scores(model)
+    chart = figures.scores(model)
     np.testing.assert_allclose(chart.data["PC1"], model.transform(X)[:, 0], atol=1e-10)
     assert "feature space" in caption(chart)
 
 
 def test_one_component_is_a_strip_for_each_group(X):
     model = gramian.PCA(1).fit(X)
-    chart = plots.scores(model, X, color=["a", "b", "b", None] * 5)
+    chart = figures.scores(model, X, color=["a", "b", "b", None] * 5)
     result = chart.data.to_pydict()
     assert list(result) == ["row", "PC1", "position", "group"]
     np.testing.assert_array_equal(result["PC1"], model.transform(X)[:, 0])
@@ -87,7 +86,7 @@ def test_one_component_is_a_strip_for_each_group(X):
     assert "line" not in marks(chart)  # an ellipse of places means nothing
     names = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "text")
     assert [row["strip"] for row in spec["datasets"][names["data"]["name"]]] == list(strips)
-    assert plots.scores(model, X).data.column_names == ["row", "PC1", "position"]
+    assert figures.scores(model, X).data.column_names == ["row", "PC1", "position"]
 
 
 def test_a_unit_of_both_axes_has_the_same_length(pca, X):
@@ -100,13 +99,13 @@ def test_a_unit_of_both_axes_has_the_same_length(pca, X):
 
     for width in (None, 360):
         with room(width):
-            for chart in (plots.scores(pca, X), plots.biplot(pca, X, color=["a", "b"] * 10)):
+            for chart in (figures.scores(pca, X), figures.biplot(pca, X, color=["a", "b"] * 10)):
                 across, up = units(chart)
                 assert across == pytest.approx(up)
                 assert "different scales" not in caption(chart)
             assert chart.width == (440 if width is None else 294)
     long = gramian.PCA(2).fit(X * [1e6, 1, 1, 1])
-    chart = plots.biplot(long, X * [1e6, 1, 1, 1])
+    chart = figures.biplot(long, X * [1e6, 1, 1, 1])
     across, up = units(chart)
     assert across > 1000 * up
     assert "The axes have different scales." in caption(chart)
@@ -115,7 +114,7 @@ def test_a_unit_of_both_axes_has_the_same_length(pca, X):
 def test_rows_without_a_group_are_no_group(X):
     pca = gramian.PCA(2).fit(X)
     for missing in (None, "", np.nan, "nan"):
-        chart = plots.scores(pca, X, color=np.array(["a", "b", "b", missing] * 5, dtype=object))
+        chart = figures.scores(pca, X, color=np.array(["a", "b", "b", missing] * 5, dtype=object))
         spec = chart.to_dict()
         lines = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "line")
         assert {row["group"] for row in spec["datasets"][lines["data"]["name"]]} == {"a", "b"}
@@ -133,8 +132,8 @@ def test_a_column_of_the_data_is_a_colour(pca, X):
         X, names, row_names=tuple(f"r{i}" for i in range(20)), labels=X[:, 0] > 100, label_name="high"
     )
     model = gramian.PCA(2).fit(table)
-    assert plots.scores(model, table, color="c").data["group"].to_pylist() == X[:, 2].tolist()
-    chart = plots.scores(model, table, color="high")
+    assert figures.scores(model, table, color="c").data["group"].to_pylist() == X[:, 2].tolist()
+    chart = figures.scores(model, table, color="high")
     assert chart.data["name"][0].as_py() == "r0"
     assert set(chart.data["group"].to_pylist()) == {"True", "False"}
 
@@ -151,7 +150,7 @@ def test_groups():
 
 def test_very_many_rows_are_a_density_with_a_stated_sample(pca):
     many = np.random.default_rng(0).normal(size=(20_001, 4))
-    chart = plots.scores(pca, many, color=many[:, 0] > 0)
+    chart = figures.scores(pca, many, color=many[:, 0] > 0)
     assert chart.data.num_rows == 2000
     assert (
         "Points: a random sample of 2,000 of 20,001 rows (seed 0), over the density of all rows."
@@ -160,11 +159,11 @@ def test_very_many_rows_are_a_density_with_a_stated_sample(pca):
     spec = chart.to_dict()
     cells = spec["datasets"][spec["layer"][0]["data"]["name"]]
     assert sum(cell["rows"] for cell in cells) == 20_001
-    assert plots.scores(pca, many[:20_000]).data.num_rows == 20_000
+    assert figures.scores(pca, many[:20_000]).data.num_rows == 20_000
 
 
 def test_a_linked_table_shows_what_is_selected(pca, X):
-    spec = plots.scores(pca, X, linked=True).to_dict()
+    spec = figures.scores(pca, X, linked=True).to_dict()
     assert spec["params"][0]["name"] == "chosen"
     assert {"filter": {"param": "chosen"}} in spec["hconcat"][1]["hconcat"][0]["transform"]
 
@@ -173,7 +172,7 @@ def test_a_linked_table_shows_what_is_selected(pca, X):
 def test_scores_of_any_size_can_be_drawn(tmp_path):
     for values in (np.zeros((5, 3)), np.full((5, 3), 1e95) * np.arange(15).reshape(5, 3)):
         model = gramian.PCA(2).fit(values)
-        plots.scores(model, values, color=list("aaabb")).save(tmp_path / "a.svg")
+        figures.scores(model, values, color=list("aaabb")).save(tmp_path / "a.svg")
         assert "NaN" not in (tmp_path / "a.svg").read_text()
 
 
@@ -193,14 +192,16 @@ def test_ellipses_are_drawn_of_groups_that_are_nearly_normal_only():
     angle, kinds = rng.uniform(0, 2 * np.pi, 200), np.repeat(["ring", "cloud"], [100, 100])
     ring = np.column_stack([np.cos(angle), np.sin(angle)]) * np.where(kinds == "ring", 5, 0.0)[:, None]
     X = ring + rng.normal(size=(200, 2)) * 0.3
-    chart = plots.scores(gramian.PCA(2).fit(X), X, color=kinds)
+    chart = figures.scores(gramian.PCA(2).fit(X), X, color=kinds)
     assert "No ellipse of 'ring': not spread like a normal distribution." in caption(chart)
     outlines = next(rows for rows in chart.to_dict()["datasets"].values() if "edge_x" in rows[0])
     assert {one["group"] for one in outlines} == {"cloud"}
     place = np.sort(rng.uniform(0, 10, 80))
     species = np.exp(-((place[:, None] - np.linspace(0, 10, 15)) ** 2) / 4)
     arch, ends = gramian.PCA(2).fit(species), np.where(place < 5, "left", "right")
-    drawn, asked = (plots.scores(arch, species, color=ends, **options) for options in ({}, {"ellipses": 0.9}))
+    drawn, asked = (
+        figures.scores(arch, species, color=ends, **options) for options in ({}, {"ellipses": 0.9})
+    )
     assert "No ellipses: the rows lie on a curve." in caption(drawn)
     assert "line" not in str([layer["mark"] for layer in drawn.to_dict()["layer"]])
     assert "Ellipses: 90 %" in caption(asked)
@@ -208,7 +209,7 @@ def test_ellipses_are_drawn_of_groups_that_are_nearly_normal_only():
 
 def test_rows_have_the_numbers_of_their_file(X):
     table = Table(X, row_numbers=[3 * j for j in range(20)])
-    assert plots.scores(gramian.PCA(2).fit(X), table).data["row"].to_pylist() == [3 * j for j in range(20)]
+    assert figures.scores(gramian.PCA(2).fit(X), table).data["row"].to_pylist() == [3 * j for j in range(20)]
 
 
 def test_a_mean_is_in_its_ellipse_as_by_hotelling():
@@ -248,24 +249,24 @@ def test_a_legend_is_no_wider_than_its_figure(pca, X):
 
 def test_methods_and_functions_name_their_arguments(pca, X):
     y = ["u", "v"] * 10
-    for draw in (pca.plot, pca.biplot, partial(plots.scores, pca), partial(plots.biplot, pca)):
+    for draw in (pca.plot, pca.biplot, partial(figures.scores, pca), partial(figures.biplot, pca)):
         assert draw(X, color=y).data["group"].to_pylist() == y
         for name in ("ax", "hue", "title"):
             with pytest.raises(TypeError, match=f"has no argument '{name}'. It has .*color.* and "):
                 draw(X, **{name: 1})
     drawn = [pca.plot, pca.biplot, gramian.KernelPCA.plot, pca.plot(X).save]
-    for function in [*drawn, *(getattr(plots, name) for name in plots.__all__)]:
+    for function in [*drawn, *(getattr(figures, name) for name in figures.__all__)]:
         kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
         assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, function
-    for name in set(plots.__all__) - {"Picture"}:
+    for name in set(figures.__all__) - {"Picture"}:
         with pytest.raises(TypeError, match=f"^{name} has no argument 'hue'. It has "):
-            getattr(plots, name)(hue=1)
+            getattr(figures, name)(hue=1)
 
 
 def test_colour_and_shape_by_two_groupings(pca, X):
     site, dose = np.array(["a", "b", "c", ""] * 5), np.arange(20.0)
     dose[3] = np.nan
-    chart = plots.scores(pca, X, color=dose, shape=site)
+    chart = figures.scores(pca, X, color=dose, shape=site)
     result = chart.data.to_pydict()
     assert result["shape"][:4] == ["a", "b", "c", "no label"]
     assert result["group"][3] is None
@@ -275,24 +276,24 @@ def test_colour_and_shape_by_two_groupings(pca, X):
     assert points["encoding"]["shape"]["scale"]["domain"] == ["a", "b", "c", "no label"]
     assert points["encoding"]["color"]["field"] == "group"
     table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
-    by_names = plots.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
+    by_names = figures.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
     assert by_names["shape"][:3] == ["0", "1", "0"]
     assert usual_color(Table(X, metadata={"kit": np.arange(20) % 2})) == "kit"
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
     assert usual_color(two) == "site"  # a second grouping only where somebody asks
     assert usual_color(Table(X, labels=site)) is site
     with pytest.raises(ParameterError, match="shape has 19 distinct numbers, but shapes are for"):
-        plots.scores(pca, X, shape=dose)
+        figures.scores(pca, X, shape=dose)
     with pytest.raises(ParameterError, match="is not a column of the data:"):
-        plots.scores(pca, table, shape="plate")
-    many = plots.scores(pca, X, shape=[f"s{i % 10}" for i in range(20)]).data.to_pydict()
+        figures.scores(pca, table, shape="plate")
+    many = figures.scores(pca, X, shape=[f"s{i % 10}" for i in range(20)]).data.to_pydict()
     assert len(set(many["shape"])) == 8
     assert "3 others" in many["shape"]
 
 
 def test_metadata_are_drawn_as_a_heat_map(pca, X):
     found = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
-    result = plots.metadata(found).data.to_pydict()
+    result = figures.metadata(found).data.to_pydict()
     assert result["component"][:3] == ["all, weighted", "PC1", "PC2"]
     assert result["variable"][:3] == [found.variables[0]] * 3
     np.testing.assert_allclose(result["r2"][:3], [found.weighted_r2[0], *found.r2[0]])
@@ -303,17 +304,20 @@ def test_metadata_are_drawn_as_a_heat_map(pca, X):
     drawn = next(figure for figure in available(pca, table) if figure.name == "metadata").draw(pca, table)
     assert drawn.data.to_pydict()["r2"] == pytest.approx(result["r2"][:3])
     with pytest.raises(DataError, match=r"No column of the metadata can be drawn\. The metadata was"):
-        plots.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))
+        figures.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))
 
 
 def test_a_model_draws_itself():
     X, labels = np.random.default_rng(0).standard_normal((30, 4)), ["a", "b"] * 15
     for model in (PCA(3).fit(X), KernelPCA(3, kernel="rbf", scale="unit").fit(X)):
-        drawn, expected = model.plot(X, labels, x=2, y="PC3"), plots.scores(model, X, color=labels, x=2, y=3)
+        drawn, expected = (
+            model.plot(X, labels, x=2, y="PC3"),
+            figures.scores(model, X, color=labels, x=2, y=3),
+        )
         assert drawn.to_dict() == expected.to_dict()
-    assert model.plot().to_dict() == plots.scores(model).to_dict()
+    assert model.plot().to_dict() == figures.scores(model).to_dict()
     pca = PCA(2).fit(X)
-    assert pca.biplot(X, labels).to_dict() == plots.biplot(pca, X, color=labels).to_dict()
+    assert pca.biplot(X, labels).to_dict() == figures.biplot(pca, X, color=labels).to_dict()
     with pytest.raises(DataError, match=r"The model does not contain its training rows\. Pass them:"):
         pca.plot()
 
@@ -333,6 +337,6 @@ def test_the_first_screen_of_help_is_enough_to_start(capsys):
 
 def test_points_have_the_index_of_a_frame():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3))).sample(frac=1, random_state=0)
-    chart = plots.scores(PCA(2).fit(frame), frame)
+    chart = figures.scores(PCA(2).fit(frame), frame)
     assert [str(name) for name in chart.data["name"].to_pylist()] == [str(name) for name in frame.index]
-    assert "name" not in plots.scores(PCA(2).fit(frame), frame.reset_index(drop=True)).data.column_names
+    assert "name" not in figures.scores(PCA(2).fit(frame), frame.reset_index(drop=True)).data.column_names

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import figures as plots
+from gramian import figures
 from gramian.errors import MissingExtraError, ParameterError
 from gramian.figures.points import LabelLayout
 from gramian.figures.style import OF_OBJECTS, Part, drawable, in_page, limits, room
@@ -23,7 +23,7 @@ STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE
 
 @pytest.mark.walk
 def test_a_figure_is_written_as_what_its_name_says(pca, X, tmp_path):
-    chart = plots.scores(pca, X)
+    chart = figures.scores(pca, X)
     for kind, start in STARTS.items():
         path = tmp_path / f"a.{kind}"
         chart.save(path)
@@ -35,16 +35,16 @@ def test_a_figure_is_written_as_what_its_name_says(pca, X, tmp_path):
 
 
 def test_charts_can_be_set_beside_each_other_and_hold_any_number_of_rows(pca):
-    chart = plots.scores(pca, np.random.default_rng(0).normal(size=(6000, 4)))
+    chart = figures.scores(pca, np.random.default_rng(0).normal(size=(6000, 4)))
     assert chart.to_dict()["config"]["axis"]["labelFontSize"] == 11
     mine = chart.configure_axis(labelFontSize=20).to_dict()["config"]["axis"]
     assert (mine["labelFontSize"], mine["titleFontSize"]) == (20, 12)
-    assert len((chart | plots.scree(pca)).to_dict()["hconcat"]) == 2
+    assert len((chart | figures.scree(pca)).to_dict()["hconcat"]) == 2
 
 
 def test_figures_of_files_are_those_that_altair_writes(pca, X, monkeypatch):
     kinds = ["a", "b"] * (len(X) // 2) + ["a"] * (len(X) % 2)
-    charts = [(plots.scores, X, {"color": kinds}), (plots.biplot, X, {}), (plots.scree, None, {})]
+    charts = [(figures.scores, X, {"color": kinds}), (figures.biplot, X, {}), (figures.scree, None, {})]
     with room(None):
         given = [
             draw(pca, *([] if rows is None else [rows]), **more).to_dict() for draw, rows, more in charts
@@ -58,7 +58,7 @@ def test_figures_of_files_are_those_that_altair_writes(pca, X, monkeypatch):
 def test_tables_go_where_altair_is_told_to_put_them(pca, X, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with alt.data_transformers.enable("json"):
-        assert "url" in plots.scores(pca, X).to_dict()["data"]
+        assert "url" in figures.scores(pca, X).to_dict()["data"]
     assert list(tmp_path.glob("*.json"))
 
 
@@ -79,7 +79,7 @@ def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_pa
             raise ModuleNotFoundError(name)
         return real(name, *rest)
 
-    chart = plots.scores(pca, X)
+    chart = figures.scores(pca, X)
     with monkeypatch.context() as patched:
         patched.setattr(builtins, "__import__", without)
         with pytest.raises(MissingExtraError, match="Writing figures needs vl-convert-python, which is not"):
@@ -94,7 +94,7 @@ def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_pa
     assert 'needs altair, which is not installed. Install it with: pip install "gramian[plots]"' in ran.stdout
     with pytest.raises(AttributeError, match="no attribute 'pie'"):
         gramian.figures.pie  # noqa: B018
-    assert dir(plots) == plots.__all__
+    assert dir(figures) == figures.__all__
 
 
 def test_names_hide_neither_points_nor_names():
@@ -138,16 +138,16 @@ def charts(names):
     labels = np.array(names * 3, dtype=object)
     table = Table(X, tuple(names), row_names=tuple(names * 3))
     model = gramian.PCA(3).fit(table)
-    yield plots.scores(model, table, color=labels, linked=True)
+    yield figures.scores(model, table, color=labels, linked=True)
     for name in names[::4]:
-        yield plots.scores(model, table, color=name)
-    yield plots.biplot(model, table, color=labels)
-    yield plots.correlation_circle(model, table)
-    yield from (plots.loadings(model, kind=kind, position=names[0]) for kind in ("bars", "heat", "lines"))
-    yield plots.face_scores(dict.fromkeys(names, X[:, 0]), {names[0]: 0.5}, title=names[1])
-    yield plots.whitening(gramian.Whitener(n_components=2).fit(table), table)
+        yield figures.scores(model, table, color=name)
+    yield figures.biplot(model, table, color=labels)
+    yield figures.correlation_circle(model, table)
+    yield from (figures.loadings(model, kind=kind, position=names[0]) for kind in ("bars", "heat", "lines"))
+    yield figures.face_scores(dict.fromkeys(names, X[:, 0]), {names[0]: 0.5}, title=names[1])
+    yield figures.whitening(gramian.Whitener(n_components=2).fit(table), table)
     pair = Table(X[:, :2], tuple(names[:2]))
-    yield plots.kernel_contours(gramian.KernelPCA(2, kernel="rbf").fit(pair), pair, color=labels)
+    yield figures.kernel_contours(gramian.KernelPCA(2, kernel="rbf").fit(pair), pair, color=labels)
 
 
 def ranges_of_numbers(part):
@@ -159,12 +159,12 @@ def ranges_of_numbers(part):
 
 def test_a_page_interpolates_the_colours_of_scales_of_numbers(pca, X):
     pair = gramian.KernelPCA(1, kernel="rbf").fit(X[:, :2])
-    stable = plots.stability(gramian.stability(pca, X, n_resamples=20))
+    stable = figures.stability(gramian.stability(pca, X, n_resamples=20))
     drawn = [
         stable,
-        plots.kernel_contours(pair, X[:, :2]),
-        plots.loadings(pca, kind="heat"),
-        plots.scree(pca),
+        figures.kernel_contours(pair, X[:, :2]),
+        figures.loadings(pca, kind="heat"),
+        figures.scree(pca),
     ]
     colours = [str(ranges_of_numbers(in_page(chart.to_dict()))) for chart in drawn]
     assert "#0072B2" in colours[0]
@@ -206,13 +206,13 @@ def test_figures_of_hostile_text_are_drawn(tmp_path):
     """The program that draws would end the process."""
     model = gramian.PCA(2).fit(np.random.default_rng(0).normal(size=(20, 3)))
     hostile = (HOSTILE * 2)[:20]
-    chart = plots.scores(model, np.eye(20, 3), color=hostile, names=hostile).properties(title=HOSTILE[4])
+    chart = figures.scores(model, np.eye(20, 3), color=hostile, names=hostile).properties(title=HOSTILE[4])
     for kind in ("svg", "png", "html"):
         chart.save(tmp_path / f"a.{kind}")
     page = (tmp_path / "a.html").read_text()
     assert "alert(1)" in page
     assert len(re.findall("</script>", page)) == page.count("<script")
-    alone = alt.hconcat(chart, plots.scree(model))  # Altair's own from here on
+    alone = alt.hconcat(chart, figures.scree(model))  # Altair's own from here on
     assert not re.search("</script|<!--", json.dumps(alone.to_dict()), re.IGNORECASE)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian import figures as plots
+from gramian import figures
 from gramian.errors import DataError
 from gramian.kernels import audit, kernel_from_name
 
@@ -11,7 +11,7 @@ from gramian.kernels import audit, kernel_from_name
 @pytest.mark.parametrize(("expression", "features"), [("rbf - 0.5*laplacian", 1), ("rbf - laplacian", 3)])
 def test_points_and_weights_give_the_negative_sum(expression, features, tmp_path):
     report = audit(kernel_from_name(expression), n_features=features, random_state=0)
-    chart = plots.counter_example(report)
+    chart = figures.counter_example(report)
     data, points = chart.data, np.asarray(report.witness.points)
     np.testing.assert_array_equal(data["first"].to_numpy(), points[:, 0])
     np.testing.assert_array_equal(
@@ -31,7 +31,7 @@ def test_a_function_of_ones_own_and_a_kernel():
     def lopsided(X, Y):
         return X[:, :1] - Y[:, 0]
 
-    chart = plots.counter_example(audit(lopsided, n_features=1, random_state=0))
+    chart = figures.counter_example(audit(lopsided, n_features=1, random_state=0))
     assert "differ" in " ".join(chart.to_dict()["title"]["subtitle"])
     with pytest.raises(DataError, match=r"There is no counterexample for rbf\(\)\."):
-        plots.counter_example(audit(kernel_from_name("rbf"), n_features=1, random_state=0))
+        figures.counter_example(audit(kernel_from_name("rbf"), n_features=1, random_state=0))

@@ -13,7 +13,7 @@ from gramian.errors import CostWarning, DataError, InputTypeError
 from gramian.kernels import RBF
 from gramian.models.kernel_pca import preimages
 from gramian.models.kernel_pca.preimages import minimised
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 6)) * 0.7 ** np.arange(6) + 1.0

@@ -16,7 +16,7 @@ from gramian.engine.linear import LinearProblem
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.models.pca.rules import NAMED, Material, scree_of
 from gramian.statistics.component_rules import RULES, ComponentChoice, unknown_noise_factor
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from helpers import spectrum_matrix
 
 SHAPES = {"n > d": (200, 30), "n < d": (30, 200)}

@@ -21,7 +21,7 @@ from gramian.models.inputs import (
     generators,
     store_features,
 )
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 
 def test_targets():

@@ -5,7 +5,7 @@ import pytest
 
 import gramian
 from gramian.models.kernel_pca.rules import PASSES, first_components, held_out_preimages
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 
 def request(X, seed=0, **parameters):

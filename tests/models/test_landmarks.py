@@ -17,7 +17,7 @@ from gramian.errors import (
     UnavailableError,
 )
 from gramian.kernels import RBF, Linear, Polynomial, kernel_from_name
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 
 def definition(K_nm, K_mm, k, new=None, center=True):

@@ -26,7 +26,7 @@ from gramian.models.monitor import monitor_of
 from gramian.models.monitoring import correlation_times, of_all_rows, t2_limit
 from gramian.report.pieces import completed
 from gramian.statistics.components import lags_of
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table
 
 RNG = np.random.default_rng(0)

@@ -26,7 +26,7 @@ def test_every_parameter_of_scikit_learn_is_ours_or_has_advice(name):
     ours = set(inspect.signature(kind).parameters)
     assert set(kind._habits) == theirs - ours
     for parameter in theirs - ours:
-        with pytest.raises(InputTypeError, match=r"PCA from gramian\.compat\.sklearn, which takes every"):
+        with pytest.raises(InputTypeError, match=r"PCA from gramian\.connect\.sklearn, which takes every"):
             kind(2, **{parameter: 1})
 
 

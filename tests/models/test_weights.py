@@ -14,8 +14,7 @@ from sklearn.pipeline import make_pipeline
 import gramian
 from gramian import PCA, KernelPCA, Whitener, choose_components, load, scan
 from gramian.errors import DataError, ParameterError, RankWarning
-from gramian.tables import as_rows
-from gramian.tables.as_rows import weighted
+from gramian.tables.as_rows import as_rows, weighted
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((80, 6)) * np.linspace(3, 1, 6) + 5

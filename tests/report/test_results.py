@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import figures as plots
+from gramian import figures
 from gramian.errors import MissingExtraError
 from gramian.figures.images import signed
 from gramian.report import results
@@ -88,8 +88,8 @@ def test_without_altair_everything_else_is_written(tmp_path, monkeypatch):
         raise MissingExtraError("plots", "altair", "Drawing figures")
 
     for name in ("scree", "scores"):
-        monkeypatch.delattr(plots, name, raising=False)
-    monkeypatch.setattr(plots, "__getattr__", missing)
+        monkeypatch.delattr(figures, name, raising=False)
+    monkeypatch.setattr(figures, "__getattr__", missing)
     written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
     assert not list(tmp_path.glob("*.svg"))
     assert "No figures were written." in written.notes[0]

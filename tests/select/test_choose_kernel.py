@@ -28,7 +28,7 @@ from gramian.select.choose_kernel import (
 )
 from gramian.select.targets import as_labelled
 from gramian.statistics.candidates import Choice
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 RINGS, RING = make_circles(100, factor=0.4, noise=0.05, random_state=0)
 FEW = ("linear", "rbf(sigma=1)", "rbf(sigma=0.4)")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import figures as plots
+from gramian import figures
 from gramian.errors import DataError
 from gramian.figures.planes import zero_set
 
@@ -16,7 +16,7 @@ def test_a_relation_is_drawn_where_it_holds():
     free = np.random.default_rng(0).random(80)
     X = np.column_stack([3 + 1.5 * np.cos(t), free, 2 + 1.5 * np.sin(t)])
     law = gramian.relations(X)[0]
-    chart = plots.relation(law, X, color=free)
+    chart = figures.relation(law, X, color=free)
     data = {name: np.array(values) for name, values in chart.data.to_pydict().items()}
     np.testing.assert_allclose(np.hypot(data["x"] - 3, data["y"] - 2), 1.5, atol=1e-3)
     assert np.hypot(data["x2"] - data["x"], data["y2"] - data["y"]).sum() == pytest.approx(
@@ -24,7 +24,7 @@ def test_a_relation_is_drawn_where_it_holds():
     )
     assert chart.to_dict()["$schema"]
     far = X + np.array([0, 0, 1e7])
-    assert plots.relation(gramian.relations(far)[0], far).data.num_rows > 100  # written with an origin
+    assert figures.relation(gramian.relations(far)[0], far).data.num_rows > 100  # written with an origin
     four = np.column_stack([free, t, free**2, free + t + free**2])
     for law_, rows in [
         (gramian.relations(four, degree=1)[0], four),
@@ -38,7 +38,7 @@ def test_a_relation_is_drawn_where_it_holds():
                 r"A Relations is no single equation\."
             ),
         ):
-            plots.relation(law_, rows)
+            figures.relation(law_, rows)
 
 
 def test_a_surface_is_a_net_of_lines_on_which_the_equation_holds():
@@ -51,14 +51,14 @@ def test_a_surface_is_a_net_of_lines_on_which_the_equation_holds():
         level = low + (high - low) * 0.25
         assert (np.abs(ends[..., j] - level) < 1e-12).all(axis=1).sum() > 10
         assert low - 1e-12 <= ends[..., j].min() < ends[..., j].max() <= high + 1e-12
-    above = plots.relation(law, X, view=(0, 90)).data.to_pydict()  # x3 to the right, x1 down
+    above = figures.relation(law, X, view=(0, 90)).data.to_pydict()  # x3 to the right, x1 down
     assert np.abs(above["x"]).max() <= 1 + 1e-9
     assert len(above["x"]) > 500
     points = X[:, [0, 2, 3]] * [1, 10, 100]
     model, law = gramian.PCA(scale="unit").fit(points), gramian.relations(points)[0]
-    drawn = plots.directions(model, points, law=law, view=(0, 90))
+    drawn = figures.directions(model, points, law=law, view=(0, 90))
     net = drawn.vconcat[0].layer[3].data.to_pandas()  # in units of the scales, as the points
     assert net[["from_x", "to_x"]].abs().to_numpy().max() == pytest.approx(np.abs(drawn.data["across"]).max())
     for other in (gramian.relations(X)[0], gramian.relations(points)):
         with pytest.raises(DataError, match=r"gramian\.relations\(X\)"):
-            plots.directions(model, points, law=other)
+            figures.directions(model, points, law=other)

@@ -27,8 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PCA, KernelPCA, scan
-from gramian import figures as plots
+from gramian import PCA, KernelPCA, figures, scan
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.select import filters
 from gramian.select.filters import FeatureFilter, number_of_features, tried_sizes, why_so_many
@@ -723,4 +722,4 @@ def test_folds_that_cannot_be():
 def test_of_a_given_number_there_is_no_selection_to_draw():
     pytest.importorskip("altair")
     with pytest.raises(DataError, match=r"There is no selection to draw\. A filter compares numbers"):
-        plots.selection(FeatureFilter(k=1).fit(np.arange(12.0).reshape(6, 2), [0, 1] * 3))
+        figures.selection(FeatureFilter(k=1).fit(np.arange(12.0).reshape(6, 2), [0, 1] * 3))

@@ -9,7 +9,7 @@ from gramian import KernelPCA
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, ChiSquared, Cosine, Laplacian, Linear, Polynomial
 from gramian.select.choose_kernel import as_candidates, default_kernels
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 ROWS = as_rows(X)

@@ -1,122 +1,406 @@
+"""Searches against exhaustive search and literal transcriptions of the algorithms."""
+
+from itertools import combinations
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gramian.select.polynomials import Monomials
-from gramian.select.relation_points import frame_of, points_of
-from gramian.select.relation_search import search
+from gramian.errors import ParameterError
+from gramian.select.wrappers import SearchStep, Space, SubsetSearch, choose, search_of, space_of
+from gramian.statistics.candidates import tolerance
 
-EPS = 2.0**-52
-
-
-def found(X, degree=2, tol=None):
-    result = search(points_of(X), frame_of(points_of(X), degree, EPS), degree, tol)
-    return [relation for relation, _ in result.relations], result
+FOLDS = 3
+NAMES = tuple(f"x{j}" for j in range(10))
 
 
-def terms(relation):
-    return {tuple(power) for power in relation.powers.tolist()}
+def forward(scorer, space, **given):
+    return SubsetSearch(space, True, **given).steps(scorer)
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
+def backward(scorer, space, **given):
+    return SubsetSearch(space, False, **given).steps(scorer)
 
 
-def test_a_null_direction_of_the_uncentred_moment_is_found(rng):
-    t = rng.uniform(0, 2 * np.pi, 100)
-    X = np.column_stack([3 + 1.5 * np.cos(t), 2 + 1.5 * np.sin(t)])
-    (circle,), result = found(X)
-    powers = Monomials(2, 2).powers
-    values = np.array([[np.prod(row**power) for power in powers] for row in X])
-    moment = values.T @ values / 100
-    null = np.linalg.eigh(moment)[1][:, 0]
-    law = np.zeros(6)
-    spread = X.std(axis=0)
-    for power, coefficient in zip(circle.powers, circle.vector, strict=True):
-        law[np.flatnonzero((powers == power).all(axis=1))] = coefficient / np.prod(spread**power)
-    np.testing.assert_allclose(law / law[3], null / null[3], rtol=1e-8, atol=1e-8)
-    assert result.nearest > 0.3
+class Told:
+    """Scores given by a function of the subset; counts what it is asked."""
+
+    def __init__(self, value):
+        self.value, self.asked = value, []
+
+    def of(self, subset):
+        result = np.atleast_1d(np.asarray(self.value(frozenset(subset)), dtype=float))
+        return np.repeat(result, FOLDS) if len(result) == 1 else result
+
+    def scores(self, kept, groups, adding):
+        assert list(kept) == sorted(kept)
+        subsets = [set(kept) | set(g) if adding else set(kept) - set(g) for g in groups]
+        self.asked += [frozenset(int(j) for j in s) for s in subsets]
+        return np.array([self.of(s) for s in subsets])
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-2])
-def test_multiples_are_not_listed(rng, noise):
-    x, z = rng.normal(size=(2, 200))
-    X = np.column_stack([x, 1 - x, z]) + noise * rng.normal(size=(200, 3))
-    relations, _ = found(X, 3)
-    assert [terms(r) for r in relations] == [{(1, 0, 0), (0, 1, 0), (0, 0, 0)}]
+def singles(d, fixed=()):
+    free = tuple(np.array([j]) for j in range(d) if j not in fixed)
+    return Space(free, np.array(fixed, dtype=np.intp))
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-2])
-def test_consequences_of_the_same_degree_are_not_listed(rng, noise):
-    x = rng.uniform(-1, 1, 200)
-    X = np.column_stack([x, x**2, x**3])
-    X += noise * X.std(axis=0) * rng.normal(size=X.shape)
-    relations, _ = found(X)
-    assert {frozenset(terms(r)) for r in relations} == {
-        frozenset({(2, 0, 0), (0, 1, 0)}),
-        frozenset({(1, 1, 0), (0, 0, 1)}),
+def at_random(d, seed):
+    """A score for every subset."""
+    rng = np.random.default_rng(seed)
+    return {
+        frozenset(c): float(rng.normal() + 0.3 * k)
+        for k in range(1, d + 1)
+        for c in combinations(range(d), k)
     }
 
 
-def test_an_approximation_of_a_law_is_no_law(rng):
-    index, height = rng.uniform(17, 40, 200), rng.uniform(1.5, 2.0, 200)
-    relations, result = found(np.column_stack([index, height, index * height**2]), 3)
-    assert [terms(r) for r in relations] == [{(1, 2, 0), (0, 0, 1)}]
-    assert result.nearest < 0.05
-    assert "many terms" in result.reason
+# ------------------------------------------------------------------ oracles
 
 
-def test_laws_of_different_noise_are_found_side_by_side(rng):
-    a, b, d = rng.normal(size=(3, 300))
-    X = np.column_stack([a, b, a + b, 2 * d + 1e-3 * rng.normal(size=300), d])
-    relations, _ = found(X)
-    assert {frozenset(np.flatnonzero(r.powers.any(axis=0))) for r in relations} == {
-        frozenset({0, 1, 2}),
-        frozenset({3, 4}),
-    }
+def greedy(value, d, adding):
+    """Whitney's forward and its mirror, as in a textbook."""
+    now = set() if adding else set(range(d))
+    results = [] if adding else [(frozenset(now), value(frozenset(now)))]
+    while len(now) < d if adding else len(now) > 1:
+        options = [j for j in range(d) if (j not in now) == adding]
+        scored = [(value(frozenset(now | {j} if adding else now - {j})), -j) for j in options]
+        best, j = max(scored)
+        now = now | {-j} if adding else now - {-j}
+        results.append((frozenset(now), best))
+    return results
 
 
-def test_what_one_column_obeys_is_not_lost_in_shuffling(rng):
-    X = np.column_stack([rng.integers(0, 2, 100), rng.normal(size=100), np.full(100, 5.0)])
-    relations, _ = found(X)
-    assert {frozenset(terms(r)) for r in relations} == {
-        frozenset({(2, 0, 0), (1, 0, 0)}),
-        frozenset({(0, 0, 1), (0, 0, 0)}),
-    }
+def pudil(value, d):
+    """SFFS: after each inclusion exclude the least significant while that beats the best of its size."""
+    now, best, visited = frozenset(), {}, []
+    while len(now) < d:
+        now = now | {max((value(now | {j}), -j) for j in range(d) if j not in now)[1] * -1}
+        best[len(now)] = max(best.get(len(now), -np.inf), value(now))
+        visited.append(now)
+        while len(now) > 2:
+            score, j = max((value(now - {j}), -j) for j in now)
+            if not score > best[len(now) - 1]:
+                break
+            now = now - {-j}
+            best[len(now)] = score
+            visited.append(now)
+    return visited
 
 
-@pytest.mark.parametrize(
-    ("draw", "degree"),
-    [
-        (lambda rng: rng.normal(size=(132, 10)), 2),
-        (lambda rng: rng.uniform(size=(100, 3)), 3),
-        (lambda rng: rng.standard_cauchy((200, 3)), 2),
-        (lambda rng: np.exp(2 * rng.normal(size=(200, 3))), 2),
-    ],
-)
-def test_pure_noise_obeys_nothing(draw, degree):
-    for seed in range(5):
-        assert found(draw(np.random.default_rng(seed)), degree)[0] == []
+def moves(steps):
+    return [frozenset(s.subset) for s in steps if s.action != "keep"]
 
 
-def test_heavy_tails_are_compared_with_shuffled_columns():
-    for seed in [11, 24, 35, 48]:
-        assert found(np.random.default_rng(seed).standard_cauchy((200, 3)))[0] == []
+# -------------------------------------------------------------------- greedy
 
 
-def test_the_tolerance_is_a_bound_on_both_residuals(rng):
-    t = rng.uniform(0, 2 * np.pi, 200)
-    X = np.column_stack([np.cos(t), np.sin(t)]) + 0.05 * rng.normal(size=(200, 2))
-    assert found(X)[0] == []
-    (circle,), _ = found(X, tol=0.1)
-    assert max(circle.distance, circle.held_out) < 0.1
-    assert found(X, tol=circle.distance / 1.1)[0] == []
+@given(seed=st.integers(0, 10**6), adding=st.booleans(), d=st.integers(1, 6))
+def test_plain_searches_are_the_textbook(seed, adding, d):
+    table = at_random(d, seed)
+    scorer = Told(table.__getitem__)
+    steps = list((forward if adding else backward)(scorer, singles(d)))
+    expected = greedy(table.__getitem__, d, adding)
+    assert [(frozenset(s.subset), s.mean) for s in steps] == [(s, pytest.approx(v)) for s, v in expected]
+    assert len(scorer.asked) == d * (d + 1) // 2
+    assert [s.number for s in steps] == list(range(1 if adding else 0, d + 1 if adding else d))
 
 
-def test_nothing_depends_on_units(rng):
-    x = rng.normal(size=200)
-    X = np.column_stack([x, x**2 + 0.01 * rng.normal(size=200)])
-    (plain,), _ = found(X)
-    (scaled,), _ = found(X * [1e-8, 1e5])
-    np.testing.assert_allclose(scaled.vector, plain.vector, rtol=1e-6)
-    assert scaled.distance == pytest.approx(plain.distance, rel=1e-6)
+@given(seed=st.integers(0, 10**6))
+def test_greedy_is_exhaustive_search_where_features_do_not_interact(seed):
+    rng = np.random.default_rng(seed)
+    worth = rng.normal(size=6)
+
+    def value(subset):
+        return sum(worth[j] for j in subset)
+
+    everything = [frozenset(c) for k in range(1, 7) for c in combinations(range(6), k)]
+    for search in (forward, backward):
+        steps = list(search(Told(value), singles(6)))
+        for step in steps:
+            best = max(value(s) for s in everything if len(s) == step.size)
+            assert step.mean == pytest.approx(best)
+        assert steps[choose(steps, "best").place].mean == pytest.approx(max(map(value, everything)))
+
+
+def test_every_candidate_is_recorded():
+    table = at_random(4, 0)
+    first, second = list(forward(Told(table.__getitem__), singles(4)))[:2]
+    assert first.candidates == ((0,), (1,), (2,), (3,))
+    assert first.candidate_scores.mean(axis=1).tolist() == pytest.approx(
+        [table[frozenset([j])] for j in range(4)]
+    )
+    assert first.action == "add"
+    assert first.moved == first.subset
+    kept = first.subset[0]
+    assert second.candidates == tuple((j,) for j in range(4) if j != kept)
+    assert second.candidate_scores.mean(axis=1).tolist() == pytest.approx(
+        [table[frozenset([kept, j])] for j in range(4) if j != kept]
+    )
+    assert (
+        second.fold_scores.tolist()
+        == second.candidate_scores[np.argmax(second.candidate_scores.mean(axis=1))].tolist()
+    )
+
+
+def test_start_is_recorded_where_it_can_be_scored():
+    steps = list(forward(Told(len), singles(4, fixed=(2,))))
+    assert (steps[0].action, steps[0].subset, steps[0].number, steps[0].moved) == ("start", (2,), 0, ())
+    assert steps[0].candidates == ()
+    assert all(2 in s.subset for s in steps)
+    steps = list(backward(Told(len), singles(4, fixed=(2,))))
+    assert steps[0].subset == (0, 1, 2, 3)
+    assert steps[-1].subset == (2,)
+
+
+def test_groups_move_together_in_the_order_of_their_first_column():
+    space = Space((np.array([0, 3]), np.array([1]), np.array([2, 4])), np.array([5]))
+    steps = list(forward(Told(len), space))
+    assert [s.moved for s in steps] == [(), (0, 3), (2, 4), (1,)]
+    assert [s.size for s in steps] == [1, 3, 5, 6]
+    assert [s.moved for s in backward(Told(lambda s: -len(s)), space)] == [(), (0, 3), (2, 4), (1,)]
+
+
+# --------------------------------------------------------------------- ties
+
+
+def test_ties_go_to_the_first():
+    assert tolerance(-1e6) == pytest.approx(1e-6)
+    assert [s.moved for s in forward(Told(lambda s: 1.0), singles(3))] == [(0,), (1,), (2,)]
+    assert [s.moved for s in backward(Told(lambda s: 1.0), singles(3))] == [(), (0,), (1,)]
+
+
+# -------------------------------------------------------------------- limits
+
+
+def test_limit_ends_the_search():
+    assert [s.size for s in forward(Told(len), singles(5), limit=2)] == [1, 2]
+    assert [s.size for s in backward(Told(len), singles(5), limit=2)] == [5, 4, 3, 2]
+    assert [s.size for s in backward(Told(len), singles(5), limit=5)] == [5]
+
+
+def test_groups_that_exceed_the_limit_are_not_tried():
+    space = Space((np.array([0, 1, 2]), np.array([3, 4]), np.array([5])), np.array([], dtype=np.intp))
+    steps = list(forward(Told(len), space, limit=4))
+    assert [s.moved for s in steps] == [(0, 1, 2), (5,)]
+    assert steps[1].candidates == ((5,),)
+    steps = list(forward(Told(len), space, limit=2))
+    assert [s.subset for s in steps] == [(3, 4)]
+    assert choose(steps, "size", 2).why == "as many as were requested"
+    steps = list(forward(Told(lambda s: -len(s)), space, limit=2))
+    assert [s.subset for s in steps] == [(5,)]
+    assert choose(steps, "size", 2).why == "the most that the groups allow of the 2 that were requested"
+
+
+def test_backward_leaves_a_group_that_is_small_enough():
+    space = Space((np.array([0, 1, 2]), np.array([3, 4])), np.array([], dtype=np.intp))
+    steps = list(backward(Told(len), space, limit=2))
+    assert [s.subset for s in steps] == [(0, 1, 2, 3, 4), (3, 4)]
+
+
+# ------------------------------------------------------------------ patience
+
+
+def test_patience_counts_steps_without_a_better_subset():
+    up = {1: 0.5, 2: 0.7, 3: 0.6, 4: 0.65, 5: 0.9, 6: 0.9}
+    assert [s.size for s in forward(Told(lambda s: up[len(s)]), singles(6), patience=2)] == [1, 2, 3, 4]
+    assert [s.size for s in forward(Told(lambda s: up[len(s)]), singles(6), patience=3)] == [1, 2, 3, 4, 5, 6]
+    # Backward, an equal score with fewer features is better; forward it is not.
+    level = Told(lambda s: 1.0)
+    assert [s.size for s in backward(level, singles(6), patience=1)] == [6, 5, 4, 3, 2, 1]
+    assert [s.size for s in forward(level, singles(6), patience=1)] == [1, 2]
+
+
+# ------------------------------------------------------------------ floating
+
+
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 6))
+def test_floating_is_pudils(seed, d):
+    table = at_random(d, seed)
+    steps = list(forward(Told(table.__getitem__), singles(d), floating=True))
+    assert moves(steps) == pudil(table.__getitem__, d)
+
+
+@given(seed=st.integers(0, 10**6), d=st.integers(2, 6))
+def test_backward_floating_is_the_mirror_of_forward(seed, d):
+    # Subsets by what is left out: the whole set takes the part of the empty one.
+    table = at_random(d, seed)
+    everything = frozenset(range(d))
+
+    def mirrored(left_out):
+        return table[everything - left_out] if len(left_out) < d else -1e9
+
+    steps = list(backward(Told(table.__getitem__), singles(d), floating=True))
+    expected = [everything - s for s in pudil(mirrored, d) if len(s) < d]
+    # The mirror also tries to leave out all, and to come back from there, which this search does not.
+    assert moves(steps)[1:] == expected[: len(moves(steps)) - 1]
+    assert moves(steps)[-1] == expected[-1] or len(moves(steps)[-1]) == 1
+
+
+@given(seed=st.integers(0, 10**6), adding=st.booleans(), limit=st.none() | st.integers(1, 6))
+def test_floating_ends_and_is_never_worse_at_its_own_sizes(seed, adding, limit):
+    table = at_random(6, seed)
+    search = forward if adding else backward
+    steps = list(search(Told(table.__getitem__), singles(6), floating=True, limit=limit))
+    assert len(steps) < 200
+    plain = list(search(Told(table.__getitem__), singles(6), limit=limit))
+    if limit is not None:
+        chosen = steps[choose(steps, "size", limit).place]
+        assert chosen.size == limit == plain[-1].size
+    kept = [s for s in steps if s.action == "keep"]
+    assert all(s.moved == () for s in kept)
+    for step in kept:
+        smaller = [
+            t.mean for t in steps[: steps.index(step)] if t.size == len(step.subset) - (1 if adding else -1)
+        ]
+        assert max(step.candidate_scores.mean(axis=1)) <= max(smaller) + 1e-9
+
+
+def test_floating_wins_where_the_best_single_feature_is_a_mixture():
+    # 0 knows a little of what 1 and 2 know together: best alone, superfluous beside them.
+    value = {
+        frozenset(s): v
+        for s, v in [
+            ((0,), 0.6), ((1,), 0.4), ((2,), 0.4), ((3,), 0.1),
+            ((0, 1), 0.7), ((0, 2), 0.65), ((1, 2), 0.95), ((0, 3), 0.61), ((1, 3), 0.42), ((2, 3), 0.42),
+            ((0, 1, 2), 0.94), ((0, 1, 3), 0.71), ((0, 2, 3), 0.66), ((1, 2, 3), 0.93), ((0, 1, 2, 3), 0.92),
+        ]
+    }  # fmt: skip
+    plain = list(forward(Told(value.__getitem__), singles(4)))
+    floating = list(forward(Told(value.__getitem__), singles(4), floating=True))
+    assert plain[choose(plain, "best").place].mean == pytest.approx(0.94)
+    assert floating[choose(floating, "best").place].mean == pytest.approx(0.95)
+    assert floating[choose(floating, "best").place].subset == (1, 2)
+    # Also for two features: it goes one further and back.
+    plain = list(forward(Told(value.__getitem__), singles(4), limit=2))
+    floating = list(forward(Told(value.__getitem__), singles(4), floating=True, limit=2))
+    assert plain[choose(plain, "size", 2).place].subset == (0, 1)
+    assert floating[choose(floating, "size", 2).place].subset == (1, 2)
+    assert [s.action for s in floating] == ["add", "add", "add", "remove", "add", "keep"]
+
+
+def test_floating_with_groups_counts_groups():
+    space = Space((np.array([0, 1, 2]), np.array([3]), np.array([4, 5]), np.array([6])), np.array([7]))
+    for search in (forward, backward):
+        for limit in (None, 3, 5):
+            steps = list(search(Told(lambda s: -abs(len(s) - 4.1)), space, floating=True, limit=limit))
+            assert all(7 in s.subset for s in steps)
+            assert len(steps) < 40
+
+
+# -------------------------------------------------------------------- choice
+
+
+def step(size, *scores, start=0):
+    subset = tuple(range(start, start + size))
+    return SearchStep.in_folds(subset, size, np.array(scores), number=1, action="add", moved=(0,))
+
+
+def test_best_takes_the_fewest_of_tied():
+    steps = [step(3, 0.9, 0.7), step(1, 0.5, 0.5), step(2, 0.8, 0.8), step(2, 0.8, 0.8, start=1)]
+    result = choose(steps, "best")
+    assert result.place == 2
+    assert result.why == "the best mean of all steps; 2 other subsets tie"
+    assert choose(steps[:3], "best").why == "the best mean of all steps; another subset ties"
+    assert choose(steps[1:2], "best").why == "the best mean of all steps"
+
+
+def test_one_standard_error_is_that_of_the_best():
+    # Mean 0.8 with a standard error of 0.1 / sqrt(2) * sqrt(2) / sqrt(2) = 0.1.
+    best = step(4, 0.7, 0.9)
+    assert best.standard_error == pytest.approx(0.1)
+    steps = [step(1, 0.69, 0.69), step(2, 0.71, 0.71), step(2, 0.75, 0.75), step(3, 0.79, 0.79), best]
+    result = choose(steps, "one-se")
+    assert result.place == 2
+    assert result.why == "the fewest within one standard error, 0.1, of the best mean, 0.8 with 4 features"
+    assert choose([step(1, 0.7, 0.7), best], "one-se").place == 0
+
+
+def test_size_takes_the_best_of_the_largest_up_to_the_limit():
+    steps = [step(2, 0.5, 0.5), step(3, 0.9, 0.9), step(2, 0.6, 0.6)]
+    assert choose(steps, "size", 2).place == 2
+    assert choose(steps, "size", 4).place == 1
+
+
+# --------------------------------------------------------------- what is asked
+
+
+def search(wanted="best", *, direction="forward", floating=False, patience=None, **space):
+    return search_of(
+        space_of(space.get("groups"), space.get("fixed"), NAMES), wanted, direction, floating, patience
+    )
+
+
+def test_rule_and_limit():
+    for wanted, rule, limit in [
+        ("best", "best", None),
+        ("one-se", "one-se", None),
+        (1, "size", 1),
+        (np.int64(10), "size", 10),
+        (0.3, "size", 3),
+        (0.39, "size", 3),
+        (0.01, "size", 1),
+        (np.float32(0.5), "size", 5),
+    ]:
+        result = search(wanted)
+        assert (result.rule, result.limit) == (rule, limit)
+
+
+def test_share_is_not_lost_to_rounding():
+    names = tuple(f"x{j}" for j in range(100))
+    assert int(0.29 * 100) == 28
+    assert search_of(space_of(None, None, names), 0.29, "forward", False, None).limit == 29
+
+
+def test_numbers_refused():
+    for wanted in [
+        "auto",
+        0,
+        11,
+        True,
+        None,
+        1.0,
+        float("nan"),
+    ]:
+        with pytest.raises(ParameterError, match="n_features_to_select="):
+            search(wanted)
+
+
+def test_numbers_that_cannot_be_reached():
+    with pytest.raises(ParameterError, match=r"n_features_to_select=2 is 2 features, but 3 are fixed\."):
+        search(2, fixed=[0, 1, 2])
+    assert search(3, fixed=[0, 1, 2]).limit == 3
+    with pytest.raises(ParameterError, match=r"n_features_to_select=0\.4 is 4 features, but 5 are in the"):
+        search(0.4, groups=[[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]])
+
+
+def test_patience():
+    assert search(patience=np.int32(2)).patience == 2
+    for bad in (0, -1, 1.5, True, "3"):
+        with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
+            search(patience=bad)
+    with pytest.raises(ParameterError, match="patience=2 applies to best and one-se only, but"):
+        search(3, patience=2)
+
+
+def test_sizes_at_the_ends():
+    assert search().ends == (0, 10)
+    assert search(direction="backward").ends == (10, 1)
+    assert search(direction="backward", fixed=[0, 3]).ends == (10, 2)
+    assert search(4).ends == (0, 4)
+    assert search(4, direction="backward").ends == (10, 4)
+    assert search(4, fixed=[0]).ends == (1, 4)
+
+
+def test_the_sizes_of_steps():
+    class Flat:
+        def scores(self, kept, groups, adding):
+            return np.zeros((len(groups), 2))
+
+    result = search(6, groups=[[0, 1], [2, 3]], fixed=[4])
+    steps = list(result.steps(Flat()))
+    assert [len(step.subset) for step in steps] == [1, 3, 5, 6]
+    assert [s.subset for s in steps] == [s.subset for s in forward(Flat(), result.space, limit=6)]
+    back = search(8, direction="backward")
+    assert [len(step.subset) for step in back.steps(Flat())] == [10, 9, 8]
+    assert result.space.n_features == 10

@@ -3,7 +3,7 @@ import pytest
 
 from gramian.errors import DataError
 from gramian.statistics.projection import LinearProjection
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 4)) * [1, 5, 0.1, 2] + [3, 0, -1, 100]

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 import gramian
 from gramian import PCA, KernelPCA
-from gramian.cli import main
+from gramian.app.cli import main
 from gramian.statistics.sampling import Sampling, reaches, sampling_of, separated
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gramian import PCA, KernelPCA, scan
 from gramian.errors import DataError, FileError, MemoryLimitError
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 LIMIT = 24_000_000  # a quarter of it is less than each dense file
 

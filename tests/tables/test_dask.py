@@ -8,7 +8,7 @@ import pytest
 
 from gramian import PCA, Whitener
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')
 

@@ -6,7 +6,8 @@ import pytest
 from gramian import PCA, KernelPCA, Whitener, load, scan
 from gramian.engine import tiles
 from gramian.errors import DataError, MemoryLimitError, ParameterError
-from gramian.tables import as_rows, device
+from gramian.tables import device
+from gramian.tables.as_rows import as_rows
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -17,7 +17,8 @@ from pyarrow import feather, parquet
 
 from gramian import PCA, KernelPCA, PolynomialMap, scan
 from gramian.errors import DataError, FileError, GramianError, MemoryLimitError, ParameterError
-from gramian.tables import ArrayRows, as_rows
+from gramian.tables.as_rows import as_rows
+from gramian.tables.memory import ArrayRows
 from gramian.tables.stored import Spool, StoredRows
 from gramian.tables.table import Expected
 

@@ -7,7 +7,7 @@ import pytest
 
 from gramian import scan
 from gramian.errors import DataError, ParameterError
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.metadata import as_metadata, as_variable, labels_of, with_metadata
 from gramian.tables.table import Table
 

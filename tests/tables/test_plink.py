@@ -11,7 +11,7 @@ import gramian
 from gramian import PCA, scan
 from gramian.errors import DataError, FileError, MissingExtraError, MissingValuesWarning, ParameterError
 from gramian.models.inputs import expected_columns
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 LIMIT = 6_000_000
 

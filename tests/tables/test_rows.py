@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from gramian import PCA, Whitener
 from gramian.core.arrays import as_float64, to_numpy
 from gramian.errors import DataError, InputTypeError
-from gramian.tables import Block, Rows, SparseRows, as_rows
+from gramian.tables.as_rows import as_rows
+from gramian.tables.memory import SparseRows
+from gramian.tables.rows import Block, Rows
 from gramian.tables.scan import scan
 
 X = np.where(np.arange(300).reshape(50, 6) % 3, np.random.default_rng(0).standard_normal((50, 6)), 0.0)

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import feather, ipc
 
 from gramian.errors import DataError, FileError, MemoryLimitError, MissingExtraError, ParameterError
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.scan import scan
 
 

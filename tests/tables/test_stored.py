@@ -9,7 +9,7 @@ import pytest
 
 from gramian import PCA, Whitener, choose_components, scan
 from gramian.errors import DataError, FileError, MemoryLimitError
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.stored import StoredRows
 
 LIMIT = 24_000_000  # a quarter of it is less than each of these files

@@ -273,7 +273,7 @@ def test_what_was_looked_at_is_not_parsed_again(tmp_path, monkeypatch):
     looked = scan(path, propose=True)
     path.write_text("\n".join(["x,y,kind", *rows[:20]]))  # changed between looking and reading
     assert len(looked.read().values) == 20
-    monkeypatch.setattr("gramian.statistics.proposals.LOOK", 1 << 16)  # a file that is looked at in part
+    monkeypatch.setattr("gramian.explain.proposals.LOOK", 1 << 16)  # a file that is looked at in part
     path.write_text("\n".join(["x,y,kind", *rows]))
     parsed.clear()
     again = scan(path, propose=True).read()

@@ -1,1 +1,1 @@
-"""scikit-learn's classes and functions, computed by gramian: change one import and keep the rest."""
+"""The interfaces of other packages: AnnData, xarray, ONNX, and scikit-learn's signatures."""

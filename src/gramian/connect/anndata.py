@@ -12,7 +12,7 @@ from gramian.core.checks import listed
 from gramian.engine.linear import LinearProblem
 from gramian.errors import ABSENT, InputTypeError, ParameterError
 from gramian.models.pca.estimator import PCA
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.file_rows import of_anndata
 from gramian.tables.table import Table
 

@@ -38,7 +38,7 @@ from gramian.models.pca.estimator import PCA
 from gramian.statistics.normal_model import NormalModel
 from gramian.statistics.projection import LinearProjection
 from gramian.statistics.units import SHARE, column_variances
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Expected
 
 if TYPE_CHECKING:

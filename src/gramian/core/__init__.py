@@ -1,1 +1,1 @@
-"""Files that appear whole or not at all."""
+"""What every room uses: checks, arrays, records, progress, files that appear whole or not at all."""

@@ -1,1 +1,1 @@
-"""Plans, solves and certifies: the one place where a route is chosen, retried and accepted."""
+"""Eigenpairs of covariance, Gram and kernel matrices: operators, routes by cost, solvers, certificates."""

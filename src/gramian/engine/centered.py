@@ -26,9 +26,8 @@ from gramian.core.progress import pace, track
 from gramian.core.records import FloatArray, Moments
 from gramian.engine.operator import LARGE, SPARSE_LONG, SPARSE_PAIRS, digest, rows_of_sparse, sparse_workers
 from gramian.errors import DataError
-from gramian.tables import Block, Rows
 from gramian.tables.device import device_blocks
-from gramian.tables.rows import SeenRows, magnitudes, require_magnitudes, row_text
+from gramian.tables.rows import Block, Rows, SeenRows, magnitudes, require_magnitudes, row_text
 
 R = TypeVar("R")
 CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
@@ -99,7 +98,7 @@ class CenteredRows:
     weighted: bool = False
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
-        """Combine ``f`` of every part of C that is in one place; see :meth:`gramian.tables.Rows.map_reduce`."""
+        """Combine ``f`` of every part of C in one place; see :meth:`gramian.tables.rows.Rows.map_reduce`."""
         if self.rows.in_one_place:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.

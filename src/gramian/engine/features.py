@@ -25,8 +25,8 @@ from gramian.engine.centered import merge_moments
 from gramian.engine.operator import COSINE, EIGH_ALL, KERNEL_VALUE, LARGE, SymmetricCosts, workers_of
 from gramian.engine.scatter import CONFIDENCE
 from gramian.kernels import Evaluator
-from gramian.tables import Rows
 from gramian.tables.device import device_blocks
+from gramian.tables.rows import Rows
 
 BLOCK = 1024  # rows whose products are made in the data's own precision before they are added in float64
 COLUMNS = 4 * arrays.THIN

@@ -46,7 +46,7 @@ from gramian.engine.solving import Problem, Solution
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,8 +50,9 @@ from gramian.engine.scatter import (
 )
 from gramian.engine.solving import Problem, Schedule, Solution, solve
 from gramian.errors import DataError
-from gramian.tables import Rows, as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.device import quick_double
+from gramian.tables.rows import Rows
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
 # which what is read in every pass is multiplied in float64. From so many on float32 takes less, and is tried

@@ -24,8 +24,7 @@ from gramian.engine.linear import Directions, LinearProblem, require_range
 from gramian.engine.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
 from gramian.engine.routes import Route
 from gramian.engine.solving import Solution
-from gramian.tables import Rows
-from gramian.tables.rows import SeenRows
+from gramian.tables.rows import Rows, SeenRows
 
 BATCH_SECONDS = 3e-4  # to check a batch and merge it, its matrix not counted
 BESIDE = 4  # matrices: of what was seen, of a batch, its product, and their sum

@@ -1,1 +1,1 @@
-"""Functions of a fitted model: describe, rotate, stability, choice of components."""
+"""Functions of a fitted model: describe, diagnose, rotate, stability, comparison; proposals for a table."""

@@ -26,8 +26,7 @@ from gramian.models.pca.fits import TableFit
 from gramian.models.pca.rules import Material, check_rmse, refusal, room_for, scree_of
 from gramian.statistics.candidates import data_frame
 from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
-from gramian.tables import as_rows
-from gramian.tables.as_rows import weighted
+from gramian.tables.as_rows import as_rows, weighted
 
 RuleFunction = Callable[[str], ComponentChoice]
 

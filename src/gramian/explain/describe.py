@@ -14,8 +14,8 @@ from gramian.engine.centered import center_rows
 from gramian.errors import ParameterError
 from gramian.statistics.associations import Description, described
 from gramian.statistics.components import column_names, kind_of
-from gramian.tables import Rows
 from gramian.tables.metadata import Metadata, as_metadata, labels_of
+from gramian.tables.rows import Rows
 
 Top = list[list[tuple[str, float]]]
 

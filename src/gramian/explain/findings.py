@@ -19,16 +19,7 @@ from gramian.core.arrays import are_whole, as_float64, dense
 from gramian.core.checks import counted, evenly, first_few, listed, percent
 from gramian.core.records import FloatArray, IntArray, ModelKind
 from gramian.errors import MissingValuesWarning, ignoring
-from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
-from gramian.statistics.findings import (
-    FEWEST,
-    Finding,
-    has_one_unit,
-    scale_dominates,
-    unit_findings,
-    width_findings,
-)
-from gramian.statistics.proposals import (
+from gramian.explain.proposals import (
     ALONE,
     CLASS_WORDS,
     ID_WORDS,
@@ -39,15 +30,23 @@ from gramian.statistics.proposals import (
     no_measurement,
     words_of,
 )
-from gramian.statistics.proposals import correlations as _correlations
+from gramian.explain.proposals import correlations as _correlations
+from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
+from gramian.statistics.findings import (
+    FEWEST,
+    Finding,
+    has_one_unit,
+    scale_dominates,
+    unit_findings,
+    width_findings,
+)
 from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
 from gramian.statistics.sampling import named_group, sampling_of
 from gramian.statistics.shapes import curve
 from gramian.statistics.units import column_variances, unit_difference
-from gramian.tables import Rows
 from gramian.tables.cells import units_of
 from gramian.tables.labels import has_label
-from gramian.tables.rows import row_number, row_text
+from gramian.tables.rows import Rows, row_number, row_text
 
 # Rows, columns and entries that are looked at; of more rows half as many, evenly spaced pairs of neighbours.
 ROWS, KERNEL_ROWS, FEWEST_ROWS, COLUMNS, ENTRIES = 2000, 500, 200, 1000, 1 << 19

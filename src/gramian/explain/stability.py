@@ -29,7 +29,8 @@ from gramian.models.pca.tables import scores_and_squares
 from gramian.statistics.candidates import data_frame
 from gramian.statistics.components import column_names, component_names
 from gramian.statistics.sampling import POWERS, grouped, named_group, reaches, separable
-from gramian.tables import Rows, as_rows
+from gramian.tables.as_rows import as_rows
+from gramian.tables.rows import Rows
 
 TURNED = 0.05  # share of replicates at which a component that turned by 45 degrees has no own direction
 DRAWS = 100  # of a replicate, until every column has an observed entry

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from gramian.core.arrays import require_memory, to_numpy
 from gramian.core.checks import check_choice, counted
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, ParameterError
-from gramian.tables import as_rows, table
+from gramian.tables import table
+from gramian.tables.as_rows import as_rows
 from gramian.tables.files import Location, locate, opened_source
 from gramian.tables.formats.pictures import PictureFile, PictureForm, resized
 from gramian.tables.names import PICTURE_SUFFIXES, readable

@@ -1,1 +1,1 @@
-"""What fitted models share: their numbers, saving, checks of their input."""
+"""PCA, kernel PCA, whitening and monitoring, what they share, and how they are saved."""

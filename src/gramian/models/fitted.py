@@ -23,7 +23,7 @@ from gramian.engine.solving import Account, Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.models import inputs, saving, sklearn
 from gramian.statistics.components import Summary, component_names, decomposition_of, shares_of, summary_of
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 
 class Transformer(saving.ColumnAttributes, sklearn.TransformerMixin, sklearn.BaseEstimator):

@@ -18,7 +18,7 @@ from gramian.core.checks import check_choice, check_integer, check_share
 from gramian.core.records import FloatArray, Target, random_stream
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.statistics.components import names_of
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 from gramian.tables.table import Expected
 
 SCALES = ("unit", "pareto", "genotype")

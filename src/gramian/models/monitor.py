@@ -42,8 +42,9 @@ from gramian.statistics.components import (
     names_of,
     shares_of,
 )
-from gramian.tables import Rows, as_rows, table
-from gramian.tables.as_rows import index_names
+from gramian.tables import table
+from gramian.tables.as_rows import as_rows, index_names
+from gramian.tables.rows import Rows
 
 if TYPE_CHECKING:
     from gramian.models.kernel_pca.estimator import KernelPCA

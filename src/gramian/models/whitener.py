@@ -18,9 +18,10 @@ from gramian.errors import DataError, ParameterError
 from gramian.models import fitted, inputs, saving, whitening
 from gramian.models.pca.estimator import PCA
 from gramian.models.sklearn import knows_names
-from gramian.tables import Rows, as_rows, table
-from gramian.tables.as_rows import weighted
+from gramian.tables import table
+from gramian.tables.as_rows import as_rows, weighted
 from gramian.tables.device import sent_to
+from gramian.tables.rows import Rows
 
 MOST_ENTRIES = 10**8  # of a matrix that is written out: 10,000 x 10,000, 0.8 GB
 

@@ -21,7 +21,7 @@ from gramian.engine.centered import CenteredRows
 from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.errors import DataError
 from gramian.statistics.projection import inverse_deviations
-from gramian.tables import Block, Rows
+from gramian.tables.rows import Block, Rows
 
 METHODS = ("pca", "zca", "zca-cor", "pca-cor", "cholesky")
 SHRINKAGE = ("ledoit-wolf", "oas")

@@ -13,7 +13,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from gramian import figures as plots
+from gramian import figures
 from gramian.core import checks
 from gramian.core.atomic import atomic_write
 from gramian.core.notebook import Grid
@@ -147,7 +147,7 @@ class Figures:
             if svg is None:
                 with room(ROOM):
                     drawn = drawing.draw()
-                    picture = isinstance(drawn, plots.Picture)
+                    picture = isinstance(drawn, figures.Picture)
                     inside = _picture(drawn.png()) if picture else self._chart(drawn)
             else:
                 inside = self._inline(svg)

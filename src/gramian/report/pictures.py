@@ -19,7 +19,7 @@ from gramian.errors import FileError
 from gramian.figures.images import Picture, contact_sheet, grey, grey_range, require_pillow
 from gramian.report.pieces import pieces_of
 from gramian.report.tables import row_names, write_table
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.names import PICTURE_SUFFIXES
 from gramian.tables.table import Table
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gramian.core.checks import NAMES_SHOWN, counted, slices
 from gramian.core.progress import pace, track
 from gramian.errors import DataError, MissingValuesWarning, ignoring
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.rows import row_text
 from gramian.tables.table import Table
 from gramian.tables.treatment import rows_of_table, with_rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian import figures as plots
+from gramian import figures
 from gramian.core import records
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
@@ -240,11 +240,11 @@ class _Explained:
     def rows(self) -> Iterable[Part]:
         model, data, seen = self.model, self.table, self.survey
         if self.kind.faces:
-            yield Beside((Drawing("face-scores", lambda: plots.face_scores(self.given)),))
+            yield Beside((Drawing("face-scores", lambda: figures.face_scores(self.given)),))
         elif data is None:
             yield "Scores and unusual rows need the data: gramian report MODEL DATA."
         elif self.kind.whitens and model.n_features_in_ > 1:
-            yield Beside((Drawing("whitening", lambda: plots.whitening(model, data)),))
+            yield Beside((Drawing("whitening", lambda: figures.whitening(model, data)),))
         elif seen is not None:
             n = data.values.shape[0]
             if n != model.n_samples_:
@@ -259,18 +259,18 @@ class _Explained:
                 drawn.append(Drawing("biplot", partial(chart, "biplot")))
             yield Beside((*drawn,))
             if data.picture_shape is not None and data.in_memory:
-                yield Beside((Drawing("reconstructions", lambda: plots.reconstructions(model, data)),))
+                yield Beside((Drawing("reconstructions", lambda: figures.reconstructions(model, data)),))
 
     def columns(self) -> Iterable[Part]:
         model, names = self.model, feature_names_of(self.model)
         if not model.model_kind.linear or not self.k:
             return
         if self.pictures:
-            yield Beside((Drawing("components", lambda: plots.components(self.given)),))
+            yield Beside((Drawing("components", lambda: figures.components(self.given)),))
             return
-        drawn = [Drawing("loadings", lambda: plots.loadings(model))] if len(names) > 1 else []
+        drawn = [Drawing("loadings", lambda: figures.loadings(model))] if len(names) > 1 else []
         if drawn and self.k > 1 and not self.kind.whitens and model.center:
-            drawn.append(Drawing("correlation-circle", lambda: plots.correlation_circle(model)))
+            drawn.append(Drawing("correlation-circle", lambda: figures.correlation_circle(model)))
         yield Beside((*drawn,))
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         loadings = as_float64(model.components_[: min(LOADED, self.k, max(1, model.rank_))]).T
@@ -303,7 +303,7 @@ class _Explained:
         description = describe(self.given, self.table, top=0)
         if description.variables and self.k:
             heads, *rows = description.lines()
-            yield Beside((Drawing("metadata", lambda: plots.metadata(description)),))
+            yield Beside((Drawing("metadata", lambda: figures.metadata(description)),))
             yield Folded("As numbers", (Grid(heads, rows, kinds="r" + "n" * (len(heads) - 2) + "t"),))
         yield from description.sentences()
 
@@ -318,7 +318,7 @@ class _Explained:
         if k > FIRST:
             more = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
             tables.append(Grid(heads, rows[FIRST:], kinds="rnnnn", more=more, file="eigenvalues"))
-        scree = Drawing("scree", lambda: plots.scree(model, self.choices or None))
+        scree = Drawing("scree", lambda: figures.scree(model, self.choices or None))
         yield Beside((scree, (*tables,)))
         if self.choices or self.left_out:
             kept = counted(k, "component")
@@ -393,7 +393,7 @@ class _Explained:
 
     def guaranteed(self) -> Iterable[Part]:
         if self.k:
-            bounds = Drawing("eigenvalues", lambda: plots.eigenvalues(self.model))
+            bounds = Drawing("eigenvalues", lambda: figures.eigenvalues(self.model))
             yield Beside((bounds, (*sentences.guaranteed_lines(self.model),)))
 
     def computed(self) -> Iterable[Part]:
@@ -483,7 +483,7 @@ def scores_chart(
     if shown is not None:
         table = replace(table, **table.labels_at(shown))
     x, y = pair
-    return getattr(plots, name)(model, table, mapped=scores, x=x, y=y)
+    return getattr(figures, name)(model, table, mapped=scores, x=x, y=y)
 
 
 def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:

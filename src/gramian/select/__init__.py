@@ -1,1 +1,1 @@
-"""The law behind the data: polynomial equations that its rows obey."""
+"""Picks features, kernels and widths; finds the relations that rows obey."""

@@ -45,8 +45,9 @@ from gramian.models.kernel_pca.rules import first_components, with_kernel
 from gramian.select import validation
 from gramian.select.targets import Labelled, as_labelled
 from gramian.statistics.candidates import Candidate, Choice, Selection
-from gramian.tables import Rows, as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.labels import as_array
+from gramian.tables.rows import Rows
 
 CRITERIA = ("preimage", "score")
 FOLDS = 5

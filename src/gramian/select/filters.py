@@ -41,7 +41,7 @@ from gramian.select.validation import (
 from gramian.statistics import candidates, components
 from gramian.statistics.associations import unit_columns
 from gramian.statistics.candidates import Candidate, Choice, Selection
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 # So many features at least are put in order by "mrmr"; each costs a pass over the data.
 MOST_ORDERED = 1000

@@ -24,7 +24,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.models.sklearn import NEVER_OVERWRITTEN, knowing
 from gramian.select.targets import Labelled, as_labelled, column_of, looks_discrete
 from gramian.statistics.candidates import bar, data_frame
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.records import FloatArray, IntArray
 from gramian.errors import DataError
 from gramian.select.polynomials import reduced
-from gramian.tables import Block, Rows
+from gramian.tables.rows import Block, Rows
 
 FOLDS = 5
 DRAWN = 40  # rows for each column that tell how near to vanishing unrelated columns come

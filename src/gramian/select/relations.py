@@ -18,7 +18,9 @@ from gramian.select.polynomials import term_order
 from gramian.select.relation_points import Frame, frame_of, points_of, stand_ins
 from gramian.select.relation_search import CAP, search
 from gramian.select.sparse_relations import Refined, columns
-from gramian.tables import Rows, as_rows, table
+from gramian.tables import table
+from gramian.tables.as_rows import as_rows
+from gramian.tables.rows import Rows
 
 MOST_MONOMIALS = 500
 ROWS_PER_MONOMIAL = 2

@@ -19,9 +19,10 @@ from gramian.core.records import FloatArray, RealArray
 from gramian.errors import DataError, InputTypeError, MissingValuesWarning, ParameterError
 from gramian.models.inputs import check_features, expected_columns, store_features
 from gramian.models.sklearn import BaseEstimator, TransformerMixin
-from gramian.tables import Rows, as_rows, table
+from gramian.tables import table
+from gramian.tables.as_rows import as_rows
 from gramian.tables.labels import as_array, has_label
-from gramian.tables.rows import require_magnitudes
+from gramian.tables.rows import Rows, require_magnitudes
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20

@@ -1,1 +1,1 @@
-"""Says what eigenpairs mean: certificates, numbers of components, projections."""
+"""What eigenpairs and samples say: components, rules, sampling, missing values, associations."""

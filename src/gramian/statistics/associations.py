@@ -18,7 +18,7 @@ from gramian.engine.centered import center_rows
 from gramian.errors import DataError
 from gramian.statistics.components import component_names
 from gramian.statistics.tables import as_frame
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.labels import as_variable
 
 NUMBER, CATEGORY = "number", "category"

@@ -14,8 +14,7 @@ from gramian.core.checks import counted, first_few, slices
 from gramian.core.records import FloatArray
 from gramian.engine.centered import CenteredRows
 from gramian.errors import MissingValuesWarning
-from gramian.tables import Rows
-from gramian.tables.rows import row_text
+from gramian.tables.rows import Rows, row_text
 
 if TYPE_CHECKING:
     from gramian.statistics.normal_model import NormalModel

@@ -1,7 +1,1 @@
-"""The only entry for user data: every input becomes checked :class:`Rows`."""
-
-from gramian.tables.as_rows import as_rows
-from gramian.tables.memory import ArrayRows, SparseRows
-from gramian.tables.rows import Block, Rows
-
-__all__ = ["ArrayRows", "Block", "Rows", "SparseRows", "as_rows"]
+"""What a table is, in memory or not, and where it comes from: arrays, files, folders, streams, clusters."""

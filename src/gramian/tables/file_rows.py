@@ -1,6 +1,6 @@
 """Rows of what is not an array in memory: files, generators, arrays with labels, Dask and memory maps.
 
-:func:`gramian.tables.as_rows` imports this module when it meets the first of them.
+:func:`gramian.tables.as_rows.as_rows` imports this module when it meets the first of them.
 """
 
 from __future__ import annotations

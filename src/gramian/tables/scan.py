@@ -160,7 +160,7 @@ class Scan(ReadingOptions):
         object.__setattr__(self, "_labels", labels)
         if self.propose:
             # Proposals are an analysis of what is read, which this folder knows nothing of.
-            found = import_module("gramian.statistics.proposals").of_scan(self, "pca")
+            found = import_module("gramian.explain.proposals").of_scan(self, "pca")
             object.__setattr__(self, "propose", False)
             looked, options = self._looked, vars(self.options) | found.merged(self)
             self.__init__(self.path, **options)  # type: ignore[misc]

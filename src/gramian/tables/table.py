@@ -267,7 +267,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class RowsRequest:
-    """What is asked of user data; :func:`gramian.tables.as_rows` explains the fields."""
+    """What is asked of user data; :func:`gramian.tables.as_rows.as_rows` explains the fields."""
 
     estimator: str = "gramian"
     minimum: int = 1

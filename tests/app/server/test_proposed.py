@@ -11,7 +11,7 @@ import pytest
 from sklearn import datasets
 
 import gramian
-from gramian.cli import main
+from gramian.app.cli import main
 from gramian.core.checks import plain
 from served import fitted, until
 

@@ -14,8 +14,7 @@ from sklearn.base import clone
 
 import gramian
 from drawn import drawn_faces
-from gramian import PCA, KernelPCA, Monitor, Whitener
-from gramian import figures as plots
+from gramian import PCA, KernelPCA, Monitor, Whitener, figures
 from gramian.app.server import tasks, views
 from gramian.app.server.pages import PAGE
 from gramian.app.server.routes import EXAMPLES
@@ -122,7 +121,7 @@ def test_figures_are_those_of_python(visitor, models, beside):
             got = visitor.get(f"{place}/{figure.name}", params=shown)
             assert got.status_code == 200, got.text
             drawn = figure.draw(model, None if name == "faces" else table, color="kind")
-            if isinstance(drawn, plots.Picture):
+            if isinstance(drawn, figures.Picture):
                 assert set(got.json()) == {"png"}
             else:
                 same = json.loads(json.dumps(numbers_in(drawn.to_dict())))
@@ -323,7 +322,7 @@ def test_a_width_and_a_kernel(visitor, beside):
     got = visitor.post(f"{API}/kernels", json={"expression": "rbf - 0.5*laplacian"}).json()
     result = audit(kernel_from_name("rbf - 0.5*laplacian"), random_state=0)
     assert (got["valid"], got["verdict"], got["text"]) == (False, "not a kernel", str(result))
-    drawn = json.loads(json.dumps(plots.counter_example(result).to_dict()))
+    drawn = json.loads(json.dumps(figures.counter_example(result).to_dict()))
     assert numbers_in(got["figure"]) == numbers_in(drawn)
     steps = [(step["expression"], step["status"]) for step in got["steps"]]
     assert steps == [  # each after its parts

@@ -34,6 +34,7 @@ from gramian.errors import (
     shortened,
 )
 from gramian.explain.diagnose import diagnosis_of
+from gramian.explain.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.faces import Faces, FaceSpace, Gallery, read_faces
 from gramian.figures.images import Picture
 from gramian.models.inputs import expected_columns
@@ -42,7 +43,6 @@ from gramian.report import facts as report
 from gramian.report import pieces
 from gramian.report.tables import feature_names
 from gramian.statistics.components import component_names, expanded, mapping_of, names_of, reader_of
-from gramian.statistics.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.tables import reading
 from gramian.tables.files import locate
 from gramian.tables.labels import in_order, label_texts

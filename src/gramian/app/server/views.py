@@ -35,7 +35,7 @@ from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import write_table
 from gramian.statistics.components import decomposition_of, expanded, mapping_of
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 from gramian.tables.labels import in_order, label_texts
 from gramian.tables.metadata import labels_of
 from gramian.tables.table import Table

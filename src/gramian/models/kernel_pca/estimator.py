@@ -24,9 +24,9 @@ from gramian.models import fitted, inputs, saving, sklearn
 from gramian.models.kernel_pca import feature_maps, fits, preimages, projection
 from gramian.models.kernel_pca.projection import Standardisation
 from gramian.statistics.findings import warn_of_findings
-from gramian.tables import Rows, as_rows, device
-from gramian.tables.as_rows import weighted
-from gramian.tables.rows import require_magnitudes
+from gramian.tables import device
+from gramian.tables.as_rows import as_rows, weighted
+from gramian.tables.rows import Rows, require_magnitudes
 from gramian.tables.table import Expected
 
 MAPPED_BY = ("X_fit_", "landmarks_", "feature_map_")

@@ -19,7 +19,8 @@ from gramian.models import fitted, inputs
 from gramian.models.saving import Saved
 from gramian.models.sklearn import knows_names
 from gramian.statistics.components import names_of
-from gramian.tables import Block, Rows, as_rows
+from gramian.tables.as_rows import as_rows
+from gramian.tables.rows import Block, Rows
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256

@@ -36,7 +36,8 @@ from gramian.models.inputs import check_target, check_tol, drawn_seeds, generato
 from gramian.models.kernel_pca.feature_maps import RandomFourierMap
 from gramian.models.kernel_pca.preimages import preimage_method
 from gramian.models.kernel_pca.projection import Standardisation
-from gramian.tables import Block, Rows, as_rows
+from gramian.tables.as_rows import as_rows
+from gramian.tables.rows import Block, Rows
 
 if TYPE_CHECKING:
     from gramian.statistics.component_rules import ComponentChoice

@@ -17,8 +17,8 @@ from gramian.errors import ParameterError
 from gramian.kernels import Evaluator, Kernel
 from gramian.kernels.feature_maps import FeatureMap
 from gramian.models.inputs import ddof_of
-from gramian.tables import Rows
 from gramian.tables.device import tile_length
+from gramian.tables.rows import Rows
 
 BLOCK = 480  # new rows mapped at a time by one worker
 SCALES = ("unit",)

@@ -19,7 +19,7 @@ from gramian.errors import GramianWarning, ignoring
 from gramian.kernels import Kernel, Linear
 from gramian.models.pca.rules import UNEQUAL, refusal
 from gramian.statistics.component_rules import REPEATS, ComponentChoice, numbered, parallel_analysis
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 FOLDS = 3
 ROWS = 300  # rows taken at most, evenly spaced

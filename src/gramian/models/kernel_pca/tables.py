@@ -12,7 +12,7 @@ from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.models.kernel_pca.preimages import residuals
 from gramian.models.pca.tables import COLUMNS, ROWS, fitted_rows, row_names_of
 from gramian.statistics.tables import Items, row_items, rows_frame
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 
 def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:

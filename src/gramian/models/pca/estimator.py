@@ -36,9 +36,9 @@ from gramian.models.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_nam
 from gramian.statistics.components import Summary
 from gramian.statistics.findings import warn_of_findings
 from gramian.statistics.projection import LinearProjection, incomplete_rows, warn_of_undetermined
-from gramian.tables import Rows, as_rows, device
-from gramian.tables.as_rows import weighted
-from gramian.tables.rows import SeenRows
+from gramian.tables import device
+from gramian.tables.as_rows import as_rows, weighted
+from gramian.tables.rows import Rows, SeenRows
 from gramian.tables.table import Expected
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gramian.core.records import Plan, Seed, SolveRequest, Target, random_stream
 from gramian.engine.linear import Directions, LinearProblem
 from gramian.engine.solving import Schedule, Solution, run
 from gramian.models import fitted, inputs
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 if TYPE_CHECKING:
     from gramian.statistics.component_rules import ComponentChoice

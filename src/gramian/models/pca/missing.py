@@ -23,8 +23,9 @@ from gramian.models.pca.stream import ExpectedFit
 from gramian.statistics import imputation
 from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.projection import incomplete_rows
-from gramian.tables import ArrayRows, Rows, as_rows
-from gramian.tables.rows import Holes, require_magnitudes, row_text
+from gramian.tables.as_rows import as_rows
+from gramian.tables.memory import ArrayRows
+from gramian.tables.rows import Holes, Rows, require_magnitudes, row_text
 
 BY = {
     "mean": "column means",

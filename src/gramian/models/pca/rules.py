@@ -20,7 +20,7 @@ from gramian.errors import ParameterError
 from gramian.models.inputs import ComponentRequest
 from gramian.statistics import component_rules
 from gramian.statistics.components import effective_rows, known_variances
-from gramian.tables import Rows
+from gramian.tables.rows import Rows
 
 NAMED = ("mle", "gavish-donoho", "parallel", "sign-flip", "cv")  # what n_components takes
 # A rule's number is not known when a plan is asked for; it is planned for as many components.

@@ -30,8 +30,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.models.inputs import check_ddof, check_feature_weight, check_scale, ddof_of, store_features
 from gramian.models.pca.fits import WEIGHTED, PCAParameters, TableFit
 from gramian.statistics.component_rules import RULES
-from gramian.tables import Rows
-from gramian.tables.rows import SeenRows
+from gramian.tables.rows import Rows, SeenRows
 
 FIXED = "cannot change within a stream", "Set it back, or start again with a fresh model."
 

@@ -14,9 +14,9 @@ from gramian.errors import DataError, ParameterError
 from gramian.models.pca.missing import rows_as_fitted
 from gramian.statistics import components, tables
 from gramian.statistics.projection import incomplete_rows
-from gramian.tables import Rows
 from gramian.tables.labels import in_order
 from gramian.tables.metadata import as_metadata
+from gramian.tables.rows import Rows
 
 ROWS, COLUMNS = "rows", "columns"
 MOST_CATEGORIES = 1000  # of a supplementary column: each takes a number for every row

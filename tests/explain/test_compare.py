@@ -6,7 +6,7 @@ import pytest
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener
-from gramian.cli import main
+from gramian.app.cli import main
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 6)) * [6, 5, 4, 3, 2, 1]

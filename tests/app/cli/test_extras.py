@@ -49,7 +49,7 @@ for item in work:
                 code = 1
                 print(error, file=sys.stderr)
         else:
-            from gramian.cli import main
+            from gramian.app.cli import main
             code = main(item)
     results.append([code, streams[1].getvalue()])
 print(json.dumps(results))

@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import typer
 
-        from gramian.cli.app import app
-        from gramian.cli.run import run
+        from gramian.app.cli.app import app
+        from gramian.app.cli.run import run
 
         command = typer.main.get_command(app)
     except KeyboardInterrupt:

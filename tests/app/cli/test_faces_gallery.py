@@ -13,7 +13,7 @@ import pytest
 
 from damaged import reseal
 from drawn import drawn_faces, drawn_others
-from gramian.cli.inputs import read_all_pictures
+from gramian.app.cli.inputs import read_all_pictures
 from gramian.errors import DataError, FileError, MissingExtraError
 from gramian.faces import FaceSpace
 from gramian.faces.gallery import Gallery

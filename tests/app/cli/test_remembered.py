@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gramian import PCA, load, scan
-from gramian.cli import main
+from gramian.app.cli import main
 from gramian.report.sentences import of_what
 from gramian.tables.table import Table
 
-STRANGE = Path(__file__).parents[1] / "strange"
+STRANGE = Path(__file__).parents[2] / "strange"
 TEXT = """rownames,kind,site,a,b,c,year
 1,u,n,1.0,2.0,-,2007
 2,v,n,3.0,.,1.5,2007

@@ -13,10 +13,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from gramian.app.cli.outputs import check_out
 from gramian.app.verb import Verb, as_arguments, model_path, parameters_of
 from gramian.app.verb import reading as reading_options
 from gramian.app.verbs.fit import kind_and_rules
-from gramian.cli.outputs import check_out
 from gramian.core.checks import amount, counted, shown
 from gramian.core.progress import say, shows_progress
 from gramian.errors import (
@@ -61,10 +61,10 @@ def proposed(
     source : str, binary stream or gramian.tables.scan.Scan
         What was looked at, from which reading goes on.
     reading, values : dict
-    found : gramian.statistics.proposals.Proposals
+    found : gramian.explain.proposals.Proposals
         Those that were applied.
     """
-    from gramian.statistics.proposals import KNOWN, Method, Proposals, of_scan
+    from gramian.explain.proposals import KNOWN, Method, Proposals, of_scan
     from gramian.tables.scan import scan
 
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from gramian.cli import main
+from gramian.app.cli import main
 from gramian.kernels.auditing import Examiner
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gramian.cli import main
+from gramian.app.cli import main
 from gramian.report import page, sections
 from gramian.report.sections import Drawing
 

@@ -489,7 +489,9 @@ def test_results_and_new_fields_must_belong_together():
     for results, given in ((ds, both), (two, SST)):
         with pytest.raises(InputTypeError, match=", but the components were fitted to a Data"):
             project(results, given)
-    with pytest.raises(InputTypeError, match=r"ds is not what gramian\.xarray\.pca or rotate returns\. Pass"):
+    with pytest.raises(
+        InputTypeError, match=r"ds is not what gramian\.connect\.xarray\.pca or rotate returns\. Pass"
+    ):
         inverse(SST)
     for options in ({"n_components": 3}, {"scores": ds.scores.assign_coords(component=[1, 7])}):
         with pytest.raises(

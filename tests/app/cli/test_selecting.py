@@ -9,9 +9,9 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.pipeline import Pipeline
 
 import gramian as package
+from gramian.app.cli.command import Call
 from gramian.app.verbs import verb
 from gramian.app.verbs.choose import estimator_named
-from gramian.cli.command import Call
 from gramian.errors import ParameterError
 from gramian.select.filters import FeatureFilter
 from gramian.select.wrappers import SequentialFeatureSelector

@@ -6,7 +6,7 @@ import pytest
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener
-from gramian.cli import main
+from gramian.app.cli import main
 from gramian.core.progress import report_to
 from gramian.explain.stability import _Resampled, _scales
 from gramian.models.inputs import generators

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from gramian.cli.app import app
+from gramian.app.cli.app import app
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 TEXT = (DOCS / "cli.md").read_text(encoding="utf-8")
 COMMANDS = tuple(typer.main.get_command(app).commands)

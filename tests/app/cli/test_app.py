@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from gramian.cli.app import app
+from gramian.app.cli.app import app
 from gramian.core.version import __version__
 
 COMMANDS = (
@@ -30,7 +30,7 @@ def test_help_of_every_command(gramian):
 def imported(*arguments):
     """Return the modules that a command line imports, run by a new interpreter."""
     program = f"""import sys
-from gramian.cli import main
+from gramian.app.cli import main
 main({list(arguments)!r})
 print("|".join(sys.modules), file=sys.stderr)"""
     run = subprocess.run(
@@ -45,9 +45,9 @@ HEAVY = {"numpy", "scipy", "sklearn", "pyarrow", "pydantic", "rich", "PIL"}
 def test_help_of_all_commands_imports_none_of_them():
     modules = imported("--help")
     assert not HEAVY & modules
-    assert {name for name in modules if name.startswith("gramian.cli.")} == {
-        *("gramian.cli.app", "gramian.cli.command", "gramian.cli.demo", "gramian.cli.inputs"),
-        *("gramian.cli.outputs", "gramian.cli.run", "gramian.cli.serve"),
+    assert {name for name in modules if name.startswith("gramian.app.cli.")} == {
+        *("gramian.app.cli.app", "gramian.app.cli.command", "gramian.app.cli.demo", "gramian.app.cli.inputs"),
+        *("gramian.app.cli.outputs", "gramian.app.cli.run", "gramian.app.cli.serve"),
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 from gramian.core.arrays import to_numpy
 from gramian.errors import DataError
 from gramian.models.whitening import Whitening, triangular_root
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((700, 5)) * [1, 5, 0.1, 2, 3] + [3, 0, -1, 100, 2]

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from gramian import PCA, FeatureFilter, KernelPCA, PolynomialMap, Whitener, load, scan
+from gramian.app.cli.inputs import read_new_data, read_table
 from gramian.app.verb import model_path
-from gramian.cli.inputs import read_new_data, read_table
 from gramian.errors import DataError, ParameterError
 from gramian.tables.table import Table
 
@@ -32,7 +32,7 @@ def test_marks_of_missing_values_in_the_shell(folder, gramian):
     assert "rows with missing values were dropped: 2 of 5" in ran.err
 
 
-STRANGE = Path(__file__).parents[1] / "strange"
+STRANGE = Path(__file__).parents[2] / "strange"
 
 
 @pytest.mark.parametrize("name", ["money.csv", "limits.csv", "long.csv", "dates.csv", "sheets.xlsx"])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gramian.app.cli import main
+from gramian.app.cli.run import prepare_streams
 from gramian.app.verbs import fit as fitting
-from gramian.cli import main
-from gramian.cli.run import prepare_streams
 from gramian.report import tables
 
 GRAMIAN = (sys.executable, "-m", "gramian")
@@ -53,7 +53,7 @@ def test_a_wrong_expression_is_shown_with_a_mark_under_the_column(gramian):
 
 
 def test_help_waits_for_no_arithmetic():
-    program = "import sys, gramian.cli.run; sys.exit('numpy' in sys.modules)"
+    program = "import sys, gramian.app.cli.run; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
 
 
@@ -109,7 +109,7 @@ def test_ctrl_c_while_writing_leaves_no_half_file(folder):
         "def slow(file, *_):\n"
         "    file.write(b'half'); file.flush(); print('writing', flush=True); time.sleep(60)\n"
         "tables._WRITERS['csv'] = slow\n"
-        "from gramian.cli import main\n"
+        "from gramian.app.cli import main\n"
         "sys.exit(main(['fit', 'flowers.csv', '--label', 'species', '-o', 'r']))\n"
     )
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 import gramian as package
-from gramian.cli import main
-from gramian.cli.outputs import check_not_input, check_out, check_place, is_model_file, print_json
-from gramian.cli.run import prepare_streams
+from gramian.app.cli import main
+from gramian.app.cli.outputs import check_not_input, check_out, check_place, is_model_file, print_json
+from gramian.app.cli.run import prepare_streams
 from gramian.errors import FileError, ParameterError
 from gramian.report.tables import write_table
 

@@ -13,6 +13,30 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gramian.app.cli.inputs import (
+    add_metadata,
+    files_of,
+    open_gallery,
+    proposed,
+    read_all_pictures,
+    read_arguments,
+    read_model,
+    read_new_data,
+    read_pictures,
+    read_table,
+    recalled,
+)
+from gramian.app.cli.outputs import (
+    answer,
+    check_out,
+    check_pictures,
+    check_place,
+    check_results,
+    is_model_file,
+    rows_target,
+    write_content,
+    write_results,
+)
 from gramian.app.verb import (
     FIGURES,
     LIMITS,
@@ -31,30 +55,6 @@ from gramian.app.verb import (
     model_path,
     parameters_of,
     reading,
-)
-from gramian.cli.inputs import (
-    add_metadata,
-    files_of,
-    open_gallery,
-    proposed,
-    read_all_pictures,
-    read_arguments,
-    read_model,
-    read_new_data,
-    read_pictures,
-    read_table,
-    recalled,
-)
-from gramian.cli.outputs import (
-    answer,
-    check_out,
-    check_pictures,
-    check_place,
-    check_results,
-    is_model_file,
-    rows_target,
-    write_content,
-    write_results,
 )
 from gramian.core.checks import plain, shown_lines
 from gramian.core.progress import say, shows_progress

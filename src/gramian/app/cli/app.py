@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from gramian.app.cli.command import Group, application, command_of, help_alone
 from gramian.app.verb import Verb
 from gramian.app.verbs import GROUPS, VERBS, verb
-from gramian.cli.command import Group, application, command_of, help_alone
 from gramian.core.version import __version__
 
 # Commands that are no verbs, and what they need.
@@ -56,7 +56,7 @@ def _command(name: str) -> Any:
 def _verb(name: str) -> Verb:
     if name not in OTHERS:
         return verb(name)
-    return Verb(name, getattr(import_module(f"gramian.cli.{name}"), name))
+    return Verb(name, getattr(import_module(f"gramian.app.cli.{name}"), name))
 
 
 def _group(name: str) -> Any:

@@ -15,7 +15,7 @@ from gramian.engine.certificates import certify, largest_missed, largest_possibl
 from gramian.engine.operator import digest
 from gramian.engine.scatter import CovarianceOperator, GramOperator
 from gramian.engine.tiles import CenteredKernelOperator, MatrixSource, TileMatrix
-from gramian.tables import as_rows
+from gramian.tables.as_rows import as_rows
 
 
 @dataclass

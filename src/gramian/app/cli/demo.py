@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
+from gramian.app.cli.outputs import check_place
+from gramian.app.cli.run import run
 from gramian.app.verb import Option
-from gramian.cli.outputs import check_place
-from gramian.cli.run import run
 from gramian.errors import GramianError
 
 # Of what a command answers, so that the whole demo is one screen.
