@@ -19,13 +19,13 @@ import meaning
 import monitoring
 import plans
 import scale
+import selection
 from harness import against, report, workers
 from harness.machine import ROOT
 from harness.rows import Options, Report, Row
 from harness.timing import say
 
 import kernels
-import selection
 
 SUITES: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,

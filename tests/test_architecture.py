@@ -110,7 +110,7 @@ def test_the_map_of_the_package_names_files_that_exist():
 
 def rows_of_verbs():
     """Return the cells of the table of verbs that differ from the rule, by the verb."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "server_details.md").read_text(encoding="utf-8")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if " of `app/verbs/" in line]
     return {cells[0].strip("`"): cells for cells in rows if len(cells) == 4}
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import figures
 import links
 import pages
+
+import figures
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "site"
