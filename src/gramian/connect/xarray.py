@@ -35,9 +35,10 @@ from gramian.errors import (
 )
 from gramian.explain.rotate import ORTHOGONAL, rotated
 from gramian.models.pca.estimator import PCA
+from gramian.statistics.components import column_variances
 from gramian.statistics.normal_model import NormalModel
 from gramian.statistics.projection import LinearProjection
-from gramian.statistics.units import SHARE, column_variances
+from gramian.statistics.units import SHARE
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Expected
 

@@ -31,6 +31,7 @@ from gramian.explain.proposals import (
     words_of,
 )
 from gramian.explain.proposals import correlations as _correlations
+from gramian.statistics import components
 from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.statistics.findings import (
     FEWEST,
@@ -43,7 +44,7 @@ from gramian.statistics.findings import (
 from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
 from gramian.statistics.sampling import named_group, sampling_of
 from gramian.statistics.shapes import curve
-from gramian.statistics.units import column_variances, unit_difference
+from gramian.statistics.units import unit_difference
 from gramian.tables.cells import units_of
 from gramian.tables.labels import has_label
 from gramian.tables.rows import Rows, row_number, row_text
@@ -173,7 +174,7 @@ def units(e: Evidence) -> Iterator[Finding]:
     if not len(e.values):
         yield from () if e.kernel else unit_findings(e.model)
     elif not has_one_unit(e.model) and e.k:
-        variances = np.var(e.values, axis=0) if e.kernel else column_variances(e.model)[e.columns]
+        variances = np.var(e.values, axis=0) if e.kernel else components.column_variances(e.model)[e.columns]
         clause, evidence = unit_difference(e.names, np.sqrt(variances), e.values)
         if clause:
             subject = "distances between rows" if e.kernel else "the first component"
@@ -298,7 +299,7 @@ def size(e: Evidence) -> Iterator[Finding]:
     """Find a first component that is overall level: all columns correlate with it, and alike."""
     if e.kernel or e.alike or e.d < 3 or not e.k or e.shares is None or e.shares[0] < SIZE_SHARE:
         return
-    variances = column_variances(e.model)
+    variances = components.column_variances(e.model)
     vary = variances > 0
     first = as_float64(e.model.components_)[0][vary] / np.sqrt(variances[vary])
     even = first.std() < EVEN * abs(first.mean())
@@ -387,7 +388,7 @@ def no_signal(e: Evidence) -> Iterator[Finding]:
 def _least_of_correlations(e: Evidence) -> float:
     """Return a lower bound of the largest eigenvalue of the correlations of all rows, by the components."""
     squares = as_float64(e.model.components_)[: e.k] ** 2
-    variances = column_variances(e.model)
+    variances = components.column_variances(e.model)
     shares = squares @ (variances / variances.sum()) * float(e.model.total_variance_)
     return float((as_float64(e.model.explained_variance_)[: e.k] / shares).max())
 

@@ -216,8 +216,10 @@ def store_solution(
 
 def store_parameters(model: Any, *names: str) -> None:
     """Store parameters that ``transform`` uses, so that ``set_params`` acts at the next fit only."""
-    values = {name: getattr(model, name) for name in names}
-    model._fit_parameters = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+    model._fit_parameters = {}
+    for name in names:
+        value = getattr(model, name)
+        model._fit_parameters[name] = value.item() if isinstance(value, np.generic) else value
 
 
 def parameter_at_fit(model: Any, name: str) -> Any:

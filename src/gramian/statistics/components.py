@@ -18,6 +18,10 @@ from gramian.core.records import FloatArray, ModelKind
 if TYPE_CHECKING:
     from gramian.statistics.component_rules import ComponentChoice
 
+# Largest deviation of a column over the smallest from which columns may have different units: where their
+# names say so, and without names.
+UNITS_GAP, RATIO = 1.25, 5.0
+
 
 def component_names(k: int) -> list[str]:
     """Return PC1, PC2, ..., the names in every table and figure."""
@@ -88,6 +92,22 @@ def known_variances(model: Any) -> FloatArray:
             rest *= max(float(model.total_variance_) - float(known.sum()), 0.0) / float(rest.sum())
         known = np.concatenate([known, rest])
     return known
+
+
+def column_norms(model: Any) -> FloatArray:
+    """Return norms of the centred columns that a PCA was fitted on."""
+    moments = vars(model).get("_moments")
+    if moments is not None:
+        return np.asarray(np.sqrt(moments.column_squares))
+    return as_float64(model._remainder.norms)
+
+
+def column_variances(model: Any) -> FloatArray:
+    """Return variances of the columns as a fitted PCA has scaled them."""
+    norms, divisor = column_norms(model), model._divisor
+    norms = norms if divisor is None else norms / as_float64(divisor)
+    # Shares alone matter, and a largest norm of 1 keeps squares in range.
+    return np.asarray((norms / (norms.max(initial=0.0) or 1.0)) ** 2)
 
 
 def effective_rows(model: Any) -> float:

@@ -16,8 +16,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import percent, shown
 from gramian.core.records import ModelKind
 from gramian.errors import DataError, DiagnosticWarning, asked_by_user
-from gramian.statistics.components import column_names, kind_of, names_of, shares_of
-from gramian.statistics.units import RATIO, UNITS_GAP, column_variances, neighbours, unit_difference
+from gramian.statistics import components
 
 FEWEST = 10  # rows from which scores say something about rows
 # kernel-narrow, kernel-wide: the first share in multiples of 1 / n, and at most; the variance of a kernel
@@ -71,7 +70,7 @@ class Finding:
 
 def model_findings(model: Any) -> tuple[Finding, ...]:
     """Return the serious findings that a fitted PCA or KernelPCA shows without its rows; others have none."""
-    kind = kind_of(model)
+    kind = components.kind_of(model)
     if kind is ModelKind.PCA:
         return tuple(unit_findings(model))
     return tuple(width_findings(model)) if kind is ModelKind.KERNEL_PCA else ()
@@ -96,11 +95,13 @@ def unit_findings(model: Any) -> Iterator[Finding]:
     """Find columns that are the first component of a PCA because of their unit, by the model alone."""
     if not int(model.rank_) or has_one_unit(model):
         return
-    variances, named = column_variances(model), names_of(model) is not None
+    variances, named = components.column_variances(model), components.names_of(model) is not None
     # Most fits end here: names without units, and deviations without a gap.
-    if variances.max() < (UNITS_GAP if named else RATIO) ** 2 * variances.min():
+    if variances.max() < (components.UNITS_GAP if named else components.RATIO) ** 2 * variances.min():
         return
-    found = unit_difference(column_names(model), np.sqrt(variances))
+    from gramian.statistics.units import neighbours, unit_difference  # which most fits do not need
+
+    found = unit_difference(components.column_names(model), np.sqrt(variances))
     # Components are the rows of a table whose columns correlate like those of the fit.
     V = as_float64(model.components_) * np.sqrt(as_float64(model.explained_variance_))[:, None]
     if found[0] and not neighbours(np.concatenate([V, -V])):
@@ -142,7 +143,7 @@ def width_findings(
         Whether rows show that the kernel matrix is near the identity, or its components near those of PCA.
     """
     kernel: Any = getattr(model, "kernel_", None)  # a description of a model may have none
-    shares, n = shares_of(model), int(model.n_samples_)
+    shares, n = components.shares_of(model), int(model.n_samples_)
     width = next((name for name in WIDTHS if getattr(kernel, name, None) is not None), None)
     if width is None or shares is None or not int(model.rank_) or n < FEWEST or not model.center:
         return

@@ -16,8 +16,13 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray, ModelKind
-from gramian.statistics.components import component_names, effective_rows, kind_of, known_variances
-from gramian.statistics.units import column_variances
+from gramian.statistics.components import (
+    column_variances,
+    component_names,
+    effective_rows,
+    kind_of,
+    known_variances,
+)
 
 LEVEL = 0.05  # of the test that two population eigenvalues are equal
 NAMED = 3  # groups that a sentence names

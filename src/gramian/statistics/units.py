@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.core.arrays import as_float64
 from gramian.core.checks import percent
 from gramian.core.records import FloatArray, IntArray
+from gramian.statistics.components import RATIO, UNITS_GAP
 from gramian.tables.cells import OF_AXES, UNITS, units_of
 
 SHARE = 0.95
-RATIO = 5.0
 NAMED = 3
-UNITS_GAP = 1.25  # largest deviation over the smallest, if names of columns have different units
 SPREAD = 0.05  # least share of the variance of a column that is named with others
 GAP, FEW = 20.0, 30  # the same without units; over the median one, if there are more columns than that
 APART, THRICE = 1 / 3, 3.0  # share of pairs of columns whose ranges are apart, and whose deviations differ so
@@ -66,22 +64,6 @@ def dominant_columns(variances: npt.ArrayLike) -> IntArray:
         if shares[j - 1] >= SHARE and values[j - 1] >= RATIO**2 * values[j]:
             return order[:j].astype(np.int64)
     return np.empty(0, dtype=np.int64)
-
-
-def column_norms(model: Any) -> FloatArray:
-    """Return norms of the centred columns that a PCA was fitted on."""
-    moments = getattr(model, "_moments", None)
-    if moments is not None:
-        return np.asarray(np.sqrt(moments.column_squares))
-    return as_float64(model._remainder.norms)
-
-
-def column_variances(model: Any) -> FloatArray:
-    """Return variances of the columns as a fitted PCA has scaled them."""
-    norms, divisor = column_norms(model), model._divisor
-    norms = norms if divisor is None else norms / as_float64(divisor)
-    # Shares alone matter, and a largest norm of 1 keeps squares in range.
-    return np.asarray((norms / (norms.max(initial=0.0) or 1.0)) ** 2)
 
 
 def dominance(variances: npt.ArrayLike, names: Sequence[str]) -> tuple[int, str]:

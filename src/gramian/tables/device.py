@@ -48,9 +48,9 @@ class DeviceRows(Rows):
     keeps_scores: ClassVar[bool] = False
 
     # What is asked of the rows, not of where they are worked on.
-    shape, at_home, free_to_revisit, speed, cuts_columns, least_columns = (
+    shape, at_home, home, free_to_revisit, speed, cuts_columns, least_columns = (
         property(attrgetter(f"host{of}"))
-        for of in (".shape", "", ".free_to_revisit", ".speed", ".cuts_columns", ".least_columns")
+        for of in (".shape", "", ".like", ".free_to_revisit", ".speed", ".cuts_columns", ".least_columns")
     )
 
     @cached_property

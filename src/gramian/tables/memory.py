@@ -52,6 +52,8 @@ class ArrayRows(Rows):
         DataError, InputTypeError
             For anything that is not a table of real numbers with so many rows.
         """
+        if _is_plain(X, request.minimum):
+            return cls(X, dtype=X.dtype)
         original, picture_shape = X, None
         if getattr(X, "ndim", 2) == 3:
             picture_shape = (int(X.shape[1]), int(X.shape[2]))
@@ -65,12 +67,12 @@ class ArrayRows(Rows):
             borrowed = _may_share(values, original)
         return cls(values, dtype=numpy_dtype(values), picture_shape=picture_shape, borrowed=borrowed)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         n, d = self.values.shape
         return int(n), int(d)
 
-    @property
+    @cached_property
     def like(self) -> Any:
         return self.values[:0, :0]
 
@@ -105,6 +107,12 @@ def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
     return not isinstance(X, np.ndarray) or np.may_share_memory(values, X)
 
 
+def _is_plain(X: Any, minimum: int) -> bool:
+    """Return whether scikit-learn would neither refuse nor convert an array."""
+    plain = type(X) is np.ndarray and X.ndim == 2 and (X.dtype == np.float64 or X.dtype == np.float32)
+    return plain and len(X) >= minimum and X.shape[1] > 0
+
+
 def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = False) -> Any:
     """Return ``X`` as float32 or float64, shape (n, d), by scikit-learn's rules and in its words.
 
@@ -114,9 +122,8 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
     """
     dtype = getattr(X, "dtype", None)
     minimum, estimator = request.minimum, request.estimator
-    plain = type(X) is np.ndarray and X.ndim == 2 and (dtype == np.float64 or dtype == np.float32)
-    if plain and len(X) >= minimum and X.shape[1]:
-        return X  # nothing that scikit-learn would refuse or convert
+    if _is_plain(X, minimum):
+        return X
     if isinstance(dtype, np.dtype):
         if dtype.kind in "mM":
             raise DataError(

@@ -199,7 +199,7 @@ class Rows(ABC):
     @property
     def home(self) -> Any:
         """As :attr:`like`, of the kind that the user gets, also if a device computes for the host."""
-        return self.at_home.like
+        return self.like
 
     @property
     def xp(self) -> Any:

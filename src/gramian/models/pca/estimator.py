@@ -33,7 +33,7 @@ from gramian.errors import DataError, MemoryLimitError, of_new_rows
 from gramian.models import fitted, inputs, saving
 from gramian.models.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.models.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
-from gramian.statistics.components import Summary
+from gramian.statistics.components import Summary, column_norms, column_variances
 from gramian.statistics.findings import warn_of_findings
 from gramian.statistics.projection import LinearProjection, incomplete_rows, warn_of_undetermined
 from gramian.tables import device
@@ -434,25 +434,24 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         A file is read in blocks if no route fits with its whole table.
         """
         options |= {"minimum": 2, "sample_weight": sample_weight}
-
-        def planned(limit: int | None) -> tuple[TableFit, Rows, Filled | None]:
+        limit = None
+        while True:
             rows, table = self._rows(X, limit, **options), None
             if self.missing != "error" or self.regularization is not None or rows.table is not None:
                 from gramian.models.pca.missing import filled
 
                 table = filled(self, rows, quick=quick)
                 rows = table.rows
-            return TableFit(self, rows) if table is None else table.fit(self), rows, table
-
-        fit, rows, table = planned(None)
-        try:
-            return fit, rows, table, fit.predicted()
-        except MemoryLimitError:
-            if not rows.free_to_revisit or not (rows.resident_bytes and _reads_again(X)):
-                raise
-        # A table may take a quarter of the limit that its file is read with: this one stays on disk now.
-        fit, rows, table = planned(3 * rows.resident_bytes)
-        return fit, rows, table, fit.predicted()
+            fit = TableFit(self, rows) if table is None else table.fit(self)
+            try:
+                plain = fit.wanted.rule in (None, "max_rmse")
+                return fit, rows, table, fit.schedule if plain else fit.plan
+            except MemoryLimitError:
+                in_memory = rows.free_to_revisit and rows.resident_bytes
+                if limit is not None or not in_memory or not _reads_again(X):
+                    raise
+            # A table may take a quarter of the limit that its file is read with: this one stays on disk now.
+            limit = 3 * rows.resident_bytes
 
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Decomposition, Rows]:
         fit, rows, table, predicted = self._completed(X, sample_weight)
@@ -961,8 +960,6 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
 
     def _column_deviations(self) -> FloatArray:
         """Return standard deviations of the fitted columns in units of the data, shape (d,)."""
-        from gramian.statistics.units import column_norms
-
         result = np.asarray(column_norms(self) / np.sqrt(self._degrees))
         result[arrays.to_numpy(self.constant_features_)] = 0.0
         return result
@@ -975,7 +972,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         other column, and are at most half of the columns. If they do so because of their unit, use
         ``scale="unit"``.
         """
-        from gramian.statistics.units import column_variances, dominant_columns
+        from gramian.statistics.units import dominant_columns
 
         check_is_fitted(self)
         return dominant_columns(column_variances(self))

@@ -121,10 +121,6 @@ class TableFit:
         """What solving does first, with what asking a rule takes."""
         return self._with_rule(self.schedule.plan)
 
-    def predicted(self) -> Plan | Schedule:
-        """Plan the fit; a MemoryLimitError where no route fits."""
-        return self.schedule if self.wanted.rule in (None, "max_rmse") else self.plan
-
     def _with_rule(self, result: Plan) -> Plan:
         if self.wanted.rule in (None, "max_rmse"):
             return result
