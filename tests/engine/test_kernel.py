@@ -76,7 +76,7 @@ def shifted(values, seed=3):
 def test_every_part_of_the_record(function, solver):
     for center in (True, False):
         solution, result = decompose(function, solver=solver, center=center)
-        assert solution.plan.solver == solver
+        assert solution.account.plan.solver == solver
         K = function.gram(X)
         Kc = centred(K, center=center)
         values = np.linalg.eigvalsh(Kc)[::-1]
@@ -143,7 +143,7 @@ def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
     solution, result = decompose(RBF(sigma=0.5), solver="krylov")
     assert "stalled after 1 block products" in solution.spectrum.note
     assert solution.spectrum.note.endswith("dense on the centred kernel matrix took over")
-    assert [attempt.plan.solver for attempt in solution.attempts][-1] == "dense"
+    assert [attempt.plan.solver for attempt in solution.account.attempts][-1] == "dense"
     values = np.linalg.eigvalsh(centred(RBF(sigma=0.5).gram(X)))[::-1]
     np.testing.assert_allclose(result.components.values, values[:3], rtol=1e-10)
 
@@ -438,7 +438,7 @@ def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
     values = [1e-4, 9e-5, 8e-5]
     K = shifted([*values, *-np.linspace(0.01, 1, 400)])
     solution, result = decompose(None, K, solver="krylov", psd=False)
-    assert [attempt.plan.solver for attempt in solution.attempts] == ["krylov", "dense"]
+    assert [attempt.plan.solver for attempt in solution.account.attempts] == ["krylov", "dense"]
     np.testing.assert_allclose(result.components.values, values, rtol=1e-9)
     with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -1, negative beyond"):
         decompose(None, K, Target(count=4), solver="krylov", psd=False)
@@ -473,7 +473,7 @@ def test_a_proven_kernel_has_nothing_to_clip():
     repair = result.repair
     assert (repair.count, repair.size, repair.change) == (0, 120, 0.0)
     assert repair.total == pytest.approx(result.components.total)
-    assert solution.plan.solver == "krylov"
+    assert solution.account.plan.solver == "krylov"
     assert decompose(RBF(sigma=2.0))[1].repair is None
 
 
@@ -536,7 +536,7 @@ def test_whatever_is_asked_the_certificate_is_true(question):
         except MemoryLimitError:
             assert limit < PLENTY
             return
-    assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
+    assert all(attempt.plan.bytes <= limit for attempt in solution.account.attempts)
     exact, certificate = np.linalg.eigvalsh(Kc)[::-1], solution.certificate
     slack = 1e-12 * np.abs(K).max() * len(K)
     values = result.components.values

@@ -127,7 +127,7 @@ def test_float32_data_end_up_as_accurate_as_tol(solver, monkeypatch):
     steps = set()
     for tol in (1e-5, 1e-8):
         _, solution, result = run(X, solver, Target(count=5), tol=tol)
-        steps |= {attempt.plan.arithmetic for attempt in solution.attempts}
+        steps |= {attempt.plan.arithmetic for attempt in solution.account.attempts}
         V, values = solution.spectrum.vectors, solution.spectrum.values
         residuals = np.linalg.norm(exact @ V - V * values, axis=0)
         assert (residuals <= tol * top[0]).all()
@@ -158,12 +158,12 @@ def test_the_matrix_is_formed_once(monkeypatch):
         problem = LinearProblem(as_rows(X.astype(dtype)))
         form = replace(problem.costs.forms()[0], arithmetic="float64" if dtype == "f8" else "float32")
         routes = (KrylovRoute(form, 8, 60, 2), ProductRoute(form))
-        monkeypatch.setattr(solving, "ROUTES", (lambda costs, target, r=routes: iter(r),))
+        monkeypatch.setattr(solving, "all_routes", lambda costs, target, r=routes: r)
         monkeypatch.setattr(solving, "_order", lambda *_: lambda item: item.route.direct)
-        monkeypatch.setattr(solving, "_patient", lambda items, *_: items)
+        monkeypatch.setattr(KrylovRoute, "with_patience", lambda self, *_: self)
         monkeypatch.setattr(solving, "small_first", lambda *_, **__: None)
         solution = solve(problem, SolveRequest(Target(count=3), 1e-7, 1 << 40))
-        assert [attempt.plan.solver for attempt in solution.attempts] == ["gram", "gram"]
+        assert [attempt.plan.solver for attempt in solution.account.attempts] == ["gram", "gram"]
         assert formed == [np.dtype(dtype)]
         assert solution.certificate.ok
         np.testing.assert_allclose(solution.spectrum.values, np.linspace(1, 0.999, 140)[:3] ** 2, rtol=1e-6)
@@ -409,7 +409,7 @@ def test_a_pass_over_a_file_in_float32_is_bounded_by_its_probe(kind, tmp_path):
     exact = np.linalg.eigvalsh(C.T @ C)[::-1]
     problem = LinearProblem(stored(tmp_path, X))
     solution = solve(problem, SolveRequest(Target(count=5), tol=1e-5, memory_limit=1 << 40))
-    assert [attempt.plan.arithmetic for attempt in solution.attempts] == ["float32"]
+    assert [attempt.plan.arithmetic for attempt in solution.account.attempts] == ["float32"]
     assert problem.rows.passes.count == 1
     assert solution.certificate.ok
     assert solution.spectrum.error_kind == "probabilistic"
@@ -434,7 +434,7 @@ def test_the_covariance_of_sparse_float32_rows_is_bounded_by_a_probe(kind):
     tol = 1e-9 if kind == "tol" else 1e-7
     solution = solve(problem, SolveRequest(Target(count=10), tol=tol, memory_limit=1 << 40))
     arithmetic = "float64" if kind in ("tol", "deterministic", "weights") else "float32"
-    assert [attempt.plan.arithmetic for attempt in solution.attempts] == [arithmetic]
+    assert [attempt.plan.arithmetic for attempt in solution.account.attempts] == [arithmetic]
     assert solution.certificate.ok
     off = np.abs(solution.spectrum.values - exact[:10]).max()
     assert off <= solution.spectrum.error_bound + solution.spectrum.residuals.max() <= tol * exact[0]
@@ -451,6 +451,6 @@ def test_a_file_is_multiplied_in_float64_where_float32_would_read_it_twice(why, 
     problem = LinearProblem(rows, scale=scale, worst_case=why == "deterministic")
     tol = 1e-8 if why == "tol" else 1e-5
     solution = solve(problem, SolveRequest(Target(count=20), tol=tol, memory_limit=1 << 40))
-    assert [attempt.plan.arithmetic for attempt in solution.attempts] == ["float64"]
+    assert [attempt.plan.arithmetic for attempt in solution.account.attempts] == ["float64"]
     assert problem.rows.passes.count == 1
     assert solution.certificate.ok

@@ -67,7 +67,7 @@ class Made(Route):
 
 
 def take(monkeypatch, *routes):
-    monkeypatch.setattr(solving, "ROUTES", (lambda costs, target: iter(routes),))
+    monkeypatch.setattr(solving, "all_routes", lambda costs, target: routes)
     monkeypatch.setattr(solving, "QUICK", 0.0)
 
 
@@ -96,17 +96,17 @@ def answers(error=0.0, why="", count=3, **options):
 def test_the_first_accepted_answer_ends_it(monkeypatch):
     take(monkeypatch, Made("second", 2.0, answers()), Made("first", 1.0, answers()))
     solution = solve(SymmetricProblem(A, psd=True), request())
-    assert [attempt.plan.solver for attempt in solution.attempts] == ["first"]
+    assert [attempt.plan.solver for attempt in solution.account.attempts] == ["first"]
     assert solution.spectrum.note == ""
-    assert str(solution.attempts[0]).endswith("; accepted")
+    assert str(solution.account.attempts[0]).endswith("; accepted")
 
 
 def test_a_certified_answer_is_kept_when_what_follows_is_worse(monkeypatch):
     good, bad = answers(1e-9, "not all of it"), answers(0.3, "stalled")
     take(monkeypatch, Made("good", 1.0, good), Made("bad", 2.0, bad, direct=True))
     solution = solve(SymmetricProblem(A, psd=True), request())
-    assert [attempt.plan.solver for attempt in solution.attempts] == ["good", "bad"]
-    assert solution.plan == solution.attempts[0].plan
+    assert [attempt.plan.solver for attempt in solution.account.attempts] == ["good", "bad"]
+    assert solution.account.plan == solution.account.attempts[0].plan
     assert solution.certificate.ok
     np.testing.assert_allclose(solution.spectrum.values, [9, 8, 7], rtol=1e-12)
     assert solution.spectrum.note == "not all of it; then stalled"
@@ -118,9 +118,9 @@ def test_of_two_that_are_not_certified_the_better_one_is_returned(monkeypatch, o
     take(monkeypatch, Made("first", 1.0, first), Made("second", 2.0, second, direct=True))
     solution = solve(SymmetricProblem(A, psd=True), request())
     assert not solution.certificate.ok
-    assert len(solution.attempts) == 2
-    errors = [attempt.error for attempt in solution.attempts]
-    assert solution.plan == solution.attempts[int(np.argmin(errors))].plan
+    assert len(solution.account.attempts) == 2
+    errors = [attempt.error for attempt in solution.account.attempts]
+    assert solution.account.plan == solution.account.attempts[int(np.argmin(errors))].plan
     assert float(solution.certificate.radii.max() / solution.certificate.values[0]) == min(errors)
 
 
@@ -129,7 +129,7 @@ def test_fewer_pairs_than_asked_for_are_never_better(monkeypatch):
     three, one = answers(1e-2, "stalled"), answers(0.0, "stalled", count=1)
     take(monkeypatch, Made("three", 1.0, three), Made("one", 2.0, one, direct=True))
     solution = solve(SymmetricProblem(A, psd=True), request())
-    assert solution.plan.solver == "three"
+    assert solution.account.plan.solver == "three"
     assert solution.spectrum.values.size == 3
 
 
@@ -143,7 +143,7 @@ def test_a_missed_eigenvalue_is_looked_for_and_the_probe_says_so(monkeypatch):
         Made("dense", 2.0, lambda *_: pairs(B, 3, complete=True), direct=True),
     )
     solution = solve(SymmetricProblem(B, psd=True), request())
-    assert solution.attempts[0].why == "a larger eigenvalue was missed"
+    assert solution.account.attempts[0].why == "a larger eigenvalue was missed"
     assert solution.spectrum.note.endswith("; dense on the given took over")
     np.testing.assert_allclose(solution.spectrum.values, [90, 8, 7], rtol=1e-12)
     assert solution.certificate.ok
@@ -169,7 +169,7 @@ def test_what_was_found_starts_what_follows_where_the_orders_agree(monkeypatch):
             return 7 if form == again else 43
 
     monkeypatch.setattr(SymmetricProblem, "costs", property(lambda self: Orders(43)))
-    assert solve(SymmetricProblem(A, psd=True), request()).plan.solver == "next"
+    assert solve(SymmetricProblem(A, psd=True), request()).account.plan.solver == "next"
     assert starts[1] is None
     assert solution.spectrum.note.endswith("took over")
 
@@ -181,14 +181,14 @@ def test_attempts_can_be_read(monkeypatch):
         Made("slow", 2.0, answers(complete=True), direct=True),
     )
     solution = solve(SymmetricProblem(A, psd=True), request())
-    quick, slow = map(str, solution.attempts)
+    quick, slow = map(str, solution.account.attempts)
     assert quick.startswith("quick on the given in float64: 0.")
     assert quick.endswith("; not accepted: it stalled")
     assert slow.endswith("of the largest; accepted")
-    assert all(attempt.plan.took > 0 for attempt in solution.attempts)
-    assert solution.plan == solution.attempts[-1].plan
-    assert "It took" in str(solution.plan)
-    assert "slow is cheap" not in str(solution.attempts[0].plan)
+    assert all(attempt.plan.took > 0 for attempt in solution.account.attempts)
+    assert solution.account.plan == solution.account.attempts[-1].plan
+    assert "It took" in str(solution.account.plan)
+    assert "slow is cheap" not in str(solution.account.attempts[0].plan)
 
 
 def test_a_negative_eigenvalue_ends_the_search():
@@ -221,9 +221,9 @@ def test_every_attempt_fits_into_the_limit(kind, monkeypatch):
     before = 0
     for limit in sorted({item.bytes for item in items}):
         solution = solve(problem(), replace(wanted, memory_limit=limit))
-        assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
-        assert solution.plan in [attempt.plan for attempt in solution.attempts]
-        before = max(before, len(solution.attempts))
+        assert all(attempt.plan.bytes <= limit for attempt in solution.account.attempts)
+        assert solution.account.plan in [attempt.plan for attempt in solution.account.attempts]
+        before = max(before, len(solution.account.attempts))
     assert before > 1
     with pytest.raises(MemoryLimitError, match=r"MB\. Raise memory_limit, or ask for fewer components, or"):
         solve(problem(), replace(wanted, memory_limit=min(item.bytes for item in items) - 1))
@@ -245,7 +245,7 @@ def test_a_retry_takes_no_more_memory_than_its_own_route(monkeypatch):
         solution = solve(problem, wanted)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return len(solution.attempts), peak
+        return len(solution.account.attempts), peak
 
     first, second = Form("covariance", "kept", "float32"), Form("covariance", "kept")
     (_, alone), (attempts, peak) = attempts_and_peak(second), attempts_and_peak(first, second)
@@ -266,8 +266,8 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
     take(monkeypatch, *(i.route for i in sorted(fitting, key=lambda i: i.route.form.double)))
     monkeypatch.setattr(solving, "_order", lambda *_: lambda item: item.route.form.double)
     solution = solve(problem, replace(wanted, memory_limit=single))
-    assert "components from rounding" in solution.attempts[0].why
-    assert [a.plan.arithmetic for a in solution.attempts] == ["float32", "float64"]
+    assert "components from rounding" in solution.account.attempts[0].why
+    assert [a.plan.arithmetic for a in solution.account.attempts] == ["float32", "float64"]
     assert solution.spectrum.rank == 30
     assert solution.certificate.ok
 
@@ -288,13 +288,16 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
 def test_the_svd_takes_over_where_a_small_table_has_values_near_rounding(spectrum, count, solver, dtype):
     X = spectrum_matrix(1500, 64, spectrum, seed=8).astype(dtype)
     solution = solve(LinearProblem(as_rows(X)), request(Target(count=count)))
-    assert (solution.plan.solver, len(solution.attempts)) == (solver, 1 if solver == "covariance" else 2)
+    assert (solution.account.plan.solver, len(solution.account.attempts)) == (
+        solver,
+        1 if solver == "covariance" else 2,
+    )
     assert solution.certificate.ok
     exact = np.linalg.svd(X.astype("f8") - X.astype("f8").mean(axis=0), compute_uv=False) ** 2
     r = min(count, len(spectrum))
     np.testing.assert_allclose(solution.spectrum.values[:r], exact[:r], rtol=1e-6 if dtype == "f8" else 1e-5)
     asked = replace(request(Target(count=count)), solver="covariance")
-    assert len(solve(LinearProblem(as_rows(X)), asked).attempts) == 1
+    assert len(solve(LinearProblem(as_rows(X)), asked).account.attempts) == 1
 
 
 def test_all_eigenvalues_come_with_few_vectors():
@@ -328,9 +331,9 @@ def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
         X = spectrum_matrix(*shape, FLAT, seed=3)
         solution = solve(LinearProblem(as_rows(X)), request(solver="krylov", tol=1e-10))
         assert "stalled after 2 block products" in solution.spectrum.note
-        assert solution.attempts[0].plan.solver == "krylov"
+        assert solution.account.attempts[0].plan.solver == "krylov"
         assert solution.spectrum.note.endswith("took over")
-        assert solution.plan.operator in (product, "data (SVD)")
+        assert solution.account.plan.operator in (product, "data (SVD)")
         np.testing.assert_allclose(solution.spectrum.values, FLAT[:3] ** 2, rtol=1e-12)
 
 
@@ -417,7 +420,7 @@ def test_whatever_is_asked_the_certificate_is_true(question):
             assert problem.view is None  # refused before any work
             return
     certificate = solution.certificate
-    assert all(attempt.plan.bytes <= limit for attempt in solution.attempts)
+    assert all(attempt.plan.bytes <= limit for attempt in solution.account.attempts)
     unit = 2.0 ** np.frexp(np.abs(X).max())[1]
     C = X.astype(float) / unit
     C = C - C[0]

@@ -62,7 +62,7 @@ def test_few_eigenpairs_of_a_large_matrix_are_iterated():
     A = symmetric(0.8 ** np.arange(900))
     solution = solve(SymmetricProblem(A, psd=True), SolveRequest(Target(count=4), 1e-9, 1 << 40))
     values, V = solution.spectrum.values, solution.spectrum.vectors
-    assert solution.plan.solver == "krylov"
+    assert solution.account.plan.solver == "krylov"
     np.testing.assert_allclose(values, 0.8 ** np.arange(4), rtol=1e-10)
     assert V.shape == (900, 4)
     np.testing.assert_allclose(A @ V, V * values, atol=1e-11)
@@ -74,7 +74,7 @@ def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
     A = symmetric(np.r_[5.0, 3, 2, np.linspace(1, -4, 197)])
     for solver in ("auto", "krylov", "dense"):
         solution = solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 1 << 40, solver))
-        assert solver in ("auto", solution.plan.solver)
+        assert solver in ("auto", solution.account.plan.solver)
         np.testing.assert_allclose(solution.spectrum.values, [5, 3, 2], atol=1e-8)
         assert solution.certificate.ok
     with pytest.raises(MemoryLimitError, match="The krylov route needs about 330 kB of working memory,"):

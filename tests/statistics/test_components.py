@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from gramian import PCA, KernelPCA, PolynomialMap, Whitener
 from gramian.core.arrays import as_float64
 from gramian.core.records import ModelKind
-from gramian.engine.directions import complete_basis, fixed_signs
+from gramian.engine.solving import complete_basis, fixed_signs
 from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import Summary, component_names, kind_of
 

@@ -38,11 +38,10 @@ from gramian.core.records import (
     Target,
 )
 from gramian.engine import krylov, linear, scatter, tiles
-from gramian.engine.directions import complete_basis, components_of, fixed_signs
 from gramian.engine.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
 from gramian.engine.operator import SPARSE_ENTRY, SPARSE_WIDTH, Operator, SymmetricCosts, SymmetricMatrix
 from gramian.engine.routes import Route, count_for_fraction, count_of
-from gramian.engine.solving import Problem, Solution
+from gramian.engine.solving import Problem, Solution, complete_basis, components_of, fixed_signs
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator
 from gramian.kernels.feature_maps import CONFIDENCE, FourierFeatureMap
@@ -118,7 +117,7 @@ class KernelProblem(Problem):
     unit: str = "eigenvalues of Kc"
 
     @property
-    def everything(self) -> bool:
+    def everything(self) -> bool:  # type: ignore[override]
         """Whether every eigenvalue is needed: only all of them tell the share of one, or what is negative."""
         return not self.psd and (self.clip or self.fraction)
 

@@ -35,7 +35,6 @@ from gramian.engine.centered import (
     uncentered,
 )
 from gramian.engine.certificates import lifted
-from gramian.engine.directions import complete_basis, components_of, fixed_signs
 from gramian.engine.operator import Operator, SymmetricCosts, SymmetricMatrix, TableCosts, digest
 from gramian.engine.routes import Route
 from gramian.engine.scatter import (
@@ -48,7 +47,15 @@ from gramian.engine.scatter import (
     product_error,
     product_tolerance,
 )
-from gramian.engine.solving import Problem, Schedule, Solution, solve
+from gramian.engine.solving import (
+    Problem,
+    Schedule,
+    Solution,
+    complete_basis,
+    components_of,
+    fixed_signs,
+    solve,
+)
 from gramian.errors import DataError
 from gramian.tables.as_rows import as_rows
 from gramian.tables.device import quick_double

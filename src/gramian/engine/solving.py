@@ -18,43 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from gramian.core.arrays import blas_threads, is_numpy, namespace, on_accelerator
+from gramian.core import arrays, records
 from gramian.core.checks import amount, duration
 from gramian.core.progress import note, report, reporting
-from gramian.core.records import (
-    MATRICES,
-    Alternative,
-    Attempt,
-    Certificate,
-    Plan,
-    SolveRequest,
-    Spectrum,
-    Target,
-)
-from gramian.engine import krylov, routes
+from gramian.core.records import Certificate, Components, FloatArray, Plan, SolveRequest, Spectrum, Target
+from gramian.engine import routes
 from gramian.engine.certificates import certify, may_have_missed
-from gramian.engine.operator import (
-    CENTRE,
-    COVARIANCE,
-    DIRECT,
-    GRAM,
-    MEASURE,
-    NARROW,
-    Costs,
-    Operator,
-    TableCosts,
-)
+from gramian.engine.operator import CENTRE, COVARIANCE, DIRECT, GRAM, MEASURE, NARROW, Costs, TableCosts
 from gramian.engine.operator import LARGE as PRODUCTS
-from gramian.engine.routes import (
-    DATA,
-    RATE,
-    ProductRoute,
-    Route,
-    SolverResult,
-    Status,
-    SvdRoute,
-    eigh_seconds,
-)
+from gramian.engine.routes import RATE, ProductRoute, Route, SolverResult, Status, SvdRoute, eigh_seconds
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
 from gramian.tables.device import explained_memory_errors, named
 
@@ -63,15 +35,12 @@ log = logging.getLogger(__name__)
 # Seconds of a route below which BLAS has one thread, and below which it takes no more by itself.
 BRIEF, TINY = 0.01, DIRECT + 2e-5
 
-
-ROUTES: tuple[Callable[[Costs, Target], Iterator[Any]], ...] = (routes.routes, krylov.routes)
 # Entries below which the SVD takes no noticeable time, and bytes that suffice where a direct route is quick.
 SMALL, ROOM = 500 * 500, 96 << 20
 SAVED = 5e-4  # seconds below which a product saves nothing worth a digit of the smallest eigenvalues
 QUICK = 0.05  # seconds below which a direct route is taken: an iteration may need many passes
 CONTINUATIONS = 3  # of an iteration from what the probe saw, each for as many pairs as it has columns
 LONG = 600.0
-LIMIT = "memory_limit"
 SHOWN = 3
 
 STORAGES = {
@@ -91,9 +60,12 @@ class Ranked:
     bytes: int
 
 
-def _priced(route: Route, costs: Costs, target: Target) -> Ranked:
-    cost = route.cost(costs, target)
-    return Ranked(route, cost.seconds, cost.bytes)
+def all_routes(costs: Costs, target: Target) -> Iterator[Any]:
+    """Yield every route to the target, in no order."""
+    from gramian.engine import krylov  # which small tables do not need
+
+    yield from routes.routes(costs, target)
+    yield from krylov.routes(costs, target)
 
 
 def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> list[Ranked]:
@@ -117,16 +89,18 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
         beside = costs.substitute.bytes
         request = replace(request, solver="auto", memory_limit=request.memory_limit - beside)
     target, side, below = request.target, costs.forms()[0].matrix, _below_float32(costs, request.target)
-    results = [
-        _priced(_spared(route, costs, request), costs, target)
-        for of_solver in ROUTES
-        for route in of_solver(costs, target)
-        if (route.direct or not everything) and (route.form.double or not below)
-    ]
+    results = []
+    for route in all_routes(costs, target):
+        if (everything and not route.direct) or (below and not route.form.double):
+            continue
+        # It may have the memory that it leaves of the limit.
+        form = costs.spare(route.form, request.memory_limit - route.cost(costs, target).bytes)
+        cost = (route := replace(route, form=form)).cost(costs, target)
+        results.append(Ranked(route, cost.seconds, cost.bytes))
     wanted = [item for item in results if request.solver in ("auto", item.route.solver)]
     if request.solver not in ("covariance", "gram"):
         # The data, or a matrix that is worth while.
-        sides = (DATA.matrix, *costs.sides) if isinstance(costs, TableCosts) else (side,)
+        sides = (routes.DATA.matrix, *costs.sides) if isinstance(costs, TableCosts) else (side,)
         wanted = [item for item in wanted if item.route.form.matrix in sides]
     # Where an iteration would fill the space, the whole matrix on the smaller side takes its place.
     wanted = wanted or [item for item in results if item.route.form.matrix == side and item.route.direct]
@@ -137,19 +111,16 @@ def ranked(costs: Costs, request: SolveRequest, *, everything: bool = False) -> 
         smaller = 'few components, which solver="krylov" finds in less memory'
         if any(not item.route.direct for item in wanted):
             smaller = "fewer components, or use fewer rows"
-        way_out = f"Raise {LIMIT}, or ask for {smaller}."
+        way_out = f"Raise memory_limit, or ask for {smaller}."
         what, way_out = costs.too_large or (f"The {least.route.solver} route", way_out)
         need, limit = least.bytes + beside, request.memory_limit + beside
         require_memory(what, need, limit, way_out, request.resident_bytes)
     # What takes over from the first route may be any that fits.
     others = (item for item in results if item.bytes <= request.memory_limit and item not in fitting)
-    return _patient(fitting + sorted(others, key=order), costs, target)
-
-
-def _spared(route: Any, costs: Costs, request: SolveRequest) -> Any:
-    """Give a route the memory that it leaves of the limit."""
-    form = costs.spare(route.form, request.memory_limit - route.cost(costs, request.target).bytes)
-    return route if form == route.form else replace(route, form=form)
+    items = fitting + sorted(others, key=order)
+    # What can stall may take as long as the cheapest direct route.
+    direct = min((item.seconds for item in items if item.route.direct), default=None)
+    return [replace(item, route=item.route.with_patience(costs, target, direct)) for item in items]
 
 
 def _below_float32(costs: Costs, target: Target) -> bool:
@@ -182,12 +153,6 @@ def _exacting(costs: Costs) -> bool:
     return isinstance(costs, TableCosts) and costs.shape[0] * costs.shape[1] <= SMALL
 
 
-def _patient(items: list[Ranked], costs: Costs, target: Target) -> list[Ranked]:
-    """Limit the passes of each route by the predicted time of the cheapest direct one."""
-    direct = min((item.seconds for item in items if item.route.direct), default=None)
-    return [replace(item, route=item.route.with_patience(costs, target, direct)) for item in items]
-
-
 def require_memory(what: str, need: int, memory_limit: int, way_out: str, resident: int = 0) -> None:
     """Raise an error if a computation needs more working memory than allowed.
 
@@ -197,7 +162,7 @@ def require_memory(what: str, need: int, memory_limit: int, way_out: str, reside
     """
     if need > memory_limit:
         read = f" in addition to the {amount(resident)} read from the file" if resident else ""
-        allowed = f"{LIMIT} allows {amount(max(memory_limit, 0))}{read}."
+        allowed = f"memory_limit allows {amount(max(memory_limit, 0))}{read}."
         raise MemoryLimitError(f"{what} needs about {amount(need)} of working memory, and {allowed}", way_out)
 
 
@@ -211,8 +176,10 @@ def small_first(costs: Costs, request: SolveRequest) -> Ranked | None:
     if request.solver != "auto" or costs.substitute is not None:
         return None
     if not isinstance(costs, TableCosts):
-        item = _priced(ProductRoute(costs.forms()[0]), costs, target)
-        return item if item.seconds < QUICK and item.bytes <= request.memory_limit else None
+        route = ProductRoute(costs.forms()[0])
+        cost = route.cost(costs, target)
+        quick = cost.seconds < QUICK and cost.bytes <= request.memory_limit
+        return Ranked(route, cost.seconds, cost.bytes) if quick else None
     (n, d), few = costs.shape, target.count is not None and 2 * target.count <= min(costs.shape)
     exacting = _exacting(costs)
     if costs.sparse or costs.spread or costs.speed or request.memory_limit < ROOM:
@@ -282,7 +249,7 @@ class Schedule:
         done = [item.route for item in tried]
         return [item for item in self.items if item.route not in done]
 
-    def _alternative(self, taken: Ranked, other: Ranked) -> Alternative:
+    def _alternative(self, taken: Ranked, other: Ranked) -> records.Alternative:
         """Put another route into words; if it shows as cheaper than the route taken, with the reason."""
         route, form, why = other.route, other.route.form, ""
         seconds, least = taken.seconds, other.seconds
@@ -298,8 +265,8 @@ class Schedule:
         storage = f"{form.share:.0%} of its parts in memory" if form.share else STORAGES[form.storage]
         if not route.direct and route.solver == form.matrix:
             storage += ", by iteration"
-        matrix = MATRICES.get(form.matrix, form.matrix)
-        return Alternative(route.solver, matrix, storage, form.arithmetic, least, other.bytes, why)
+        matrix = records.MATRICES.get(form.matrix, form.matrix)
+        return records.Alternative(route.solver, matrix, storage, form.arithmetic, least, other.bytes, why)
 
     def in_words(self, item: Ranked, others: Sequence[Ranked]) -> Plan:
         """Put a route into words, with the alternatives that are left."""
@@ -336,7 +303,7 @@ def warn_of_cost(result: Plan | Schedule, advice: Callable[[], str], like: Any) 
 
     Predictions are for two cores, so there is no warning for arrays on a device.
     """
-    if result.seconds > LONG and not on_accelerator(like):
+    if result.seconds > LONG and not arrays.on_accelerator(like):
         CostWarning(
             f"This is predicted to take about {result.seconds / 60:.0f} minutes ({result.reason}) {advice()}"
         ).warn()
@@ -356,9 +323,12 @@ class Problem(ABC):
         What is being run, once it is.
     earlier : float
         Seconds of passes over the rows before.
+    everything : bool
+        Whether every eigenvalue is needed, so that an iteration will not do.
     """
 
     unit: str
+    everything: bool = False
     request: SolveRequest | None = None
     earlier: float = 0.0
     _built: Any = None
@@ -367,11 +337,6 @@ class Problem(ABC):
     @abstractmethod
     def costs(self) -> Costs:
         """Costs of products with its matrices."""
-
-    @property
-    def everything(self) -> bool:
-        """Whether every eigenvalue is needed, so that an iteration will not do."""
-        return False
 
     def schedule(self, request: SolveRequest) -> Schedule:
         """Plan the routes to what is asked for; a MemoryLimitError where none fits."""
@@ -393,16 +358,12 @@ class Problem(ABC):
         return None
 
     @abstractmethod
-    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Any, request: SolveRequest) -> Spectrum:
         """Truncate a solver's result to the request; raise an error for an invalid one."""
 
     def factor(self) -> float:
         """Return the factor from eigenvalues of the operator to ``unit``."""
         return 1.0
-
-    def scaled(self, spectrum: Spectrum) -> Spectrum:
-        """Return the record in ``unit``."""
-        return spectrum.scaled(self.factor())
 
     def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
         """Return the certificate for the exact matrix if the operator approximates it."""
@@ -445,15 +406,15 @@ class Account:
     told: Plan | None = None
 
     @cached_property
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[records.Attempt, ...]:
         """Every route that was run, in order, with its alternatives at that time, and what became of it."""
-        result = list[Attempt]()
+        result = list[records.Attempt]()
         for i, run in enumerate(self.runs):
             tried = [earlier.item for earlier in self.runs[: i + 1]]
             plan = self.planned.in_words(run.item, self.planned.without(tried))
             reason = f"The previous route was not accepted: {self.runs[i - 1].why}." if i else plan.reason
             plan = replace(plan, took=run.took + (0.0 if i else self.earlier), reason=reason)
-            result.append(Attempt(plan, run.passes, run.error, run.rank, run.why))
+            result.append(records.Attempt(plan, run.passes, run.error, run.rank, run.why))
         return tuple(result)
 
     @cached_property
@@ -484,16 +445,6 @@ class Solution:
     operator: Any
     account: Account = None  # type: ignore[assignment]  # until the last route has run
 
-    @property
-    def plan(self) -> Plan:
-        """The route that gave the answer, as it ran."""
-        return self.account.plan
-
-    @property
-    def attempts(self) -> tuple[Attempt, ...]:
-        """Every route that was run, in order."""
-        return self.account.attempts
-
 
 def solve(problem: Problem, request: SolveRequest) -> Solution:
     """Plan a request, and run the plan.
@@ -518,18 +469,18 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
     best: Solution | None = None
     winner = 0
     runs: list[Run] = []
-    tried: tuple[Ranked, ...] = ()
+    tried: list[Ranked] = []
     start = None
     item: Ranked | None = planned.first
     while item is not None:
-        tried = (*tried, item)
+        tried.append(item)
         if reporting():
             report(f"{item.route.solver}, about {duration(item.seconds)}", "")
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
-        alone = blas_threads() if TINY <= item.seconds < BRIEF else nullcontext()
+        alone = arrays.blas_threads() if TINY <= item.seconds < BRIEF else nullcontext()
         rows: Any = getattr(problem, "rows", None)
-        on_host = rows is None or is_numpy(rows.like)
+        on_host = rows is None or arrays.is_numpy(rows.like)
         with alone, nullcontext() if on_host else explained_memory_errors(rows.like, named(rows)):
             solution, status, why = _run(problem, planned, request, tried, start)
         spectrum, took = solution.spectrum, time.perf_counter() - began
@@ -557,7 +508,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
 
 
 def _run(
-    problem: Problem, planned: Schedule, request: SolveRequest, tried: tuple[Ranked, ...], start: Any
+    problem: Problem, planned: Schedule, request: SolveRequest, tried: Sequence[Ranked], start: Any
 ) -> tuple[Solution, Status, str]:
     """Run the last of the routes and certify its result; return its status and the reason."""
     item = tried[-1]
@@ -568,7 +519,9 @@ def _run(
     for again in range(CONTINUATIONS, -1, -1):
         result: SolverResult = item.route.solve(operator, request, start)
         if result.status is Status.COMPLETE and not item.route.form.double:
-            result = krylov.improved(operator, result, request)
+            from gramian.engine.krylov import improved
+
+            result = improved(operator, result, request)
         passes += result.spectrum.passes
         try:
             spectrum = problem.truncate(result.spectrum, operator, request)
@@ -593,48 +546,38 @@ def _run(
         other = _next(planned.without(tried), item, Status.INCOMPLETE)
         if not again or (other is not None and other.seconds <= item.seconds):
             break
-        start = namespace(missed).concat([spectrum.vectors, missed], axis=1)
+        start = arrays.namespace(missed).concat([spectrum.vectors, missed], axis=1)
     spectrum = replace(spectrum, passes=passes)
-    solution = Solution(spectrum, certificate, operator)
-    status, why = _judged(result, spectrum, certificate, item, request)
-    if status is Status.COMPLETE and not _resolved(spectrum, planned, tried):
-        return solution, Status.INACCURATE, "products do not resolve the smallest eigenvalues"
-    return solution, status, why
-
-
-def _resolved(spectrum: Spectrum, planned: Schedule, tried: tuple[Ranked, ...]) -> bool:
-    """Whether each value, and the sum of the others, is known to ``tol`` of itself if the SVD can do that."""
-    request = planned.request
-    if request.solver != "auto" or tried[-1].route.solver == "full" or not _exacting(planned.costs):
-        return True
-    left = max((spectrum.total or 0.0) - float(spectrum.values.sum()), 0.0)
-    least = min(left, float(spectrum.values.min(initial=math.inf)))
-    error = float(spectrum.residuals.max(initial=0.0)) + spectrum.error_bound
-    if spectrum.rank >= spectrum.values.size and error <= request.tol * least:
-        return True
-    return all(other.route.solver != "full" for other in planned.without(tried))
+    return Solution(spectrum, certificate, operator), *_judged(result, spectrum, certificate, planned, tried)
 
 
 def _judged(
     result: SolverResult,
     spectrum: Spectrum,
     certificate: Certificate | None,
-    item: Ranked,
-    request: SolveRequest,
+    planned: Schedule,
+    tried: Sequence[Ranked],
 ) -> tuple[Status, str]:
     """Return a result's status, and why it is not accepted: the one policy."""
     if result.status is not Status.COMPLETE:
         return result.status, result.why
-    wanted = request.target.count or 0
-    if not item.route.form.double and (spectrum.rank < wanted or not spectrum.rank):
+    request, route = planned.request, tried[-1].route
+    if not route.form.double and (spectrum.rank < (request.target.count or 0) or not spectrum.rank):
         why = f"float32 products separate only {spectrum.rank} components from rounding"
         return Status.INACCURATE, why
-    if certificate is None or not spectrum.values.size or certificate.ok:
-        return Status.COMPLETE, ""
-    if not spectrum.complete and may_have_missed(certificate):
-        return Status.INCOMPLETE, "an eigenvalue may have been missed"
-    if not item.route.form.double:
-        return Status.INACCURATE, "rounding of float32 products exceeds tol"
+    if certificate is not None and spectrum.values.size and not certificate.ok:
+        if not spectrum.complete and may_have_missed(certificate):
+            return Status.INCOMPLETE, "an eigenvalue may have been missed"
+        if not route.form.double:
+            return Status.INACCURATE, "rounding of float32 products exceeds tol"
+    if request.solver == "auto" and route.solver != "full" and _exacting(planned.costs):
+        # Each value, and the sum of the others, is to be known to tol of itself if the SVD can do that.
+        left = max((spectrum.total or 0.0) - float(spectrum.values.sum()), 0.0)
+        least = min(left, float(spectrum.values.min(initial=math.inf)))
+        error = float(spectrum.residuals.max(initial=0.0)) + spectrum.error_bound
+        known = spectrum.rank >= spectrum.values.size and error <= request.tol * least
+        if not known and any(other.route.solver == "full" for other in planned.without(tried)):
+            return Status.INACCURATE, "products do not resolve the smallest eigenvalues"
     return Status.COMPLETE, ""
 
 
@@ -668,3 +611,74 @@ def _error(certificate: Certificate | None) -> float:
     top = float(certificate.values[0])
     radius = float(certificate.radii.max())
     return radius / top if top > 0 else (math.inf if radius else 0.0)
+
+
+# ---- From eigenpairs to components: variances, signs, and bases completed beyond the rank
+
+
+def components_of(
+    spectrum: Spectrum, count: int | None, factor: float, total: float | None, size: int
+) -> Components:
+    """Return what eigenvalues mean.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    count : int or None
+        Number of components: beyond the rank they are 0.
+    factor : float
+        Turns eigenvalues into what they mean.
+    total : float or None
+        Sum of all eigenvalues, where it means something.
+    size : int
+        Their number.
+    """
+    k = spectrum.values.size if count is None else count
+    rank = min(spectrum.rank, k)
+    values = np.zeros(k)
+    values[:rank] = spectrum.values[:rank] * factor
+    whole = None if total is None else total * factor
+    return Components(values, whole, size, rank, spectrum.rank_tolerance, spectrum.rest * factor)
+
+
+def fixed_signs(vectors: Any) -> FloatArray:
+    """Return +1 or -1 for each column, which makes its first largest entry positive.
+
+    The first entry within 1e-6 (float64; 1e-3 float32) of the largest magnitude, relatively, decides, so
+    that rounding cannot choose between entries of equal size.
+
+    Parameters
+    ----------
+    vectors : array of shape (m, k)
+    """
+    if vectors.shape[1] == 0:
+        return np.empty(0)
+    near = 1e-6 if arrays.numpy_dtype(vectors) == np.float64 else 1e-3
+    # Row by row in memory, along which the first large entry is searched for.
+    columns = np.ascontiguousarray(arrays.to_numpy(vectors).T)
+    sizes = np.abs(columns)
+    enough = ((1 - near) * sizes.max(axis=1, keepdims=True)).astype(columns.dtype)
+    first = (sizes >= enough).argmax(axis=1)
+    values = columns[np.arange(len(columns)), first]
+    return np.where(values < 0, -1.0, 1.0)
+
+
+def complete_basis(vectors: Any, k: int) -> Any:
+    """Extend orthonormal columns to k of them, by directions orthogonal to all given ones.
+
+    Parameters
+    ----------
+    vectors : array of shape (m, r)
+        Orthonormal columns, r <= k <= m.
+    """
+    m, r = vectors.shape
+    if r >= k:
+        return vectors[:, :k]
+    xp = arrays.namespace(vectors)
+    # A fixed seed: these directions carry no information, and must not differ from run to run.
+    rng = np.random.default_rng(0)
+    extra = arrays.from_numpy(rng.standard_normal((m, k - r)).astype(arrays.numpy_dtype(vectors)), vectors)
+    for _ in range(2):
+        extra = extra - vectors @ (vectors.T @ extra)
+        extra, _ = arrays.orthonormal(extra)
+    return xp.concat([vectors, extra], axis=1)

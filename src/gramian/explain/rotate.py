@@ -14,7 +14,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, check_integer, counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
-from gramian.engine.directions import fixed_signs
+from gramian.engine.solving import fixed_signs
 from gramian.errors import ParameterError
 from gramian.statistics.components import column_names, kind_of
 from gramian.statistics.tables import as_frame

@@ -420,7 +420,7 @@ class FeatureFit(KernelFit):
         problem.earlier = seconds
         solution = run(problem, problem.schedule(request), drawn_seeds(asked.random_state))
         result = problem.coefficients(solution, target.count)
-        solution = replace(solution, spectrum=problem.scaled(solution.spectrum))
+        solution = replace(solution, spectrum=solution.spectrum.scaled(problem.factor()))
         return KernelModel(
             self.rows.shape[0],
             sums.weight,
@@ -513,7 +513,7 @@ class ExactFit(KernelFit):
             rows.weight,
             "the centred kernel matrix" if asked.center else "the kernel matrix",
             None if evaluator is None else evaluator.kernel,
-            replace(solution, spectrum=problem.scaled(solution.spectrum), certificate=certificate),
+            replace(solution, spectrum=solution.spectrum.scaled(problem.factor()), certificate=certificate),
             result,
             None if evaluator is None else rows.owned(),
             answer,
