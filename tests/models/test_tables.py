@@ -9,10 +9,10 @@ import pytest
 from scipy import sparse
 
 import gramian
-import gramian.models.pca.tables as estimator_tables
-import gramian.statistics.tables as tables
+import gramian.statistics.candidates as frames
 from gramian import PCA, KernelPCA, Whitener, load
 from gramian.errors import DataError, IndefiniteKernelWarning, ParameterError
+from gramian.models.pca import tables
 from helpers import spectrum_matrix
 
 EVENTS = 10
@@ -226,10 +226,10 @@ def test_frames_follow_the_input_and_the_installation(monkeypatch):
     model = PCA(2).fit(X)
     pandas = model.table("columns")
     assert pandas.index.tolist() == ["x0", "x1", "x2"]
-    found = tables.find_spec
-    monkeypatch.setattr(tables, "find_spec", lambda name: None if name == "pandas" else found(name))
+    found = frames.find_spec
+    monkeypatch.setattr(frames, "find_spec", lambda name: None if name == "pandas" else found(name))
     assert isinstance(model.table("columns"), pl.DataFrame)
-    monkeypatch.setattr(tables, "find_spec", lambda name: None)
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)
     arrays = model.table("columns")
     assert arrays["name"].tolist() == ["x0", "x1", "x2"]
     np.testing.assert_array_equal(arrays["PC1"], pandas["PC1"])
@@ -317,7 +317,7 @@ def test_refusals(monkeypatch):
         model.table("columns", X, supplementary={"a": [1, 2, 3, 4]})
     with pytest.raises(DataError, match="The supplementary column"):
         model.table("columns", X, supplementary={"a": [1.0] + [np.nan] * 8})
-    monkeypatch.setattr(estimator_tables, "MOST_CATEGORIES", 2)
+    monkeypatch.setattr(tables, "MOST_CATEGORIES", 2)
     with pytest.raises(DataError, match="The supplementary column"):
         model.table("columns", X, supplementary={"a": list("abcdefghi")})
     with pytest.raises(ParameterError, match="X is needed: the model does not contain the rows of its"):

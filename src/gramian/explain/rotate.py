@@ -16,8 +16,8 @@ from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 from gramian.engine.solving import fixed_signs
 from gramian.errors import ParameterError
+from gramian.statistics.candidates import as_frame
 from gramian.statistics.components import column_names, kind_of
-from gramian.statistics.tables import as_frame
 
 SWEEPS, ENOUGH = 200, 1e-14
 GAIN = 1e-10  # of the criterion in a sweep, relatively, at which sweeps end

@@ -18,11 +18,11 @@ from gramian.core.checks import evenly, shown_lines
 from gramian.errors import FileError, MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
 from gramian.figures.names import component_titles
-from gramian.models.pca.tables import linear_columns, linear_rows
+from gramian.models.pca.tables import items_table, linear_columns, linear_rows
 from gramian.report import facts, page, pieces, sections, sentences
 from gramian.report.fitted import Fitted
 from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
-from gramian.statistics import associations, components, imputation, tables
+from gramian.statistics import associations, components, imputation
 from gramian.tables.table import Table
 
 MODEL, PAGE, REPORT = "model.gramian", "summary.md", "report.html"
@@ -258,7 +258,7 @@ def _write_statistics(written: Written, fitted: Fitted) -> None:
         if there:
             title, names = row_names(table) if what == "rows" else ("feature", feature_names(table))
             items = linear_rows(model, table, k) if what == "rows" else linear_columns(model, k)
-            columns = tables.items_table([replace(items, names=names)], k)
+            columns = items_table([replace(items, names=names)], k)
             del columns["kind"]
             written.table(what, {title if name == "name" else name: columns[name] for name in columns})
         else:

@@ -16,8 +16,8 @@ from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray
 from gramian.engine.centered import center_rows
 from gramian.errors import DataError
+from gramian.statistics.candidates import as_frame
 from gramian.statistics.components import component_names
-from gramian.statistics.tables import as_frame
 from gramian.tables.as_rows import as_rows
 from gramian.tables.labels import as_variable
 

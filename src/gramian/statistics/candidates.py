@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.core.notebook import Grid, InNotebook
 from gramian.core.records import FloatArray, Members
@@ -289,6 +291,35 @@ def data_frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> Any:
     with needs("frames", "pandas", "A data frame"):
         pandas = import_module("pandas")
     return pandas.DataFrame(rows, columns=list(columns))
+
+
+def as_frame(columns: Mapping[str, npt.NDArray[Any]], like: Any = None) -> Any:
+    """Return columns as a data frame.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray
+        The first one names the rows.
+    like : object, optional
+        A frame of Polars gives one.
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame or dict of str to ndarray
+        Of pandas with the first column as index, if that is installed; else of Polars; else ``columns``.
+    """
+    of_polars = type(like).__module__.partition(".")[0] == "polars"
+    if not of_polars and find_spec("pandas") is not None:
+        import pandas
+
+        return pandas.DataFrame(dict(columns)).set_index(next(iter(columns)))
+    if of_polars or find_spec("polars") is not None:
+        import polars
+
+        return polars.DataFrame(
+            {name: values.tolist() for name, values in columns.items()}, nan_to_null=False
+        )
+    return dict(columns)
 
 
 def writer(sizes: Sequence[float], least: int = 0) -> Callable[[float], str]:

@@ -18,7 +18,13 @@ from gramian.core import arrays
 from gramian.core.progress import shows_progress
 from gramian.core.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArray, Repair
 from gramian.engine.features import FeatureSums
-from gramian.errors import DataError, GramianError, MemoryLimitError, UnavailableError
+from gramian.errors import (
+    DataError,
+    GramianError,
+    IndefiniteKernelError,
+    MemoryLimitError,
+    UnavailableError,
+)
 from gramian.kernels import Kernel
 from gramian.models import fitted, inputs, saving, sklearn
 from gramian.models.kernel_pca import feature_maps, fits, preimages, projection
@@ -524,10 +530,25 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         ParameterError
             For ``"columns"``: the components are no directions of the columns.
         """
-        from gramian.models.kernel_pca.tables import kernel_table
+        from gramian.models.pca.tables import kernel_table
 
         check_is_fitted(self)
         return kernel_table(self, of, X, supplementary)
+
+    def _scores_and_squares(self, rows: Rows) -> tuple[FloatArray, FloatArray | None]:
+        """Return scores of rows, and squared distances from the mean where the kernel gives distances."""
+        scores, r = arrays.as_float64(self._scores(rows)), self.rank_
+        if not self.preimage_.goes_back or not rows.in_one_place:
+            return scores, None
+        space, left = self._space(rows.like), []
+        with suppress(IndefiniteKernelError):
+            for block in rows.blocks():
+                values = self._standardised(arrays.to_float64(block.dense))
+                Z = arrays.from_numpy(scores[block.rows, :r], rows.like)
+                left.append(preimages.residuals(space, values, Z))
+            squares = np.concatenate(left) ** 2 + np.sum(scores**2, axis=1)
+            return scores, squares if np.isfinite(squares).all() else None
+        return scores, None
 
     @property
     def _projection(self) -> projection.KernelProjection:
