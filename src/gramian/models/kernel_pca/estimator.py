@@ -285,16 +285,10 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         IndefiniteKernelError
             If one of the requested eigenvalues is negative beyond rounding.
         """
-        self._fitted(X, sample_weight)
+        with shows_progress("KernelPCA"):
+            self._adopt(self._fit_of(X, sample_weight).solve(), X)
         warn_of_findings(self)
         return self
-
-    def _fitted(self, X: Any, sample_weight: Any) -> fits.KernelModel:
-        with shows_progress("KernelPCA"):
-            fit = self._fit_of(X, sample_weight)
-            model = fit.solve()
-            self._adopt(model, X, fit.rows)
-        return model
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RealArray:
         """Fit and return the scores ``sqrt(eigenvalue) * eigenvector``, shape (n_samples, n_components_).
@@ -313,16 +307,17 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         array of shape (n_samples, n_components_)
             The scores, in the kind and dtype of X.
         """
-        result = self._fitted(X, sample_weight)
+        with shows_progress("KernelPCA"):
+            self._adopt(self._fit_of(X, sample_weight).solve(), X)
         warn_of_findings(self)
-        if result.found.vectors is None or arrays.is_dask(X):
+        if "eigenvectors_" not in vars(self) or arrays.is_dask(X):
             return self.transform(X)
-        scale, vectors = np.sqrt(arrays.as_float64(self.eigenvalues_)), self.eigenvectors_
+        vectors = self.eigenvectors_
+        scale = arrays.from_numpy(np.sqrt(arrays.as_float64(self.eigenvalues_)), vectors)
         with np.errstate(over="ignore"):  # of float32, which the scores may be within and the scale not
-            scores = arrays.to_float64(vectors) * arrays.from_numpy(scale, vectors)[None, :]
-            scores = arrays.to_dtype(scores, arrays.numpy_dtype(vectors))
-        result_scores: RealArray = arrays.require_range(scores, "Scores")
-        return result_scores
+            scores = arrays.to_dtype(arrays.to_float64(vectors) * scale[None, :], arrays.numpy_dtype(vectors))
+        result: RealArray = arrays.require_range(scores, "Scores")
+        return result
 
     def _has_fixed_features(self) -> bool:
         """Return whether more rows add none to what the model stores, as ``partial_fit`` needs."""
@@ -369,16 +364,17 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         """
         before: FeatureSums | None = vars(self).get("_sums")
         if before is None:
-            fit = self._fit_of(X, sample_weight)
-            self._adopt(fit.solve(keep=True), X, fit.rows)
-            return self
-        rows = self._new_rows(X, sample_weight=sample_weight)
-        require_magnitudes(rows)
-        rows = rows if self._scaling is None else self._scaling.rows(rows)
-        assert self.kernel_ is not None
-        nodes = fits.Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
-        model = fits.FeatureFit(self, rows, self._scaling).more(self.kernel_, nodes, before)
-        self._adopt(replace(model, n=self.n_samples_ + rows.shape[0]), None, rows)
+            fit = self._fit_of(X, sample_weight).solve()
+            self._adopt(fit, X)
+        else:
+            rows = self._new_rows(X, sample_weight=sample_weight)
+            require_magnitudes(rows)
+            rows = rows if self._scaling is None else self._scaling.rows(rows)
+            nodes = fits.Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
+            fit = fits.FeatureFit(self, rows, self._scaling, nodes)
+            fit.kernel = self.kernel_
+            self._adopt(fit.more(before), None)
+        self._sums = fit.sums
         return self
 
     @property
@@ -423,30 +419,30 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             way_out = f"{nystroem} stores only landmarks."
             raise MemoryLimitError(f"{error} An exact model stores all rows. {way_out}") from error
 
-    def _adopt(self, model: fits.KernelModel, X: Any, rows: Rows) -> None:
+    def _adopt(self, fit: fits.ExactFit | fits.FeatureFit, X: Any) -> None:
         """Set the attributes from the result of a fit; X is None if ``partial_fit`` added rows."""
-        result, nodes, components = model.found, model.nodes, model.found.components
-        earlier = X is None and vars(self).get("_unequal", False)
-        self._unequal = earlier or rows.weights is not None
-        if X is not None:
+        rows, result, components = fit.rows, fit.found, fit.found.components
+        unequal, more, weight = rows.weights is not None, X is None, fit.weight
+        self._unequal = unequal or (more and vars(self).get("_unequal", False))
+        self.n_samples_ = rows.shape[0] + (self.n_samples_ if more else 0)
+        if not more:
             inputs.store_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
         fitted.store_parameters(self, "center", "tol")
-        self.kernel_, self.X_fit_, self.n_samples_ = model.kernel, model.fitted, model.n
-        self.landmarks_, self.landmark_indices_ = nodes.landmarks, nodes.indices
-        self.feature_map_ = nodes.mapping
+        self.kernel_, self.X_fit_, self.feature_map_ = fit.kernel, fit.stored_rows, fit.nodes.mapping
+        self.landmarks_, self.landmark_indices_ = fit.nodes.landmarks, fit.nodes.indices
         self.eigenvalues_ = components.values
         self.__dict__.pop("eigenvectors_", None)
         if result.vectors is not None:
             self.eigenvectors_ = result.vectors
-        self.explained_variance_ = components.values / (model.weight - 1 if model.weight > 1 else 1)
+        self.explained_variance_ = components.values / (weight - 1 if weight > 1 else 1)
         self.projection_coef_, self._mean_weights = result.coefficients, result.weights
         self._row_means, self._mean = result.row_means, result.mean
-        self._sums, self._ridge_map, self._scaling = model.sums, None, model.scaling
-        self.component_choice_, self.repair_ = model.choice, result.repair
+        self._sums, self._ridge_map, self._scaling = None, None, fit.scaling
+        self.component_choice_, self.repair_ = fit.choice, result.repair
         asked = self.n_components is not None
-        fitted.store_solution(self, components, model.solution, asked=asked, of=model.of)
-        if result.vectors is not None and rows.weights is not None:
+        fitted.store_solution(self, components, fit.solution, asked=asked, of=fit.matrix)
+        if result.vectors is not None and unequal:
             self._complete_vectors(rows)
         fitted.on_device(self, rows.home)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -76,58 +76,36 @@ class Nodes:
     mapping: RandomFourierMap | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class KernelModel:
-    """What a fit found: eigenpairs, and what maps new rows.
-
-    Attributes
-    ----------
-    n : int
-        Rows that were fitted.
-    weight : float
-        Sum of their weights.
-    of : str
-        The matrix whose rank it is, for a warning.
-    solution : Solution
-        Its spectrum in the units of the kernel.
-    found : Coefficients
-    fitted : array or None
-        All fitted rows, of an exact fit.
-    sums : FeatureSums or None
-        What more rows can be merged with.
-    scaling : Standardisation or None
-        What the rows went through first.
-    """
-
-    n: int
-    weight: float
-    of: str
-    kernel: Kernel | None
-    solution: Solution
-    found: Coefficients
-    fitted: Any = None
-    choice: ComponentChoice | None = None
-    nodes: Nodes = Nodes()
-    sums: FeatureSums | None = None
-    scaling: Standardisation | None = None
-
-
 @dataclass(eq=False)
 class KernelFit:
-    """Kernel PCA of rows by one kind of method.
+    """Kernel PCA of rows by one kind of method; ``solve`` finds eigenpairs, and what maps new rows.
 
     Attributes
     ----------
     parameters : KernelParameters
     rows : Rows
-        Standardised already.
+        Standardised, where that is asked for.
     scaling : Standardisation or None
-        What they went through.
+        How.
+    nodes : Nodes
+        Landmarks or random features; none where all rows map new ones.
+    choice : ComponentChoice or None
+        The answer of a rule for the number of components.
+    sums : FeatureSums or None
+        Sums over the rows, to which ``partial_fit`` adds.
+    solution : Solution
+        Its spectrum in the units of the kernel matrix.
+    found : Coefficients
     """
 
     parameters: KernelParameters
     rows: Rows
     scaling: Standardisation | None = None
+    nodes: Nodes = Nodes()
+    choice: ComponentChoice | None = None
+    sums: FeatureSums | None = None
+    solution: Solution = field(init=False)
+    found: Coefficients = field(init=False)
 
     @cached_property
     def kernel(self) -> Kernel | None:
@@ -189,6 +167,15 @@ N_LANDMARKS = 1000
 class FeatureFit(KernelFit):
     """Kernel PCA of features: of projections onto landmarks, or of random features."""
 
+    matrix: ClassVar = "the approximate kernel matrix"
+    stored_rows: ClassVar = None
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of all rows."""
+        assert self.sums is not None
+        return self.sums.weight
+
     @cached_property
     def plan(self) -> Plan:
         """What solving does, with predicted seconds and bytes."""
@@ -201,36 +188,31 @@ class FeatureFit(KernelFit):
             require_memory(f"Choosing {m} landmarks where the rows are", need, room, way_out)
         return plan(costs, self._request(target, rows.dtype))
 
-    def solve(self, *, keep: bool = False) -> KernelModel:
+    def solve(self) -> Self:
         """Choose landmarks, or draw random features, and find the components in one pass over the rows."""
         began, rows, kernel, asked = time.perf_counter(), self.rows, self.kernel, self.parameters
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
-        drawn = self._rule is None
-        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros, nodes=not drawn)
-        if drawn:
-            every, nodes = None, self._random(kernel)
+        preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros, nodes=self._rule is not None)
+        every = None
+        if self._rule is None:
+            self.nodes = self._random(kernel)
         else:
             # For the precision only the number of rows counts.
             precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), asked.tol)
             every = kernel.bind(_reaching_as_far(rows.at_home), precision)
-            nodes = self._landmarks(every)
-        features = self._features(kernel, nodes, rows.shape[0], rows.dtype, every)
-        sums = features.sums(rows)
-        seconds = time.perf_counter() - began
-        model = self._model(kernel, nodes, features, sums, seconds, spread=not rows.in_one_place)
-        return model if keep else replace(model, sums=None)
+            self.nodes = self._landmarks(every)
+        features = self._features(rows.shape[0], rows.dtype, every)
+        return self._decomposed(features, features.sums(rows), began, spread=not rows.in_one_place)
 
-    def more(self, kernel: Kernel, nodes: Nodes, before: FeatureSums) -> KernelModel:
+    def more(self, before: FeatureSums) -> Self:
         """Merge the rows with those before, with their landmarks or features and their kernel."""
         began, rows = time.perf_counter(), self.rows
         if not rows.in_one_place:  # rows in one place are checked when they are mapped
             rows.require_finite()
         dtype = np.dtype(np.float32 if before.single else np.float64)
-        features = replace(self._features(kernel, nodes, before.count, dtype), single=before.single)
-        sums = before.merged(features.sums(rows))
-        seconds = time.perf_counter() - began
-        return self._model(kernel, nodes, features, sums, seconds, spread=True)  # none is chosen again
+        features = replace(self._features(before.count, dtype), single=before.single)
+        return self._decomposed(features, before.merged(features.sums(rows)), began, spread=True)
 
     # ------------------------------------------------------------- what is asked for
 
@@ -310,8 +292,10 @@ class FeatureFit(KernelFit):
 
     @cached_property
     def _given(self) -> Any:
-        """Landmarks that the user gave, as rows of the same kind as the data."""
+        """Landmarks that the user gave, as rows of the same kind as the data; None where a rule chooses."""
         rows = self.rows
+        if isinstance(self.parameters.landmarks, str):
+            return None
         landmarks = as_rows(self.parameters.landmarks, estimator="KernelPCA(landmarks=...)")
         if landmarks.shape[1] != rows.shape[1]:
             raise ParameterError(
@@ -354,24 +338,20 @@ class FeatureFit(KernelFit):
 
     # -------------------------------------------------------------------------- fit
 
-    def _rng(self) -> np.random.Generator:
-        return generators(self.parameters.random_state, 4)[3]
-
     def _random(self, kernel: Kernel) -> Nodes:
         """Draw random features."""
         rows = self.rows.at_home
         rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
-        mapping = RandomFourierMap(self.count, gamma=rates, random_state=self._rng())
+        rng = generators(self.parameters.random_state, 4)[3]
+        mapping = RandomFourierMap(self.count, gamma=rates, random_state=rng)
         mapping.fit(rows if not rows.free_to_revisit else rows.in_memory())
         mapping.random_state = mapping.gamma = None
         return Nodes(mapping=mapping)
 
     def _landmarks(self, every: Evaluator) -> Nodes:
         """Choose landmarks."""
-        asked, rows, indices, rng = self.parameters, self.rows.at_home, None, self._rng()
-        if self._rule == "given":
-            landmarks = self._given
-        else:
+        asked, rows, landmarks, indices = self.parameters, self.rows.at_home, self._given, None
+        if landmarks is None:
             landmarks, indices = chosen(
                 every,
                 rows,
@@ -379,15 +359,15 @@ class FeatureFit(KernelFit):
                 str(asked.landmarks),
                 tol=check_tol(asked.tol, rows.dtype),
                 center=bool(asked.center),
-                rng=rng,
+                rng=generators(asked.random_state, 4)[3],
                 dtype=np.float32 if self._single else np.float64,
             )
         return Nodes(landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.home), indices)
 
-    def _features(
-        self, kernel: Kernel, nodes: Nodes, n: int, dtype: Any, every: Evaluator | None = None
-    ) -> Features:
+    def _features(self, n: int, dtype: Any, every: Evaluator | None = None) -> Features:
         """Return the features of rows by landmarks or by random features."""
+        nodes, kernel = self.nodes, self.kernel
+        assert kernel is not None
         if nodes.mapping is not None:
             mapping, error = nodes.mapping.feature_map_, nodes.mapping.kernel_error_.bound
             assert isinstance(mapping, feature_maps.FourierFeatureMap)
@@ -398,16 +378,7 @@ class FeatureFit(KernelFit):
         like = self.rows.like
         return landmark_features(lambda rows: kernel.bind(rows, precision), landmarks, n, dtype, like, every)
 
-    def _model(
-        self,
-        kernel: Kernel,
-        nodes: Nodes,
-        features: Features,
-        sums: FeatureSums,
-        seconds: float,
-        *,
-        spread: bool,
-    ) -> KernelModel:
+    def _decomposed(self, features: Features, sums: FeatureSums, began: float, *, spread: bool) -> Self:
         """Find the eigenpairs of the features' matrix."""
         asked, single = self.parameters, sums.single
         m, rank = features.basis.shape
@@ -417,21 +388,11 @@ class FeatureFit(KernelFit):
         # Whether so many may be asked for was decided before it was known how many landmarks there are.
         target = check_target(asked.n_components, sys.maxsize, (sums.count, m))
         request = self._request(problem.reachable(target), np.dtype(np.float32 if single else np.float64))
-        problem.earlier = seconds
+        problem.earlier = time.perf_counter() - began
         solution = run(problem, problem.schedule(request), drawn_seeds(asked.random_state))
-        result = problem.coefficients(solution, target.count)
-        solution = replace(solution, spectrum=solution.spectrum.scaled(problem.factor()))
-        return KernelModel(
-            self.rows.shape[0],
-            sums.weight,
-            "the approximate kernel matrix",
-            kernel,
-            solution,
-            result,
-            nodes=nodes,
-            sums=sums,
-            scaling=self.scaling,
-        )
+        self.sums, self.found = sums, problem.coefficients(solution, target.count)
+        self.solution = replace(solution, spectrum=solution.spectrum.scaled(problem.factor()))
+        return self
 
 
 def _reaching_as_far(rows: Rows) -> Any:
@@ -471,6 +432,21 @@ class ExactFit(KernelFit):
     """Kernel PCA of all rows, in this process."""
 
     @property
+    def matrix(self) -> str:
+        """Of what the components are."""
+        return "the centred kernel matrix" if self.parameters.center else "the kernel matrix"
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of all rows."""
+        return self.rows.weight
+
+    @property
+    def stored_rows(self) -> Any:
+        """The rows that the model keeps; None for a precomputed kernel."""
+        return None if self.kernel is None else self.rows.owned()
+
+    @property
     def plan(self) -> Plan:
         """The plan of the fit; for a rule, the plan for ten components."""
         count = self.parameters.n_components
@@ -484,11 +460,11 @@ class ExactFit(KernelFit):
 
         return with_kernel_rule(plan, count, self.rows, self.kernel)
 
-    def solve(self, *, keep: bool = False) -> KernelModel:
-        """Find the components, and keep all rows."""
+    def solve(self) -> Self:
+        """Find the components."""
         asked, rows, kernel = self.parameters, self.rows, self.kernel
-        answer = self._choice()
-        target = self.target if answer is None else Target(count=max(1, answer.number))
+        self.choice = self._answer()
+        target = self.target if self.choice is None else Target(count=max(1, int(self.choice.number or 0)))
         preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
         problem, evaluator, planned = self._planned(target)
         warn_of_cost(planned, self._cheaper, rows.like)
@@ -508,19 +484,15 @@ class ExactFit(KernelFit):
                 bounds = certificates.lifted(bounds, np.ones(r), np.full(r, unit), bounds.kind)
             vectors = result.vectors if rows.weights is None else result.vectors[:, :0]
             certificate = with_orthonormality(certificate, vectors, bounds)
-        return KernelModel(
-            rows.shape[0],
-            rows.weight,
-            "the centred kernel matrix" if asked.center else "the kernel matrix",
-            None if evaluator is None else evaluator.kernel,
-            replace(solution, spectrum=solution.spectrum.scaled(problem.factor()), certificate=certificate),
-            result,
-            None if evaluator is None else rows.owned(),
-            answer,
-            scaling=self.scaling,
+        self.solution = replace(
+            solution, spectrum=solution.spectrum.scaled(problem.factor()), certificate=certificate
         )
+        self.found = result
+        if evaluator is not None:
+            self.kernel = evaluator.kernel
+        return self
 
-    def _choice(self) -> Any:
+    def _answer(self) -> ComponentChoice | None:
         """Ask a rule for the number of components; None where a number was given."""
         asked = self.parameters
         if not isinstance(asked.n_components, str):
