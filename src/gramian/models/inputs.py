@@ -50,22 +50,16 @@ def check_target(n_components: Any, limit: int, shape: tuple[int, int], *, of: s
         count = int(n_components)
         if count > limit:
             one = " (n_features=1)" if shape[1] == 1 else ""
-            raise ParameterError(
-                "n_components",
-                count,
-                f"but {shape[0]} rows x {shape[1]} columns have at most {limit} {of}{one}",
-                f"Ask for at most {limit}, or a fraction such as 0.95.",
-            )
+            why = f"but {shape[0]} rows x {shape[1]} columns have at most {limit} {of}{one}"
+            hint = f"Ask for at most {limit}, or a fraction such as 0.95."
+            raise ParameterError("n_components", count, why, hint)
         if count >= 1:
             return Target(count=count)
     elif isinstance(n_components, Real) and 0 < float(n_components) < 1:
         return Target(fraction=float(n_components))
-    raise ParameterError(
-        "n_components",
-        n_components,
-        "is not a positive number of components, and not a fraction between 0 and 1",
-        f"Give an integer from 1 to {limit}, a fraction such as 0.95, or None for all.",
-    )
+    why = "is not a positive number of components, and not a fraction between 0 and 1"
+    hint = f"Give an integer from 1 to {limit}, a fraction such as 0.95, or None for all."
+    raise ParameterError("n_components", n_components, why, hint)
 
 
 def check_tol(tol: Any, dtype: np.dtype[Any]) -> float:
@@ -119,12 +113,8 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
         return None
     if isinstance(scale, str | bool):
         if scale == "genotype" and not center:
-            raise ParameterError(
-                "scale",
-                scale,
-                "computes allele frequencies from column means, but center=False does not subtract them",
-                "Use center=True.",
-            )
+            why = "computes allele frequencies from column means, but center=False does not subtract them"
+            raise ParameterError("scale", scale, why, "Use center=True.")
         return check_choice("scale", scale, SCALES)
     d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
     refusal = partial(
@@ -176,12 +166,9 @@ def _drawn(random_state: Any) -> list[int]:
             state = check_random_state(random_state)
         except ValueError as error:
             whole = "Use an integer from 0 to 2**32 - 1"
-            raise ParameterError(
-                "random_state",
-                random_state,
-                "cannot start a random number generator",
-                f"{whole}, a numpy Generator or RandomState, or None.",
-            ) from error
+            why = "cannot start a random number generator"
+            hint = f"{whole}, a numpy Generator or RandomState, or None."
+            raise ParameterError("random_state", random_state, why, hint) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
     return [int(seed) for seed in seeds]
 

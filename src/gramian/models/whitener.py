@@ -224,12 +224,9 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         if self.method != "cholesky":
             return
         if self.n_components is not None:
-            raise ParameterError(
-                "n_components",
-                self.n_components,
-                'is not supported with method="cholesky", which gives a value for every column',
-                'Leave it out, or use method="zca" or "pca".',
-            )
+            why = 'is not supported with method="cholesky", which gives a value for every column'
+            hint = 'Leave it out, or use method="zca" or "pca".'
+            raise ParameterError("n_components", self.n_components, why, hint)
         if rows.shape[1] ** 2 > MOST_ENTRIES:
             raise DataError(
                 f'method="cholesky" needs a matrix of {rows.shape[1]:,} x {rows.shape[1]:,} '

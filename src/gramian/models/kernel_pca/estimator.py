@@ -322,12 +322,9 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
     def _has_fixed_features(self) -> bool:
         """Return whether more rows add none to what the model stores, as ``partial_fit`` needs."""
         if not self._approximate:
-            raise UnavailableError(
-                "partial_fit",
-                allowed=f"needs a fixed number of features, but with solver={self.solver!r} "
-                "they grow with the rows",
-                hint="Use solver='nystroem' with n_landmarks=1000, or solver='random-features'.",
-            )
+            why = f"needs a fixed number of features, but with solver={self.solver!r} they grow with the rows"
+            hint = "Use solver='nystroem' with n_landmarks=1000, or solver='random-features'."
+            raise UnavailableError("partial_fit", allowed=why, hint=hint)
         return True
 
     @available_if(_has_fixed_features)  # type: ignore[untyped-decorator]

@@ -222,12 +222,9 @@ class FeatureFit(KernelFit):
         rows, kernel, asked = self.rows, self.kernel, self.parameters
         landmarks, solver = asked.landmarks, asked.solver
         if kernel is None:
-            raise ParameterError(
-                "solver",
-                solver,
-                'evaluates the kernel on some rows, so it does not support kernel="precomputed"',
-                "Pass the rows and the kernel itself, or leave solver at 'auto'.",
-            )
+            why = 'evaluates the kernel on some rows, so it does not support kernel="precomputed"'
+            hint = "Pass the rows and the kernel itself, or leave solver at 'auto'."
+            raise ParameterError("solver", solver, why, hint)
         if not kernel.psd:
             raise ParameterError(
                 "solver",
@@ -237,12 +234,8 @@ class FeatureFit(KernelFit):
                 "Leave solver at 'auto', which checks all eigenvalues.",
             )
         if asked.repair is not None:
-            raise ParameterError(
-                "repair",
-                asked.repair,
-                f"is for kernels with negative eigenvalues, which solver={solver!r} does not support",
-                "Leave it out.",
-            )
+            why = f"is for kernels with negative eigenvalues, which solver={solver!r} does not support"
+            raise ParameterError("repair", asked.repair, why, "Leave it out.")
         if isinstance(asked.n_components, str):
             raise ParameterError(
                 "n_components",
@@ -256,12 +249,8 @@ class FeatureFit(KernelFit):
         if isinstance(landmarks, str):
             check_choice("landmarks", landmarks, LANDMARK_RULES)
         elif asked.n_landmarks is not None:
-            raise ParameterError(
-                "n_landmarks",
-                asked.n_landmarks,
-                "is not allowed with an array of landmarks, which sets their number",
-                "Leave n_landmarks out.",
-            )
+            why = "is not allowed with an array of landmarks, which sets their number"
+            raise ParameterError("n_landmarks", asked.n_landmarks, why, "Leave n_landmarks out.")
         else:
             return int(self._given.shape[0])
         if asked.n_landmarks is None:
@@ -271,18 +260,12 @@ class FeatureFit(KernelFit):
 
     def _count_of_random(self, rows: Rows, kernel: Kernel) -> int:
         if not self.plain_landmarks:
-            raise ParameterError(
-                "landmarks",
-                allowed='applies only to solver="nystroem": random features have none',
-                hint="Leave it out.",
-            )
+            why = 'applies only to solver="nystroem": random features have none'
+            raise ParameterError("landmarks", allowed=why, hint="Leave it out.")
         if not isinstance(kernel, RBF):
-            raise ParameterError(
-                "solver",
-                "random-features",
-                f"supports only the kernel rbf, not {kernel!r}",
-                'Use solver="nystroem", which supports every valid kernel.',
-            )
+            why = f"supports only the kernel rbf, not {kernel!r}"
+            hint = 'Use solver="nystroem", which supports every valid kernel.'
+            raise ParameterError("solver", "random-features", why, hint)
         rows.require_dense(
             'solver="random-features" needs dense rows, but X is sparse. Use '
             'solver="nystroem", or pass X.toarray().'
@@ -298,11 +281,8 @@ class FeatureFit(KernelFit):
             return None
         landmarks = as_rows(self.parameters.landmarks, estimator="KernelPCA(landmarks=...)")
         if landmarks.shape[1] != rows.shape[1]:
-            raise ParameterError(
-                "landmarks",
-                allowed=f"has {landmarks.shape[1]} columns, but X has {rows.shape[1]}",
-                hint="Pass landmarks with the columns of X.",
-            )
+            why = f"has {landmarks.shape[1]} columns, but X has {rows.shape[1]}"
+            raise ParameterError("landmarks", allowed=why, hint="Pass landmarks with the columns of X.")
         if self.scaling is not None:
             landmarks = self.scaling.rows(landmarks)
         return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
@@ -310,12 +290,9 @@ class FeatureFit(KernelFit):
     def _reachable(self, m: int) -> Target:
         of, target = "random features" if self._rule is None else "landmarks", self.target
         if target.count is not None and target.count > m:
-            raise ParameterError(
-                "n_components",
-                target.count,
-                f"but {m} {of} have at most {m} components",
-                f"Ask for fewer, or set n_landmarks={target.count!r} or more.",
-            )
+            why = f"but {m} {of} have at most {m} components"
+            hint = f"Ask for fewer, or set n_landmarks={target.count!r} or more."
+            raise ParameterError("n_components", target.count, why, hint)
         return target
 
     @property
@@ -542,12 +519,8 @@ class ExactFit(KernelFit):
                 hint="Leave it out, or set the solver.",
             )
         if solver == "krylov" and problem.everything and problem.clip:
-            raise ParameterError(
-                "solver",
-                solver,
-                'finds only the largest eigenvalues, but repair="clip" needs the negative ones',
-                "Leave solver at 'auto'.",
-            )
+            why = 'finds only the largest eigenvalues, but repair="clip" needs the negative ones'
+            raise ParameterError("solver", solver, why, "Leave solver at 'auto'.")
         tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
         return SolveRequest(target, tol, limit, solver)
 

@@ -97,12 +97,9 @@ def check_scale(scale: Any, *, precomputed: bool = False) -> None:
         return
     check_choice("scale", scale, SCALES)
     if precomputed:
-        raise ParameterError(
-            "scale",
-            scale,
-            'divides columns, but with kernel="precomputed" the data are kernel values',
-            "Leave it out, or give the rows themselves and the kernel's name.",
-        )
+        why = 'divides columns, but with kernel="precomputed" the data are kernel values'
+        hint = "Leave it out, or give the rows themselves and the kernel's name."
+        raise ParameterError("scale", scale, why, hint)
 
 
 @dataclass(frozen=True, eq=False)

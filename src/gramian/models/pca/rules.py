@@ -49,12 +49,8 @@ def rule_request(asked: Any, rows: Rows) -> ComponentRequest:
     """
     if asked.max_rmse is not None:
         if asked.n_components is not None:
-            raise ParameterError(
-                "n_components",
-                asked.n_components,
-                f"and max_rmse={asked.max_rmse!r} both set the number of components",
-                "Leave out one of them.",
-            )
+            why = f"and max_rmse={asked.max_rmse!r} both set the number of components"
+            raise ParameterError("n_components", asked.n_components, why, "Leave out one of them.")
         check_rmse(asked.max_rmse)
         return ComponentRequest(
             Target(fraction=0.5, name=f"an error of at most {asked.max_rmse:g}"), "max_rmse"
