@@ -1,8 +1,9 @@
 """What a verb is: a function with annotated parameters, of which shell, server and page are made.
 
 Positional parameters are what a verb works on, keywords are its options, and
-``-> Annotated[Result, Output(...)]`` says which files can be written of its result. Only the standard
-library is imported here, so that ``gramian --help`` answers at once.
+``-> Annotated[Result, Output(...)]`` says which files can be written of its result. The docstring explains
+them in the sections Parameters and Files, as ``name : METAVAR, default: what holds where it is not given``.
+Only the standard library is imported here, so that ``gramian --help`` answers at once.
 """
 
 import csv
@@ -28,16 +29,16 @@ ROOT = Path(__file__).parents[1]
 
 
 class Option(NamedTuple):
-    """An annotation of an option, or of an argument that is text.
+    """An annotation of an option, or of an argument that is text; plain types need none.
 
     Attributes
     ----------
     metavar : str
-        What stands for its value; by default its choices.
+        What stands for its value; by default as in the docstring, or its choices.
     help : str
-        By default the first sentence about the parameter where the function is ``documented``.
+        By default as in the docstring, or the first sentence where the function is ``documented``.
     usual : str
-        What holds where it is not given; by default the default.
+        What holds where it is not given; by default as in the docstring, or the default.
     short : str
         Its short form in the shell.
     suggestions : sequence of str
@@ -79,8 +80,8 @@ class Input(NamedTuple):
     """
 
     kind: Literal["model", "data", "meta", "faces", "gallery"]
-    metavar: str
-    help: str
+    metavar: str = ""
+    help: str = ""
     usual: str = ""
     whole: bool = False
     streamed: bool | Callable[[Mapping[str, Any]], bool] = False
@@ -103,8 +104,8 @@ class Output(NamedTuple):
     kind : {"table", "rows", "figure", "figures", "model", "file", "results"}
         The first table of the result, its rows, its first figure or all in a folder, its model, its content,
         or its model or a folder of all results.
-    help, metavar, usual : str
-        As of :class:`Option`.
+    metavar, help, usual : str
+        Those in the docstring.
     default : str or None
         None writes nothing unless the option is given.
     name : str
@@ -120,8 +121,8 @@ class Output(NamedTuple):
     """
 
     kind: Literal["table", "rows", "figure", "figures", "model", "file", "results"]
-    help: str
-    metavar: str = "FILE"
+    metavar: str = ""
+    help: str = ""
     usual: str = ""
     default: str | None = None
     name: str = "out"
@@ -228,6 +229,8 @@ class Result:
 
 TABLES = (".csv", ".parquet", ".npy", ".zarr")
 FIGURES = (".svg", ".png", ".pdf", ".html")
+FIGURE = Output("figure", ends=FIGURES)
+ELSEWHERE = "an option of another function, which this one needs too"
 MODEL = Input("model", "MODEL", "A .gramian file, or a folder written by fit.")
 DATA = Input(
     *("data", "DATA"),
@@ -270,11 +273,6 @@ def check_count(name: str, value: Any) -> None:
     if isinstance(value, int | float) and not (value >= 1 if isinstance(value, int) else 0 < value < 1):
         advice = "Give a number such as 10, or a share between 0 and 1 such as 0.95."
         raise ParameterError(name, value, "is out of range", advice)
-
-
-def figure_out(help: str, key: Literal["files", "out"] = "files") -> Output:
-    """Declare the file of a figure."""
-    return Output("figure", help, ends=FIGURES, key=key)
 
 
 # ------------------------------------------------------------------ parameters
@@ -386,19 +384,36 @@ class Parameter(NamedTuple):
 
 def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     """Return what is declared of the parameters of a function; others are not for surfaces."""
-    result = []
-    for name, one in inspect.signature(function).parameters.items():
-        if isinstance(one.annotation, str):
+    result, texts = [], _sections(inspect.cleandoc(function.__doc__ or ""))
+    for name, parameter in inspect.signature(function).parameters.items():
+        if isinstance(parameter.annotation, str):
             raise TypeError(f"{function.__module__} must not import annotations from __future__.")
-        for about in getattr(one.annotation, "__metadata__", ()):
-            if isinstance(about, Option | Input | Of):
-                positional, kind = one.kind is not inspect.Parameter.KEYWORD_ONLY, one.annotation.__origin__
-                several = get_origin(kind) in (Union, UnionType)
-                kinds = {*get_args(kind)} if several else {kind}
-                literals = [get_args(each) for each in kinds if get_origin(each) is Literal]
-                choices = literals[0] if literals else ()
-                result.append(Parameter(name, kind, one.default, about, function, positional, kinds, choices))
+        about: Any = next(iter(getattr(parameter.annotation, "__metadata__", [Option()])))
+        kind = getattr(parameter.annotation, "__origin__", parameter.annotation)
+        if name == "context" or not isinstance(about, Option | Input | Of):
+            continue
+        if name in texts:
+            about = about._replace(**texts[name])
+        positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+        types = {*get_args(kind)} if get_origin(kind) in (Union, UnionType) else {kind}
+        choices = next((get_args(each) for each in types if get_origin(each) is Literal), ())
+        default = parameter.default
+        result.append(Parameter(name, kind, default, about, function, positional, types, choices))
     return result
+
+
+def _sections(text: str) -> dict[str, dict[str, Any]]:
+    """Return the metavar, usual and help of each parameter and file of a docstring, where they are there."""
+    found: dict[str, dict[str, Any]] = {}
+    for section in re.findall(r"^(?:Parameters|Files)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.S | re.M):
+        entries = re.findall(r"^([\w, *]+?)(?: : (.*))?\n((?:(?:    .*)?\n)+)", f"{section}\n", re.M)
+        for names, kind, lines in entries:
+            metavar, _, usual = f", {kind}".partition(", default: ")
+            plain = re.sub(r":\w+:`~?([\w.]+)`|``(.*?)``", r"\1\2", " ".join(lines.split()))
+            about = {"metavar": metavar[2:], "usual": usual, "help": plain}
+            about = {name: value for name, value in about.items() if value}
+            found |= dict.fromkeys(names.split(", "), about)
+    return found
 
 
 def _documented(name: str, function: Callable[..., Any]) -> str:
@@ -432,13 +447,8 @@ def docstring(place: str) -> dict[str, str]:
     source = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text(encoding="utf-8")
     whole = re.search(rf'^(?:class|def) {name}\b.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
     assert whole is not None, place
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", inspect.cleandoc(whole[1]), re.S | re.M)
-    assert section is not None, place
-    found: dict[str, str] = {}
-    for names, text in re.findall(r"^([\w, *]+?)(?: :.*)?\n((?:(?:    .*)?\n)+)", f"{section[1]}\n", re.M):
-        plain = re.sub(r":\w+:`~?([\w.]+)`|``(.*?)``", r"\1\2", " ".join(text.split()))
-        found |= dict.fromkeys(names.split(", "), re.split(r"(?<=[.])\s+(?=[A-Z\"])", plain)[0])
-    return found
+    texts = _sections(inspect.cleandoc(whole[1]))
+    return {name: re.split(r"(?<=[.])\s+(?=[A-Z\"])", about["help"])[0] for name, about in texts.items()}
 
 
 def model_path(model: str) -> Path:
@@ -537,7 +547,7 @@ class Verb:
     @property
     def help(self) -> str:
         """What it does: a sentence, and paragraphs."""
-        return inspect.cleandoc(self.function.__doc__ or "")
+        return re.split(r"\n+\w+\n---", inspect.cleandoc(self.function.__doc__ or ""))[0]
 
     @property
     def summary(self) -> str:
@@ -570,8 +580,9 @@ class Verb:
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
         """The files that can be written of its result."""
-        returned = inspect.signature(self.function).return_annotation
-        return tuple(one for one in getattr(returned, "__metadata__", ()) if isinstance(one, Output))
+        texts = _sections(inspect.cleandoc(self.function.__doc__ or ""))
+        returned = getattr(inspect.signature(self.function).return_annotation, "__metadata__", ())
+        return tuple(output._replace(**texts.get(output.name, {})) for output in returned)
 
     def form(self) -> list[dict[str, Any]]:
         """Return the fields of its form, as JSON: the options that are not about one machine."""

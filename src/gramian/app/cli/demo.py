@@ -24,12 +24,17 @@ SHOWN = re.compile(r"PCA of |Sample: |Certified: |\d+ (components|pictures).*[:.
 def demo(
     context: typer.Context,
     *,
-    out: Annotated[str, Option("FOLDER", "Where the results go.", short="-o")] = "gramian-demo",
+    out: Annotated[str, Option(short="-o")] = "gramian-demo",
 ) -> None:
     """Fit a table of penguins, then recognise people who were drawn.
 
     Each command is printed before it runs, with the main lines of its answer. FOLDER/data gets small files to
     try commands on.
+
+    Parameters
+    ----------
+    out : FOLDER
+        Where the results go.
     """
     from gramian.core.atomic import as_file_error
     from gramian.report.results import check_folder

@@ -4,50 +4,46 @@ import os
 import secrets
 import sys
 import webbrowser
-from typing import Annotated
 
-from gramian.app.verb import Option
 from gramian.core.checks import check_integer
 from gramian.errors import ParameterError, needs
 
 
 def serve(
-    sources: Annotated[
-        list[str] | None,
-        Option("[FILE|MODEL ..]", "Read-only models, galleries and data."),
-    ] = None,
+    sources: list[str] | None = None,
     *,
-    host: Annotated[
-        str, Option("ADDRESS", "Where to listen. Other machines need the token: put TLS before it.")
-    ] = "127.0.0.1",
-    port: Annotated[int, Option("NUMBER", "0 takes a free one.")] = 8765,
-    store: Annotated[
-        str | None,
-        Option(
-            "FOLDER",
-            "Keep uploads and models here for the next time: an empty folder, or an earlier store.",
-            "a temporary folder",
-        ),
-    ] = None,
-    token: Annotated[
-        str | None,
-        Option(
-            "TEXT",
-            "The secret in the address, at least 16 characters. GRAMIAN_TOKEN hides it from other users.",
-            "a new one",
-        ),
-    ] = None,
-    no_token: Annotated[bool, Option("", "Ask for no token; on this machine only.")] = False,
-    allow_host: Annotated[
-        list[str] | None, Option("NAME", "Another name of this machine, such as a proxy's; may be repeated.")
-    ] = None,
-    no_open: Annotated[bool, Option("", "Open no browser.")] = False,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    store: str | None = None,
+    token: str | None = None,
+    no_token: bool = False,
+    allow_host: list[str] | None = None,
+    no_open: bool = False,
 ) -> None:
     """Show a page in the browser, and answer other programs over HTTP.
 
     On the page you upload data or take an example, see the plan, fit, and look at the figures. /docs lists
     the routes for programs. The server is for one person: its address contains a secret token. It runs until
     Ctrl-C.
+
+    Parameters
+    ----------
+    sources : [FILE|MODEL ..]
+        Read-only models, galleries and data.
+    host : ADDRESS
+        Where to listen. Other machines need the token: put TLS before it.
+    port : NUMBER
+        0 takes a free one.
+    store : FOLDER, default: a temporary folder
+        Keep uploads and models here for the next time: an empty folder, or an earlier store.
+    token : TEXT, default: a new one
+        The secret in the address, at least 16 characters. GRAMIAN_TOKEN hides it from other users.
+    no_token
+        Ask for no token; on this machine only.
+    allow_host : NAME
+        Another name of this machine, such as a proxy's; may be repeated.
+    no_open
+        Open no browser.
     """
     with needs("app", "fastapi", "the server"):
         from gramian.app.server.app import Listener, create_app, is_loopback

@@ -49,27 +49,24 @@ def transform(
     model: WholeModel,
     data: LargeData,
     *,
-    standard_errors: Annotated[
-        bool,
-        Option(
-            "",
-            "PCA: also write the standard error of each score that missing values cause, and the share of "
-            "the columns that a row has.",
-        ),
-    ] = False,
+    standard_errors: bool = False,
     memory_limit: MemoryLimit = None,
     device: Device = None,
-) -> Annotated[
-    Result,
-    Output(
-        "rows",
-        "A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output.",
-        default="-",
-    ),
-]:
+) -> Annotated[Result, Output("rows", default="-")]:
     """Write the scores of new rows.
 
     Scores are coordinates along the components of a saved model.
+
+    Parameters
+    ----------
+    standard_errors
+        PCA: also write the standard error of each score that missing values cause, and the share of the
+        columns that a row has.
+
+    Files
+    -----
+    out : FILE
+        A .csv, .parquet, .npy or .zarr file, or - for CSV to standard output.
     """
     import numpy as np
 
@@ -122,17 +119,22 @@ def reconstruct(
     model: Model,
     data: LargeData,
     *,
-    n_components: Annotated[
-        int | None, Option("K", "Use the first K components only.", "all", short="-k")
-    ] = None,
+    n_components: Annotated[int | None, Option(short="-k")] = None,
     memory_limit: MemoryLimit = None,
-) -> Annotated[
-    Result,
-    Output("rows", PICTURES_OR_TABLE, "PATH", key="out", required=True, listing=REBUILT, beside=True),
-]:
+) -> Annotated[Result, Output("rows", key="out", required=True, listing=REBUILT, beside=True)]:
     """Rebuild rows from a few components.
 
     The reconstruction error is reported on standard error.
+
+    Parameters
+    ----------
+    n_components : K, default: all
+        Use the first K components only.
+
+    Files
+    -----
+    out : PATH
+        Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV.
     """
     from gramian.core.arrays import memory_limit_bytes
     from gramian.figures.images import center_of
@@ -176,14 +178,16 @@ def _check_denoise(values: Mapping[str, Any], model: Any) -> None:
 @about(check=_check_denoise, doing="finding rows")
 def denoise(
     model: Model, data: Data
-) -> Annotated[
-    Result,
-    Output("rows", PICTURES_OR_TABLE, "PATH", default="-", key="out", listing=REBUILT, beside=True),
-]:
+) -> Annotated[Result, Output("rows", default="-", key="out", listing=REBUILT, beside=True)]:
     """Denoise rows with a kernel PCA.
 
     Each row is projected onto the components in feature space and mapped back. The distances from the
     projections are reported on standard error.
+
+    Files
+    -----
+    out : PATH
+        Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV.
     """
     from gramian.figures.images import center_of
     from gramian.report.pictures import Errors, percentiles, rebuilt
@@ -250,39 +254,32 @@ WHITENED = "whitening.csv"
 def whiten(
     data: LargeData,
     *,
-    method: Annotated[
-        Literal["pca", "zca", "zca-cor", "pca-cor", "cholesky"],
-        Option("", "zca, zca-cor, pca, pca-cor or cholesky."),
-    ] = "zca",
-    n_components: Annotated[
-        int | float | None,
-        Option(
-            *("K", "Directions to keep, or the explained variance ratio.", "all", "-k"), check=check_count
-        ),
-    ] = None,
-    regularization: Annotated[
-        float | Literal["ledoit-wolf", "oas"] | None,
-        Option("NUMBER", "A number added to eigenvalues, or ledoit-wolf or oas.", "none"),
-    ] = None,
+    method: Literal["pca", "zca", "zca-cor", "pca-cor", "cholesky"] = "zca",
+    n_components: Annotated[int | float | None, Option(short="-k", check=check_count)] = None,
+    regularization: float | Literal["ledoit-wolf", "oas"] | None = None,
     ddof: Annotated[int, Option("NUMBER")] = 1,
     random_state: Seed = 0,
     device: Device = None,
-) -> Annotated[
-    Result,
-    Output(
-        "rows",
-        "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV. "
-        "FILE.gramian: the model.",
-        "PATH",
-        default="-",
-        key="out",
-        listing=WHITENED,
-    ),
-]:
+) -> Annotated[Result, Output("rows", default="-", key="out", listing=WHITENED)]:
     """Make columns uncorrelated, with variance 1.
 
     zca keeps each column as close to the original as possible, so that pictures still look like pictures.
     Those of pca are its scores, line by line from the upper left, which look like noise.
+
+    Parameters
+    ----------
+    method
+        zca, zca-cor, pca, pca-cor or cholesky.
+    n_components : K, default: all
+        Directions to keep, or the explained variance ratio.
+    regularization : NUMBER, default: none
+        A number added to eigenvalues, or ledoit-wolf or oas.
+
+    Files
+    -----
+    out : PATH
+        Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV.
+        FILE.gramian: the model.
     """
     from gramian.core.arrays import memory_limit_bytes
     from gramian.models.whitener import Whitener

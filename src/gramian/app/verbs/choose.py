@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 from gramian.app.verb import (
     DATA,
+    ELSEWHERE,
+    FIGURE,
     Data,
     LargeData,
     MemoryLimit,
@@ -15,7 +17,6 @@ from gramian.app.verb import (
     Seed,
     about,
     check_count,
-    figure_out,
     only_for,
 )
 from gramian.app.verbs.fit import Center, Ddof, Scale, estimator
@@ -36,17 +37,20 @@ RULES = (
 )
 def judged(
     *,
-    kernel: Annotated[
-        str | None,
-        Option("KERNEL", "Kernel PCA, such as 'rbf(sigma=2)': parallel, cv and fraction.", "PCA"),
-    ] = None,
+    kernel: str | None = None,
     center: Center = True,
     scale: Scale = None,
     ddof: Ddof = None,
     memory_limit: MemoryLimit = None,
-    max_rmse: float | None = None,
+    max_rmse: Annotated[float | None, ELSEWHERE] = None,
 ) -> Any:
-    """Return the unfitted model whose components are counted."""
+    """Return the unfitted model whose components are counted.
+
+    Parameters
+    ----------
+    kernel : KERNEL, default: PCA
+        Kernel PCA, such as 'rbf(sigma=2)': parallel, cv and fraction.
+    """
     if kernel is not None:
         only_for("PCA, without a kernel", {"max_rmse": max_rmse}, "max_rmse")
     return estimator(kernel=kernel, center=center, scale=scale, ddof=ddof, memory_limit=memory_limit)
@@ -64,15 +68,20 @@ def choose_components(
         list[str] | None,
         Option("A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES),
     ] = None,
-    fraction: Annotated[float, Option("SHARE", "Explained variance ratio for the rule fraction.")] = 0.95,
-    max_rmse: Annotated[
-        float | None, Option("NUMBER", "Root-mean-square error of an entry for the rule max_rmse.")
-    ] = None,
+    fraction: float = 0.95,
+    max_rmse: float | None = None,
     random_state: Seed = 0,
 ) -> Result:
     """Compare all rules for the number of components.
 
     Prints the number of each rule, its evidence, and when to trust it.
+
+    Parameters
+    ----------
+    fraction : SHARE
+        Explained variance ratio for the rule fraction.
+    max_rmse : NUMBER
+        Root-mean-square error of an entry for the rule max_rmse.
     """
     from gramian.explain.choose_components import choose_components
     from gramian.report.facts import data_facts
@@ -119,62 +128,52 @@ def select(
         Literal["mutual-information", "f", "chi2", "correlation"] | None,
         Option(usual="mutual-information"),
     ] = None,
-    k: Annotated[
-        int | float | Literal["cv"] | None,
-        Option("K", "Filters: a number such as 10, a share such as 0.1, or cv.", "cv", check=check_count),
-    ] = None,
-    direction: Annotated[
-        Literal["forward", "backward", "exhaustive"] | None,
-        Option(
-            "",
-            "A wrapper in place of a filter: forward, backward, or exhaustive (all subsets of at most 15 "
-            "columns).",
-            "a filter",
-        ),
-    ] = None,
+    k: Annotated[int | float | Literal["cv"] | None, Option(check=check_count)] = None,
+    direction: Literal["forward", "backward", "exhaustive"] | None = None,
     n_features_to_select: Annotated[
-        int | float | Literal["best", "one-se"] | None,
-        Option(
-            *("K", "Wrappers: a number such as 10, a share such as 0.1, best or one-se.", "best"),
-            check=check_count,
-        ),
+        int | float | Literal["best", "one-se"] | None, Option(check=check_count)
     ] = None,
-    estimator: Annotated[
-        str | None,
-        Option(
-            "NAME",
-            "Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for "
-            "numbers. All but tree use standardised columns.",
-            "logistic or ridge, by the label",
-            suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)),
-        ),
-    ] = None,
-    cv: Annotated[int | None, Option("FOLDS", "Number of cross-validation folds.", "5")] = None,
-    redundancy: Annotated[
-        Literal["mrmr"] | None, Option("", "Filters: mrmr skips redundant columns.")
-    ] = None,
-    floating: Annotated[
-        bool, Option("", "Wrappers: undo earlier steps where that improves the score.")
-    ] = False,
-    patience: Annotated[
-        int | None, Option("STEPS", "Wrappers: stop after this many steps without gain.", "all")
-    ] = None,
-    scoring: Annotated[str | None, Option("NAME", "Name of a scikit-learn score.", "accuracy; r2")] = None,
+    estimator: Annotated[str | None, Option(suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)))] = None,
+    cv: int | None = None,
+    redundancy: Literal["mrmr"] | None = None,
+    floating: bool = False,
+    patience: int | None = None,
+    scoring: str | None = None,
     random_state: Seed = 0,
-) -> Annotated[
-    Result,
-    Output(
-        "file",
-        "A text file for the names of the selected columns, one per line, for --columns @FILE; "
-        "- for standard output.",
-        key="out",
-    ),
-]:
+) -> Annotated[Result, Output("file", key="out")]:
     """Select the columns that predict a label best.
 
     Needs --label. A filter scores each column by itself and prints the ranking. A wrapper adds or removes
     columns one by one, or tries all subsets, by the cross-validated score of an estimator. Text, and whole
     numbers with few distinct values, are classes; other labels are numbers.
+
+    Parameters
+    ----------
+    k : K, default: cv
+        Filters: a number such as 10, a share such as 0.1, or cv.
+    direction : default: a filter
+        A wrapper in place of a filter: forward, backward, or exhaustive (all subsets of at most 15 columns).
+    n_features_to_select : K, default: best
+        Wrappers: a number such as 10, a share such as 0.1, best or one-se.
+    estimator : NAME, default: logistic or ridge, by the label
+        Estimator for validation: logistic, lda, knn or tree for classes; ridge, knn or tree for numbers. All
+        but tree use standardised columns.
+    cv : FOLDS, default: 5
+        Number of cross-validation folds.
+    redundancy
+        Filters: mrmr skips redundant columns.
+    floating
+        Wrappers: undo earlier steps where that improves the score.
+    patience : STEPS, default: all
+        Wrappers: stop after this many steps without gain.
+    scoring : NAME, default: accuracy; r2
+        Name of a scikit-learn score.
+
+    Files
+    -----
+    out : FILE
+        A text file for the names of the selected columns, one per line, for --columns @FILE; - for standard
+        output.
     """
     from gramian.select.filters import FeatureFilter
     from gramian.select.validation import default_estimator
@@ -350,36 +349,33 @@ def _filter_facts(model: Any) -> dict[str, Any]:
 def choose_kernel(
     data: Data,
     *,
-    criterion: Annotated[
-        Literal["preimage", "score"] | None,
-        Option("", "preimage, or with labels score.", "preimage; score with labels"),
-    ] = None,
-    candidates: Annotated[
-        list[str] | None,
-        Option("KERNEL", "A kernel to compare, such as 'rbf(sigma=2)'; may be repeated.", "a default list"),
-    ] = None,
-    n_components: Annotated[
-        list[int] | None,
-        Option(*("K,K,..", "Numbers of components to compare, such as 2,5,10.", "a default list", "-k")),
-    ] = None,
-    cv: Annotated[int, Option("FOLDS", "Number of cross-validation folds.")] = 5,
-    estimator: Annotated[
-        str | None,
-        Option(
-            "NAME",
-            "score: estimator, as in select: logistic, lda, knn or tree for classes; ridge, knn or tree for "
-            "numbers.",
-            "logistic or ridge, by the label",
-        ),
-    ] = None,
-    scoring: Annotated[
-        str | None, Option("NAME", "score: name of a scikit-learn score.", "accuracy; r2")
-    ] = None,
+    criterion: Literal["preimage", "score"] | None = None,
+    candidates: list[str] | None = None,
+    n_components: Annotated[list[int] | None, Option(short="-k")] = None,
+    cv: int = 5,
+    estimator: str | None = None,
+    scoring: str | None = None,
     random_state: Seed = 0,
 ) -> Result:
     """Choose a kernel and its width.
 
     Prints all kernels of the comparison with their standard errors.
+
+    Parameters
+    ----------
+    criterion : default: preimage; score with labels
+        preimage, or with labels score.
+    candidates : KERNEL, default: a default list
+        A kernel to compare, such as 'rbf(sigma=2)'; may be repeated.
+    n_components : K,K,.., default: a default list
+        Numbers of components to compare, such as 2,5,10.
+    cv : FOLDS
+        Number of cross-validation folds.
+    estimator : NAME, default: logistic or ridge, by the label
+        score: estimator, as in select: logistic, lda, knn or tree for classes; ridge, knn or tree for
+        numbers.
+    scoring : NAME, default: accuracy; r2
+        score: name of a scikit-learn score.
     """
     from gramian.report.facts import data_facts
     from gramian.select.choose_kernel import choose_kernel
@@ -429,15 +425,15 @@ def relations(
     *,
     degree: Annotated[int, Option("NUMBER")] = 2,
     tol: Annotated[float | None, Option("NUMBER", usual="by the data")] = None,
-) -> Annotated[
-    Result,
-    figure_out(
-        "A figure of the first equation between two columns, or else three: .svg, .png, .pdf or .html.", "out"
-    ),
-]:
+) -> Annotated[Result, FIGURE._replace(key="out")]:
     """Find polynomial equations that all rows satisfy.
 
     For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
+
+    Files
+    -----
+    out : FILE
+        A figure of the first equation between two columns, or else three: .svg, .png, .pdf or .html.
     """
     from gramian.figures.registry import function_of
     from gramian.report.facts import data_facts, payload

@@ -1,11 +1,11 @@
 """What a fitted model means: columns and metadata, what misleads, other samples, rotations, other fits."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from gramian.app.verb import (
+    FIGURE,
     Data,
-    Input,
     LargeData,
     MemoryLimit,
     Meta,
@@ -15,7 +15,6 @@ from gramian.app.verb import (
     Result,
     Seed,
     about,
-    figure_out,
 )
 from gramian.core.checks import check_integer, check_number
 
@@ -30,19 +29,17 @@ def describe(
     meta: Meta = None,
     top: Annotated[int, Option("NUMBER", check=lambda name, value: check_integer(name, value, 0))] = 5,
     memory_limit: MemoryLimit = None,
-) -> Annotated[
-    Result,
-    Output(
-        "table",
-        "Also write a .csv or .parquet table, a line for each variable and component.",
-        ends=(".csv", ".parquet"),
-    ),
-]:
+) -> Annotated[Result, Output("table", ends=(".csv", ".parquet"))]:
     """Say what columns and metadata have to do with each component.
 
     For each column of --meta, or of --label, it prints the share of the variance of the scores that the
     column explains (r2, or eta squared of categories) with tests adjusted for their number. A batch that
     explains much of the first components is a batch effect.
+
+    Files
+    -----
+    out : FILE
+        Also write a .csv or .parquet table, a line for each variable and component.
     """
     from gramian.explain.describe import describe
     from gramian.report.facts import payload
@@ -93,11 +90,16 @@ def stability(
     n_resamples: Annotated[int, Option("NUMBER")] = 200,
     level: Annotated[float, Option("SHARE")] = 0.95,
     random_state: Seed = 0,
-) -> Annotated[Result, figure_out("Also draw the intervals: an .svg, .png, .pdf or .html file.")]:
+) -> Annotated[Result, FIGURE]:
     """Show how much the components of a saved PCA would change with another sample.
 
     Draws the rows of the fit with replacement many times. Prints intervals of each variance and its share of
     the total, and how well each component agrees with those of the samples.
+
+    Files
+    -----
+    out : FILE
+        Also draw the intervals: an .svg, .png, .pdf or .html file.
     """
     from gramian.explain.stability import stability
     from gramian.figures.registry import function_of
@@ -122,16 +124,23 @@ def stability(
 def rotate(
     model: Model,
     *,
-    method: Annotated[
-        Literal["varimax", "promax"],
-        Option("", "varimax keeps components uncorrelated; promax lets them correlate."),
-    ] = "varimax",
+    method: Literal["varimax", "promax"] = "varimax",
     n_components: Annotated[int | None, Option("K", usual="all with variance", short="-k")] = None,
-) -> Annotated[Result, figure_out("Also draw the rotated loadings: an .svg, .png, .pdf or .html file.")]:
+) -> Annotated[Result, FIGURE]:
     """Rotate components so that each column has a large loading on few of them.
 
     The model is a saved PCA. Prints the variance of each rotated component, and the columns with the largest
     loadings. Rotated components depend on how many are rotated.
+
+    Parameters
+    ----------
+    method
+        varimax keeps components uncorrelated; promax lets them correlate.
+
+    Files
+    -----
+    out : FILE
+        Also draw the rotated loadings: an .svg, .png, .pdf or .html file.
     """
     from gramian.explain.rotate import rotate
     from gramian.figures.registry import function_of
@@ -155,22 +164,24 @@ CHANGES = (
 
 
 def compare(
-    old: Annotated[Any, Input("model", "OLD", "A model file that gramian fit has written.")],
-    new: Annotated[Any, Input("model", "NEW", "A model file, fitted on the same columns.")],
+    old: Model,
+    new: Model,
     *,
-    tol: Annotated[
-        float | None,
-        Option(
-            "NUMBER",
-            "Largest accepted change: of a variance relative to the largest, of a direction in radians.",
-            "any",
-        ),
-    ] = None,
+    tol: float | None = None,
 ) -> Result:
     """Compare two saved PCA models: did an upgrade, a machine or new rows change the result?
 
     Matches components whatever their order and signs, and says whether the error bounds of both fits explain
     the changes. Exit code 3 means that a change exceeds --tol.
+
+    Parameters
+    ----------
+    old : OLD
+        A model file that gramian fit has written.
+    new : NEW
+        A model file, fitted on the same columns.
+    tol : NUMBER, default: any
+        Largest accepted change: of a variance relative to the largest, of a direction in radians.
     """
     from gramian.explain.compare import compare
     from gramian.report.facts import payload

@@ -50,31 +50,40 @@ def fit(
     pictures: Annotated[
         Any,
         Input(
-            *("faces", "DIR"),
-            "A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; "
-            "or an .npz file with pictures X and people y.",
-            how=lambda values: {name: values[name] for name in ("size", "strict") if name in values},
+            "faces", how=lambda values: {name: values[name] for name in ("size", "strict") if name in values}
         ),
     ],
     *,
-    size: Annotated[str | None, Option("WxH", "Resize pictures to this size.")] = None,
+    size: str | None = None,
     strict: Strict = False,
     n_components: Annotated[int | float, Option("K", short="-k", check=check_count)] = 0.95,
-    kernel: Annotated[str | None, Option("KERNEL", "Kernel for kernel PCA, such as rbf.", "PCA")] = None,
-    light: Annotated[
-        str, Option("HOW", "Illumination correction: none, log, equalise, dog, or auto.")
-    ] = "none",
+    kernel: str | None = None,
+    light: str = "none",
     shift: Annotated[float, Option("SHARE")] = 0.0,
     random_state: Seed = 0,
-) -> Annotated[
-    Result,
-    Output("model", "The model, FILE.gramian.", ends=(".gramian",), key="out", required=True),
-]:
+) -> Annotated[Result, Output("model", ends=(".gramian",), key="out", required=True)]:
     """Fit a model of faces to pictures.
 
     Colour is converted to grey by ITU-R 601-2 luma, and pictures are rotated as their camera recorded. Bad
     pictures are reported and skipped. The limit of what is recognised as a face comes from held-out pictures:
     99 % of them are within it.
+
+    Parameters
+    ----------
+    pictures : DIR
+        A folder of folders of pictures, one a person; a folder of pictures; a .zip of either; or an .npz file
+        with pictures X and people y.
+    size : WxH
+        Resize pictures to this size.
+    kernel : KERNEL, default: PCA
+        Kernel for kernel PCA, such as rbf.
+    light : HOW
+        Illumination correction: none, log, equalise, dog, or auto.
+
+    Files
+    -----
+    out : FILE
+        The model, FILE.gramian.
     """
     from gramian.faces.space import FaceSpace
     from gramian.report.facts import certificate_facts, payload, plan_facts, skipped_facts
@@ -118,19 +127,26 @@ def fit(
 @of_model(doing="reconstructing")
 def reconstruct(
     model: Model,
-    picture: Annotated[
-        Any, Input("faces", "PICTURE", "A picture file.", how=lambda values: {"strict": True})
-    ],
+    picture: Annotated[Any, Input("faces", how=lambda values: {"strict": True})],
     *,
-    n_components: Annotated[
-        list[int] | None,
-        Option("K,K,..", "Numbers of components.", "25,50,100,.. and all", short="-k"),
-    ] = None,
-) -> Annotated[Result, Output("file", "A .png file.", ends=(".png",), key="out", required=True)]:
+    n_components: Annotated[list[int] | None, Option(short="-k")] = None,
+) -> Annotated[Result, Output("file", ends=(".png",), key="out", required=True)]:
     """Reconstruct a picture from increasing numbers of components.
 
     Draws the original and the reconstructions, and prints the relative error |x - x~| / |x - mean| and the
     root mean square error in grey values.
+
+    Parameters
+    ----------
+    picture : PICTURE
+        A picture file.
+    n_components : K,K,.., default: 25,50,100,.. and all
+        Numbers of components.
+
+    Files
+    -----
+    out : FILE
+        A .png file.
     """
     import numpy as np
 
@@ -173,33 +189,33 @@ def reconstruct(
 @of_model(doing="enrolling")
 def enroll(
     model: Model,
-    gallery: Annotated[
-        Any,
-        GALLERY._replace(access="create", help="The file of people; created if it does not exist."),
-    ],
+    gallery: Annotated[Any, GALLERY._replace(access="create")],
     pictures: Annotated[
         Any,
         PICTURES._replace(
             how=lambda values: {
-                "strict": values.get("strict", False),
-                "keep_files": values.get("keep_files", False),
                 "required": True,
+                **{name: values[name] for name in ("strict", "keep_files") if name in values},
             }
         ),
     ],
     *,
-    person: Annotated[
-        str | None,
-        Option("NAME", "The person on the pictures.", "the names of folders in a folder"),
-    ] = None,
-    keep_files: Annotated[
-        bool, Option("", "Store the picture files too, not only their vectors and hashes.")
-    ] = False,
+    person: str | None = None,
+    keep_files: bool = False,
     strict: Strict = False,
 ) -> Result:
     """Add people to a gallery.
 
     The model is not fitted again. Either all pictures are added, or none.
+
+    Parameters
+    ----------
+    gallery
+        The file of people; created if it does not exist.
+    person : NAME, default: the names of folders in a folder
+        The person on the pictures.
+    keep_files
+        Store the picture files too, not only their vectors and hashes.
     """
     import numpy as np
 
@@ -295,9 +311,15 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
 def forget(
     gallery: Annotated[Any, GALLERY._replace(access="change")],
     *,
-    person: Annotated[str, Option("NAME", "The person to remove.")],
+    person: str,
 ) -> Result:
-    """Remove all data of a person from a gallery."""
+    """Remove all data of a person from a gallery.
+
+    Parameters
+    ----------
+    person : NAME
+        The person to remove.
+    """
     name, path = _named(person), str(gallery.path)
     removed = gallery.forget(name)
     text = f"{counted(removed, 'picture')} of {name} removed from {path}."
@@ -355,13 +377,18 @@ def verify(
     gallery: Annotated[Any, GALLERY],
     pictures: Annotated[Any, PICTURES],
     *,
-    person: Annotated[str, Option("NAME", "The claimed person.")],
+    person: str,
     far: Far = None,
 ) -> Result:
     """Verify that pictures show a given person.
 
     Exits with 0 when every picture does, otherwise with 1. There is no liveness check: a photograph of a
     person is accepted like the person.
+
+    Parameters
+    ----------
+    person : NAME
+        The claimed person.
     """
     return _answered(far, model, gallery, pictures, gallery.person(person))
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from gramian.app.verb import (
     DATA,
+    ELSEWHERE,
     METHOD,
     Context,
     Device,
@@ -45,14 +46,7 @@ Rows = Annotated[
 )
 def estimator(
     *,
-    kernel: Annotated[
-        str | None,
-        Option(
-            "KERNEL",
-            "Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; see "
-            "gramian kernels table. PCA without it.",
-        ),
-    ] = None,
+    kernel: str | None = None,
     n_components: Annotated[
         int | float | Literal["parallel", "cv", "mle", "sign-flip", "gavish-donoho"] | None,
         Option("K", usual="10, or all of fewer", short="-k", check=check_count),
@@ -90,7 +84,7 @@ def estimator(
     preimage: Annotated[
         Literal["auto", "fixed-point", "gradient", "ridge"] | None, Option(usual="by the kernel")
     ] = None,
-    missing: str | None = None,
+    missing: Annotated[str | None, ELSEWHERE] = None,
 ) -> Any:
     """Return the unfitted PCA or KernelPCA that the options describe.
 
@@ -98,6 +92,12 @@ def estimator(
     ------
     ParameterError
         For an option that does not belong to what is computed, or whose value is not understood.
+
+    Parameters
+    ----------
+    kernel : KERNEL
+        Kernel PCA, by a name such as rbf or an expression such as 'rbf(sigma=2) + 0.5*linear'; see gramian
+        kernels table. PCA without it.
     """
     given = {name: value for name, value in locals().items() if value is not None and value is not False}
     from gramian.core.arrays import memory_limit_bytes
@@ -210,27 +210,12 @@ def fit(
     data: Rows,
     *,
     model: Annotated[Any, Of(estimator)],
-    loadings: Annotated[
-        Literal["unit", "correlation"] | None,
-        Option("", "unit vectors, or correlation of columns with scores.", "unit"),
-    ] = None,
-    format: Annotated[
-        Literal["csv", "parquet"] | None, Option("", "Tables as csv or parquet.", "csv")
-    ] = None,
-    report: Annotated[
-        bool, Option("", "Also write report.html, one page for a browser, into the folder.")
-    ] = False,
-    verbose: Annotated[bool, Option("", "Print the whole plan and certificate.")] = False,
+    loadings: Literal["unit", "correlation"] | None = None,
+    format: Literal["csv", "parquet"] | None = None,
+    report: bool = False,
+    verbose: bool = False,
     context: Context = Context(),
-) -> Annotated[
-    Result,
-    Output(
-        "results",
-        "A folder for all results, or FILE.gramian for the model alone.",
-        "PATH",
-        "nothing is written",
-    ),
-]:
+) -> Annotated[Result, Output("results")]:
     """Find components; write model, tables, pictures.
 
     \b
@@ -242,6 +227,22 @@ def fit(
     bounds. Results of an earlier fit in it are replaced; other files stay. Without -o the command
     prints what was used, the components with their largest loadings, certificate and plan, and writes
     nothing.
+
+    Parameters
+    ----------
+    loadings : default: unit
+        unit vectors, or correlation of columns with scores.
+    format : default: csv
+        Tables as csv or parquet.
+    report
+        Also write report.html, one page for a browser, into the folder.
+    verbose
+        Print the whole plan and certificate.
+
+    Files
+    -----
+    out : PATH, default: nothing is written
+        A folder for all results, or FILE.gramian for the model alone.
     """
     import numpy as np
 

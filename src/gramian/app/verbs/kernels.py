@@ -23,37 +23,31 @@ def table() -> Result:
 
 @about(doing="auditing", documented={"": "gramian.kernels.auditing:audit"})
 def audit(
-    kernel: Annotated[
-        str,
-        Option(
-            "EXPRESSION",
-            "Such as 'rbf(sigma=2) + linear()', a formula of two rows such as 'sum(min(x,y))', or "
-            "precomputed when DATA is a Gram matrix.",
-        ),
-    ],
-    data: Annotated[
-        Any,
-        DATA._replace(
-            help="Rows to test, in any format that fit reads. Without them, search for a counterexample."
-        ),
-    ] = None,
+    kernel: str,
+    data: Annotated[Any, DATA] = None,
     *,
-    n_features: Annotated[int | None, Option("D", "Search among points of D features.", "1, 2 and 3")] = None,
-    value_tol: Annotated[
-        float | None,
-        Option("NUMBER", "Error of a precomputed matrix's entries, relative to the largest.", "1e-10"),
-    ] = None,
+    n_features: int | None = None,
+    value_tol: float | None = None,
     random_state: Seed = 0,
-    time_limit: Annotated[
-        float | None,
-        Option(
-            *("SECONDS", "Stop the search after this time, and report it.", f"{TIME_LIMIT:g}"), local=True
-        ),
-    ] = None,
+    time_limit: Annotated[float | None, Option(usual=f"{TIME_LIMIT:g}", local=True)] = None,
 ) -> Result:
     """Check a function for positive semidefiniteness: proof or counterexample.
 
     EXPRESSION is made of kernels, or a formula of two rows such as "min(x,y)" or "exp(-norm(x-y))".
+
+    Parameters
+    ----------
+    kernel : EXPRESSION
+        Such as 'rbf(sigma=2) + linear()', a formula of two rows such as 'sum(min(x,y))', or precomputed when
+        DATA is a Gram matrix.
+    data
+        Rows to test, in any format that fit reads. Without them, search for a counterexample.
+    n_features : D, default: 1, 2 and 3
+        Search among points of D features.
+    value_tol : NUMBER, default: 1e-10
+        Error of a precomputed matrix's entries, relative to the largest.
+    time_limit : SECONDS
+        Stop the search after this time, and report it.
     """
     from gramian.figures.registry import function_of
     from gramian.kernels import kernel_from_name

@@ -19,58 +19,15 @@ def monitor(
     model: WholeModel,
     data: LargeData,
     *,
-    normal: Annotated[
-        Any,
-        DATA._replace(
-            metavar="FILE",
-            help="Normal rows, which set the limits.",
-            usual="by theory from the model, or those of a saved monitor",
-            streamed=True,
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        Option(
-            "NUMBER",
-            "Share of normal rows with an alarm, over both statistics.",
-            "0.01, or that of a saved monitor",
-            check=check_share,
-        ),
-    ] = None,
-    lags: Annotated[
-        int | None,
-        Option(
-            "NUMBER",
-            "Earlier rows whose columns are added to each row; a model like MODEL, best of a share of the "
-            "variance such as 0.95, is fitted to the normal rows.",
-            "0, or that of a saved monitor",
-            check=lambda name, value: check_integer(name, value, 0),
-        ),
-    ] = None,
+    normal: Annotated[Any, DATA._replace(streamed=True)] = None,
+    alpha: Annotated[float | None, Option(check=check_share)] = None,
+    lags: Annotated[int | None, Option(check=lambda name, value: check_integer(name, value, 0))] = None,
     consecutive: Annotated[
-        int | None,
-        Option(
-            *("NUMBER", "Alarms in a row that begin an event.", "1, or that of a saved monitor"),
-            check=lambda name, value: check_integer(name, value, 1),
-        ),
+        int | None, Option(check=lambda name, value: check_integer(name, value, 1))
     ] = None,
-    fail: Annotated[
-        bool, Option("", "Exit with code 3 if there is an alarm or a frozen column.", local=True)
-    ] = False,
+    fail: Annotated[bool, Option(local=True)] = False,
 ) -> Annotated[
-    Result,
-    Output(
-        "table",
-        "A .csv, .parquet, .npy or .zarr file with all rows, or - for CSV.",
-        usual="a short table",
-    ),
-    Output(
-        "file",
-        "A Markdown file (.md) with the events, the limits and the rules.",
-        name="report",
-        ends=(".md",),
-    ),
-    Output("model", "Also save the monitor, a .gramian file to be used as MODEL.", name="save"),
+    Result, Output("table"), Output("file", name="report", ends=(".md",)), Output("model", name="save")
 ]:
     """Find rows that are unlike the normal rows.
 
@@ -78,6 +35,29 @@ def monitor(
     from the components) exceeds a limit. The table has T2, SPE, their limits, the alarm, and the three
     columns that contribute most. An event is a run of alarms, with the columns that contribute most to its
     first rows. Columns that have one value for much longer than in the normal rows are named as frozen.
+
+    Parameters
+    ----------
+    normal : FILE, default: by theory from the model, or those of a saved monitor
+        Normal rows, which set the limits.
+    alpha : NUMBER, default: 0.01, or that of a saved monitor
+        Share of normal rows with an alarm, over both statistics.
+    lags : NUMBER, default: 0, or that of a saved monitor
+        Earlier rows whose columns are added to each row; a model like MODEL, best of a share of the variance
+        such as 0.95, is fitted to the normal rows.
+    consecutive : NUMBER, default: 1, or that of a saved monitor
+        Alarms in a row that begin an event.
+    fail
+        Exit with code 3 if there is an alarm or a frozen column.
+
+    Files
+    -----
+    out : FILE, default: a short table
+        A .csv, .parquet, .npy or .zarr file with all rows, or - for CSV.
+    report : FILE
+        A Markdown file (.md) with the events, the limits and the rules.
+    save : FILE
+        Also save the monitor, a .gramian file to be used as MODEL.
     """
     from gramian.models.monitor import monitor_of
 

@@ -42,12 +42,7 @@ def _check_names(name: str, what: list[str]) -> None:
 @about(doing="drawing", shell_only=True)
 def plot(
     model: WholeModel,
-    data: Annotated[
-        Any,
-        DATA._replace(
-            help="Rows to draw, read as by transform. [those of a folder of results]", how=_channels
-        ),
-    ] = None,
+    data: Annotated[Any, DATA._replace(how=_channels)] = None,
     *,
     meta: Meta = None,
     what: Annotated[
@@ -58,28 +53,38 @@ def plot(
             check=_check_names,
         ),
     ] = None,
-    color: Annotated[
-        str | None,
-        Option(
-            "COLUMN",
-            "Column that sets the colour of points; may hold text.",
-            "the first of --label or --meta",
-        ),
-    ] = None,
-    shape: Annotated[str | None, Option("COLUMN", "Column that sets the shape of points.", "none")] = None,
-    x: Annotated[
-        str,
-        Option("PC1", "Component on the X axis, such as PC3; for whitening a column number."),
-    ] = "1",
-    y: Annotated[str, Option("PC2", "Component on the Y axis; for whitening a column number.")] = "2",
-    format: Annotated[Literal["svg", "png", "pdf", "html"], Option("", "svg, png, pdf or html.")] = "svg",
+    color: str | None = None,
+    shape: str | None = None,
+    x: str = "1",
+    y: str = "2",
+    format: Literal["svg", "png", "pdf", "html"] = "svg",
     context: Context = Context(),
-) -> Annotated[Result, Output("figures", "Output folder.", "FOLDER", default="figures")]:
+) -> Annotated[Result, Output("figures", default="figures")]:
     """Draw a saved model.
 
     Writes one file for each figure, such as explained variance, eigenvalues with error bounds, scores and
     loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
     that you select with the pointer.
+
+    Parameters
+    ----------
+    data
+        Rows to draw, read as by transform. [those of a folder of results]
+    color : COLUMN, default: the first of --label or --meta
+        Column that sets the colour of points; may hold text.
+    shape : COLUMN, default: none
+        Column that sets the shape of points.
+    x : PC1
+        Component on the X axis, such as PC3; for whitening a column number.
+    y : PC2
+        Component on the Y axis; for whitening a column number.
+    format
+        svg, png, pdf or html.
+
+    Files
+    -----
+    out : FOLDER
+        Output folder.
     """
     from gramian.report.pieces import completed
     from gramian.statistics.components import mapping_of
@@ -159,19 +164,27 @@ def _require_components(values: Mapping[str, Any], model: Any) -> None:
 @about(check=_require_components, doing="writing", shell_only=True)
 def report(
     model: WholeModel,
-    data: Annotated[
-        Any, DATA._replace(streamed=True, help="Fitted or new rows, read as by transform.")
-    ] = None,
+    data: Annotated[Any, DATA._replace(streamed=True)] = None,
     *,
     meta: Meta = None,
     context: Context = Context(),
-) -> Annotated[Result, Output("file", "A .html file.", default="report.html", ends=(".html", ".htm"))]:
+) -> Annotated[Result, Output("file", default="report.html", ends=(".html", ".htm"))]:
     """Explain a saved model on one page for a browser.
 
     The page has the method and its error bounds, what every rule for the number of components says, figures,
     unusual rows, important columns, a methods paragraph for a paper, and the code that repeats the fit. It
     loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
     Without DATA it lists what needs the data.
+
+    Parameters
+    ----------
+    data
+        Fitted or new rows, read as by transform.
+
+    Files
+    -----
+    out : FILE
+        A .html file.
     """
     from gramian.models.model_file import read_model
     from gramian.report import sections
@@ -287,12 +300,15 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 @about(shell_only=True)
 def export(
     model: Model,
-) -> Annotated[
-    Result, Output("file", "The file to write: .onnx.", ends=(".onnx",), key="out", required=True)
-]:
+) -> Annotated[Result, Output("file", ends=(".onnx",), key="out", required=True)]:
     """Write a saved model as ONNX.
 
     Other programs and languages then compute its scores without gramian, in float32.
+
+    Files
+    -----
+    out : FILE
+        The file to write: .onnx.
     """
     from gramian.connect.onnx import to_onnx
 
