@@ -156,21 +156,6 @@ def test_a_page_never_explains_other_files(folder, monkeypatch):
     assert not any(there for _, there in moved)
 
 
-def test_ctrl_c_while_files_are_moved_is_obeyed_afterwards(folder, monkeypatch):
-    replace, calls = os.replace, []
-
-    def interrupted(source, target):
-        calls.append(target)
-        if len(calls) == 3:
-            raise KeyboardInterrupt("now")
-        return replace(source, target)
-
-    monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt, match="now"):
-        write(folder, NEW, OLD)
-    assert content(folder) == NEW | FOREIGN
-
-
 def test_what_cannot_be_replaced_is_refused_before_anything_is(folder):
     (folder / "b.csv").mkdir()
     with pytest.raises(FileError, match=r"is a folder\. Name a file in it\."):

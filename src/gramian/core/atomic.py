@@ -30,7 +30,7 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
     temporary file is removed and whatever had the name before is untouched; when the process is killed, the
     next that writes into the folder removes it. A link is followed, an
     existing file keeps its permissions, and a device or pipe such as ``/dev/stdout`` is written
-    to directly.
+    to directly: whoever reads a pipe may stop when it has enough, as head does.
 
     Parameters
     ----------
@@ -41,16 +41,18 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
     Raises
     ------
     FileError
-        If the place cannot be written to, the disk or device is full, or the reader of a named pipe is gone.
+        If the place cannot be written to, or the disk or device is full.
     """
     target = _as_file(path)
     existing = existing_mode(target)
     if existing is not None and not stat.S_ISREG(existing):
-        with _written_directly(target, existing) as file:
+        with as_file_error(target):
+            opened = open(target, "wb")  # noqa: SIM115
+        with as_file_error(target, only_full=True), opened as file:
             yield file
         return
     target = Path(os.path.realpath(target))
-    with _for_want_of_room(target), ExitStack() as stack:
+    with as_file_error(target, only_full=True), ExitStack() as stack:
         with as_file_error(target):
             temporary = stack.enter_context(temporary_beside(target, mode))
             descriptor = os.open(temporary, os.O_WRONLY | getattr(os, "O_BINARY", 0))
@@ -65,25 +67,6 @@ def atomic_write(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator
             if existing is not None:
                 os.chmod(temporary, stat.S_IMODE(existing))
             os.replace(temporary, target)
-    sync_folder(target.parent)
-
-
-@contextmanager
-def _written_directly(target: Path, mode: int) -> Iterator[BinaryIO]:
-    with as_file_error(target):
-        opened = open(target, "wb")  # noqa: SIM115
-    try:
-        with _for_want_of_room(target), opened as file:
-            yield file
-    except OSError as error:
-        # A pipe under /dev, such as /dev/stdout, is one that the process was given: who reads it may stop
-        # when it has enough, as head does, and that is no mistake.
-        given = target.is_relative_to("/dev") or target.is_relative_to("/proc")
-        if error.errno == errno.EPIPE and stat.S_ISFIFO(mode) and not given:
-            raise FileError(
-                f"{target} was not written to its end: the program that read it is gone. Start it again."
-            ) from error
-        raise
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
@@ -138,44 +121,26 @@ def existing_mode(target: Path) -> int | None:
 
 
 @contextmanager
-def as_file_error(target: Path) -> Iterator[None]:
+def as_file_error(target: Path, *, only_full: bool = False) -> Iterator[None]:
+    """Raise a FileError in place of the errors of the system, or only in place of those of a full disk."""
     try:
         yield
-    except FileNotFoundError as error:
-        raise FileError(
-            f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. "
-            "Create it first."
-        ) from error
     except FileError:
         raise
     except OSError as error:
         if error.errno in FULL:
             raise not_written(target, error) from error
+        if only_full:
+            raise
+        if isinstance(error, FileNotFoundError):
+            raise FileError(
+                f"{shortened(target)} cannot be written: there is no folder {shortened(target.parent)}. "
+                "Create it first."
+            ) from error
         other = "name" if error.errno == errno.ENAMETOOLONG else "place"
         raise FileError(
             f"{shortened(target)} cannot be written: {reason(error)}. Choose another {other} for it."
         ) from error
-
-
-@contextmanager
-def _for_want_of_room(target: Path) -> Iterator[None]:
-    """Say of a full disk what is not written."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise not_written(target, error) from error
-        raise
-
-
-def sync_folder(folder: Path) -> None:
-    # Makes the rename survive a power cut. Systems that cannot open a folder lose only that.
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 # --------------------------------------------------------- several files
@@ -207,7 +172,7 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
         folder.mkdir(parents=True, exist_ok=True)
     writing = folder
     try:
-        with _for_want_of_room(folder), temporary_beside(folder / "x", folder=True) as writing:
+        with as_file_error(folder, only_full=True), temporary_beside(folder / "x", folder=True) as writing:
             yield writing
             names = sorted(
                 path.relative_to(writing).as_posix() for path in writing.rglob("*") if path.is_file()
@@ -217,11 +182,7 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
                 if mode is not None:
                     os.chmod(writing / name, mode & 0o7777)
             with as_file_error(folder):
-                try:
-                    _move(writing, folder, names, set(old), last)
-                except KeyboardInterrupt:  # obeyed when the files belong together again
-                    _move(writing, folder, names, set(old), last)
-                    raise
+                _move(writing, folder, names, set(old), last)
     except BaseException as error:
         if new:
             with suppress(OSError):
@@ -232,16 +193,14 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
 
 
 def _move(writing: Path, folder: Path, names: list[str], old: set[str], last: str | None) -> None:
-    """Replace files one by one; what was moved before is skipped."""
-    if last is not None and (writing / last).exists():
+    """Replace files one by one."""
+    if last is not None:
         (folder / last).unlink(missing_ok=True)
     for name in old.difference(names):
         (folder / name).unlink(missing_ok=True)
     for name in sorted(names, key=lambda name: name == last):
-        if (writing / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(writing / name, folder / name)
-    sync_folder(folder)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(writing / name, folder / name)
 
 
 def place_inside(folder: Path, name: str) -> Path:

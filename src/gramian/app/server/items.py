@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from gramian.app.server.fields import ID, KINDS, Kind, Reading, Refusal
-from gramian.core.atomic import as_file_error, as_path, atomic_write, locked, sync_folder
+from gramian.core.atomic import as_file_error, as_path, atomic_write, locked
 from gramian.core.checks import amount, counted
 from gramian.errors import FileError, ParameterError, shortened
 from gramian.models.model_file import BEGINNING
@@ -205,7 +205,6 @@ class Items:
             raise Refusal(507, f"Nothing was saved: {error}") from error
         finally:
             _remove(building)
-        sync_folder(folder.parent)
         return item.model_copy(update={"path": str(folder / f"content{item.suffix}")})
 
     def remove(self, item: Item) -> None:
