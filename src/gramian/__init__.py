@@ -13,64 +13,38 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gramian.core.version import __version__
+from gramian.core.version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from gramian import errors, faces, figures, kernels
-    from gramian.core.progress import set_progress
-    from gramian.errors import DiagnosticWarning
-    from gramian.explain.choose_components import choose_components
-    from gramian.explain.compare import compare
-    from gramian.explain.describe import describe
-    from gramian.explain.diagnose import diagnose
-    from gramian.explain.proposals import propose
-    from gramian.explain.rotate import rotate
-    from gramian.explain.stability import stability
-    from gramian.models.kernel_pca.estimator import KernelPCA
-    from gramian.models.kernel_pca.feature_maps import PolynomialMap, RandomFourierMap
-    from gramian.models.model_file import load
-    from gramian.models.monitor import Monitor
-    from gramian.models.pca.estimator import PCA
-    from gramian.models.whitener import Whitener
-    from gramian.select.choose_kernel import choose_kernel
-    from gramian.select.filters import FeatureFilter
-    from gramian.select.mutual_information import mutual_information
-    from gramian.select.relations import relations
-    from gramian.select.wrappers import SequentialFeatureSelector
-    from gramian.tables.scan import scan
+if TYPE_CHECKING:  # a name that is imported as itself is public
+    from gramian import errors as errors
+    from gramian import faces as faces
+    from gramian import figures as figures
+    from gramian import kernels as kernels
+    from gramian.core.progress import set_progress as set_progress
+    from gramian.errors import DiagnosticWarning as DiagnosticWarning
+    from gramian.explain.choose_components import choose_components as choose_components
+    from gramian.explain.compare import compare as compare
+    from gramian.explain.describe import describe as describe
+    from gramian.explain.diagnose import diagnose as diagnose
+    from gramian.explain.proposals import propose as propose
+    from gramian.explain.rotate import rotate as rotate
+    from gramian.explain.stability import stability as stability
+    from gramian.models.kernel_pca.estimator import KernelPCA as KernelPCA
+    from gramian.models.kernel_pca.feature_maps import PolynomialMap as PolynomialMap
+    from gramian.models.kernel_pca.feature_maps import RandomFourierMap as RandomFourierMap
+    from gramian.models.model_file import load as load
+    from gramian.models.monitor import Monitor as Monitor
+    from gramian.models.pca.estimator import PCA as PCA
+    from gramian.models.whitener import Whitener as Whitener
+    from gramian.select.choose_kernel import choose_kernel as choose_kernel
+    from gramian.select.filters import FeatureFilter as FeatureFilter
+    from gramian.select.mutual_information import mutual_information as mutual_information
+    from gramian.select.relations import relations as relations
+    from gramian.select.wrappers import SequentialFeatureSelector as SequentialFeatureSelector
+    from gramian.tables.scan import scan as scan
 
-__all__ = [
-    "PCA",
-    "DiagnosticWarning",
-    "FeatureFilter",
-    "KernelPCA",
-    "Monitor",
-    "PolynomialMap",
-    "RandomFourierMap",
-    "SequentialFeatureSelector",
-    "Whitener",
-    "__version__",
-    "choose_components",
-    "choose_kernel",
-    "compare",
-    "describe",
-    "diagnose",
-    "errors",
-    "faces",
-    "figures",
-    "kernels",
-    "load",
-    "mutual_information",
-    "propose",
-    "relations",
-    "rotate",
-    "scan",
-    "set_progress",
-    "stability",
-]
-
-_SUBMODULES = frozenset({"errors", "faces", "figures", "kernels"})
-_HOME = {
+_MODULES = ("errors", "faces", "figures", "kernels")
+_HOMES = {
     "PCA": "gramian.models.pca.estimator",
     "DiagnosticWarning": "gramian.errors",
     "FeatureFilter": "gramian.select.filters",
@@ -94,19 +68,20 @@ _HOME = {
     "set_progress": "gramian.core.progress",
     "stability": "gramian.explain.stability",
 }
+__all__ = sorted([*_MODULES, *_HOMES, "__version__"])
 
 if not TYPE_CHECKING:  # to a type checker a module with this function has every name
 
     def __getattr__(name: str) -> Any:
-        if name in _SUBMODULES:
+        if name in _MODULES:
             return import_module(f"gramian.{name}")
-        if name.startswith("_") or name not in __all__:
+        if name not in _HOMES:
             raise AttributeError(f"module 'gramian' has no attribute {name!r}")
-        value = getattr(import_module(_HOME[name]), name)
+        value = getattr(import_module(_HOMES[name]), name)
         # Kept, so that the second use costs a dictionary look-up and `gramian.PCA is gramian.PCA`.
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

@@ -5,6 +5,7 @@ A message says what was received, what is allowed and what to do next, in one te
 the page: a parameter has the same name everywhere.
 """
 
+import copyreg
 import difflib
 import errno
 import os
@@ -13,29 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Self
-
-__all__ = [
-    "CertificateWarning",
-    "CostWarning",
-    "DataError",
-    "DiagnosticWarning",
-    "FewRowsWarning",
-    "FileError",
-    "GramianError",
-    "IndefiniteKernelError",
-    "IndefiniteKernelWarning",
-    "InputTypeError",
-    "MemoryLimitError",
-    "MissingExtraError",
-    "MissingValuesError",
-    "MissingValuesWarning",
-    "ModelFileError",
-    "ParameterError",
-    "PreimageWarning",
-    "RankWarning",
-    "UnavailableError",
-]
+from typing import Any
 
 ABSENT: Any = object()
 _ignored: ContextVar[tuple[type[Warning], ...]] = ContextVar("_ignored", default=())
@@ -67,15 +46,8 @@ class GramianError(Exception):
         self.hint = hint
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.args, dict(vars(self)))
-
-
-def _again(kind: Any, message: tuple[object, ...], fields: dict[str, Any]) -> Any:
-    """Return a copy of an error, as pickle and copy need it."""
-    error: Any = kind.__new__(kind)
-    error.args = message
-    vars(error).update(fields)
-    return error
+        # For pickle and copy: the arguments of __init__ are not those of the exception.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class DataError(GramianError, ValueError):
@@ -98,18 +70,12 @@ class MissingValuesError(DataError):
     ----------
     where : str
         How many values are missing, and where, as a sentence.
-    fitted : bool
-        Whether these are new rows of a fitted model.
     hint : str, optional
         What to do, in place of the choices.
-    empty : str, optional
-        Columns without any value.
-    others : bool
-        Whether values are missing in other columns too.
-    rows, columns : bool
-        Whether some are complete, so that others can be left out.
-    imputes : bool
-        Whether a PCA imputes what is missing.
+    **choices : str or bool
+        What decides which choices there are: ``empty`` names columns without any value, and ``others`` says
+        whether values are missing in other columns too. ``rows`` and ``columns`` say whether some are
+        complete, so that others can be left out, and ``imputes`` whether a PCA imputes what is missing.
 
     Attributes
     ----------
@@ -122,53 +88,24 @@ class MissingValuesError(DataError):
     gramian.errors.MissingValuesError: Input X contains NaN: row 0, column 1. Use missing="em" or ...
     """
 
-    def __init__(
-        self,
-        where: str,
-        fitted: bool = False,
-        hint: str = "",
-        empty: str = "",
-        others: bool = True,
-        *,
-        rows: bool = True,
-        columns: bool = True,
-        imputes: bool = True,
-    ) -> None:
-        self._given: dict[str, Any] = {"fitted": fitted, "hint": hint, "empty": empty, "others": others}
-        self._given |= {"rows": rows, "columns": columns, "imputes": imputes}
-        if fitted:
-            hint = (
-                "The model maps complete rows only. Leave such rows out, or fill them first. A PCA that was "
-                'fitted with missing="em" or "projection" maps them from their observed entries.'
-            )
-        elif not hint:
-            drops = " or ".join(['"drop-rows"'] * rows + ['"drop-columns"'] * columns)
-            read = f"; a file is also read with missing={drops}" if drops else ""
-            imputing = '"em" or "iterative", by which PCA imputes them, or ' if imputes else ""
-            choices = (
-                f'Use missing={imputing}"mean"{read}. For other methods fill them first: '
-                'PCA(k, missing="em").fit(X).impute(X).'
-            )
-            leave_out = f"Leave out what has no value at all, since no method can fill it: {empty}"
-            grid = ". gramian.connect.xarray.pca takes such cells of a grid as a mask."
-            hint = " ".join([f"{leave_out}{grid}"] * bool(empty) + [choices] * (others or not empty))
-        super().__init__(where, hint)
-        self.parameter, self.where, self.fitted = "missing", where, fitted
+    def __init__(self, where: str, hint: str = "", **choices: Any) -> None:
+        super().__init__(where, hint or _ways_to_fill(**choices))
+        self.parameter, self.where, self.choices = "missing", where, choices
 
-    def with_(self, **changes: Any) -> Self:
-        """Return the same with other arguments.
 
-        Parameters
-        ----------
-        **changes : object
-            Those that differ.
-
-        Returns
-        -------
-        MissingValuesError
-            A new error.
-        """
-        return type(self)(self.where, **self._given | changes)
+def _ways_to_fill(
+    empty: str = "", others: bool = True, rows: bool = True, columns: bool = True, imputes: bool = True
+) -> str:
+    drops = " or ".join(['"drop-rows"'] * rows + ['"drop-columns"'] * columns)
+    read = f"; a file is also read with missing={drops}" if drops else ""
+    imputing = '"em" or "iterative", by which PCA imputes them, or ' if imputes else ""
+    choices = (
+        f'Use missing={imputing}"mean"{read}. For other methods fill them first: '
+        'PCA(k, missing="em").fit(X).impute(X).'
+    )
+    leave_out = f"Leave out what has no value at all, since no method can fill it: {empty}"
+    grid = ". gramian.connect.xarray.pca takes such cells of a grid as a mask."
+    return " ".join([f"{leave_out}{grid}"] * bool(empty) + [choices] * (others or not empty))
 
 
 @contextmanager
@@ -177,7 +114,11 @@ def of_new_rows() -> Iterator[None]:
     try:
         yield
     except MissingValuesError as error:
-        raise error.with_(fitted=True) from None
+        raise MissingValuesError(
+            error.where,
+            "The model maps complete rows only. Leave such rows out, or fill them first. A PCA that was "
+            'fitted with missing="em" or "projection" maps them from their observed entries.',
+        ) from None
 
 
 class InputTypeError(GramianError, TypeError):
@@ -531,6 +472,10 @@ class PreimageWarning(GramianWarning):
     >>> rows.shape
     (3, 4)
     """
+
+
+_PUBLIC = [kind for kind in globals().values() if isinstance(kind, type) and kind is not GramianWarning]
+__all__ = sorted(kind.__name__ for kind in _PUBLIC if issubclass(kind, GramianError | GramianWarning))
 
 
 # ------------------------------------------- why the system refused a file

@@ -24,7 +24,7 @@ from gramian.errors import (
 from gramian.models.events import longest_runs
 from gramian.models.monitor import monitor_of
 from gramian.models.monitoring import correlation_times, of_all_rows, t2_limit
-from gramian.report.pieces import completed
+from gramian.report.tables import completed
 from gramian.statistics.components import lags_of
 from gramian.tables.as_rows import as_rows
 from gramian.tables.table import Table

@@ -10,7 +10,7 @@ from gramian.figures.style import VARIABLES
 from gramian.models.monitor import monitor_of
 from gramian.report import page as pages
 from gramian.report import sections
-from gramian.report.fitted import Fitted
+from gramian.report.facts import Fitted
 from gramian.report.page import report_page
 from gramian.report.sections import Drawing, survey
 from gramian.report.sentences import findings

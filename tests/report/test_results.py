@@ -6,7 +6,7 @@ from gramian import figures
 from gramian.errors import MissingExtraError
 from gramian.figures.images import signed
 from gramian.report import results
-from gramian.report.fitted import Fitted
+from gramian.report.facts import Fitted
 from gramian.report.pictures import grey_limits
 from gramian.report.results import loadings, write_results
 from gramian.tables.table import Table
@@ -37,7 +37,7 @@ def test_a_stopped_second_fit_leaves_the_results_of_the_first(tmp_path, monkeypa
     def stopped(*_):
         raise KeyboardInterrupt("stopped")
 
-    monkeypatch.setattr(results, "write_table", stopped)
+    monkeypatch.setattr(results.tables, "write_table", stopped)
     with pytest.raises(KeyboardInterrupt, match="stopped"):
         write_results(tmp_path, fitted(RNG.normal(size=(9, 3))))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

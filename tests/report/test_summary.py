@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import gramian
-from gramian.report.fitted import Fitted
+from gramian.report.facts import Fitted
 from gramian.report.results import summary_page
 from gramian.report.sections import Survey, explanation
 from gramian.report.sentences import findings, headline, methods_paragraph

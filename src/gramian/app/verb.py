@@ -206,7 +206,7 @@ class Result:
         What is said of the file behind its name.
     fit : mapping of str to object
         The options of a fit that the result proposes.
-    fitted : gramian.report.fitted.Fitted, optional
+    fitted : gramian.report.facts.Fitted, optional
         What a folder of results is written from.
     """
 

@@ -1,10 +1,10 @@
-"""Facts about data, plan, certificate and model, as values for JSON."""
+"""What a report is about, and facts about data, plan, certificate and model as values for JSON."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,40 @@ if TYPE_CHECKING:
     from gramian.tables.table import Table
 
 NAME = 24  # letters of a column's name in a list of loadings
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model with all inputs of its report.
+
+    Attributes
+    ----------
+    model : fitted PCA, KernelPCA, Whitener, FaceSpace or Monitor
+    table : Table or None
+        The data of the fit, or new rows. Without them some sections are missing.
+    scores : ndarray of shape (n_samples, n_components)
+        Empty for a table in a file: they are computed while they are written.
+    command : tuple of str
+        The shell command of the fit.
+    seconds : float
+        Time of the fit.
+    loadings : {"unit", "correlation"}
+    format : {"csv", "parquet"}
+    reading : mapping of str to object, or None
+        The arguments of :func:`gramian.scan`; None for data that are not from a file.
+    diagnosis : Diagnosis, optional
+        Of this model and table, if it is known.
+    """
+
+    model: Any
+    table: Any
+    scores: Any = field(default_factory=lambda: np.empty((0, 0)))
+    command: tuple[str, ...] = ()
+    seconds: float | None = None
+    loadings: str = "unit"
+    format: str = "csv"
+    reading: Mapping[str, Any] | None = None
+    diagnosis: Diagnosis | None = None
 
 
 def payload(record: Any, *names: str) -> dict[str, Any]:

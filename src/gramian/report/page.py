@@ -19,8 +19,7 @@ from gramian.core.atomic import atomic_write
 from gramian.core.notebook import Grid
 from gramian.errors import GramianError, MissingExtraError
 from gramian.figures.registry import FIGURES, function_of
-from gramian.report.facts import versions
-from gramian.report.fitted import Fitted
+from gramian.report.facts import Fitted, versions
 from gramian.report.sections import TELLING, Beside, Code, Drawing, Explanation, Folded, Part, explanation
 
 LONGEST = 60  # characters of a name

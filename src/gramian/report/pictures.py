@@ -17,8 +17,7 @@ from gramian.core.atomic import atomic_folder
 from gramian.core.checks import evenly, slices
 from gramian.errors import FileError
 from gramian.figures.images import Picture, contact_sheet, grey, grey_range, require_pillow
-from gramian.report.pieces import pieces_of
-from gramian.report.tables import row_names, write_table
+from gramian.report.tables import pieces_of, row_names, write_table
 from gramian.tables.as_rows import as_rows
 from gramian.tables.names import PICTURE_SUFFIXES
 from gramian.tables.table import Table

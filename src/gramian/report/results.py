@@ -19,9 +19,8 @@ from gramian.errors import FileError, MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, enlarged, grey, grey_range, require_pillow, signed
 from gramian.figures.names import component_titles
 from gramian.models.pca.tables import items_table, linear_columns, linear_rows
-from gramian.report import facts, page, pieces, sections, sentences
-from gramian.report.fitted import Fitted
-from gramian.report.tables import Columns, feature_names, row_names, row_table, write_blocks, write_table
+from gramian.report import facts, page, sections, sentences, tables
+from gramian.report.facts import Fitted
 from gramian.statistics import associations, components, imputation
 from gramian.tables.table import Table
 
@@ -52,9 +51,9 @@ class Written:
         write(self.folder / name)
         self.files.append(name)
 
-    def table(self, name: str, columns: Columns) -> None:
+    def table(self, name: str, columns: tables.Columns) -> None:
         """Write one table and remember it."""
-        self.add(f"{name}.{self.format}", lambda path: write_table(path, columns, self.format))
+        self.add(f"{name}.{self.format}", lambda path: tables.write_table(path, columns, self.format))
 
 
 def check_folder(folder: Path) -> None:
@@ -179,18 +178,18 @@ def _write_scores(written: Written, fitted: Fitted) -> sections.Survey:
     """Write the table of scores; return those to draw."""
     table, suffix = fitted.table, fitted.format
     if table.in_memory:
-        written.table("scores", row_table(table, fitted.scores))
+        written.table("scores", tables.row_table(table, fitted.scores))
         return sections.Survey(fitted.scores)
     n = table.values.shape[0]
     shown, drawn = np.array(evenly(n, sections.MOST_DRAWN)), []
 
     def blocks() -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-        for rows, scores in pieces.mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
+        for rows, scores in tables.mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
             first, last = np.searchsorted(shown, [rows.start, rows.stop])
             drawn.append(scores[shown[first:last] - rows.start, :2])
             yield rows, scores
 
-    written.add(f"scores.{suffix}", lambda path: write_blocks(path, table, blocks(), suffix))
+    written.add(f"scores.{suffix}", lambda path: tables.write_blocks(path, table, blocks(), suffix))
     if len(shown) < n:
         written.notes.append(f"scores.svg shows {len(shown):,} of {n:,} rows, evenly spaced.")
     return sections.Survey(np.concatenate(drawn), shown.tolist() if len(shown) < n else None)
@@ -229,14 +228,14 @@ def _write_loadings(written: Written, fitted: Fitted) -> None:
             f"{MOST_CELLS:,} numbers. {MODEL} contains them: gramian.load(...).components_"
         )
         return
-    columns = {"feature": np.array(feature_names(fitted.table), dtype=object)}
+    columns = {"feature": np.array(tables.feature_names(fitted.table), dtype=object)}
     values = loadings(fitted.model, fitted.table, fitted.loadings)
     written.table("loadings", columns | dict(zip(components.component_names(k), values.T, strict=True)))
 
 
 def imputed_table(imputed: imputation.Imputed, table: Table) -> dict[str, npt.NDArray[Any]]:
     """Return the imputed entries, one a row: where they are, their values and standard errors."""
-    rows, names = table.row_names, np.array(feature_names(table), dtype=object)
+    rows, names = table.row_names, np.array(tables.feature_names(table), dtype=object)
     named = imputed.rows if rows is None else np.array(rows, dtype=object)[imputed.rows]
     return {
         "row": named,
@@ -255,17 +254,19 @@ def _write_statistics(written: Written, fitted: Fitted) -> None:
         return
     few = table.in_memory and n * k <= MOST_CELLS
     for what, there in (("rows", few), ("columns", d * k <= MOST_CELLS)):
-        if there:
-            title, names = row_names(table) if what == "rows" else ("feature", feature_names(table))
-            items = linear_rows(model, table, k) if what == "rows" else linear_columns(model, k)
-            columns = items_table([replace(items, names=names)], k)
-            del columns["kind"]
-            written.table(what, {title if name == "name" else name: columns[name] for name in columns})
-        else:
+        if not there:
             written.notes.append(
                 f"No table of cos2 and contributions of the {what} was written, since they are many. In "
                 f'Python: gramian.load("{MODEL}").table("{what}"{", X" if what == "rows" else ""})'
             )
+            continue
+        if what == "rows":
+            (title, names), items = tables.row_names(table), linear_rows(model, table, k)
+        else:
+            (title, names), items = ("feature", tables.feature_names(table)), linear_columns(model, k)
+        columns = items_table([replace(items, names=names)], k)
+        del columns["kind"]
+        written.table(what, {title if name == "name" else name: columns[name] for name in columns})
 
 
 def loadings(model: Any, table: Table, kind: str) -> npt.NDArray[Any]:

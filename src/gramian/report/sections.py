@@ -22,10 +22,9 @@ from gramian.explain.describe import describe
 from gramian.explain.diagnose import diagnosis_of, serious_and_notes
 from gramian.figures.names import component_titles
 from gramian.models.pca.tables import linear_rows
-from gramian.report import pieces, sentences
-from gramian.report.facts import component_rows, imputed_share, method_name, size_text, versions
-from gramian.report.fitted import Fitted
-from gramian.report.tables import row_names
+from gramian.report import sentences
+from gramian.report.facts import Fitted, component_rows, imputed_share, method_name, size_text, versions
+from gramian.report.tables import pieces_of, row_names
 from gramian.statistics import sampling
 from gramian.statistics.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
 from gramian.statistics.components import decomposition_of, feature_names_of, mapping_of
@@ -445,7 +444,7 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     kept = np.array(evenly(n, MOST_DRAWN))
     drawn = []
     different: set[int] = set()
-    for part, piece in pieces.pieces_of(table, limit):
+    for part, piece in pieces_of(table, limit):
         scores = np.asarray(model.transform(piece)).reshape(part.stop - part.start, -1)
         first, last = np.searchsorted(kept, [part.start, part.stop])
         drawn.append(scores[kept[first:last] - part.start, :MOST_SCORES])

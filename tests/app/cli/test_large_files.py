@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from gramian.report import pieces, sections
+from gramian.report import sections, tables
 from gramian.tables.stored import FileRows
 
 resource = pytest.importorskip("resource")  # POSIX
@@ -17,7 +17,7 @@ LIMIT = ("--memory-limit", "24MB")
 def large(tmp_path, monkeypatch):
     """A folder with a table of 20,000 x 60, a model of it, and pieces of 2,000 rows."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 2_000 * 8 * 60)
+    monkeypatch.setattr(tables, "PIECE_BYTES", 2_000 * 8 * 60)
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((20_000, 12)) * 0.7 ** np.arange(12)) @ rng.standard_normal((12, 60)) + 3
     np.save("x.npy", X)

@@ -143,7 +143,7 @@ def read_table(
         try:
             table = asked.open(working, expected)
         except MissingValuesError as error:
-            raise error.with_(imputes=imputes) from None
+            raise MissingValuesError(error.where, **error.choices | {"imputes": imputes}) from None
     if limit is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
         raise MemoryLimitError(

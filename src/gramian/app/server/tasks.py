@@ -40,8 +40,7 @@ from gramian.figures.images import Picture
 from gramian.models.inputs import expected_columns
 from gramian.models.model_file import read_model
 from gramian.report import facts as report
-from gramian.report import pieces
-from gramian.report.tables import feature_names
+from gramian.report.tables import completed, feature_names
 from gramian.statistics.components import component_names, expanded, mapping_of, names_of, reader_of
 from gramian.tables import reading
 from gramian.tables.files import locate
@@ -333,7 +332,7 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     seconds = time.perf_counter() - start
     made.save(answer["path"])
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
-    diagnosis = diagnosis_of(made, pieces.completed(made, table) if isinstance(table, Table) else None)
+    diagnosis = diagnosis_of(made, completed(made, table) if isinstance(table, Table) else None)
     return {
         **report.info_facts(made, fit["estimator"], diagnosis=diagnosis),
         "seconds": seconds,
@@ -371,7 +370,7 @@ def applied(model: Message, data: Message | None) -> tuple[Any, Table | None]:
     whole = cached(model, load)
     whole, table = expanded(whole, None if data is None else rows_for(reader_of(whole), model, data))
     fitted = mapping_of(whole)
-    return fitted, None if table is None else pieces.completed(fitted, table)
+    return fitted, None if table is None else completed(fitted, table)
 
 
 def rows_for(fitted: Any, model: Message, data: Message) -> Table:

@@ -28,7 +28,7 @@ from gramian.figures.names import component_titles, usual_color
 from gramian.figures.registry import available
 from gramian.kernels import kernel_from_name, table, widths
 from gramian.models.kernel_pca.projection import as_scaled
-from gramian.report.fitted import Fitted
+from gramian.report.facts import Fitted
 from gramian.report.page import report_page
 from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES

@@ -71,7 +71,7 @@ def transform(
     import numpy as np
 
     from gramian.core.arrays import memory_limit_bytes
-    from gramian.report.pieces import mapped
+    from gramian.report.tables import mapped
     from gramian.statistics.components import expanded, mapping_of
 
     watching, rows = expanded(model, data)
@@ -139,7 +139,7 @@ def reconstruct(
     from gramian.core.arrays import memory_limit_bytes
     from gramian.figures.images import center_of
     from gramian.report.pictures import Errors, rebuilt
-    from gramian.report.pieces import completed
+    from gramian.report.tables import completed
 
     table, errors = completed(model, data), Errors(center_of(model))
     count = n_components or int(model.n_components_)
@@ -191,7 +191,7 @@ def denoise(
     """
     from gramian.figures.images import center_of
     from gramian.report.pictures import Errors, percentiles, rebuilt
-    from gramian.report.pieces import completed
+    from gramian.report.tables import completed
 
     table, method, residuals = completed(model, data), model.preimage_, None
     try:
@@ -284,8 +284,7 @@ def whiten(
     from gramian.core.arrays import memory_limit_bytes
     from gramian.models.whitener import Whitener
     from gramian.report.facts import certificate_facts, plan_facts
-    from gramian.report.pieces import mapped
-    from gramian.report.tables import feature_names
+    from gramian.report.tables import feature_names, mapped
 
     model = Whitener(
         method,

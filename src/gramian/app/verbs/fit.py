@@ -247,10 +247,16 @@ def fit(
     import numpy as np
 
     from gramian.explain.diagnose import diagnosis_of
-    from gramian.report.facts import component_facts, data_facts, diagnosis_facts, model_facts, versions
-    from gramian.report.fitted import Fitted
-    from gramian.report.pieces import completed
+    from gramian.report.facts import (
+        Fitted,
+        component_facts,
+        data_facts,
+        diagnosis_facts,
+        model_facts,
+        versions,
+    )
     from gramian.report.sentences import headline, used_lines
+    from gramian.report.tables import completed
 
     made = _ready(model, data)
     start, scores = time.perf_counter(), np.empty((0, 0))

@@ -86,7 +86,7 @@ def plot(
     out : FOLDER
         Output folder.
     """
-    from gramian.report.pieces import completed
+    from gramian.report.tables import completed
     from gramian.statistics.components import mapping_of
 
     fitted = mapping_of(model)
@@ -188,9 +188,9 @@ def report(
     """
     from gramian.models.model_file import read_model
     from gramian.report import sections
-    from gramian.report.fitted import Fitted
+    from gramian.report.facts import Fitted
     from gramian.report.page import as_page
-    from gramian.report.pieces import completed
+    from gramian.report.tables import completed
     from gramian.statistics.components import mapping_of
 
     fitted = mapping_of(model)
