@@ -122,10 +122,10 @@ def test_standard_errors_are_those_of_the_infinitesimal_jackknife():
         (WIDE, {"scale": "pareto"}),
     ):
         model = PCA(2, **given).fit(rows)
-        resampled, n = _Resampled.of(model, rows), len(rows)
+        resampled, n = _Resampled(model, rows, 2), len(rows)
 
         def scales(weights, resampled=resampled):
-            (values,), (total,), *_ = resampled.components(weights[None], 2)
+            (values,), (total,), *_ = resampled.replicates(weights[None])
             return _scales(values, total)
 
         slopes = []
@@ -137,7 +137,7 @@ def test_standard_errors_are_those_of_the_infinitesimal_jackknife():
             slopes.append((more - scales(weights)) / 2e-4)
         expected = np.sqrt((np.array(slopes) ** 2).sum(axis=0))
         # Dividing by n - ddof and not by n shifts all rows alike, by a little.
-        assert resampled.components(np.ones((1, n)), 2)[3][:, 0] == pytest.approx(expected, rel=2 / n)
+        assert resampled.replicates(np.ones((1, n)))[3][:, 0] == pytest.approx(expected, rel=2 / n)
 
 
 def test_results_are_reproducible_and_level_widens():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -265,13 +266,25 @@ def stability(
     n_resamples = check_integer("n_resamples", n_resamples, 2, advice="200 are enough for intervals of 95 %.")
     level = check_number("level", level, above=0.0, below=1.0, advice="Use a coverage such as 0.95.")
     rows = model._new_rows(X)
-    resampled, k = _resampling(model, rows, n_resamples)
+    replicates, observed, at_once, k = _resampling(model, rows, n_resamples)
     n = rows.shape[0]
-    (values,), (total,), _, errors = resampled.components(np.ones((1, n)), k)
+    (values,), (total,), _, errors = replicates(np.ones((1, n)))
     _require_same_rows(model, values, n)
     P = as_float64(model.components_)[:k]
     (rng,) = generators(random_state, 1)
-    drawn, drawn_errors, loadings = _replicates(resampled, P, _equal(model, k), n_resamples, rng)
+    equal = _equal(model, k)
+    drawn, drawn_errors = np.empty((2, n_resamples, 2, k))  # scales of variances and ratios
+    loadings = np.empty((n_resamples, *P.shape))
+    with progress.shows_progress("stability"):
+        for part in slices(n_resamples, at_once):
+            progress.report(
+                f"replicate {part.start + 1} of {n_resamples}", "replicate", part.start, n_resamples
+            )
+            counts = np.array([_drawn(n, observed, rng) for _ in range(part.start, part.stop)])
+            variances, totals, directions, several = replicates(counts)
+            drawn[part] = np.moveaxis(_scales(variances, totals[:, None]), 0, 1)
+            drawn_errors[part] = np.moveaxis(several, 0, 1)
+            loadings[part] = [_aligned(one, P, equal) for one in directions]
     off = drawn - _scales(values, total)
     # Replicates without the one row that makes a variance state far too small an error.
     halves = np.minimum(errors[:, 0] * _reach(off / drawn_errors, level), 2 * _reach(off, level))
@@ -311,80 +324,62 @@ def stability(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Resampled:
-    """Centred rows, in coordinates of the smaller side where columns are not scaled anew.
+# The largest variances, the total, directions and standard errors of b replicates, of shapes (b, k), (b,),
+# (b, k, d) and (2, b, k), from how often each row was drawn for each of them: (b, n). The errors are those of
+# the two scales of `_scales`.
+Replicates = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n, p)
-        In units of ``unit``.
-    basis : ndarray of shape (d, p) or None
-        Orthonormal directions of the coordinates; None for the columns themselves.
-    mean : ndarray of shape (d,)
-        What was subtracted, in units of ``unit``.
-    scale : str or None
-        How each replicate scales columns.
-    metric : ndarray of shape (d,) or float
-        Square roots of the weights of columns, where replicates scale them.
-    center : bool
-    ddof : float
-    unit : float
-        A power of two, so that squares stay in range.
+
+def _resampling(
+    model: PCA, rows: Rows, n_resamples: int
+) -> tuple[Callable[[FloatArray], Replicates], Any, int, int]:
+    """Return what computes replicates, which entries are observed, and how many replicates and components.
+
+    Of complete rows the entries are None. The replicates are those that are computed at once.
     """
+    k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
+    require_memory(
+        f"{n_resamples} replicates of {k} x {d:,} loadings and {n:,} rows",
+        8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_resamples * k + 2 * n_resamples) * d),
+        memory_limit_bytes(model.memory_limit),
+        "Use fewer components, or a sample of the rows.",
+    )
+    if model.imputed_ is None:
+        rows.require_finite()
+        resampled = _Resampled(model, as_float64(dense(rows.in_memory())), k)
+        p = int(resampled.rows.shape[1])
+        return resampled.replicates, None, max(1, STACK // (8 * (4 * n * p + 2 * min(n, p) ** 2))), k
+    k = min(k, model.imputed_.n_components or k)
+    X = as_float64(rows_as_fitted(model, rows).in_memory()).copy()
+    X[model.imputed_.rows, model.imputed_.columns] = np.nan
+    options = {"n_components": k, "max_rmse": None, "whiten": False, "missing": model._missing_method}
+    return partial(_imputed_anew, clone(model).set_params(**options), X, k), ~np.isnan(X), 1, k
 
-    rows: FloatArray
-    basis: FloatArray | None
-    mean: FloatArray
-    scale: str | None
-    metric: FloatArray | float
-    center: bool
-    ddof: float
-    unit: float
 
-    @classmethod
-    def of(cls, model: PCA, X: FloatArray) -> _Resampled:
-        center, divisor = bool(model.center), model._divisor
-        scale = model.scale if isinstance(model.scale, str) else None
-        mean = as_float64(model._center) if center else np.zeros(X.shape[1])
+class _Resampled:
+    """Centred rows without holes, in coordinates of the smaller side where columns are not scaled anew."""
+
+    def __init__(self, model: PCA, X: FloatArray, k: int) -> None:
+        self.k, self.center, self.ddof = k, bool(model.center), float(model.ddof)
+        self.scale = model.scale if isinstance(model.scale, str) else None  # of replicates
+        mean = as_float64(model._center) if self.center else np.zeros(X.shape[1])
         C = X - mean
-        if divisor is not None and scale is None:
-            C = C / as_float64(divisor)
-        if center:
+        if model._divisor is not None and self.scale is None:
+            C = C / as_float64(model._divisor)
+        if self.center:
             C[:, to_numpy(model.constant_features_)] = 0.0  # what is there is rounding of the mean
-        unit = 2.0 ** int(np.frexp(np.abs(C).max(initial=0.0) or 1.0)[1])
-        C /= unit
-        basis = None
-        if C.shape[1] > C.shape[0] and scale is None:
-            left, s, right = factors(C, C.shape[0])
-            C, basis = left * s, right.T
+        # A power of two, so that squares stay in range.
+        self.unit = 2.0 ** int(np.frexp(np.abs(C).max(initial=0.0) or 1.0)[1])
+        self.rows, self.mean = C / self.unit, mean / self.unit
+        self.basis = None  # orthonormal directions of the coordinates, of shape (d, p)
+        if X.shape[1] > X.shape[0] and self.scale is None:
+            left, s, right = factors(self.rows, X.shape[0])
+            self.rows, self.basis = left * s, right.T
         weight = model.feature_weight
-        metric = 1.0 if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
-        return cls(C, basis, mean / unit, scale, metric, center, float(model.ddof), unit)
+        self.metric = 1.0 if weight is None else np.sqrt(np.asarray(weight, dtype=np.float64))
 
-    def draw(self, rng: np.random.Generator) -> FloatArray:
-        """Return how often each row is in a replicate."""
-        n = len(self.rows)
-        return np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-
-    @property
-    def bytes(self) -> int:
-        """Working memory of one replicate."""
-        n, p = len(self.rows), int(self.rows.shape[1])
-        return 8 * (4 * n * p + 2 * min(n, p) ** 2)
-
-    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the k largest variances, the total, directions and standard errors of replicates.
-
-        Shapes are (b, k), (b,), (b, k, d) and (2, b, k). The errors are those of the two scales of
-        :func:`_scales`.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (b, n)
-            How often each row was drawn for each replicate.
-        k : int
-        """
+    def replicates(self, counts: FloatArray) -> Replicates:
+        """Return the components of replicates."""
         (b, rows), p = counts.shape, self.rows.shape[1]
         n = counts.sum(axis=1, keepdims=True)
         degrees = n - self.ddof
@@ -396,12 +391,13 @@ class _Resampled:
         dual = rows < p
         S = W @ W.mT if dual else W.mT @ W
         total = np.trace(S, axis1=1, axis2=2) / degrees[:, 0]
-        count = min(k, S.shape[-1])
+        count = min(self.k, S.shape[-1])
         values, vectors = np.linalg.eigh(S)
         values, vectors = np.maximum(values[:, : -count - 1 : -1], 0.0), vectors[..., : -count - 1 : -1]
         if dual:
             vectors = W.mT @ vectors
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        k = self.k
         variances, errors, directions = np.zeros((b, k)), np.ones((2, b, k)), np.zeros((b, k, p))
         variances[:, :count] = values / degrees
         errors[..., :count] = self._errors(C, counts, vectors, variances[:, :count], total)
@@ -449,97 +445,34 @@ class _Resampled:
         return np.where((deviations > 0) & (divisor > 0), divisor / self.metric, np.inf)
 
 
-@dataclass(frozen=True, eq=False)
-class _Refitted:
-    """Rows with missing entries, which each replicate imputes anew.
-
-    Attributes
-    ----------
-    model : PCA
-        Unfitted, of the components to compare.
-    rows : ndarray of shape (n, d)
-        With NaN where the fit imputed values.
-    """
-
-    model: PCA
-    rows: FloatArray
-
-    @classmethod
-    def of(cls, model: PCA, rows: Any, k: int) -> _Refitted:
-        imputed = model.imputed_
-        assert imputed is not None
-        X = as_float64(rows_as_fitted(model, rows).in_memory()).copy()
-        X[imputed.rows, imputed.columns] = np.nan
-        options = {"n_components": k, "max_rmse": None, "whiten": False, "missing": model._missing_method}
-        return cls(clone(model).set_params(**options), X)
-
-    def draw(self, rng: np.random.Generator) -> FloatArray:
-        """Return how often each row is in a replicate, in which every column has an entry."""
-        n, observed = len(self.rows), ~np.isnan(self.rows)
-        for _ in range(DRAWS):
-            counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-            if (counts @ observed > 0).all():
-                return counts
-        least = int(observed.sum(axis=0).min())
-        raise DataError(
-            f"A column has {counted(least, 'observed entry', 'observed entries')}, so that samples of the "
-            "rows leave it without any. Leave out columns with few observed entries."
-        )
-
-    @property
-    def bytes(self) -> int:
-        """Working memory that a stack of replicates may not share: each is a stack of its own."""
-        return STACK
-
-    def components(self, counts: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return what :meth:`_Resampled.components` does, of one replicate: squares are expected ones."""
-        (counts,) = counts
-        with ignoring(GramianWarning):
-            model = clone(self.model).fit(self.rows, sample_weight=counts)
-        X = self.rows if model._maps_holes else model.impute(self.rows)
-        scores, squares, spread = scores_and_squares(model, as_rows(X, check_finite=False), k)
-        values, total = as_float64(model.explained_variance_), float(model.total_variance_)
-        unit = total or 1.0
-        ratios = (scores**2 + spread) / np.maximum(values, LEAST * unit)
-        of_odds = (ratios - squares[:, None] / unit) / np.maximum(1.0 - values / unit, LEAST)
-        errors = [np.sqrt(counts @ part**2) / counts.sum() for part in (ratios - 1.0, of_odds)]
-        least = SMALLEST * math.sqrt(2.0 / counts.sum())
-        directions = as_float64(model.components_)[None]
-        return values[None], np.array([total]), directions, np.maximum(errors, least)[:, None]
+def _imputed_anew(unfitted: PCA, rows: FloatArray, k: int, counts: FloatArray) -> Replicates:
+    """Return the components of one replicate of rows with holes; their squares are expected ones."""
+    (counts,) = counts
+    with ignoring(GramianWarning):
+        model = clone(unfitted).fit(rows, sample_weight=counts)
+    X = rows if model._maps_holes else model.impute(rows)
+    scores, squares, spread = scores_and_squares(model, as_rows(X, check_finite=False), k)
+    values, total = as_float64(model.explained_variance_), float(model.total_variance_)
+    unit = total or 1.0
+    ratios = (scores**2 + spread) / np.maximum(values, LEAST * unit)
+    of_odds = (ratios - squares[:, None] / unit) / np.maximum(1.0 - values / unit, LEAST)
+    errors = [np.sqrt(counts @ part**2) / counts.sum() for part in (ratios - 1.0, of_odds)]
+    least = SMALLEST * math.sqrt(2.0 / counts.sum())
+    directions = as_float64(model.components_)[None]
+    return values[None], np.array([total]), directions, np.maximum(errors, least)[:, None]
 
 
-def _resampling(model: PCA, rows: Rows, n_resamples: int) -> tuple[_Resampled | _Refitted, int]:
-    """Return what fits samples of the rows, and how many components it compares."""
-    k, (n, d) = min(int(model.n_components_), int(model.rank_)), rows.shape
-    require_memory(
-        f"{n_resamples} replicates of {k} x {d:,} loadings and {n:,} rows",
-        8 * (3 * n * d + 2 * min(n, d) ** 2 + (n_resamples * k + 2 * n_resamples) * d),
-        memory_limit_bytes(model.memory_limit),
-        "Use fewer components, or a sample of the rows.",
+def _drawn(n: int, observed: Any, rng: np.random.Generator) -> FloatArray:
+    """Return how often each row is in a replicate, in which every column has an observed entry."""
+    for _ in range(DRAWS):
+        counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+        if observed is None or (counts @ observed > 0).all():
+            return counts
+    least = int(observed.sum(axis=0).min())
+    raise DataError(
+        f"A column has {counted(least, 'observed entry', 'observed entries')}, so that samples of the "
+        "rows leave it without any. Leave out columns with few observed entries."
     )
-    if model.imputed_ is None:
-        rows.require_finite()
-        return _Resampled.of(model, as_float64(dense(rows.in_memory()))), k
-    k = min(k, model.imputed_.n_components or k)
-    return _Refitted.of(model, rows, k), k
-
-
-def _replicates(
-    resampled: _Resampled | _Refitted, P: FloatArray, groups: list[Any], count: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return scales of variances and ratios, their errors, and loadings of samples of the rows."""
-    k = len(P)
-    drawn, errors = np.empty((2, count, 2, k))
-    loadings = np.empty((count, *P.shape))
-    with progress.shows_progress("stability"):
-        for part in slices(count, max(1, STACK // resampled.bytes)):
-            progress.report(f"replicate {part.start + 1} of {count}", "replicate", part.start, count)
-            counts = np.array([resampled.draw(rng) for _ in range(part.start, part.stop)])
-            some, whole, directions, several = resampled.components(counts, k)
-            errors[part] = np.moveaxis(several, 0, 1)
-            drawn[part] = np.moveaxis(_scales(some, whole[:, None]), 0, 1)
-            loadings[part] = [_aligned(one, P, groups) for one in directions]
-    return drawn, errors, loadings
 
 
 def _stated(n: int, k: int) -> int:
