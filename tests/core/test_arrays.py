@@ -316,7 +316,7 @@ def test_texts_that_are_no_amount(limit):
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), True, [4]])
 def test_values_that_are_no_amount(limit):
-    with pytest.raises(ParameterError, match=r"is not a positive amount\. Give bytes or text such as"):
+    with pytest.raises(ParameterError, match=r"is not an amount of memory\. Give bytes or text such as"):
         memory_limit_bytes(limit)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,7 @@ from gramian.errors import DataError, MemoryLimitError, ParameterError
 T = TypeVar("T")
 R = TypeVar("R")
 DEFAULT_MEMORY_SHARE = 0.8
+UNIT = re.compile(r"\s*(?:([KMGT])(I)?)?B?\s*$", re.IGNORECASE)  # of bytes
 ORTHONORMAL = 1e-12  # below which a norm of V.T V - I needs no digits
 LARGEST_POWER = 1000  # of two, with which float64 can be multiplied at once
 # OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full
@@ -583,17 +585,16 @@ def memory_limit_bytes(memory_limit: int | float | str | None, like: Any = None)
         memory_limit = os.environ.get("GRAMIAN_MEMORY_LIMIT") or None
     if memory_limit is None:
         return int(DEFAULT_MEMORY_SHARE * (device_memory(like) or _total_memory()))
+    size: Any = memory_limit
     if isinstance(memory_limit, str):
-        return parse_bytes(memory_limit)
-    number = isinstance(memory_limit, Real) and not isinstance(memory_limit, bool)
-    if not number or not 0 < memory_limit < float("inf"):
-        raise ParameterError(
-            "memory_limit",
-            memory_limit,
-            "is not a positive amount",
-            "Give bytes or text such as '4GB'.",
-        )
-    return int(memory_limit)
+        number, prefix, binary, _ = UNIT.split(memory_limit, maxsplit=1)
+        with suppress(ValueError):
+            size = float(number) * (1024 if binary else 1000) ** "_KMGT".index((prefix or "_").upper())
+    is_number = isinstance(size, Real) and not isinstance(size, bool)
+    if not is_number or not 0 < size < math.inf:
+        hint = "Give bytes or text such as '4GB' or '512MiB'."
+        raise ParameterError("memory_limit", memory_limit, "is not an amount of memory", hint)
+    return int(size)
 
 
 def require_memory(need: int, what: str, advice: str, most: int = 0) -> None:
@@ -609,29 +610,6 @@ def require_memory(need: int, what: str, advice: str, most: int = 0) -> None:
             f"{what} takes {amount(need)}, and {amount(limit)} of memory may be used.",
             f"{advice}, or raise GRAMIAN_MEMORY_LIMIT.",
         )
-
-
-def parse_bytes(text: str, name: str = "memory_limit") -> int:
-    """Return an amount of memory that was written as text, such as ``"4GB"``.
-
-    Raises
-    ------
-    ParameterError
-        If it is none; ``name`` is how its user spells the parameter.
-    """
-    units = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-    units |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-    number = text.strip().rstrip("BbKkMmGgTtIi ")
-    unit = text.strip()[len(number) :].strip().upper()
-    unit = unit if unit in units else unit + "B"
-    try:
-        amount = float(number) * units[unit]
-    except (ValueError, KeyError):
-        amount = 0.0
-    if not 0 < amount < float("inf"):
-        hint = "Give bytes or text such as '4GB' or '512MiB'."
-        raise ParameterError(name, text, "is not an amount of memory", hint)
-    return int(amount)
 
 
 def device_memory(like: Any) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
-from itertools import pairwise, zip_longest
+from itertools import groupby, pairwise, zip_longest
 from typing import Annotated, Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
@@ -20,6 +20,7 @@ from gramian.core.checks import amount, counted, duration, rounded_up
 from gramian.core.notebook import Grid, InNotebook
 
 FloatArray = npt.NDArray[np.float64]
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 IntArray = npt.NDArray[np.int64]
 # float32 or float64, as the data. A fit to arrays of another kind, as PyTorch's, returns that kind instead.
@@ -51,6 +52,12 @@ class Members(Sequence[T_co]):
     def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
     def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
         return getattr(self, fields(self)[0].name)[index]  # type: ignore[arg-type, no-any-return]
+
+
+def _in_unit(record: T, factor: float, *names: str) -> T:
+    """Return a record with the fields of these names in another unit; what is unknown stays None."""
+    known = {name: value for name in names if (value := getattr(record, name)) is not None}
+    return replace(record, **{name: value * factor for name, value in known.items()})  # type: ignore[type-var]
 
 
 class ModelKind(Enum):
@@ -456,17 +463,8 @@ class Spectrum(InNotebook):
         """Return the record in another unit; the sum of squares may not fit into a number."""
         if factor == 1.0:
             return self
-        return replace(
-            self,
-            values=self.values * factor,
-            residuals=self.residuals * factor,
-            rest=self.rest * factor,
-            total=None if self.total is None else self.total * factor,
-            squares=None,
-            error_bound=self.error_bound * factor,
-            search_error=None if self.search_error is None else self.search_error * factor,
-            smallest=None if self.smallest is None else self.smallest * factor,
-        )
+        names = ("values", "residuals", "rest", "total", "error_bound", "search_error", "smallest")
+        return _in_unit(replace(self, squares=None), factor, *names)
 
     def first(self, k: int) -> Spectrum:
         """Return the first k pairs; the other eigenvalues go to the rest."""
@@ -592,7 +590,7 @@ class Completeness:
 
     def scaled(self, factor: float) -> Completeness:
         """Return the bound in another unit."""
-        return Completeness(self.method, self.kind, self.bound * factor, self.delta, self.probability)
+        return _in_unit(self, factor, "bound")
 
     @property
     def limit(self) -> str:
@@ -637,9 +635,7 @@ class Approximation(InNotebook):
 
     def scaled(self, factor: float) -> Approximation:
         """Return the bounds in another unit."""
-        unexplained = None if self.unexplained is None else self.unexplained * factor
-        values = (unexplained, self.total * factor, self.below * factor, self.above * factor)
-        return Approximation(self.by, *values, self.kind, self.probability)
+        return _in_unit(self, factor, "unexplained", "total", "below", "above")
 
     def __str__(self) -> str:
         share = ""
@@ -787,8 +783,8 @@ class Certificate(InNotebook):
         """The certificate in one sentence."""
         if not len(self.values):
             return "Certified: nothing, because there are no components."
+        about = f"{self.about} " if self.about else ""
         if not self.ok:
-            about = f"{self.about} " if self.about else ""
             return f"{about}Not certified: {' '.join(self.reasons)}"
         top = float(self.values[0]) or 1.0
         of = "" if self.approximation is None else f" of the approximation by {self.approximation.by}"
@@ -797,7 +793,6 @@ class Certificate(InNotebook):
         if self.completeness is not None and self.completeness.method != "full decomposition":
             larger = self.completeness.bound > float(self.values[-1] + self.radii.max())
             missed = f"none missed above {self.completeness.limit}" if larger else "no larger one missed"
-        about = f"{self.about} " if self.about else ""
         return f"{about}Certified: every eigenvalue{of} within {radius} (relative to the largest), {missed}."
 
     def __repr__(self) -> str:
@@ -834,13 +829,8 @@ class Certificate(InNotebook):
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield from str(self).splitlines()
-        names = [f"PC{j}" for j in range(1, len(self.values) + 1)]
-        columns: dict[str, Any] = {
-            "": names,
-            "eigenvalue": self.values,
-            "within": self.radii,
-            "residual": self.residuals,
-        }
+        columns: dict[str, Any] = {"": [f"PC{j}" for j in range(1, len(self.values) + 1)]}
+        columns |= {"eigenvalue": self.values, "within": self.radii, "residual": self.residuals}
         if self.directions is not None:
             columns["direction within (radians)"] = self.directions.angles
         yield Grid(tuple(columns), list(zip_longest(*columns.values(), fillvalue=math.nan)))
@@ -903,15 +893,10 @@ def _of(places: Any) -> str:
 
 def _named(places: Any) -> str:
     """Return components in words: PC1, PC2 and PC5 to PC7."""
-    runs: list[list[int]] = []
-    for place in (int(j) + 1 for j in places):
-        if runs and place == runs[-1][1] + 1:
-            runs[-1][1] = place
-        else:
-            runs.append([place, place])
     words = []
-    for a, b in runs:
-        words += [f"PC{a}"] if a == b else [f"PC{a}", f"PC{b}"] if b == a + 1 else [f"PC{a} to PC{b}"]
+    for _, pairs in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
+        run = [f"PC{place + 1}" for _, place in pairs]
+        words += run if len(run) < 3 else [f"{run[0]} to {run[-1]}"]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

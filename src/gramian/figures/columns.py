@@ -301,7 +301,7 @@ def biplot(
     k = directions.shape[1]
     if k < 2:
         raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
-    cloud = points.Cloud.of(model, X, x, y, color, shape, names, mapped)
+    cloud = points.Cloud(model, X, x, y, color, shape, names, mapped)
     pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
     return points.draw(cloud, ellipses, linked, Arrows(pair, feature_names_of(model)))
 

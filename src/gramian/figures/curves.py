@@ -10,20 +10,8 @@ import numpy as np
 
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
+from gramian.figures import style
 from gramian.figures.names import fitted
-from gramian.figures.style import (
-    BLUE,
-    COLOURS,
-    HEIGHT,
-    INK,
-    VERMILION,
-    Chart,
-    axis,
-    chart,
-    layered,
-    limits,
-    width,
-)
 from gramian.statistics.candidates import Selection
 from gramian.statistics.components import kind_of
 
@@ -86,28 +74,28 @@ def selection(result: Any) -> Any:
     if curve:
         whole = alt.Axis(tickMinStep=1, format="d")
         number = alt.X("size:Q", title=f"number of {result.unit}", axis=whole, scale=PADDED)
-        base, side, across, height = Chart().encode(x=number), "y", width(), 280
+        base, side, across, height = style.Chart().encode(x=number), "y", style.width(), 280
     else:
         every = alt.Axis(labelOverlap=False, labelLimit=260)
         words = alt.Y("candidate:N", sort=None, title=None, axis=every)
-        base, side, across, height = Chart().encode(y=words), "x", width() - 100, 20 * len(result)
+        base, side, across, height = style.Chart().encode(y=words), "x", style.width() - 100, 20 * len(result)
     channel = {"x": alt.X, "y": alt.Y}[side]
-    score = axis(channel, "mean", result.measure, limits(mean - half, mean + half))
+    score = style.axis(channel, "mean", result.measure, style.limits(mean - half, mean + half))
     bars = {side: channel("low:Q", title=result.measure), f"{side}2": "high:Q"}
-    line = base.mark_line(color=BLUE, strokeWidth=1.2, opacity=0.6)
+    line = base.mark_line(color=style.BLUE, strokeWidth=1.2, opacity=0.6)
     points = base.mark_point(filled=True, opacity=1).encode(
         **{side: score},
         tooltip=["candidate:N", "size:Q", "mean:Q", "standard_error:Q"],
-        color=alt.condition("datum.chosen", alt.value(VERMILION), alt.value(BLUE)),
+        color=alt.condition("datum.chosen", alt.value(style.VERMILION), alt.value(style.BLUE)),
         size=alt.condition("datum.chosen", alt.value(90), alt.value(30)),
     )
-    marks = [base.mark_rule(color=BLUE, strokeWidth=1.2).encode(**bars)]
+    marks = [base.mark_rule(color=style.BLUE, strokeWidth=1.2).encode(**bars)]
     marks += [line.encode(y=score, order=alt.Order("size:Q"))] if curve else []
     about = f"{result.about.splitlines()[0].rstrip('.')}."
     why = "" if result.choice is None else result.remarks()[0].lstrip("* ")
     said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
     size = {"across": across, "height": height}
-    return layered(columns, [*marks, points], "Candidates", about, why, said, **size)
+    return style.layered(columns, [*marks, points], "Candidates", about, why, said, **size)
 
 
 # ----------------- Reconstruction error against the number of components
@@ -159,21 +147,21 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
         columns["set"] += [str(name)] * len(sums)
         columns["components"] += range(len(sums))
         columns["error"] += np.sqrt(sums / sums[0]).tolist()
-    edges = limits(columns["components"], margin=0.03), limits(columns["error"], zero=True)
+    edges = style.limits(columns["components"], margin=0.03), style.limits(columns["error"], zero=True)
     whole = alt.Axis(format="d", tickMinStep=1)
-    x = axis(alt.X, "components", "number of components", edges[0], axis=whole)
-    y = axis(alt.Y, "error", "relative error of the reconstruction", edges[1])
-    scale = alt.Scale(domain=list(sets), range=list(COLOURS[: len(sets)]))
+    x = style.axis(alt.X, "components", "number of components", edges[0], axis=whole)
+    y = style.axis(alt.Y, "error", "relative error of the reconstruction", edges[1])
+    scale = alt.Scale(domain=list(sets), range=list(style.COLOURS[: len(sets)]))
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2) if len(sets) > 1 else None
     color = alt.Color("set:N", title=None, scale=scale, legend=legend)
     tips = ["set:N", "components:Q", alt.Tooltip("error:Q", format=".4f")]
-    lines = Chart().encode(x=x, y=y, color=color, tooltip=tips)
+    lines = style.Chart().encode(x=x, y=y, color=color, tooltip=tips)
     dash = alt.StrokeDash("set:N", title=None, scale=alt.Scale(domain=list(sets)), legend=legend)
     marks = [lines.mark_line(strokeWidth=1.6).encode(strokeDash=dash)]
     if len(columns["error"]) <= 60 * len(sets):
         marks.append(lines.mark_point(filled=True, size=30, opacity=1))
     said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
-    return layered(columns, marks, "Reconstruction error", said, height=HEIGHT - 60)
+    return style.layered(columns, marks, "Reconstruction error", said, height=style.HEIGHT - 60)
 
 
 # ------------------------- Distributions of face scores, with thresholds
@@ -222,7 +210,7 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     marked = dict(thresholds or {})
     if not values or not all(len(scores) for scores in values.values()):
         raise DataError("A group has no scores. Give at least one score for each group.")
-    edge = limits(*values.values(), np.array(list(marked.values())), margin=0.03)
+    edge = style.limits(*values.values(), np.array(list(marked.values())), margin=0.03)
     bounds = np.linspace(edge[0], edge[1], BINS + 1)
     columns = {
         "group": [name for name in values for _ in range(BINS)],
@@ -230,18 +218,20 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
         "high": np.tile(bounds[1:], len(values)),
         "share": np.concatenate([100 * np.histogram(v, bounds)[0] / len(v) for v in values.values()]),
     }
-    scale = alt.Scale(domain=list(values), range=list(COLOURS))
+    scale = alt.Scale(domain=list(values), range=list(style.COLOURS))
     color = alt.Color("group:N", sort=None, title=None, scale=scale)
     y = alt.Y("share:Q", title="share of the group (%)", stack=None)
     tips = ["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")]
-    x, base = axis(alt.X, "low", title, edge), Chart().encode(y=y, color=color)
+    x, base = style.axis(alt.X, "low", title, edge), style.Chart().encode(y=y, color=color)
     bars = base.mark_rect(opacity=0.45).encode(x=x, x2="high:Q", y2=alt.datum(0), tooltip=tips)
     dash = alt.StrokeDash("group:N", sort=None, title=None, scale=alt.Scale(domain=list(values)))
     steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q", strokeDash=dash)
     what = [f"{name}: {at:.4g}" for name, at in marked.items()]
-    rule = chart({"at": list(marked.values()), "what": what})
-    rule = rule.mark_rule(color=INK, strokeDash=[5, 3], strokeWidth=1.4).encode(x="at:Q", tooltip="what:N")
+    rule = style.chart({"at": list(marked.values()), "what": what})
+    rule = rule.mark_rule(color=style.INK, strokeDash=[5, 3], strokeWidth=1.4).encode(
+        x="at:Q", tooltip="what:N"
+    )
     said = [f"{name}: {len(one):,} scores, median {np.median(one):.4g}." for name, one in values.items()]
     drawn = [f"Dashed, {one}." for one in what]
     layers = [bars, steps, *([rule] if marked else [])]
-    return layered(columns, layers, "Scores and thresholds", *said, *drawn, height=260)
+    return style.layered(columns, layers, "Scores and thresholds", *said, *drawn, height=260)

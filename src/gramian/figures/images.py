@@ -106,16 +106,16 @@ def reconstructions(model: Any, X: Any, counts: Sequence[int] | None = None) -> 
     shown = as_float64(numbers_of(X)[:MOST_REBUILT]).reshape(-1, int(np.prod(shape)))
     mapped = as_float64(model.transform(shown.reshape(-1, *shape)))
     sizes = np.linalg.norm(shown - center_of(model), axis=1)
-    rebuilt, captions = [], [["original"] for _ in shown]
+    columns, captions = [shown], [["original"] for _ in shown]
     for count in chosen:
         back = as_float64(model.inverse_transform(np.where(np.arange(k) < count, mapped, 0.0)))
-        back = back.reshape(shown.shape)
-        rebuilt.append(back.reshape(-1, *shape))
-        errors = np.linalg.norm(shown - back, axis=1) / np.where(sizes > 0, sizes, 1.0)
+        columns.append(back.reshape(shown.shape))
+        errors = np.linalg.norm(shown - columns[-1], axis=1) / np.where(sizes > 0, sizes, 1.0)
         for texts, error in zip(captions, errors, strict=True):
             texts.append(f"r={count}: {error:.3f}")
-    originals = list(shown.reshape(-1, *shape))
-    return strip(originals, list(np.stack(rebuilt, axis=1)), captions, grey_range(shown))
+    edges, pictures = grey_range(shown), np.stack(columns, axis=1).reshape(-1, *shape)
+    every = [text for texts in captions for text in texts]
+    return contact_sheet([grey(picture, *edges) for picture in pictures], every, len(columns))
 
 
 def sampled(model: Any, table: Any) -> Picture:
@@ -154,30 +154,6 @@ def grey_range(pictures: npt.NDArray[Any]) -> tuple[float, float]:
     ((0.0, 16.0), (-1.0, 0.5))
     """
     return float(pictures.min()), float(pictures.max())
-
-
-def strip(
-    originals: Sequence[npt.NDArray[Any]],
-    rebuilt: Sequence[npt.NDArray[Any]],
-    captions: Sequence[Sequence[str]],
-    limits: tuple[float, float] | None = None,
-) -> Picture:
-    """Draw pictures, one in each row, with their reconstructions.
-
-    Parameters
-    ----------
-    originals : sequence of m ndarray of shape (height, width)
-    rebuilt : sequence of m ndarray of shape (c, height, width)
-    captions : sequence of m sequences of c + 1 str
-    limits : (float, float), optional
-        The values of black and white; by default :func:`grey_range` of each original.
-    """
-    pixels: list[Pixels] = []
-    for original, pictures in zip(originals, rebuilt, strict=True):
-        edges = limits or grey_range(original)
-        pixels += [grey(picture, *edges) for picture in (original, *pictures)]
-    texts = [text for row in captions for text in row]
-    return contact_sheet(pixels, texts, columns=len(captions[0]))
 
 
 # -------- Grey pictures from numbers, single or on a sheet with captions
@@ -343,7 +319,9 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
     from PIL import ImageDraw, ImageFont
 
     pictures = [enlarged(pixels) for pixels in pictures]
-    height, width = _shown_size(pictures[0].shape)
+    height, width = pictures[0].shape
+    reduced = min(1.0, LARGEST_SHOWN / max(height, width))
+    height, width = max(1, round(height * reduced)), max(1, round(width * reduced))
     columns = columns or beside(len(pictures), math.ceil(math.sqrt(len(pictures) * 1.5)))
     rows = math.ceil(len(pictures) / columns)
     largest = max(13, columns * (width + GAP) // LETTERS)
@@ -358,15 +336,6 @@ def contact_sheet(pictures: Sequence[Pixels], captions: Sequence[str], columns: 
         sheet.paste(shown, (x, y))
         draw.text((x, y + height + 3), _fitting(caption, width, font), fill=40, font=font)
     return Picture(np.asarray(sheet))
-
-
-def _shown_size(shape: tuple[int, ...]) -> tuple[int, int]:
-    height, width = shape
-    larger = max(height, width)
-    if larger > LARGEST_SHOWN:
-        factor_down = LARGEST_SHOWN / larger
-        return max(1, round(height * factor_down)), max(1, round(width * factor_down))
-    return height, width
 
 
 def _fitting(caption: str, width: int, font: Any) -> str:

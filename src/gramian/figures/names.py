@@ -17,9 +17,6 @@ from gramian.tables.metadata import labels_of
 from gramian.tables.table import Table
 
 NOTHING = "The model has no components to draw."
-MOST_SHAPES = 8  # that can be distinguished
-
-WITHOUT = "no label"  # the group of rows without one
 
 
 def fitted(model: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -286,7 +285,7 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
     some, flat = points[:, used], len(used) == 2
     net = np.empty((0, 2, 2)) if flat else zero_set(law, _ranges(some))
     fields, called = ("point_x", "point_y"), [names[j] for j in used]
-    space = _Space.of(some, called, fields, view, net.reshape(-1, len(used)))
+    space = _Space(fields, some, called, view, net.reshape(-1, len(used)))
     lines = space.seen(zero_set(law, space.edges) if flat else net)
     drawn = evenly(len(some), MOST_OF_RELATION)
     group = Group.of(color, len(some), None, X)
@@ -357,9 +356,10 @@ def zero_set(law: Any, edges: Any) -> FloatArray:
     return np.concatenate(pieces)
 
 
-@dataclass(frozen=True, eq=False)
 class _Space:
     """The plane of two columns, or the space of three as it is seen by an eye far away.
+
+    It has axes around points, of shape (n, columns), and around others.
 
     Attributes
     ----------
@@ -374,42 +374,33 @@ class _Space:
     notes : list of str
     """
 
-    eye: FloatArray
-    edges: list[list[float]]
-    height: int
-    place: dict[str, Any]
-    box: list[Any]
-    notes: list[str]
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
+        fields: Sequence[str],
         points: FloatArray,
         names: Sequence[str],
-        fields: Sequence[str],
         view: tuple[float, float],
         *others: FloatArray,
         margin: float = 0.12,
-    ) -> _Space:
-        """Return the plane or space with axes around points and others, of shape (n, columns)."""
-        azimuth, elevation = np.deg2rad(view)
-        eye, corners, box = np.eye(2), np.empty((0, 2)), list[Any]()
-        more, notes = dict[str, Any](), list[str]()
+    ) -> None:
+        self.eye, self.box, self.notes = np.eye(2), list[Any](), list[str]()
+        corners, more = np.empty((0, 2)), dict[str, Any]()
         if points.shape[1] == 3:
+            azimuth, elevation = np.deg2rad(view)
             away = np.array([np.cos(azimuth), np.sin(azimuth)])
-            eye = np.array([[-away[1], away[0], 0.0], [*(-np.sin(elevation) * away), np.cos(elevation)]])
+            self.eye = np.array([[-away[1], away[0], 0.0], [*(-np.sin(elevation) * away), np.cos(elevation)]])
             low, high = _ranges(points).T
-            corners = np.stack([low, *(np.where(np.arange(3) == j, high, low) for j in range(3))]) @ eye.T
-            box = _box(corners, names)
+            corners = self.seen(np.stack([low, *(np.where(np.arange(3) == j, high, low) for j in range(3))]))
+            self.box = _box(corners, names)
             # Empty, not None: Vega-Lite cannot merge no axis with those of other layers.
             more = {"axis": alt.Axis(labels=False, ticks=False, grid=False, domain=False)}
-            notes = [f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}."]
+            self.notes = [f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}."]
             names = ("", "")
-        around = [corners, *(part @ eye.T for part in (points, *others))]
-        edges, height, equal = style.equal_axes(style.edges_of(np.concatenate(around), margin=margin))
+        around = np.concatenate([corners, *map(self.seen, (points, *others))])
+        self.edges, self.height, equal = style.equal_axes(style.edges_of(around, margin=margin))
         if not equal:
-            notes.append("The axes have different scales: right angles do not look right.")
-        return cls(eye, edges, height, style.xy(fields, names, edges, **more), box, notes)
+            self.notes.append("The axes have different scales: right angles do not look right.")
+        self.place = style.xy(fields, names, self.edges, **more)
 
     def seen(self, points: FloatArray) -> FloatArray:
         """Return the places of points in the figure."""
@@ -514,7 +505,7 @@ def directions(
     plane = mean + _rectangle(Z) @ P[:r] if d == 3 and r == 2 else np.empty((0, d))
     net = np.empty((0, 2, d)) if law is None else _on_law(law, every * scale) / scale
     others = (onto, arrows, plane, net.reshape(-1, d))
-    space = _Space.of(np.vstack([points, mean]), titles, fields, view, *others, margin=0.08)
+    space = _Space(fields, np.vstack([points, mean]), titles, view, *others, margin=0.08)
     columns |= dict(zip(fields, space.seen(points).T, strict=True))
     colors, look = group.channels(), CURVE if d == 2 else NET
     curve = [] if law is None else [style.segments(*np.moveaxis(space.seen(net), 1, 0), **look)]

@@ -15,15 +15,7 @@ from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
-from gramian.figures.names import (
-    MOST_SHAPES,
-    WITHOUT,
-    axis_title,
-    numbers_of,
-    place_of,
-    row_names_of,
-    usual_color,
-)
+from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_color
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
 from gramian.statistics.components import decomposition_of, feature_names_of, kind_of
 from gramian.statistics.shapes import curve, not_normal
@@ -40,6 +32,8 @@ STRIP = 0.3  # half the height of the points of a group on a single component
 WIDER = 0.15  # share of the range by which ellipses may widen an axis
 OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
 LISTED = 14  # rows of the linked table
+MOST_SHAPES = 8  # that can be distinguished
+WITHOUT = "no label"  # the group of rows without one
 
 
 def scores(
@@ -104,13 +98,12 @@ def scores(
     >>> chart = gramian.figures.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
     >>> chart.save("scores.pdf")  # doctest: +SKIP
     """
-    cloud = Cloud.of(model, X, x, y, color, shape, names, mapped)
+    cloud = Cloud(model, X, x, y, color, shape, names, mapped)
     return draw(cloud, ellipses, linked)
 
 
-@dataclass(frozen=True, eq=False)
 class Cloud:
-    """The scores of two components.
+    """The scores of two components; it takes and checks the arguments of :func:`scores`.
 
     Attributes
     ----------
@@ -126,38 +119,27 @@ class Cloud:
         Those of the rows in their file; None for all of them.
     """
 
-    values: FloatArray
-    fields: Sequence[str]
-    titles: Sequence[str]
-    names: Sequence[Any] | None
-    group: Group
-    shape: Group
-    unit: str
-    numbers: Sequence[int] | None = None
-
-    @classmethod
-    def of(cls, model: Any, X: Any, x: Any, y: Any, color: Any, shape: Any, names: Any, mapped: Any) -> Cloud:
-        """Check and combine the arguments of :func:`scores`."""
+    def __init__(
+        self, model: Any, X: Any, x: Any, y: Any, color: Any, shape: Any, names: Any, mapped: Any
+    ) -> None:
         Z = as_float64(_mapped(model, X) if mapped is None else mapped)
         n, k = Z.shape
-        group = Group.of(color, n, model, X)
-        shapes = Group.of(shape, n, model, X, "shape", MOST_SHAPES)
+        self.group, self.shape = Group.of(color, n, model, X), Group.of(shape, n, model, X, "shape")
         across = place_of(x, k, "x")
         if k == 1:
-            values = np.stack([Z[:, 0], _strips(n, group)], axis=1)
-            fields, titles = ["PC1", "position"], [axis_title(model, 0), ""]
+            self.values = np.stack([Z[:, 0], _strips(n, self.group)], axis=1)
+            self.fields, self.titles = ["PC1", "position"], [axis_title(model, 0), ""]
         else:
             pair = [across, place_of(y, k, "y")]
             if pair[0] == pair[1]:
                 problem = f"and y are both PC{across + 1}"
                 raise ParameterError("x", allowed=problem, hint="Choose two different components.")
-            values, fields = Z[:, pair], [f"PC{place + 1}" for place in pair]
-            titles = [axis_title(model, place) for place in pair]
-        given = row_names_of(X) if names is None else names
-        if given is not None:
-            _check_length("names", given, n)
-        numbers = getattr(X, "row_numbers", None)
-        return cls(values, fields, titles, given, group, shapes, _unit(model), numbers)
+            self.values, self.fields = Z[:, pair], [f"PC{place + 1}" for place in pair]
+            self.titles = [axis_title(model, place) for place in pair]
+        self.names = row_names_of(X) if names is None else names
+        if self.names is not None:
+            _check_length("names", self.names, n)
+        self.unit, self.numbers = _unit(model), getattr(X, "row_numbers", None)
 
     def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
         """Return the table of some rows."""
@@ -306,16 +288,9 @@ class Group:
     title: str
 
     @classmethod
-    def of(
-        cls,
-        color: Any,
-        n: int,
-        model: Any = None,
-        X: Any = None,
-        what: str = "color",
-        most: int = len(style.COLOURS),
-    ) -> Group:
-        """Read labels, numbers, or the name of a column; more than so many classes become "others"."""
+    def of(cls, color: Any, n: int, model: Any = None, X: Any = None, what: str = "color") -> Group:
+        """Read labels, numbers, or the name of a column; the rarest of too many classes become "others"."""
+        most = MOST_SHAPES if what == "shape" else len(style.COLOURS)
         color = usual_color(X) if color is None and what == "color" else color
         if color is None or (isinstance(color, str) and not color):
             return cls(None, [], "")
@@ -331,11 +306,9 @@ class Group:
         distinct = np.unique(given[there]) if numeric else given
         if numeric and len(distinct) > MOST_NUMBERS:
             if what == "shape":
-                raise ParameterError(
-                    what,
-                    allowed=f"has {len(distinct)} distinct numbers, but shapes are for classes",
-                    hint=f"Use color for numbers, or at most {MOST_NUMBERS} of them.",
-                )
+                problem = f"has {len(distinct)} distinct numbers, but shapes are for classes"
+                hint = f"Use color for numbers, or at most {MOST_NUMBERS} of them."
+                raise ParameterError(what, allowed=problem, hint=hint)
             return cls(given.astype(np.float64), [], title)
         texts = label_texts(given)
         kinds = label_texts(distinct).tolist() if numeric else in_order({*texts[there]}, levels)
@@ -452,14 +425,9 @@ def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:
 
 
 def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
-    rows = (
-        style.Chart()
-        .transform_filter(brush)
-        .transform_window(place="row_number()")
-        .transform_filter(f"datum.place <= {LISTED}")
-        .mark_text(align="left", fontSize=11)
-        .encode(x=alt.value(0), y=alt.Y("place:O", axis=None))
-    )
+    rows = style.Chart().transform_filter(brush).transform_window(place="row_number()")
+    rows = rows.transform_filter(f"datum.place <= {LISTED}").mark_text(align="left", fontSize=11)
+    rows = rows.encode(x=alt.value(0), y=alt.Y("place:O", axis=None))
     size = {"width": 64, "height": style.HEIGHT - 40, "view": alt.ViewConfig(stroke=None)}
     lists = []
     for name, kind in _kinds(columns).items():
@@ -497,18 +465,11 @@ class LabelLayout:
     [[58.0, 50.0], [44.0, 50.0]]
     """
 
-    def __init__(
-        self,
-        x_limits: Sequence[float],
-        y_limits: Sequence[float],
-        size: tuple[int, int] = (style.WIDTH, style.HEIGHT),
-    ) -> None:
+    def __init__(self, x_limits: Sequence[float], y_limits: Sequence[float], size: tuple[int, int]) -> None:
         self.corner = np.array([x_limits[0], y_limits[0]])
         self.size = np.array(size, dtype=float)
         self.unit = np.array([np.ptp(x_limits), np.ptp(y_limits)]) / self.size
-        self.boxes = np.empty((0, 4))
-        self.arrows = np.empty((0, 4))
-        self.texts = np.empty((0, 4))
+        self.boxes, self.arrows, self.texts = np.empty((3, 0, 4))
 
     def block(self, points: FloatArray) -> None:
         """Keep labels off points of shape (n, 2)."""
@@ -543,13 +504,11 @@ class LabelLayout:
             every = np.vstack([self.boxes, lines])
             tries = [(ring, every) for ring in RINGS[:NEAR]]
             tries += [(ring, lines) for ring in RINGS] if outward else []
-            moves = ((move, taken) for ring, taken in tries for move in _moves(half, ring, away))
-            result = next(
-                (m for m, taken in moves if self._is_free(at + m - half, at + m + half, taken)), None
-            )
-            if result is not None:
-                middle[place] = self.corner + (at + result) * self.unit
-                self.texts = np.vstack([self.texts, np.hstack([at + result - half, at + result + half])])
+            centres = ((at + move, taken) for ring, taken in tries for move in _moves(half, ring, away))
+            centre = next((c for c, taken in centres if self._is_free(c - half, c + half, taken)), None)
+            if centre is not None:
+                middle[place] = self.corner + centre * self.unit
+                self.texts = np.vstack([self.texts, np.hstack([centre - half, centre + half])])
         return middle
 
     def _is_free(self, low: FloatArray, high: FloatArray, taken: FloatArray) -> bool:
@@ -584,6 +543,6 @@ def _moves(half: FloatArray, ring: float, away: FloatArray) -> list[tuple[float,
     moves = [(side, 0.0), (-side, 0.0), (0.0, up), (0.0, -up)]
     moves += [(side, up), (-side, up), (side, -up), (-side, -up)]
     moves += [(side / 2, up), (-side / 2, up), (side / 2, -up), (-side / 2, -up)] if ring else []
-    return (
-        sorted(moves, key=lambda move: -float(np.dot(move, away) / np.hypot(*move))) if away.any() else moves
-    )
+    if away.any():
+        moves.sort(key=lambda move: -float(np.dot(move, away) / np.hypot(*move)))
+    return moves

@@ -76,12 +76,7 @@ THEME: dict[str, Any] = {
     "text": {"color": INK},
     "title": {
         **{"anchor": "start", "frame": "group", "fontSize": 14, "color": INK, "offset": 10},
-        **{
-            "subtitleFontSize": 11,
-            "subtitleColor": SOFT,
-            "subtitlePadding": 5,
-            "subtitleLineHeight": 14,
-        },
+        **{"subtitleFontSize": 11, "subtitleColor": SOFT, "subtitlePadding": 5, "subtitleLineHeight": 14},
     },
     "headerRow": {"labelFontSize": 11},
     "headerColumn": {"labelFontSize": 11},
@@ -178,7 +173,7 @@ class Drawn(Part):
         The page that Altair shows by default fetches its JavaScript. A renderer that you enable in Altair is
         used instead.
         """
-        if alt.renderers.active != "default" or not _can_write():
+        if alt.renderers.active != "default" or find_spec("vl_convert") is None:
             return super()._repr_mimebundle_(*include, **exclude)  # type: ignore[misc]
         with alt.renderers.enable("mimetype"):
             result = super()._repr_mimebundle_(*include, **exclude)  # type: ignore[misc]
@@ -239,10 +234,6 @@ class Drawn(Part):
             return
         with atomic_write(fp) as file:
             file.write(content.encode() if isinstance(content, str) else content)
-
-
-def _can_write() -> bool:
-    return find_spec("vl_convert") is not None
 
 
 def browser_program() -> str:
@@ -360,22 +351,17 @@ def headed(title: str, *sentences: str, width: int | None = None) -> Any:
     return alt.Title(title, subtitle=textwrap.wrap(caption, letters) or [""])
 
 
-def panel(layers: Sequence[Any], height: int, across: int | None = None) -> Any:
+def panel(layers: Sequence[Any], height: int, across: int = 0) -> Any:
     """Return marks over each other, as wide as there is room; a figure has one or several."""
     return Panel(layer=list(layers), width=across or width(), height=height)
 
 
 def layered(
-    columns: Mapping[str, Any],
-    layers: Sequence[Any],
-    title: str,
-    *sentences: str,
-    height: int,
-    across: int | None = None,
+    columns: Mapping[str, Any], marks: Sequence[Any], title: str, *said: str, height: int, across: int = 0
 ) -> Layers:
-    """Return a figure of marks over each other, which draw one table; sentences are its caption."""
+    """Return a figure of marks over each other, which draw one table; the sentences said are its caption."""
     size = {"width": across or width(), "height": height}
-    return Layers(data=table(columns), layer=list(layers), title=headed(title, *sentences), **size)
+    return Layers(data=table(columns), layer=list(marks), title=headed(title, *said), **size)
 
 
 def stacked(

@@ -151,7 +151,7 @@ def reconstruct(
     import numpy as np
 
     from gramian.faces.light import relight, unlight
-    from gramian.figures.images import strip
+    from gramian.figures.images import contact_sheet, grey, grey_range
 
     most, light = model.n_components_, model.light_
     default = [*(count for count in COUNTS if count < most), most]
@@ -180,7 +180,8 @@ def reconstruct(
         "\nRelative error: |x - x~| / |x - mean|.",
     ]
     captions = ["original", *(f"r={r} {e:.3f}" for r, e, _ in rows)]
-    return Result("\n".join(lines), facts, content=strip([original], [rebuilt], [captions]).png)
+    pixels = [grey(picture, *grey_range(original)) for picture in (original, *rebuilt)]
+    return Result("\n".join(lines), facts, content=contact_sheet(pixels, captions, len(pixels)).png)
 
 
 # ------------------------------------------------------------------ galleries
