@@ -38,8 +38,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def gallery(path):
-    with Gallery.create(path, Model) as gallery:
-        yield gallery
+    return Gallery.create(path, Model)
 
 
 def pictures_of(person, count=2):
@@ -78,16 +77,15 @@ def traces(path, person, count=2):
 
 def test_what_is_enrolled_is_there_when_opened_again(gallery, path):
     enroll(gallery, "Anna", "Пётр")
-    gallery.close()
-    with Gallery.open(path, Model) as again:
-        vectors, people = again.vectors()
-        assert people.tolist() == ["Anna", "Anna", "Пётр", "Пётр"]
-        np.testing.assert_array_equal(vectors, np.vstack([pictures_of("Anna")[0], pictures_of("Пётр")[0]]))
-        assert (again.fingerprint, again.n_components, len(again)) == ("ab" * 32, K, 4)
-        np.testing.assert_array_equal(again.variances, Model.eigenvalues_)
-        assert again.variances.dtype == np.float64
-        assert again.created.endswith("+00:00")
-        assert [(p.name, p.pictures, p.kept) for p in again.people()] == [("Anna", 2, 0), ("Пётр", 2, 0)]
+    again = Gallery.open(path, Model)
+    vectors, people = again.vectors()
+    assert people.tolist() == ["Anna", "Anna", "Пётр", "Пётр"]
+    np.testing.assert_array_equal(vectors, np.vstack([pictures_of("Anna")[0], pictures_of("Пётр")[0]]))
+    assert (again.fingerprint, again.n_components, len(again)) == ("ab" * 32, K, 4)
+    np.testing.assert_array_equal(again.variances, Model.eigenvalues_)
+    assert again.variances.dtype == np.float64
+    assert again.created.endswith("+00:00")
+    assert [(p.name, p.pictures, p.kept) for p in again.people()] == [("Anna", 2, 0), ("Пётр", 2, 0)]
 
 
 def test_many_people_at_once(gallery):
@@ -137,7 +135,7 @@ def test_all_or_nothing(gallery, path):
 def test_a_gallery_belongs_to_a_model(gallery, path):
     with pytest.raises(DataError, match="was made with the model abababababab, but this model is"):
         Gallery.open(path, Other)
-    Gallery.open(path).close()
+    assert Gallery.open(path).fingerprint == gallery.fingerprint
 
 
 def test_a_gallery_is_not_made_over_another(gallery, path):
@@ -166,28 +164,6 @@ def test_arguments_of_another_kind(gallery):
     assert [person.name for person in gallery.people()] == ["Anna", "Ben"]
 
 
-def test_opened_for_reading(gallery, path):
-    enroll(gallery, "Anna")
-    with Gallery.open(path, Model, read_only=True) as reader:
-        assert len(reader) == 2
-        for change in (
-            lambda: reader.forget("Anna"),
-            lambda: reader.configure(far=0.1),
-            lambda: enroll(reader, "B"),
-        ):
-            with pytest.raises(FileError, match=r"was opened read-only\. Open it again without read_only\."):
-                change()
-    assert len(gallery) == 2
-
-
-def test_after_closing(gallery):
-    gallery.close()
-    gallery.close()
-    for use in (gallery.people, gallery.vectors, lambda: len(gallery), lambda: gallery.forget("Anna")):
-        with pytest.raises(FileError, match=r"has been closed\. Open the gallery again\."):
-            use()
-
-
 # ------------------------------------------------------------ forgetting
 
 
@@ -201,7 +177,6 @@ def test_nothing_is_left_of_who_was_forgotten(gallery, path, kept):
     assert os.listdir(path.parent) == [path.name]
     assert len(gallery) == 40
     assert all(len(traces(path, other)) > 4 for other in others)
-    gallery.close()
     assert traces(path, "Jane Doe") == []
 
 
@@ -270,17 +245,16 @@ def test_a_process_that_is_killed_in_the_middle_leaves_the_gallery_as_it_was(gal
 
 
 def enroll_ten(path, who):
-    with Gallery.open(path) as gallery:
-        for i in range(10):
-            vectors = np.full((4, gallery.n_components), i, dtype=np.float32)
-            hashes = [f"{who}{4 * i + j:063x}" for j in range(4)]
-            gallery.enroll(f"person {i}", vectors, hashes)
-            assert len(gallery.vectors()[0]) >= 4 * (i + 1)
+    gallery = Gallery.open(path)
+    for i in range(10):
+        vectors = np.full((4, gallery.n_components), i, dtype=np.float32)
+        hashes = [f"{who}{4 * i + j:063x}" for j in range(4)]
+        gallery.enroll(f"person {i}", vectors, hashes)
+        assert len(gallery.vectors()[0]) >= 4 * (i + 1)
 
 
 @pytest.mark.walk
 def test_two_processes_enroll_at_the_same_time(gallery, path):
-    gallery.close()
     code = "import sys\nimport numpy as np\nfrom gramian.faces.gallery import Gallery\n"
     code += f"{inspect.getsource(enroll_ten)}\nprint('ready', flush=True)\nenroll_ten(sys.argv[1], 'a')"
     child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
@@ -288,22 +262,8 @@ def test_two_processes_enroll_at_the_same_time(gallery, path):
     enroll_ten(path, "b")
     child.communicate()
     assert child.returncode == 0
-    with Gallery.open(path) as again:
-        assert [(p.name, p.pictures) for p in again.people()] == [(f"person {i}", 8) for i in range(10)]
-
-
-def test_threads_share_one_gallery(gallery):
-    def enroll_some(who):
-        for i in range(20):
-            enroll(gallery, f"{who} {i}")
-            assert len(gallery.vectors()[0]) % 2 == 0
-
-    threads = [threading.Thread(target=enroll_some, args=(who,)) for who in "abc"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(gallery.people()) == 60
+    again = Gallery.open(path)
+    assert [(p.name, p.pictures) for p in again.people()] == [(f"person {i}", 8) for i in range(10)]
 
 
 def test_a_change_waits_for_another(gallery, path):
@@ -313,20 +273,19 @@ def test_a_change_waits_for_another(gallery, path):
         thread.start()
         thread.join(0.2)
         assert thread.is_alive()
-        assert len(Gallery.open(path, read_only=True)) == 0
+        assert len(Gallery.open(path)) == 0
     thread.join()
-    assert [person.name for person in gallery.people()] == ["Ben"]
+    assert [person.name for person in Gallery.open(path).people()] == ["Ben"]
 
 
 def test_a_file_that_was_replaced(gallery, path):
     enroll(gallery, "Anna")
     path.unlink()
-    with pytest.raises(FileError, match="does not exist"):
-        gallery.people()
+    with pytest.raises(FileError, match=r"does not exist|cannot be read"):
+        gallery.forget("Anna")
     enroll_into(path, Other, ["Ben"], VECTORS[:1], HASHES[:1])
-    for use in (gallery.people, lambda: gallery.forget("Ben")):
-        with pytest.raises(FileError, match=r"was replaced by a gallery of another model\. Open it again"):
-            use()
+    with pytest.raises(FileError, match=r"was replaced by a gallery of another model\. Open it again"):
+        gallery.forget("Ben")
 
 
 # ------------------------------------------------------------ recognising
@@ -367,8 +326,7 @@ def test_a_recogniser_is_kept_until_something_changes(gallery, path, recorded):
     enroll(gallery, "Eve")
     second = gallery.recogniser()
     assert second is not first
-    with Gallery.open(path) as other:
-        other.forget("Anna")
+    gallery.forget("Anna")
     third = gallery.recogniser()
     assert third is not second
     assert third.fitted[1].tolist() == ["Ben", "Ben", "Eve", "Eve"]
@@ -377,27 +335,27 @@ def test_a_recogniser_is_kept_until_something_changes(gallery, path, recorded):
 
 
 def test_settings_are_stored_and_may_be_overruled(path, recorded):
-    with Gallery.create(path, Model, far=0.01, match=None) as gallery:
-        enroll(gallery, "Anna")
-        assert gallery.settings == {"far": 0.01}
-        gallery.configure(distance="cosine", discriminant=False)
-    with Gallery.open(path) as gallery:
-        assert gallery.settings == {"distance": "cosine", "discriminant": False, "far": 0.01}
-        made = gallery.recogniser(far=None, distance="euclidean")
-        assert made.settings == {"distance": "euclidean", "discriminant": False, "far": 0.01}
-        gallery.configure(far=None)
-        assert gallery.settings == {"distance": "cosine", "discriminant": False}
-        with pytest.raises(TypeError, match="unexpected keyword argument 'fars'"):
-            gallery.configure(fars=0.1)
-        gallery.configure(far=np.float32(0.25), n_components=np.int64(3), discriminant=np.bool_(True))
-        assert gallery.settings == {
-            "distance": "cosine",
-            "discriminant": True,
-            "far": 0.25,
-            "n_components": 3,
-        }
-        with pytest.raises(ParameterError, match=r"n_components=17 must be a whole number from 1 to 16\."):
-            gallery.configure(n_components=17)
+    gallery = Gallery.create(path, Model, far=0.01, match=None)
+    enroll(gallery, "Anna")
+    assert gallery.settings == {"far": 0.01}
+    gallery.configure(distance="cosine", discriminant=False)
+    gallery = Gallery.open(path)
+    assert gallery.settings == {"distance": "cosine", "discriminant": False, "far": 0.01}
+    made = gallery.recogniser(far=None, distance="euclidean")
+    assert made.settings == {"distance": "euclidean", "discriminant": False, "far": 0.01}
+    gallery.configure(far=None)
+    assert gallery.settings == {"distance": "cosine", "discriminant": False}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'fars'"):
+        gallery.configure(fars=0.1)
+    gallery.configure(far=np.float32(0.25), n_components=np.int64(3), discriminant=np.bool_(True))
+    assert gallery.settings == {
+        "distance": "cosine",
+        "discriminant": True,
+        "far": 0.25,
+        "n_components": 3,
+    }
+    with pytest.raises(ParameterError, match=r"n_components=17 must be a whole number from 1 to 16\."):
+        gallery.configure(n_components=17)
     with pytest.raises(TypeError, match="unexpected keyword argument 'matching'"):
         Gallery.create(path.with_name("new"), Model, matching="mean")
     assert os.listdir(path.parent) == [path.name]
@@ -410,8 +368,8 @@ VECTORS = np.arange(4.0 * K).reshape(4, K)
 
 
 def names(path):
-    with Gallery.open(path, Model) as gallery:
-        return gallery.vectors()[1].tolist()
+    gallery = Gallery.open(path, Model)
+    return gallery.vectors()[1].tolist()
 
 
 def test_a_new_gallery_and_one_that_is_there(path):
@@ -422,9 +380,9 @@ def test_a_new_gallery_and_one_that_is_there(path):
     second = enroll_into(path, Model, iter(["Ben", "Eve"]), VECTORS[1:3], iter(HASHES[1:3]))
     assert second.counts == {"Ben": 0, "Eve": 1}
     assert names(path) == ["Anna", "Ben", "Eve"]
-    with Gallery.open(path) as gallery:
-        assert gallery.originals("Ben") == (("2", b"1"),)
-        assert gallery.settings == {}
+    gallery = Gallery.open(path)
+    assert gallery.originals("Ben") == (("2", b"1"),)
+    assert gallery.settings == {}
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -449,17 +407,3 @@ def test_a_gallery_of_another_model_is_left_as_it_is(path):
     with pytest.raises(DataError, match="was made with the model cdcdcdcdcdcd, but this model is"):
         enroll_into(path, Model, ["Ben"], VECTORS[:1], HASHES[1:2])
     assert path.read_bytes() == before
-
-
-def test_two_that_make_the_same_gallery(path, monkeypatch):
-    make = module.create_file
-
-    def late(*arguments):
-        with monkeypatch.context() as restored:
-            restored.setattr(module, "create_file", make)
-            enroll_into(path, Model, ["Anna"], VECTORS[:1], HASHES[:1])
-        return make(*arguments)
-
-    monkeypatch.setattr(module, "create_file", late)
-    assert enroll_into(path, Model, ["Ben"], VECTORS[1:2], HASHES[1:2]).counts == {"Ben": 1}
-    assert names(path) == ["Anna", "Ben"]

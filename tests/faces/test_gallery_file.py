@@ -40,11 +40,11 @@ def not_opened(path, match, **options):
 
 
 def test_a_new_file_is_a_private_model_file(path):
-    with Gallery(path) as gallery:
-        assert (gallery.fingerprint, gallery.created) == (CONTENT.fingerprint, CONTENT.created)
-        assert gallery.variances.tolist() == [2.0, 1.0]
-        assert gallery.shift_covariance.tolist() == [[1.0, 0.0], [0.0, 1.0]]
-        assert gallery.shift_covariance.dtype == np.float64
+    gallery = Gallery(path)
+    assert (gallery.fingerprint, gallery.created) == (CONTENT.fingerprint, CONTENT.created)
+    assert gallery.variances.tolist() == [2.0, 1.0]
+    assert gallery.shift_covariance.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert gallery.shift_covariance.dtype == np.float64
     assert read_model(path).kind == "GalleryFile"
     assert os.listdir(path.parent) == [path.name]
     if os.name == "posix":
@@ -64,7 +64,7 @@ def test_what_is_no_gallery(tmp_path, path):
         tmp_path / "model", "model holds a PCA, not a gallery. Name one written by gramian faces enroll"
     )
     (tmp_path / "link").symlink_to(path.name)
-    Gallery(tmp_path / "link").close()
+    Gallery(tmp_path / "link")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
         not_opened(tmp_path / "pipe", "pipe is a folder or a device")
@@ -83,8 +83,8 @@ def test_a_file_that_is_cut_or_altered(path):
 
 
 def test_a_file_that_was_sealed_with_other_contents(path):
-    with Gallery(path) as gallery:
-        gallery.enroll(*ANNA)
+    gallery = Gallery(path)
+    gallery.enroll(*ANNA)
     stored, whole = read_model(path), path.read_bytes()
     arrays, vectors = stored.arrays, stored.arrays["vectors"]
     nothing = [{"content": {name: None}} for name in stored.content if name not in ("$", "shift_covariance")]
@@ -116,9 +116,9 @@ def test_a_file_that_was_sealed_with_other_contents(path):
 def test_a_protected_file(path):
     path.chmod(0o400)
     not_opened(path, "people.gallery is write-protected. Change its permissions")
-    Gallery(path, read_only=True).close()
+    Gallery(path)
     path.chmod(0o000)
-    not_opened(path, "cannot be read: .*Check its name and permissions", read_only=True)
+    not_opened(path, "cannot be read: .*Check its name and permissions")
 
 
 @posix_user
@@ -128,7 +128,7 @@ def test_a_file_in_a_protected_folder(path):
         not_opened(
             path, "cannot be changed: .* is write-protected. Change its permissions, or copy the gallery"
         )
-        Gallery(path, read_only=True).close()
+        Gallery(path)
     finally:
         path.parent.chmod(0o700)
 
@@ -142,22 +142,22 @@ def test_a_change_is_made_as_a_whole_or_not_at_all(path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    with Gallery(path) as gallery:
-        with monkeypatch.context() as patched:
-            patched.setattr(os, "fsync", full)
-            with pytest.raises(FileError, match=r"people\.gallery was not written"):
-                gallery.enroll(*ANNA)
-        assert len(gallery) == 0
-        assert path.read_bytes() == before
-        assert os.listdir(path.parent) == [path.name]
-        gallery.enroll(*ANNA)
-        assert len(gallery) == 2
+    gallery = Gallery(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(FileError, match=r"people\.gallery was not written"):
+            gallery.enroll(*ANNA)
+    assert len(gallery) == 0
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+    gallery.enroll(*ANNA)
+    assert len(gallery) == 2
 
 
 def test_a_file_that_is_changed_keeps_its_permissions(path):
     path.chmod(0o640)
-    with Gallery(path) as gallery:
-        gallery.enroll(*ANNA)
+    gallery = Gallery(path)
+    gallery.enroll(*ANNA)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 

@@ -16,8 +16,7 @@ MODEL = SimpleNamespace(fingerprint_="ab", eigenvalues_=np.ones(2), shift_covari
 
 @pytest.fixture
 def gallery(tmp_path):
-    with Gallery.create(tmp_path / "g", MODEL) as gallery:
-        yield gallery
+    return Gallery.create(tmp_path / "g", MODEL)
 
 
 def digest(number):

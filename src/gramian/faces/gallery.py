@@ -6,10 +6,8 @@ import difflib
 import hashlib
 import os
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,15 +34,12 @@ SHORT = 12
 class Gallery:
     """People, and the vectors of their pictures under one model, in one file.
 
-    Make one with :meth:`create` or :meth:`open`, and close it, or use it in a ``with`` statement. Several
-    processes and threads may use the same file at once. A change replaces the file as a whole.
+    Make one with :meth:`create` or :meth:`open`. A change replaces the file as a whole.
 
     Parameters
     ----------
     path : str or path-like
         A file that :meth:`create` has made.
-    read_only : bool
-        Refuse changes; then the file and its folder may be write-protected.
 
     Attributes
     ----------
@@ -60,13 +55,11 @@ class Gallery:
         How vectors change when pictures are moved, as the model learned it.
     created : str
         When the gallery was made, UTC.
-    read_only : bool
-        Whether changes raise an error.
 
     Raises
     ------
     FileError
-        When the file is missing, empty, damaged, foreign, of a newer gramian or protected.
+        When the file is missing, empty, damaged, foreign or of a newer gramian.
 
     Examples
     --------
@@ -86,22 +79,23 @@ class Gallery:
     [('Anna', 2)]
     >>> gallery.forget("Anna")
     2
-    >>> gallery.close()
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: Path = as_path(path)
-        self.read_only: bool = read_only
-        self._guard: AbstractContextManager[Any] = threading.RLock()  # held by whoever reads or changes
-        self._fitted: tuple[Any, Recogniser] | None = None
-        self._closed = False
-        _check_place(self.path, read_only)
-        self._version = _version(self.path)
+        if not os.path.exists(self.path):
+            raise FileError(
+                f"{shortened(self.path)} does not exist.",
+                "Check the name, or enroll somebody: gramian faces enroll MODEL GALLERY PICTURES",
+            )
+        if not self.path.is_file():
+            raise FileError(f"{self.path} is a folder or a device.", "Name the file of the gallery.")
         self._content = content = read_content(self.path)
+        self._fitted: tuple[Any, Recogniser] | None = None
         self.fingerprint, self.created = content.fingerprint, content.created
-        shifts = content.shift_covariance
         self.variances = content.variances
+        shifts = content.shift_covariance
         self.shift_covariance = None if shifts is None else as_float64(shifts)
         self.n_components: int = len(self.variances)
 
@@ -136,7 +130,7 @@ class Gallery:
         return cls(path)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], model: Any = None, *, read_only: bool = False) -> Gallery:
+    def open(cls, path: str | os.PathLike[str], model: Any = None) -> Gallery:
         """Open a gallery, and check that it belongs to a model.
 
         Parameters
@@ -145,8 +139,6 @@ class Gallery:
             A file that :meth:`create` has made.
         model : FaceSpace, optional
             The fitted model that the gallery must belong to; None does not check.
-        read_only : bool, default=False
-            Refuse changes.
 
         Returns
         -------
@@ -164,7 +156,7 @@ class Gallery:
         """
         if model is not None:
             check_model(model)
-        gallery = cls(path, read_only=read_only)
+        gallery = cls(path)
         if model is not None and model.fingerprint_ != gallery.fingerprint:
             raise DataError(
                 f"{path} was made with the model {gallery.fingerprint[:SHORT]}, but this model is "
@@ -173,42 +165,18 @@ class Gallery:
             )
         return gallery
 
-    def close(self) -> None:
-        """Give up what was read; may be called again."""
-        with self._guard:
-            self._closed, self._content, self._fitted = True, self._content.holding(()), None
-
-    def __enter__(self) -> Gallery:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
-
     def __len__(self) -> int:
         """Number of pictures."""
-        return len(self._read().people)
-
-    def _read(self) -> GalleryFile:
-        """Return what is in the file now."""
-        with self._guard:
-            if self._closed:
-                raise FileError(f"{shortened(self.path)} has been closed. Open the gallery again.")
-            version = _version(self.path)
-            if version != self._version:
-                content = read_content(self.path)
-                if content.fingerprint != self.fingerprint:
-                    raise FileError(f"{self.path} was replaced by a gallery of another model. Open it again.")
-                self._content, self._version = content, version
-            return self._content
+        return len(self._content.people)
 
     def _change(self, change: Callable[[GalleryFile], tuple[GalleryFile, T]]) -> T:
-        """Replace the file by a changed one; other processes wait with their changes meanwhile."""
-        if self.read_only:
-            raise FileError(f"{self.path} was opened read-only.", "Open it again without read_only.")
-        with self._guard, locked(Path(os.path.realpath(self.path)).parent):
-            content, result = change(self._read())
+        """Replace the file by a changed one, from what is in it now; other processes wait meanwhile."""
+        with locked(Path(os.path.realpath(self.path)).parent):
+            content, result = change(read_content(self.path))
+            if content.fingerprint != self.fingerprint:
+                raise FileError(f"{self.path} was replaced by a gallery of another model. Open it again.")
             write_model(self.path, content, private=True)
-            self._content, self._version, self._fitted = content, _version(self.path), None
+        self._content, self._fitted = content, None
         return result
 
     # ------------------------------------------------------------ changes
@@ -301,24 +269,23 @@ class Gallery:
         TypeError
             For another name.
         """
-        self._change(
-            lambda content: (
-                replace(content, settings=checked(content.settings | settings, self.n_components)),
-                None,
-            )
-        )
+
+        def with_settings(content: GalleryFile) -> tuple[GalleryFile, None]:
+            return replace(content, settings=checked(content.settings | settings, self.n_components)), None
+
+        self._change(with_settings)
 
     # ------------------------------------------------------------ what is in it
 
     @property
     def settings(self) -> dict[str, Any]:
         """What was chosen with :meth:`configure`."""
-        return dict(self._read().settings)
+        return dict(self._content.settings)
 
     def people(self) -> tuple[Person, ...]:
         """Return who is enrolled, by name."""
         pictures: dict[str, list[Picture]] = {}
-        for picture in self._read().pictures:
+        for picture in self._content.pictures:
             pictures.setdefault(picture.person, []).append(picture)
         people = []
         for name in sorted(pictures, key=natural_key):
@@ -345,7 +312,7 @@ class Gallery:
         DataError
             When nobody of that name is enrolled; says who has a name like it.
         """
-        return stored_name(self._read(), name)
+        return stored_name(self._content, name)
 
     def vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.str_]]:
         """Return all vectors, and whom each belongs to, in the order of enrolment.
@@ -357,8 +324,7 @@ class Gallery:
         people : ndarray of shape (n,), str
             Names.
         """
-        content = self._read()
-        return content.vectors, np.array(content.people, dtype=np.str_)
+        return self._content.vectors, np.array(self._content.people, dtype=np.str_)
 
     def originals(self, person: str) -> tuple[tuple[str, bytes], ...]:
         """Return the pictures of a person that were stored: where each came from, and its file's bytes.
@@ -378,16 +344,12 @@ class Gallery:
         DataError
             When nobody of that name is enrolled.
         """
-        content = self._read()
-        name = stored_name(content, person)
-        own = (one for one in content.pictures if one.person == name)
-        return tuple((one.source, one.original.tobytes()) for one in own if one.original is not None)
+        name = stored_name(self._content, person)
+        pictures = (picture for picture in self._content.pictures if picture.person == name)
+        return tuple((one.source, one.original.tobytes()) for one in pictures if one.original is not None)
 
     def recogniser(self, **settings: Any) -> Recogniser:
-        """Return a recogniser of the people enrolled.
-
-        It is cached until the gallery or the settings change. A long-running program can call this for
-        every picture, and never recognises somebody who has been forgotten.
+        """Return a recogniser of the people enrolled, the same one until they or the settings change.
 
         Parameters
         ----------
@@ -406,21 +368,15 @@ class Gallery:
         ParameterError, TypeError
             As for :meth:`configure`.
         """
-        with self._guard:
-            given = {name: value for name, value in settings.items() if value is not None}
-            content = self._read()
-            version = content, sorted(given.items())
-            if self._fitted is None or self._fitted[0] != version:
-                vectors, people = self.vectors()
-                if not len(vectors):
-                    raise DataError(
-                        f"Nobody is enrolled in {self.path}.",
-                        "Start with: gramian faces enroll MODEL GALLERY PICTURES",
-                    )
-                recogniser = Recogniser(**(content.settings | given))
-                recogniser.fit(vectors, people, self.variances, self.shift_covariance)
-                self._fitted = version, recogniser
-            return self._fitted[1]
+        chosen = self._content.settings | {key: value for key, value in settings.items() if value is not None}
+        if self._fitted is None or self._fitted[0] != chosen:
+            vectors, people = self.vectors()
+            if not len(vectors):
+                hint = "Start with: gramian faces enroll MODEL GALLERY PICTURES"
+                raise DataError(f"Nobody is enrolled in {self.path}.", hint)
+            recogniser = Recogniser(**chosen).fit(vectors, people, self.variances, self.shift_covariance)
+            self._fitted = chosen, recogniser
+        return self._fitted[1]
 
 
 def enroll_into(
@@ -448,20 +404,13 @@ def enroll_into(
     DataError, FileError
         As for :meth:`Gallery.open` and :meth:`Gallery.enroll`; no new gallery is left then.
     """
-    check_model(model)
-    # Iterators are read once, and may be needed twice.
-    rows = as_batch(people, vectors, hashes, sources, pictures, model.n_components_)
-    if not os.path.exists(as_path(path)):
-        content, enrolled = add_pictures(content_of(model, {}), rows)
-        try:
-            create_file(path, content)
-            return enrolled
-        except FileError:
-            # Another process may have made it meanwhile.
-            if not os.path.exists(path):
-                raise
-    with Gallery.open(path, model) as gallery:
-        return gallery._change(lambda content: add_pictures(content, rows))
+    if os.path.exists(as_path(path)):
+        return Gallery.open(path, model).enroll(people, vectors, hashes, pictures, sources=sources)
+    content = content_of(model, {})
+    rows = as_batch(people, vectors, hashes, sources, pictures, len(content.variances))
+    content, enrolled = add_pictures(content, rows)
+    create_file(path, content)
+    return enrolled
 
 
 # ---- What a gallery contains, and its file
@@ -557,32 +506,6 @@ def stored_name(content: GalleryFile, name: str) -> str:
     hint = f"Did you mean {' or '.join(near)}?" if near else "See who is: gramian faces list GALLERY"
     many = counted(len(set(content.people)), "person", "people")
     raise DataError(f"{name} is not among the {many} of the gallery.", hint)
-
-
-def _version(path: Path) -> tuple[int, int, int]:
-    """Return what differs after a change of the file."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return 0, 0, 0
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def _check_place(path: Path, read_only: bool) -> None:
-    if not os.path.exists(path):
-        raise FileError(
-            f"{shortened(path)} does not exist.",
-            "Check the name, or enroll somebody: gramian faces enroll MODEL GALLERY PICTURES",
-        )
-    if not path.is_file():
-        raise FileError(f"{path} is a folder or a device.", "Name the file of the gallery.")
-    # Every change writes a new file beside it.
-    for place in () if read_only else (path, Path(os.path.realpath(path)).parent):
-        if not os.access(place, os.W_OK):
-            raise FileError(
-                f"{path} cannot be changed: {place} is write-protected.",
-                "Change its permissions, or copy the gallery.",
-            )
 
 
 def create_file(path: str | os.PathLike[str], content: GalleryFile) -> None:
@@ -743,19 +666,8 @@ def as_batch(
     return rows
 
 
-# ------------------------------------------------------------------ the model
-
-
 def check_model(model: Any) -> None:
-    """Refuse what is no fitted FaceSpace, in scikit-learn's words.
-
-    Raises
-    ------
-    TypeError
-        For something other than a model.
-    sklearn.exceptions.NotFittedError
-        For a model that is not fitted.
-    """
+    """Refuse what is no fitted FaceSpace, in scikit-learn's words."""
     if not hasattr(model, "fingerprint_"):
         check_is_fitted(model, "fingerprint_")
 
@@ -766,7 +678,7 @@ def content_of(model: Any, settings: Mapping[str, Any]) -> GalleryFile:
     Raises
     ------
     TypeError, NotFittedError
-        As :func:`check_model`.
+        For what is no fitted model.
     ParameterError, TypeError
         As :func:`checked`.
     """

@@ -337,9 +337,9 @@ def open_gallery(name: str, model: Any, access: str) -> Any:
 
     with shows_progress("reading the gallery"):
         if access != "create":
-            return Gallery.open(name, model, read_only=access == "read")
+            return Gallery.open(name, model)
         if os.path.lexists(name):
-            Gallery.open(name, model).close()
+            Gallery.open(name, model)
         else:
             check_out(name)
         return name

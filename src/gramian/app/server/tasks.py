@@ -232,8 +232,7 @@ def describe_model(model: Message) -> Message:
 
 def describe_gallery(gallery: Message) -> Message:
     """Return the facts of a gallery; other files raise an error."""
-    with Gallery.open(gallery["path"], read_only=True) as opened:
-        return report.gallery_facts(opened)
+    return report.gallery_facts(Gallery.open(gallery["path"]))
 
 
 def describe_data(data: Message, draft: bool = False) -> Message:
@@ -396,7 +395,7 @@ def _reader(parts: Message) -> Callable[..., Any]:
         if kind == "gallery":
             if one.about.access == "create":
                 return part["path"]
-            return cached(part, lambda path: Gallery.open(path, model, read_only=True), model.fingerprint_)
+            return cached(part, lambda path: Gallery.open(path, model), model.fingerprint_)
         if kind == "data":
             table = read_table(part) if model is None else rows_for(model, parts["model"], part)
             meta = parts.get("meta") if one.positional else None

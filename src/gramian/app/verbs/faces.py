@@ -262,8 +262,7 @@ def enroll(
         "skipped": skipped_facts(skipped),
     }
     try:
-        with Gallery.open(gallery, model, read_only=True) as opened:
-            recogniser = opened.recogniser()
+        recogniser = Gallery.open(gallery, model).recogniser()
     except DataError as error:  # settings that do not suit who is in it yet
         notes.append(f"warning: enrolled, but nobody can be recognised yet. {error}")
     else:
