@@ -48,7 +48,7 @@ RESULTS = (
     "inspect.choose_components.ComponentChoices",
     "models.events.Events",
     "models.events.RunRules",
-    "models.monitor.RowStatistics",
+    "models.events.RowStatistics",
     "inspect.diagnose.Diagnosis",
     "inspect.findings.Finding",
     "inspect.rotate.Rotation",

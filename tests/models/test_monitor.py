@@ -399,7 +399,7 @@ def test_variances_that_the_model_does_not_know_follow_from_the_rows_of_the_fit(
     assert limit(monitor_of(fitted, rows)) == pytest.approx(limit(monitor_of(whole.fit(rows))), rel=1e-5)
     assert "not all known" in str(monitor_of(fitted).limits_)
     assert limit(Monitor(fitted).fit(1.1 * rows)) is None
-    monkeypatch.setattr("gramian.models.monitor.MOST_COLUMNS", 100)
+    monkeypatch.setattr("gramian.models.monitoring.MOST_COLUMNS", 100)
     assert limit(Monitor(fitted).fit(rows)) is None
 
 
@@ -527,11 +527,6 @@ def test_events_begin_with_the_columns_that_begin_them():
     assert np.argmax(whole) != 2  # over the whole run others contribute more
     assert "1 event of at least 3 alarms in a row." in str(table)
     assert events.to_frame()["start"].tolist() == [100]
-    head, rule, row = events.to_markdown().splitlines()
-    assert head.startswith("| start | end | length | alarms | statistic | excess |")
-    assert rule.count("---:") == 3
-    assert row.startswith("| 100 | 159 | 60 |")
-    assert "x2" in row
     # Without a run there is no event; and every alarm is one without a rule.
     assert len(monitor.statistics(NEW[:100]).events) == 0
     every = Monitor(PCA(3), alpha=0.05).fit(X).statistics(NEW[:400])

@@ -29,10 +29,14 @@ def components(X, k):
     return mean, vectors[:, ::-1][:, :k].T, values[::-1]
 
 
+def linear(P, variances, noise=None):
+    return LinearStatistics(directions=P, variances=variances, blocks=iter, noise=noise)
+
+
 def test_statistics_and_contributions_are_their_definitions():
     X = RNG.normal(size=(40, 6)) @ RNG.normal(size=(6, 6))
     _mean, P, values = components(X, 2)
-    new = LinearStatistics(P, values[:2])
+    new = linear(P, values[:2])
     C = RNG.normal(size=(7, 6))
     T2, SPE = new.measured(C).T
     for row, t2, spe, left in zip(C, T2, SPE, new.residuals(C), strict=True):
@@ -52,7 +56,7 @@ def reconstructed(row, M, i):
 def test_contributions_are_by_reconstruction():
     X = RNG.normal(size=(40, 6)) @ RNG.normal(size=(6, 6))
     _mean, P, values = components(X, 2)
-    statistics = LinearStatistics(P, values[:2])
+    statistics = linear(P, values[:2])
     C = RNG.normal(size=(7, 6))
     for place, M in enumerate((P.T @ np.diag(1 / values[:2]) @ P, np.eye(6) - P.T @ P)):
         parts, before = statistics.contributions(C)[place], statistics.measured(C)[:, place]
@@ -71,11 +75,11 @@ def test_contributions_are_by_reconstruction():
         np.testing.assert_allclose(np.sum(C * (C @ M), axis=1), before)
     # Columns without a say have none: constant ones, and those that components give back.
     P = np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
-    to_t2, to_spe = LinearStatistics(P[1:], values[:1]).contributions(np.array([[3.0, 1.0, 1.0]]))
+    to_t2, to_spe = linear(P[1:], values[:1]).contributions(np.array([[3.0, 1.0, 1.0]]))
     assert (to_t2[0, 0], to_t2[0, 1] > 0) == (0, True)
-    to_t2, to_spe = LinearStatistics(P, values[:2]).contributions(np.array([[3.0, 1.0, 1.0]]))
+    to_t2, to_spe = linear(P, values[:2]).contributions(np.array([[3.0, 1.0, 1.0]]))
     assert (to_spe[0, 0], to_spe[0, 1] > 0) == (0, True)
-    large = LinearStatistics(P, 1e300 * values[:2]).contributions(1e150 * np.array([[3.0, 1.0, 1.0]]))[0]
+    large = linear(P, 1e300 * values[:2]).contributions(1e150 * np.array([[3.0, 1.0, 1.0]]))[0]
     np.testing.assert_allclose(large, to_t2)
 
 
@@ -83,7 +87,7 @@ def test_statistics_of_incomplete_rows_are_their_definitions():
     rng = np.random.default_rng(1)
     P = np.linalg.qr(rng.normal(size=(6, 2)))[0].T
     variances, s = np.array([5.0, 2.0]), 0.5
-    model = LinearStatistics(P, variances, s)
+    model = linear(P, variances, s)
     W = P.T * np.sqrt(variances - s)
     C = rng.normal(size=(40, 6))
     C[:30][rng.random(size=(30, 6)) < 0.4] = np.nan
@@ -118,8 +122,8 @@ def test_statistics_of_incomplete_rows_are_their_definitions():
     for parts in both:
         assert (parts[determined] == 0).all()
     # Without missing values they are those of complete rows, whatever the noise.
-    np.testing.assert_array_equal(measured[30:], LinearStatistics(P, variances).measured(C[30:]))
-    complete_only = LinearStatistics(P, variances).measured(C)
+    np.testing.assert_array_equal(measured[30:], linear(P, variances).measured(C[30:]))
+    complete_only = linear(P, variances).measured(C)
     np.testing.assert_array_equal(np.isnan(complete_only).all(axis=1), np.isnan(C).any(axis=1))
 
 
@@ -383,9 +387,7 @@ def test_fewer_than_five_rows_for_each_component_are_named():
 def test_rows_of_the_fit_are_recognised():
     X = RNG.normal(size=(50, 4))
     mean, P, values = components(X, 2)
-    same, other = (
-        LinearStatistics(P, values[:2]).measured(Y - mean)[:, 0] for Y in (X, RNG.normal(size=(50, 4)))
-    )
+    same, other = (linear(P, values[:2]).measured(Y - mean)[:, 0] for Y in (X, RNG.normal(size=(50, 4))))
     assert are_rows_of_the_fit(same, 50, 2, 49.0)
     assert not are_rows_of_the_fit(other, 50, 2, 49.0)
     assert not are_rows_of_the_fit(same[:49], 50, 2, 49.0)
@@ -394,4 +396,4 @@ def test_rows_of_the_fit_are_recognised():
 def test_top_contributors():
     values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
     np.testing.assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
-    np.testing.assert_array_equal(top_contributors(values[:, :2]), [[1, 0], [-1, -1]])
+    np.testing.assert_array_equal(top_contributors(values[:, :2]), [[1, 0, -1], [-1, -1, -1]])

@@ -1,18 +1,19 @@
-"""Events of a monitor: runs of alarms, where they begin, and the columns that begin them."""
+"""What a monitor says of rows: a table of statistics and alarms, events, and rules for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.core.checks import counted, slices
+from gramian.core.checks import counted, percent, slices
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray
-from gramian.statistics import candidates
+from gramian.models.monitoring import BOTH, ControlLimits
+from gramian.statistics.candidates import data_frame
 
 PIECE = 1 << 22  # entries of columns whose runs are searched for at a time
 ONSET = 3  # alarming rows at the start of an event whose contributions are averaged
@@ -84,6 +85,20 @@ def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray
     return lengths, np.where(lengths == 1, 0, begins)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnTable(Tabulated):
+    """A table by its columns: arrays of equal length by name."""
+
+    columns: Mapping[str, npt.NDArray[Any]]
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self.columns[name]
+
+    def to_frame(self) -> Any:
+        """Return the columns as a pandas data frame."""
+        return data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
+
+
 class Frozen(NamedTuple):
     """A column that repeats one value for longer than the normal rows explain.
 
@@ -109,7 +124,7 @@ class Frozen(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Events(Tabulated):
+class Events(ColumnTable):
     """Events in rows: when each begins, how long it lasts, and the columns that begin it; prints as a table.
 
     Attributes
@@ -126,23 +141,11 @@ class Events(Tabulated):
         Alarms in a row that begin an event.
     """
 
-    columns: Mapping[str, npt.NDArray[Any]]
     runs: tuple[Run, ...]
     consecutive: int
 
     def __len__(self) -> int:
         return len(self.runs)
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self.columns[name]
-
-    def to_frame(self) -> Any:
-        """Return the events as a pandas data frame."""
-        return candidates.data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
-
-    def to_markdown(self) -> str:
-        """Return the events as a table of Markdown."""
-        return self._grid().markdown()
 
     @property
     def summary(self) -> str:
@@ -167,11 +170,13 @@ class Events(Tabulated):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RunRules(Tabulated):
+class RunRules(ColumnTable):
     """What it costs to wait for several alarms in a row: false events, and delay; prints as a table.
 
     Attributes
     ----------
+    columns : dict of str to array of shape (n_rules,)
+        ``consecutive``, ``false events``, ``per 1,000 rows`` and, with faulty rows, ``delay``.
     consecutive : tuple of int
         Alarms in a row that begin an event.
     false_events : ndarray of shape (n_rules,), int
@@ -187,18 +192,6 @@ class RunRules(Tabulated):
     false_events: npt.NDArray[np.intp]
     delays: FloatArray | None
     rows: int
-
-    @property
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """``consecutive``, ``false events``, ``per 1,000 rows`` and, with faulty rows, ``delay``."""
-        rate = 1000 * self.false_events / max(self.rows, 1)
-        found = {"consecutive": np.array(self.consecutive), "false events": self.false_events}
-        found["per 1,000 rows"] = rate
-        return found if self.delays is None else found | {"delay": self.delays}
-
-    def to_frame(self) -> Any:
-        """Return the rules as a pandas data frame."""
-        return candidates.data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield f"Rules on {counted(self.rows, 'normal row')}:"
@@ -221,11 +214,124 @@ def run_rules(
               1             2             250      1
               2             1             125      4
     """
-    false = np.array([len(runs_of(normal, one)) for one in consecutive], dtype=np.intp)
-    delays = None
+    false = np.array([len(runs_of(normal, count)) for count in consecutive], dtype=np.intp)
+    columns = {"consecutive": np.array(consecutive), "false events": false}
+    columns["per 1,000 rows"], delays = 1000 * false / max(len(normal), 1), None
     if faulty is not None:
-        first = [runs_of(faulty, one)[:1] for one in consecutive]
-        delays = np.array(
-            [run[0].start + one if run else np.nan for run, one in zip(first, consecutive, strict=True)]
+        first = [(runs_of(faulty, count)[:1], count) for count in consecutive]
+        delays = np.array([runs[0].start + count if runs else np.nan for runs, count in first])
+        columns["delay"] = delays
+    return RunRules(columns, tuple(consecutive), false, delays, len(normal))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowStatistics(ColumnTable):
+    """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
+
+    Attributes
+    ----------
+    columns : dict of str to array of shape (n_samples,)
+        ``row``: names, times or numbers of the rows; ``T2`` and ``T2 limit``; ``SPE`` and ``SPE limit``,
+        where components were discarded; ``alarm``: "T2", "SPE", "T2 and SPE" or ""; ``contributor 1`` to
+        ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
+        limit, "" where there are none.
+    limits : ControlLimits
+        The limits of T2 and SPE.
+    events : Events
+        Runs of alarms, and the columns that begin them.
+    frozen : tuple of Frozen
+        Columns with exactly one value in more than three times as many rows as ever in the normal rows, if
+        that was at most a tenth of these. They raise no alarm. Normal and new rows must be dense, in memory
+        and in the order of time. Empty without normal rows, and after ``partial_fit``.
+    rows : {"new", "fit"}
+        Whose limits were used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine().data[np.random.default_rng(0).permutation(178)]  # not by cultivar
+    >>> monitor = gramian.Monitor(gramian.PCA(2, scale="unit")).fit(X)
+    >>> new = X[:3].copy()
+    >>> new[1, 0] = 30.0  # % alcohol
+    >>> statistics = monitor.statistics(new)
+    >>> statistics["alarm"].tolist(), str(statistics["contributor 1"][1])
+    (['', 'T2 and SPE', ''], 'x0')
+    """
+
+    limits: ControlLimits
+    events: Events
+    frozen: tuple[Frozen, ...] = ()
+    rows: str = "new"
+
+    def __len__(self) -> int:
+        return len(self.columns["row"])
+
+    @property
+    def finite(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns for a file, where a limit that does not exist is missing, and ``excess`` at the end."""
+        columns = {
+            name: np.where(np.isfinite(values), values, np.nan) if name.endswith(" limit") else values
+            for name, values in self.columns.items()
+        }
+        return columns | {"excess": self.excess}
+
+    @property
+    def alarms(self) -> npt.NDArray[np.bool_]:
+        """Which rows have an alarm."""
+        return np.asarray(self.columns["alarm"] != "")
+
+    def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
+        """Return the places of the rows that are largest relative to their limits, largest first.
+
+        Parameters
+        ----------
+        count : int, default=10
+            The largest number of places.
+
+        Returns
+        -------
+        ndarray of shape (min(count, n_samples),), int
+            Places, counted from 0.
+        """
+        return np.argsort(-self.excess, kind="stable")[:count]
+
+    @property
+    def excess(self) -> FloatArray:
+        """The larger of T2 and SPE of each row, relative to its limit."""
+        names = [name for name in BOTH if name in self.columns]
+        return excess_of(*([self.columns[f"{name}{end}"] for name in names] for end in ("", " limit")))
+
+    @property
+    def summary(self) -> str:
+        """The number of alarms, and the limits."""
+        unknown = int(np.isnan(self.columns["T2"]).sum())
+        without = f" {counted(unknown, 'row has', 'rows have')} no T2, and so no alarm." if unknown else ""
+        limits = {name: self.columns[f"{name} limit"][:1] for name in BOTH if name in self.columns}
+        said = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
+        return (
+            f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
+            f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
+            f"{without}"
         )
-    return RunRules(tuple(consecutive), false, delays, len(normal))
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.summary
+        yield from map(str, self.frozen)
+        yield from self.limits.sentences
+        names = [name for name in self.columns if not name.endswith(" limit")]
+        places = [place for place in self.worst() if self.alarms[place]]
+        if len(places) < self.alarms.sum():
+            yield f"The {len(places)} largest:"
+        if places:
+            rows = [[self.columns[name][place] for name in names] for place in places]
+            cells = [[value if isinstance(value, float) else str(value) for value in row] for row in rows]
+            yield Grid(names, cells, [".4g"] * len(names))
+            yield from self.events._notebook()
+
+
+def excess_of(values: Iterable[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
+    """Return the largest statistic of each row, relative to its limit."""
+    least = np.finfo(np.float64).tiny
+    ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
+    return np.asarray(np.fmax.reduce(ratios))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
@@ -18,14 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian import errors
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import check_choice, check_integer, check_share, counted, percent, slices
-from gramian.core.notebook import Grid, Tabulated
+from gramian.core.checks import check_choice, check_integer, check_share, counted, slices
 from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
-from gramian.engine.linear import eigenvalues
 from gramian.engine.solving import require_memory
 from gramian.errors import DataError, ParameterError, UnavailableError, ignoring, of_new_rows
-from gramian.models import monitoring
-from gramian.models.events import Events, Frozen, RunRules, longest_runs, onset_rows, run_rules, runs_of
+from gramian.models import events, monitoring
 from gramian.models.fitted import parameter_at_fit
 from gramian.models.inputs import expected_columns
 from gramian.models.pca.estimator import PCA
@@ -33,15 +30,7 @@ from gramian.models.pca.missing import rows_as_fitted
 from gramian.models.pca.stream import TooFewRowsError
 from gramian.models.saving import Saved
 from gramian.models.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
-from gramian.statistics import candidates, projection
-from gramian.statistics.components import (
-    feature_names_of,
-    known_variances,
-    lagged_names,
-    mapping_of,
-    names_of,
-    shares_of,
-)
+from gramian.statistics import components, projection
 from gramian.tables import table
 from gramian.tables.as_rows import as_rows, index_names
 from gramian.tables.rows import Rows
@@ -54,137 +43,14 @@ else:
 LIMITS = ("empirical", "theory")
 BLOCK = 480  # rows of a kernel PCA that are worked on at a time
 WINDOW = 20_000  # most held-out rows that a stream remembers
-CONTRIBUTORS = 3
 MOST_EVENTS = 1000  # whose variables are computed
 RULES = (1, 2, 3, 5, 10)
-MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
 # A column is frozen if a run of one value is more than FROZEN times as long as the longest one of the normal
 # rows, and that is at most this share of them: a stationary column hardly is, whatever its runs.
 FROZEN, SHORT = 3, 0.1
 COMPLETE = 1e-3  # share of the discarded variance that may be unknown, by rounding
 TIME = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?)(Z|[+-]\d\d:\d\d)?")  # of a row, and its zone
 NOTHING = 1e-10  # share of the variance below which no component was discarded
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RowStatistics(Tabulated):
-    """T2 and SPE of rows with their limits, alarms and contributors; prints the rows with an alarm.
-
-    Attributes
-    ----------
-    columns : dict of str to array of shape (n_samples,)
-        ``row``: names, times or numbers of the rows; ``T2`` and ``T2 limit``; ``SPE`` and ``SPE limit``,
-        where components were discarded; ``alarm``: "T2", "SPE", "T2 and SPE" or ""; ``contributor 1`` to
-        ``contributor 3``: the columns that contribute most to the statistic that is largest relative to its
-        limit, "" where there are none.
-    limits : ControlLimits
-        The limits of T2 and SPE.
-    events : Events
-        Runs of alarms, and the columns that begin them.
-    frozen : tuple of Frozen
-        Columns with exactly one value in more than three times as many rows as ever in the normal rows, if
-        that was at most a tenth of these. They raise no alarm. Normal and new rows must be dense, in memory
-        and in the order of time. Empty without normal rows, and after ``partial_fit``.
-    rows : {"new", "fit"}
-        Whose limits were used.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> import gramian
-    >>> X = load_wine().data[np.random.default_rng(0).permutation(178)]  # not by cultivar
-    >>> monitor = gramian.Monitor(gramian.PCA(2, scale="unit")).fit(X)
-    >>> new = X[:3].copy()
-    >>> new[1, 0] = 30.0  # % alcohol
-    >>> statistics = monitor.statistics(new)
-    >>> statistics["alarm"].tolist(), str(statistics["contributor 1"][1])
-    (['', 'T2 and SPE', ''], 'x0')
-    """
-
-    columns: Mapping[str, npt.NDArray[Any]]
-    limits: monitoring.ControlLimits
-    events: Events
-    frozen: tuple[Frozen, ...] = ()
-    rows: str = "new"
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self.columns[name]
-
-    def __len__(self) -> int:
-        return len(self.columns["row"])
-
-    @property
-    def finite(self) -> dict[str, npt.NDArray[Any]]:
-        """The columns for a file, where a limit that does not exist is missing, and ``excess`` at the end."""
-        columns = {
-            name: np.where(np.isfinite(values), values, np.nan) if name.endswith(" limit") else values
-            for name, values in self.columns.items()
-        }
-        return columns | {"excess": self.excess}
-
-    @property
-    def alarms(self) -> npt.NDArray[np.bool_]:
-        """Which rows have an alarm."""
-        return np.asarray(self.columns["alarm"] != "")
-
-    def worst(self, count: int = 10) -> npt.NDArray[np.intp]:
-        """Return the places of the rows that are largest relative to their limits, largest first.
-
-        Parameters
-        ----------
-        count : int, default=10
-            The largest number of places.
-
-        Returns
-        -------
-        ndarray of shape (min(count, n_samples),), int
-            Places, counted from 0.
-        """
-        return np.argsort(-self.excess, kind="stable")[:count]
-
-    @property
-    def excess(self) -> FloatArray:
-        """The larger of T2 and SPE of each row, relative to its limit."""
-        names = [name for name in monitoring.BOTH if name in self.columns]
-        return _excess(*([self.columns[f"{name}{end}"] for name in names] for end in ("", " limit")))
-
-    def to_frame(self) -> Any:
-        """Return the columns as a pandas data frame."""
-        return candidates.data_frame(list(zip(*self.columns.values(), strict=True)), tuple(self.columns))
-
-    @property
-    def summary(self) -> str:
-        """The number of alarms, and the limits."""
-        unknown = int(np.isnan(self.columns["T2"]).sum())
-        without = f" {counted(unknown, 'row has', 'rows have')} no T2, and so no alarm." if unknown else ""
-        limits = {name: self.columns[f"{name} limit"][:1] for name in monitoring.BOTH if name in self.columns}
-        said = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
-        return (
-            f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
-            f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
-            f"{without}"
-        )
-
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield self.summary
-        yield from map(str, self.frozen)
-        yield from self.limits.sentences
-        names = [name for name in self.columns if not name.endswith(" limit")]
-        places = [place for place in self.worst() if self.alarms[place]]
-        if len(places) < self.alarms.sum():
-            yield f"The {len(places)} largest:"
-        if places:
-            rows = [[self.columns[name][place] for name in names] for place in places]
-            cells = [[value if isinstance(value, float) else str(value) for value in row] for row in rows]
-            yield Grid(names, cells, [".4g"] * len(names))
-            yield from self.events._notebook()
-
-
-def _excess(values: Iterable[FloatArray], limits: Sequence[FloatArray | float]) -> FloatArray:
-    """Return the largest statistic of each row, relative to its limit."""
-    least = np.finfo(np.float64).tiny
-    ratios = [v / np.maximum(limit, least) for v, limit in zip(values, limits, strict=True)]
-    return np.asarray(np.fmax.reduce(ratios))
 
 
 class MonitorAttributes(OutlierMixin, BaseEstimator):
@@ -332,9 +198,9 @@ class Monitor(Saved, MonitorAttributes):
             if imputed is not None and imputed.method == "mean":
                 why = "gives rows with missing values too small a T2 and SPE"
                 raise ParameterError("missing", "mean", why, 'Use missing="em" or "iterative".')
-        measure = _Measure.of(self.model_)
+        measure = _statistics_of(self.model_)
         known = _known(self.model_)
-        values = measure(rows)
+        values = measure.of_rows(rows)
         same = self.model_ is not self.model or self._are_of_the_fit(rows, values)
         if same and known.degrees <= known.k:
             raise DataError(
@@ -385,7 +251,7 @@ class Monitor(Saved, MonitorAttributes):
             self.model_ = deepcopy(self.model) if _is_begun(self.model) else clone(self.model)
         before = "limits_" in vars(self)
         if before:
-            new = _determined(_Measure.of(self.model_)(self._new_rows(X)))
+            new = _determined(_statistics_of(self.model_).of_rows(self._new_rows(X)))
             assert isinstance(self.model_, PCA)
             weights = self._weights * float(self.model_.forgetting)
             self._weights = np.concatenate([weights, np.ones(len(new))])[-WINDOW:]
@@ -408,11 +274,13 @@ class Monitor(Saved, MonitorAttributes):
         check_integer("cv", self.cv, 2)
         check_integer("lags", self.lags, 0)
         check_integer("consecutive", self.consecutive, 1)
-        _require_model(self.model)
+        if not _is_known(self.model):
+            kind = type(self.model).__name__
+            raise ParameterError("model", allowed=f"is a {kind}, but must be a PCA or a KernelPCA")
         if self.lags and _is_begun(self.model):
-            names = list(names_of(self.model) or ())
+            names = list(components.names_of(self.model) or ())
             own = names[: len(names) // (self.lags + 1)]
-            if not own or names != lagged_names(own, self.lags):
+            if not own or names != components.lagged_names(own, self.lags):
                 why, hint = "but the fitted model has no columns of earlier rows", "Give an unfitted model."
                 raise ParameterError("lags", self.lags, why, hint)
 
@@ -420,7 +288,9 @@ class Monitor(Saved, MonitorAttributes):
         """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
         known = _known(self.model_)
         if rows is not None and own is not None and known.discarded is None and not known.without_spe:
-            known = replace(known, discarded=_Measure.of(self.model_).discarded(rows, known.degrees))
+            statistics = _statistics_of(self.model_)
+            if isinstance(statistics, monitoring.LinearStatistics):
+                known = replace(known, discarded=statistics.discarded(rows, known.degrees))
         held_out = self._held_out[:, : 1 if known.without_spe else 2]
         own = None if own is None else _determined(own)
         known = replace(known, own=own, held_out=held_out, weights=self._weights)
@@ -450,7 +320,7 @@ class Monitor(Saved, MonitorAttributes):
                 if not everything:
                     k = min(int(self.model_.rank_), others.shape[0] - 1, most)
                     model.set_params(n_components=k, **({"max_rmse": None} if "max_rmse" in asked else {}))
-                results.append(_Measure.of(model.fit(others))(rows.picked(fold)))
+                results.append(_statistics_of(model.fit(others)).of_rows(rows.picked(fold)))
         return monitoring.of_all_rows(_determined(np.concatenate(results)), _determined(own), 1 - 1 / count)
 
     # ------------------------------------------------------------ new rows
@@ -502,9 +372,9 @@ class Monitor(Saved, MonitorAttributes):
         limits = list(self.limits_.deciding().values())
         values = self._measured(self._new_rows(X))
         none = np.full(self._without_history, np.nan)
-        return -np.concatenate([none, _excess(values.T[: len(limits)], limits)])
+        return -np.concatenate([none, events.excess_of(values.T[: len(limits)], limits)])
 
-    def statistics(self, X: Any, *, rows: str = "new") -> RowStatistics:
+    def statistics(self, X: Any, *, rows: str = "new") -> events.RowStatistics:
         """Return T2, SPE, limits, alarms and contributors of rows as a table.
 
         Parameters
@@ -535,7 +405,7 @@ class Monitor(Saved, MonitorAttributes):
         check_choice("rows", rows, ("new", "fit", "auto"))
         data = self._new_rows(X)
         if rows != "new":
-            same = self._are_of_the_fit(data, _Measure.of(self.model_)(data))
+            same = self._are_of_the_fit(data, _statistics_of(self.model_).of_rows(data))
             if rows == "fit" and not same:
                 raise DataError(
                     f'rows="fit", but these {data.shape[0]:,} rows are not the '
@@ -547,59 +417,61 @@ class Monitor(Saved, MonitorAttributes):
         if not self.lags:
             _warn_of_times(X, data.row_names, equal=False)
         limits = self.limits_.deciding(rows)
-        names = np.array([*feature_names_of(self.model_), ""], dtype=object)
+        names = np.array([*components.feature_names_of(self.model_), ""], dtype=object)
         values = self._measured(data, list(limits.values()))
         first = self._without_history
         if first:
-            none = np.tile([np.nan] * 2 + [-1.0] * CONTRIBUTORS, (first, 1))
+            none = np.tile([np.nan] * 2 + [-1.0] * monitoring.CONTRIBUTORS, (first, 1))
             values = np.concatenate([none, values])
-        columns: dict[str, Any] = {"row": _row_names(X, self._history(X, self.model_) if first else data)}
+        every = as_rows(X, estimator="Monitor", check_finite=False) if first else data
+        columns: dict[str, Any] = {"row": _row_names(X, every)}
         for place, (name, limit) in enumerate(limits.items()):
             columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
         which = sum((columns[name] > limit) << place for place, (name, limit) in enumerate(limits.items()))
         columns["alarm"] = np.array(["", "T2", "SPE", "T2 and SPE"], dtype=object)[which]
-        for place in range(CONTRIBUTORS):
+        for place in range(monitoring.CONTRIBUTORS):
             columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
-        events = self._events(columns, data, list(limits.values()), names)
+        found = self._events(columns, data, list(limits.values()), names)
         frozen = self._frozen(data, columns["row"][first:]) if rows == "new" else ()
-        return RowStatistics(columns, self.limits_, events, frozen, rows)
+        return events.RowStatistics(columns, self.limits_, found, frozen, rows)
 
     def _longest_runs(self, rows: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] | None:
         """Return those of each column of rows that are dense and in memory."""
         values = getattr(rows, "values", None)
-        return longest_runs(values[:, : self.n_features_in_]) if isinstance(values, np.ndarray) else None
+        return (
+            events.longest_runs(values[:, : self.n_features_in_]) if isinstance(values, np.ndarray) else None
+        )
 
-    def _frozen(self, rows: Rows, names: npt.NDArray[Any]) -> tuple[Frozen, ...]:
+    def _frozen(self, rows: Rows, names: npt.NDArray[Any]) -> tuple[events.Frozen, ...]:
         """Return the columns of new rows that have one value for too long, the longest run first."""
         normal, found = vars(self).get("_runs"), self._longest_runs(rows)
         if normal is None or found is None or len(normal) != len(found[0]):
             return ()
         lengths, begins = found
         places = np.flatnonzero((normal > 0) & (lengths > FROZEN * normal))
-        columns = feature_names_of(self.model_)
+        columns = components.feature_names_of(self.model_)
         return tuple(
-            Frozen(str(columns[j]), names[begins[j]], int(lengths[j]), int(normal[j]))
+            events.Frozen(str(columns[j]), names[begins[j]], int(lengths[j]), int(normal[j]))
             for j in places[np.argsort(-lengths[places], kind="stable")]
         )
 
     def _events(
         self, columns: Mapping[str, npt.NDArray[Any]], data: Rows, limits: list[float], names: Any
-    ) -> Events:
+    ) -> events.Events:
         """Return the events of rows, with the columns that contribute most to their first alarms."""
         alarms, first = np.asarray(columns["alarm"] != ""), self._without_history
-        excess = _excess([columns[name] for name in monitoring.BOTH[: len(limits)]], limits)
-        runs = runs_of(alarms, int(self.consecutive))
-        onsets = [onset_rows(alarms, run) for run in runs]
-        top = np.full((len(runs), CONTRIBUTORS), -1)
-        measure = _Measure.of(self.model_)
+        excess = events.excess_of([columns[name] for name in monitoring.BOTH[: len(limits)]], limits)
+        runs = events.runs_of(alarms, int(self.consecutive))
+        onsets = [events.onset_rows(alarms, run) for run in runs]
+        top = np.full((len(runs), monitoring.CONTRIBUTORS), -1)
+        measure = _statistics_of(self.model_)
         if runs and measure.explains:
             explained = onsets[:MOST_EVENTS]
             some = data.picked(np.concatenate(explained) - first)
             parts = np.concatenate([measure.sizes(block, limits) for block in measure.blocks(some)])
             ends = np.cumsum([0, *map(len, explained)])[:-1]
             means = np.add.reduceat(parts, ends, axis=0)
-            largest = monitoring.top_contributors(means, CONTRIBUTORS)
-            top[: len(explained), : largest.shape[1]] = largest
+            top[: len(explained)] = monitoring.top_contributors(means)
         said = [
             " and ".join(name for name in monitoring.BOTH if any(name in columns["alarm"][i] for i in onset))
             for onset in onsets
@@ -612,10 +484,12 @@ class Monitor(Saved, MonitorAttributes):
             "statistic": np.array(said, dtype=object),
             "excess": np.array([np.nanmax(excess[slice(*run)]) for run in runs]),
         }
-        found |= {f"variable {place + 1}": names[top[:, place]] for place in range(CONTRIBUTORS)}
-        return Events(found, tuple(runs), int(self.consecutive))
+        found |= {f"variable {place + 1}": names[top[:, place]] for place in range(monitoring.CONTRIBUTORS)}
+        return events.Events(found, tuple(runs), int(self.consecutive))
 
-    def run_rules(self, X: Any = None, *, faulty: Any = None, consecutive: Sequence[int] = RULES) -> RunRules:
+    def run_rules(
+        self, X: Any = None, *, faulty: Any = None, consecutive: Sequence[int] = RULES
+    ) -> events.RunRules:
         """Return false events on normal rows, and the delay on faulty ones, by alarms in a row.
 
         Parameters
@@ -645,10 +519,10 @@ class Monitor(Saved, MonitorAttributes):
             raise DataError("The limits are not from held-out rows. Give normal rows.")
         limits = list(self.limits_.deciding().values())
         of_fit = self._held_out.T[: len(limits)]
-        normal = _excess(of_fit, limits) > 1 if X is None else self.predict(X) == -1
+        normal = events.excess_of(of_fit, limits) > 1 if X is None else self.predict(X) == -1
         first = self._without_history
         broken = None if faulty is None else self.predict(faulty)[first:] == -1
-        return run_rules(np.asarray(normal), broken, consecutive)
+        return events.run_rules(np.asarray(normal), broken, consecutive)
 
     def contributions(self, X: Any) -> dict[str, FloatArray]:
         """Return what each column contributes to T2 and SPE of new rows.
@@ -683,14 +557,14 @@ class Monitor(Saved, MonitorAttributes):
             For a kernel without derivatives.
         """
         check_is_fitted(self)
-        measure = _Measure.of(self.model_)
+        measure = _statistics_of(self.model_)
         if not measure.explains:
             why = _without_spe(self.model_) or vars(self.model_)["kernel_"].not_differentiable
             raise UnavailableError("contributions", allowed=f"need the derivative of the kernel. {why}")
         data = self._new_rows(X)
         with of_new_rows():
             data.require_finite(holes=measure.takes_holes)
-        parts = [measure.statistics.contributions(block) for block in measure.blocks(data)]
+        parts = [measure.contributions(block) for block in measure.blocks(data)]
         none = np.full((self._without_history, data.shape[1]), np.nan)
         count = len(self.limits_.deciding())
         both = (np.concatenate([none, *some]) for some in zip(*parts, strict=True))
@@ -702,41 +576,6 @@ class Monitor(Saved, MonitorAttributes):
     def _without_history(self) -> int:
         """Number of first rows that are not measured."""
         return 0 if self._maps_holes else int(self.lags)
-
-    def _history(self, X: Any, model: Any) -> table.Table:
-        """Return rows with the columns of earlier rows, which are NaN where there are none."""
-        lags, d, expected = int(self.lags), 0, None
-        if _is_begun(model):
-            d, expected = int(model.n_features_in_) // (lags + 1), expected_columns(model)
-            assert expected.names is not None  # of earlier rows
-            expected = replace(expected, names=expected.names[:d])
-        rows = as_rows(X, estimator="Monitor", check_finite=False, expected=expected).here()
-        rows.require_dense("lags needs dense rows. Use X.toarray().")
-        n, own = rows.shape
-        if d and own != d:
-            raise DataError(f"X has {own} features, but Monitor is expecting {d} features as input.")
-        if n <= lags and not _takes_holes(model):
-            raise DataError(f"{counted(n, 'row')} and lags={lags!r} leave no row with a history.")
-        hint, limit = "Use fewer lags, or fewer rows.", memory_limit_bytes(model.memory_limit)
-        require_memory("Earlier rows", 8 * n * own * (lags + 1), limit, hint)
-        values, X = np.full((n, own * (lags + 1)), np.nan), as_float64(dense(rows.in_memory()))
-        if expected is not None and rows.feature_names is not None:
-            X = X[:, expected.places(rows.feature_names, "X")[0]]
-        for lag in range(lags + 1):
-            values[lag:, lag * own : (lag + 1) * own] = X[: n - lag]
-        names = rows.feature_names if expected is None else expected.names
-        whole = table.Table(values) if rows.table is None else rows.table
-        numbers = range(n) if whole.row_numbers is None else whole.row_numbers
-        return replace(
-            whole,
-            values=values,
-            feature_names=tuple(lagged_names(names or [f"x{j}" for j in range(own)], int(self.lags))),
-            row_names=None if rows.row_names is None else tuple(rows.row_names),
-            row_numbers=tuple(numbers),
-            column_numbers=None,
-            missing=table.Missing(),
-            imputed=None,
-        )
 
     def with_earlier_rows(self, X: Any) -> Any:
         """Return rows as ``model_`` takes them: with ``lags``, the columns of earlier rows are added.
@@ -765,20 +604,46 @@ class Monitor(Saved, MonitorAttributes):
         return self._with_history(X, self.model_)
 
     def _with_history(self, X: Any, model: Any) -> Any:
+        """Return rows with the columns of earlier rows; rows without these go unless a model takes holes."""
         if not self.lags:
             return X
-        whole, first = self._history(X, model), 0 if _takes_holes(model) else int(self.lags)
-        _warn_of_times(X, whole.row_names, equal=True)
-        assert whole.row_numbers is not None
-        added = f"the columns of the {counted(int(self.lags), 'row')} before were added to each row"
+        lags, d, expected = int(self.lags), 0, None
+        if _is_begun(model):
+            d, expected = int(model.n_features_in_) // (lags + 1), expected_columns(model)
+            assert expected.names is not None  # of earlier rows
+            expected = replace(expected, names=expected.names[:d])
+        rows = as_rows(X, estimator="Monitor", check_finite=False, expected=expected).here()
+        rows.require_dense("lags needs dense rows. Use X.toarray().")
+        (n, own), first = rows.shape, 0 if _takes_holes(model) else lags
+        if d and own != d:
+            raise DataError(f"X has {own} features, but Monitor is expecting {d} features as input.")
+        if n <= first:
+            raise DataError(f"{counted(n, 'row')} and lags={lags!r} leave no row with a history.")
+        hint, limit = "Use fewer lags, or fewer rows.", memory_limit_bytes(model.memory_limit)
+        require_memory("Earlier rows", 8 * n * own * (lags + 1), limit, hint)
+        values, wide = as_float64(dense(rows.in_memory())), np.full((n, own * (lags + 1)), np.nan)
+        if expected is not None and rows.feature_names is not None:
+            values = values[:, expected.places(rows.feature_names, "X")[0]]
+        for lag in range(lags + 1):
+            wide[lag:, lag * own : (lag + 1) * own] = values[: n - lag]
+        names = rows.feature_names if expected is None else expected.names
+        lagged = components.lagged_names(names or [f"x{j}" for j in range(own)], lags)
+        _warn_of_times(X, rows.row_names, equal=True)
+        added = f"the columns of the {counted(lags, 'row')} before were added to each row"
         left_out = f"; rows without them, the first {first}, were left out" if first else ""
-        return replace(
+        whole = table.Table(values) if rows.table is None else rows.table
+        whole = replace(
             whole,
-            values=whole.values[first:],
+            feature_names=tuple(lagged),
+            row_names=None if rows.row_names is None else tuple(rows.row_names),
+            column_numbers=None,
+            missing=table.Missing(),
+            imputed=None,
             notes=(*whole.notes, added + left_out),
-            row_numbers=whole.row_numbers[first:],
-            **whole.labels_at(slice(first, None)),
         )
+        numbers = range(n) if whole.row_numbers is None else whole.row_numbers
+        labels = whole.labels_at(slice(first, None))
+        return replace(whole, values=wide[first:], row_numbers=tuple(numbers)[first:], **labels)
 
     def _new_rows(self, X: Any) -> Rows:
         if isinstance(X, table.Table) and getattr(self.model_, "_maps_holes", False):
@@ -787,8 +652,8 @@ class Monitor(Saved, MonitorAttributes):
         return self.model_._new_rows(X, limit=memory_limit_bytes(self.model_.memory_limit))
 
     def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
-        """Return what :class:`_Measure` does, and warn of rows without T2."""
-        values = _Measure.of(self.model_)(rows, limits)
+        """Return T2, SPE and contributors, and warn of rows without T2."""
+        values = _statistics_of(self.model_).of_rows(rows, limits)
         projection.warn_of_undetermined(rows, np.flatnonzero(np.isnan(values[:, 0])))
         return values
 
@@ -896,7 +761,7 @@ def monitor_of(
         other: Monitor = copy(model).set_params(**rule)
         other._check()
         return other
-    fitted = mapping_of(model)
+    fitted = components.mapping_of(model)
     monitor = clone(model) if given else Monitor(fitted)
     monitor.set_params(model=fitted, **rule, **({} if alpha is None else {"alpha": alpha}))
     if lags is not None and lags != monitor.lags:
@@ -908,7 +773,7 @@ def monitor_of(
     monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
     if X is not None:
         rows = monitor._new_rows(X)
-        values = _Measure.of(fitted)(rows)
+        values = _statistics_of(fitted).of_rows(rows)
         if monitor._are_of_the_fit(rows, values):
             monitor._settle(rows, values)
             return monitor
@@ -918,108 +783,40 @@ def monitor_of(
 
 def can_be_monitored(model: Any) -> bool:
     """Return whether a fitted model gives T2 and SPE of new rows, and its rows vary."""
-    try:
-        _require_model(model)
-    except ParameterError:
-        return False
-    return int(model.rank_) > 0
+    return _is_known(model) and int(model.rank_) > 0
 
 
 # ------------------------------------------------------------ what a model says
 
 
-@dataclass(frozen=True, eq=False)
-class _Measure:
-    """T2 and SPE of rows by a fitted model.
+def _statistics_of(model: Any) -> monitoring.Statistics:
+    """Return T2 and SPE of rows by a fitted PCA or KernelPCA; without SPE by its scores."""
+    r = int(model.rank_)
+    if r == 0:
+        raise DataError("The model has rank 0: its rows do not vary, so no row compares with them.")
+    variances = as_float64(model.explained_variance_)[:r]
+    if isinstance(model, PCA):
+        return monitoring.LinearStatistics(
+            directions=as_float64(model.components_)[:r],
+            variances=variances,
+            blocks=model._projection().centered_blocks,
+            noise=float(model.noise_variance_) if model._maps_holes else None,
+        )
+    if _without_spe(model):
+        scores = model._projection.scores
+        return monitoring.ScoreStatistics(
+            variances=variances, blocks=lambda rows: [as_float64(scores(rows))[:, :r]]
+        )
 
-    Attributes
-    ----------
-    statistics : LinearStatistics, KernelStatistics or ScoreStatistics
-        The last one if there is no SPE of new rows.
-    blocks : callable
-        Yields a few of the rows at a time, as the statistics take them.
-    explains : bool
-        Whether there are contributions.
-    """
+    def standardised(rows: Rows) -> Iterator[FloatArray]:
+        for part in slices(rows.shape[0], BLOCK):
+            yield model._standardised(as_float64(dense(rows.block(part).values)))
 
-    statistics: Any
-    blocks: Callable[[Rows], Iterable[FloatArray]]
-    explains: bool
-
-    @property
-    def takes_holes(self) -> bool:
-        """Whether rows may have missing values."""
-        return getattr(self.statistics, "noise", None) is not None
-
-    @classmethod
-    def of(cls, model: Any) -> _Measure:
-        """Return the statistics of a fitted PCA or KernelPCA."""
-        r = int(model.rank_)
-        if r == 0:
-            raise DataError("The model has rank 0: its rows do not vary, so no row compares with them.")
-        variances = as_float64(model.explained_variance_)[:r]
-        if isinstance(model, PCA):
-            noise = float(model.noise_variance_) if model._maps_holes else None
-            linear = monitoring.LinearStatistics(as_float64(model.components_)[:r], variances, noise)
-            return cls(linear, model._projection().centered_blocks, True)
-        if _without_spe(model):
-            scores = model._projection.scores
-            t2_alone = monitoring.ScoreStatistics(variances)
-            return cls(t2_alone, lambda rows: [as_float64(scores(rows))[:, :r]], False)
-        kernel = monitoring.KernelStatistics(model._space(np.empty((0, 0))), variances)
-        explains = not model.kernel_.not_differentiable
-        return cls(kernel, lambda rows: map(model._standardised, _dense_blocks(rows)), explains)
-
-    def __call__(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
-        """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
-
-        def of_part(part: Rows) -> FloatArray:
-            return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
-
-        count = 2 if limits is None else 2 + CONTRIBUTORS
-        values = as_float64(rows.mapped(of_part, count, np.float64, holes=self.takes_holes))
-        if not np.isfinite(values).all():
-            with of_new_rows():
-                rows.require_finite(holes=self.takes_holes)
-            if not self.takes_holes or np.isinf(values).any():
-                raise DataError("T2 or SPE of a row overflows float64. Leave out such rows, or scale them.")
-        return values
-
-    def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
-        """Return the variances of the residuals of the rows of the fit, for a PCA of not too many columns."""
-        d = rows.shape[1]
-        linear = isinstance(self.statistics, monitoring.LinearStatistics)
-        if not linear or d > MOST_COLUMNS or not rows.in_one_place:
-            return None
-        squares = np.zeros((d, d))
-        for block in self.blocks(rows):
-            residuals = self.statistics.residuals(block)
-            squares += residuals.T @ residuals
-        return np.maximum(eigenvalues(squares / degrees), 0.0)
-
-    def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            values: FloatArray = self.statistics.measured(block)
-            if self.takes_holes:  # NaN is of holes alone
-                values[~np.isnan(block).any(axis=1) & np.isnan(values).any(axis=1)] = np.inf
-            if limits is None:
-                return values
-            top = np.full((len(block), CONTRIBUTORS), -1.0)
-            if self.explains:
-                largest = monitoring.top_contributors(self.sizes(block, limits, values), CONTRIBUTORS)
-                top[:, : largest.shape[1]] = largest
-        return np.concatenate([values, top], axis=1)
-
-    def sizes(
-        self, block: FloatArray, limits: Sequence[float], values: FloatArray | None = None
-    ) -> FloatArray:
-        """Return contributions to the statistic that is larger relative to its limit, relative to this."""
-        values = self.statistics.measured(block) if values is None else values
-        least, (t2_limit, spe_limit) = np.finfo(np.float64).tiny, (*limits, math.inf)[:2]
-        to_t2, to_spe = self.statistics.contributions(block)
-        to_t2, to_spe = to_t2 / max(t2_limit, least), to_spe / max(spe_limit, least)
-        more = values[:, 1] / max(spe_limit, least) > values[:, 0] / max(t2_limit, least)
-        return np.asarray(np.where(more[:, None], to_spe, to_t2))
+    explains = not model.kernel_.not_differentiable
+    space = model._space(np.empty((0, 0)))
+    return monitoring.KernelStatistics(
+        space=space, variances=variances, blocks=standardised, explains=explains
+    )
 
 
 def _determined(values: FloatArray) -> FloatArray:
@@ -1027,14 +824,9 @@ def _determined(values: FloatArray) -> FloatArray:
     return values[np.isfinite(values).all(axis=1)]
 
 
-def _dense_blocks(rows: Rows) -> Iterator[FloatArray]:
-    for part in slices(rows.shape[0], BLOCK):
-        yield as_float64(dense(rows.block(part).values))
-
-
 def _known(model: Any) -> monitoring.Known:
     """Return what a fitted model says about the distribution of its statistics."""
-    r, ratios = int(model.rank_), shares_of(model)
+    r, ratios = int(model.rank_), components.shares_of(model)
     linear = isinstance(model, PCA)
     without = _without_spe(model)
     rest = 1.0 if ratios is None else 1 - float(ratios.sum())
@@ -1046,7 +838,7 @@ def _known(model: Any) -> monitoring.Known:
         discarded = np.full(model.n_features_in_ - r, float(model.noise_variance_))
     # A stream that goes on from fit knows only a bound on what was discarded.
     elif ratios is not None and not without and (moments is None or moments.loss is None):
-        every = known_variances(model)
+        every = components.known_variances(model)
         left = rest / float(ratios.sum()) * float(every[: ratios.size].sum())
         if abs(left - float(every[ratios.size :].sum())) <= COMPLETE * left:
             discarded = every[r:]
@@ -1069,12 +861,6 @@ def _is_known(model: Any) -> bool:
     return getattr(type(model), "model_kind", None) in (ModelKind.PCA, ModelKind.KERNEL_PCA)
 
 
-def _require_model(model: Any) -> None:
-    if not _is_known(model):
-        kind = type(model).__name__
-        raise ParameterError("model", allowed=f"is a {kind}, but must be a PCA or a KernelPCA")
-
-
 def _without_spe(model: Any) -> str:
     """Return why a fitted model gives no SPE of new rows; "" if it does."""
     if isinstance(model, PCA):
@@ -1089,7 +875,7 @@ def _without_spe(model: Any) -> str:
     return ""
 
 
-def _row_names(X: Any, rows: Rows | table.Table) -> npt.NDArray[Any]:
+def _row_names(X: Any, rows: Rows) -> npt.NDArray[Any]:
     """Return the index of a frame, else names or numbers of rows."""
     if (index := index_names(X)) is not None:
         values = np.asarray(index.values)
@@ -1099,9 +885,8 @@ def _row_names(X: Any, rows: Rows | table.Table) -> npt.NDArray[Any]:
         return seconds if (seconds == values).all() else values
     if rows.row_names is not None:
         return np.array(rows.row_names, dtype=object)
-    of = rows if isinstance(rows, table.Table) else rows.table
-    numbers = None if of is None else of.row_numbers
-    return np.arange(rows.shape[0]) if isinstance(rows, Rows) and numbers is None else np.asarray(numbers)
+    numbers = None if rows.table is None else rows.table.row_numbers
+    return np.arange(rows.shape[0]) if numbers is None else np.asarray(numbers)
 
 
 def _warn_of_times(X: Any, names: Sequence[str] | None, *, equal: bool) -> None:

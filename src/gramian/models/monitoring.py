@@ -1,9 +1,10 @@
-"""Is a row like the rows of the fit: T squared and SPE, their limits, and the columns that cause them."""
+"""T2 and SPE of rows, the columns that cause them, and their limits, by theory and by held-out rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -17,12 +18,21 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray
+from gramian.engine.linear import eigenvalues
+from gramian.errors import DataError, of_new_rows
 from gramian.statistics.imputation import Patterns, grams
 from gramian.statistics.normal_model import DETERMINED
+from gramian.tables.rows import Rows
 
 if TYPE_CHECKING:
     from gramian.models.kernel_pca.preimages import FeatureSpace
 
+    pass
+
+CONTRIBUTORS = 3
+MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
+NEGLIGIBLE = 1e-12  # share of a column that a statistic depends on, below which it does not
+LEAST = float(np.finfo(np.float64).tiny)  # limit that a statistic is divided by
 BOTH = ("T2", "SPE")
 EPS = float(np.finfo(np.float64).eps)
 # Theory is contradicted where its alarms differ from alpha by this factor, and by so many standard errors.
@@ -41,22 +51,105 @@ HEAVY = (
     "The largest are beyond theory, as with heavy tails, so limits are no smaller than these: alarms may be "
     "more than requested, up to one in as many rows for each statistic."
 )
-NEGLIGIBLE = 1e-12  # share of a column that a statistic depends on, below which it does not
+
+
+# ------------------------------------------------------------------ statistics of rows
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Statistics(ABC):
+    """T2 and SPE of rows.
+
+    Attributes
+    ----------
+    variances : ndarray of shape (k,)
+        Of the scores, above 0.
+    blocks : callable
+        Yields a few of the rows at a time, as ``measured`` takes them.
+    noise : float or None
+        Of the model, if rows may have missing values.
+    explains : bool
+        Whether there are contributions.
+    """
+
+    variances: FloatArray
+    blocks: Callable[[Rows], Iterable[FloatArray]]
+    noise: float | None = None
+    explains: bool = True
+
+    @abstractmethod
+    def measured(self, block: FloatArray) -> FloatArray:
+        """Return T2 and SPE of a block of b rows, shape (b, 2)."""
+
+    def contributions(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what columns contribute to T2, and to SPE, of a block of b rows; both of shape (b, d)."""
+        raise NotImplementedError
+
+    @property
+    def takes_holes(self) -> bool:
+        """Whether rows may have missing values."""
+        return self.noise is not None
+
+    def of_rows(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
+        """Return T2 and SPE of all rows, shape (n, 2); with limits also the numbers of three columns."""
+
+        def of_part(part: Rows) -> FloatArray:
+            return np.concatenate([self._of_block(block, limits) for block in self.blocks(part)])
+
+        count = 2 if limits is None else 2 + CONTRIBUTORS
+        values = as_float64(rows.mapped(of_part, count, np.float64, holes=self.takes_holes))
+        if not np.isfinite(values).all():
+            with of_new_rows():
+                rows.require_finite(holes=self.takes_holes)
+            if not self.takes_holes or np.isinf(values).any():
+                raise DataError("T2 or SPE of a row overflows float64. Leave out such rows, or scale them.")
+        return values
+
+    def _of_block(self, block: FloatArray, limits: Sequence[float] | None) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.measured(block)
+            if self.takes_holes:  # NaN is of holes alone
+                values[~np.isnan(block).any(axis=1) & np.isnan(values).any(axis=1)] = np.inf
+            if limits is None:
+                return values
+            top = np.full((len(block), CONTRIBUTORS), -1)
+            if self.explains:
+                top = top_contributors(self.sizes(block, limits, values))
+        return np.concatenate([values, top], axis=1)
+
+    def sizes(
+        self, block: FloatArray, limits: Sequence[float], values: FloatArray | None = None
+    ) -> FloatArray:
+        """Return contributions to the statistic that is larger relative to its limit, relative to this."""
+        values = self.measured(block) if values is None else values
+        t2_limit, spe_limit = (max(limit, LEAST) for limit in (*limits, math.inf)[:2])
+        to_t2, to_spe = self.contributions(block)
+        more = values[:, 1] / spe_limit > values[:, 0] / t2_limit
+        return np.asarray(np.where(more[:, None], to_spe / spe_limit, to_t2 / t2_limit))
+
+
+def top_contributors(contributions: FloatArray) -> npt.NDArray[np.intp]:
+    """Return the columns of the three largest contributions of each row, largest first; -1 for none."""
+    top = np.full((len(contributions), CONTRIBUTORS), -1)
+    left, rows = np.maximum(np.nan_to_num(contributions), 0.0), np.arange(len(contributions))
+    for place in range(min(CONTRIBUTORS, contributions.shape[1])):
+        largest = np.argmax(left, axis=1)
+        top[:, place] = np.where(left[rows, largest] > 0, largest, -1)
+        left[rows, largest] = 0.0
+    return top
 
 
 # ----------------------------------------------------------------- statistics of a PCA
 
 
-@dataclass(frozen=True, eq=False)
-class LinearStatistics:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearStatistics(Statistics):
     """T2 and SPE of rows that a PCA has centred and scaled.
 
     Attributes
     ----------
     directions : ndarray of shape (k, d)
         Orthonormal rows.
-    variances : ndarray of shape (k,)
-        Of the scores, above 0.
     noise : float or None
         Variance along every other direction, for rows with missing values, which are NaN; None for complete
         rows only.
@@ -72,8 +165,6 @@ class LinearStatistics:
     """
 
     directions: FloatArray
-    variances: FloatArray
-    noise: float | None = None
 
     def measured(self, C: FloatArray) -> FloatArray:
         """Return T2 and SPE of centred, scaled rows of shape (b, d): shape (b, 2).
@@ -107,6 +198,17 @@ class LinearStatistics:
     def residuals(self, C: FloatArray) -> FloatArray:
         """Return complete rows less their projections."""
         return np.asarray(C - (C @ self.directions.T) @ self.directions)
+
+    def discarded(self, rows: Rows, degrees: float) -> FloatArray | None:
+        """Return the variances of the residuals of the rows of the fit, if there are not too many columns."""
+        d = rows.shape[1]
+        if d > MOST_COLUMNS or not rows.in_one_place:
+            return None
+        squares = np.zeros((d, d))
+        for block in self.blocks(rows):
+            residuals = self.residuals(block)
+            squares += residuals.T @ residuals
+        return np.maximum(eigenvalues(squares / degrees), 0.0)
 
     def _of_observed(
         self, C: FloatArray, s: float, *, explain: bool = False
@@ -179,17 +281,11 @@ def t2_of(scores: FloatArray, variances: FloatArray) -> FloatArray:
     return np.asarray(np.sum(scores**2 / variances, axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreStatistics:
-    """T2 of rows of which only scores are known.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreStatistics(Statistics):
+    """T2 of rows of which only scores are known."""
 
-    Attributes
-    ----------
-    variances : ndarray of shape (r,)
-        Of the scores, above 0.
-    """
-
-    variances: FloatArray
+    explains: bool = False
 
     def measured(self, scores: FloatArray) -> FloatArray:
         """Return T2 of scores of shape (b, r), and 0 for SPE: shape (b, 2)."""
@@ -200,20 +296,17 @@ class ScoreStatistics:
 # ------------------------------------------------------ statistics of a kernel PCA
 
 
-@dataclass(frozen=True, eq=False)
-class KernelStatistics:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelStatistics(Statistics):
     """T2 and SPE of rows in the feature space of a kernel.
 
     Attributes
     ----------
     space : FeatureSpace
         Of the model, in NumPy.
-    variances : ndarray of shape (r,)
-        Of the scores, above 0.
     """
 
     space: FeatureSpace
-    variances: FloatArray
 
     def measured(self, X: FloatArray) -> FloatArray:
         """Return T2 and SPE of rows of shape (b, d): shape (b, 2).
@@ -796,14 +889,3 @@ def _disagreement(alpha: float, known: Known, limits: list[float]) -> str:
         f"{rate / alpha:.2g} times the {percent(alpha)} requested: these rows are not independent normal "
         "rows."
     )
-
-
-def top_contributors(contributions: FloatArray, count: int = 3) -> npt.NDArray[np.intp]:
-    """Return the columns of the largest contributions of each row, largest first; -1 where there is none."""
-    top = np.full((len(contributions), min(count, contributions.shape[1])), -1)
-    left, rows = np.maximum(np.nan_to_num(contributions), 0.0), np.arange(len(contributions))
-    for place in range(top.shape[1]):
-        largest = np.argmax(left, axis=1)
-        top[:, place] = np.where(left[rows, largest] > 0, largest, -1)
-        left[rows, largest] = 0.0
-    return top

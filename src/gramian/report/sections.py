@@ -32,7 +32,7 @@ from gramian.tables.metadata import labels_of
 from gramian.tables.table import Table
 
 if TYPE_CHECKING:
-    from gramian.models.monitor import RowStatistics
+    from gramian.models.events import RowStatistics
 
 FIRST, MOST = 10, 200  # components at once, and at most
 UNUSUAL, TOP, LOADED = 10, 10, 5  # rows, columns of a component, components
