@@ -524,14 +524,20 @@ _MERGE: dict[bool, Callable[..., Moments]] = {
 
 def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, FloatArray]:
     """Moments of all blocks, and how far the mean of each lies from theirs, times the root of its count."""
-    mean, rest, gaps = _mean_of(parts)
     count = sum(map(attrgetter("count"), parts))
+    counts = np.array(list(map(attrgetter("count"), parts)), dtype=np.float64)
+    # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
+    # Differences of means are exact where the means are large compared with them.
+    origin = parts[int(counts.argmax())].mean
+    gaps = np.array([(part.mean - origin) + part.rest for part in parts])
+    gap = counts @ gaps / (counts.sum() or 1.0)  # rows of weight 0 alone have no mean
+    mean, rest = _two_sum(origin, gap)
+    gaps = np.sqrt(counts)[:, None] * (gaps - gap)
     if parts[0].squares.ndim == 2:
         squares = parts[0].squares.copy()
         for part in parts[1:]:
             squares += part.squares
-        for some in cut(len(squares), CHUNK):
-            squares[some] += gaps[:, some].T @ gaps
+        _add_products(squares, gaps)
     else:
         squares = np.sum(list(map(attrgetter("squares"), parts)), axis=0) + np.einsum("ij,ij->j", gaps, gaps)
     if not apart:
@@ -556,24 +562,6 @@ class SingleMoments(Moments):
 
     drift: FloatArray = field(kw_only=True)
     gap: FloatArray = field(kw_only=True)
-
-
-def _mean_of(parts: Sequence[Moments]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean of all rows as a pair, and how far each block's lies from it, times the root of its count."""
-    if len(parts) == 1:
-        count, (part,) = parts[0].count, parts
-        gaps = (part.mean - part.mean) + part.rest
-        gap = count * gaps / (count or 1.0)
-        mean, rest = _two_sum(part.mean, gap)
-        return mean, rest, math.sqrt(count) * (gaps - gap)[None, :]
-    counts = np.array([part.count for part in parts], dtype=np.float64)
-    # From the mean that weighs most: a step back to it would leave the rounding of a nearly forgotten one.
-    # Differences of means are exact where the means are large compared with them.
-    origin = parts[int(counts.argmax())].mean
-    gaps = np.array([(part.mean - origin) + part.rest for part in parts])
-    gap = counts @ gaps / (counts.sum() or 1.0)  # rows of weight 0 alone have no mean
-    mean, rest = _two_sum(origin, gap)
-    return mean, rest, np.sqrt(counts)[:, None] * (gaps - gap)
 
 
 def _two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -845,128 +833,219 @@ def scatter(
         The moments of ``X / unit``, whose ``squares`` has shape (d, d); :class:`SingleMoments` where they are
         of float32 products. And the columns that count as 0 (:func:`in_range`).
     """
-    most = rows.shape[0] + among
+    most, weighted = rows.shape[0] + among, rows.weights is not None
+
+    def of_part(part: Rows) -> Moments:
+        view = uncentered(part, double or weighted, unit)
+        if weighted or not arrays.is_numpy(part.like):
+            return _by_block(view, center, most, products=True, most=workers_limit)
+        return _ScatterPass(view, center, most, probe, workers_limit).run()
+
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        work = functools.partial(_scatter, double, unit, center, workers_limit, most, probe)
-        result: Moments = rows.map_reduce(work, _MERGE[rows.weights is None])
+        result = rows.map_reduce(of_part, _MERGE[not weighted])
     return in_range(rows, result, unit)
 
 
-def _scatter(
-    double: bool,
-    unit: FloatArray | None,
-    center: bool,
-    workers_limit: int,
-    among: int,
-    probe: FloatArray | None,
-    rows: Rows,
-) -> Moments:
-    view = uncentered(rows, double, unit)
-    weighted = view.rows.weights is not None
-    if weighted or not arrays.is_numpy(view.rows.like):
-        view = replace(view, double=True) if weighted else view
-        return _by_block(view, center, among, products=True, most=workers_limit)
-    d = view.rows.shape[1]
-    terms = terms_of(view)
-    least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
-    few: Any = None
-    most = None
-    if view.rows.skips_zeros:
-        few, most = _few_entries(view, center), sparse_workers(d)
-        least = rows_of_sparse(d)
-    slices = view.row_slices(least)
+@dataclass(eq=False)
+class _ScatterPass:
+    """One pass over rows of NumPy in one place, as :func:`scatter` makes it.
 
-    def share(draw: Iterator[slice]) -> tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]:
-        total, image = np.zeros((d, d)), np.zeros((d, 0 if probe is None else probe.shape[1]))
+    Attributes
+    ----------
+    view : CenteredRows
+        The rows as they are, or divided by powers of two.
+    center : bool
+    among : int
+        Number of rows that these are part of.
+    probe : ndarray of shape (d, c) or None
+    workers_limit : int
+    few : tuple of ndarrays of int
+        Columns of sparse rows that are multiplied as dense ones, those with most entries, and the others.
+    """
+
+    view: CenteredRows
+    center: bool
+    among: int
+    probe: FloatArray | None
+    workers_limit: int
+    few: tuple[Any, Any] = ()  # type: ignore[assignment]
+
+    def run(self) -> Moments:
+        """Return the moments of the rows."""
+        view, d, terms, workers = self.view, self.view.rows.shape[1], terms_of(self.view), None
+        least = least_rows(d) if terms is None else terms * max(1, min(PIECES, BLOCK_ENTRIES // (d * terms)))
+        if view.rows.skips_zeros:
+            self.few, workers, least = self._few_entries(), sparse_workers(d), rows_of_sparse(d)
+        slices = view.row_slices(least)
+        share = functools.partial(self._share, slices[0].stop)
+        alone = workers == 1 if view.rows.skips_zeros else d > self.workers_limit  # with every thread of BLAS
+
+        def of_batch(batch: list[slice]) -> Moments:
+            return self._joined(
+                [share(iter(batch))] if alone else arrays.each_thread(share, batch, most=workers)
+            )
+
+        # From one batch to the next BLAS is held at one thread: its others would wait, and spin, for a while.
+        with arrays.blas_threads() if d <= self.workers_limit else nullcontext():
+            return in_batches(view, slices, of_batch, merge_moments, "covariance")
+
+    def _share(
+        self, most: int, draw: Iterator[slice]
+    ) -> tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]:
+        """Return a worker's sum of products, what the exact one makes of the probe, and moments of blocks."""
+        d = self.view.rows.shape[1]
+        total, image = np.zeros((d, d)), np.zeros((d, 0 if self.probe is None else self.probe.shape[1]))
         result, left = list[tuple[int, Moments]](), list[FloatArray]()
-        single = functools.partial(_products_of_single, probe, image)
-        products: Any = _products if view.arithmetic == np.float64 else single
-        products = products if few is None else functools.partial(_products_of_sparse, few, probe, image)
-        for start, part, inside in products(view, center, among, draw, slices[0].stop, total):
+        products = self._of_double if self.view.arithmetic == np.float64 else self._of_single
+        products = self._of_sparse if self.few else products
+        for start, part, inside in products(draw, most, total, image):
             if inside.any():
                 left.append(math.sqrt(part.count) * inside)
             result.append((start, part))
-        # The rounded means left some of their own inside the blocks.
-        gaps = np.array(left).reshape(-1, d)
-        for some in cut(d, CHUNK) if left else ():
-            total[some] -= gaps[:, some].T @ gaps
+        if left:  # the rounded means left some of their own inside the blocks
+            _add_products(total, np.array(left), -1)
         return total, image, result
 
-    def of_batch(batch: list[slice]) -> Moments:
-        alone = most == 1 if few is not None else d > workers_limit  # with every thread of BLAS
-        parts = [share(iter(batch))] if alone else arrays.each_thread(share, batch, most=most)
+    def _joined(self, parts: list[tuple[FloatArray, FloatArray, list[tuple[int, Moments]]]]) -> Moments:
+        """Merge what workers found."""
         merged, gaps = _merged(_in_order(map(itemgetter(2), parts)))
         squares, *others = map(itemgetter(0), parts)
         for total in others:
             squares += total
-        for some in cut(d, CHUNK):
-            squares[some] += gaps[:, some].T @ gaps
+        _add_products(squares, gaps)
         drift = np.diag(squares) - merged.squares
         np.fill_diagonal(squares, merged.squares)
         same = merged.squares == 0
         squares[same], squares[:, same], drift[same] = 0.0, 0.0, 0.0
-        found = Moments(merged.count, merged.mean, squares, merged.rest)
-        if view.arithmetic == np.float64:
+        found = replace(merged, squares=squares)
+        if self.view.arithmetic == np.float64:
             return found
-        gap = np.zeros((d, 0))
-        if probe is not None:
-            exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ probe))
-            gap = np.where(same[:, None], 0.0, squares @ probe - exact)
+        gap = np.zeros((len(squares), 0))
+        if self.probe is not None:
+            exact = sum((image for _, image, _ in parts), start=gaps.T @ (gaps @ self.probe))
+            gap = np.where(same[:, None], 0.0, squares @ self.probe - exact)
         return SingleMoments(**vars(found), drift=drift, gap=gap)
 
-    # From one batch to the next BLAS is held at one thread: its others would wait, and spin, for a while.
-    with arrays.blas_threads() if d <= workers_limit else nullcontext():
-        result: Moments = in_batches(view, slices, of_batch, merge_moments, "covariance")
-    return result
+    # Each adds the products of blocks to ``total`` and yields their first row, their moments, and the means
+    # that are left in them. Of float32 and of sparse rows, what the exact products make of the probe is added
+    # to ``image``.
 
+    def _of_double(
+        self, draw: Iterator[slice], most: int, total: FloatArray, image: FloatArray
+    ) -> Iterator[tuple[int, Moments, FloatArray]]:
+        view, d = self.view, len(total)
+        scratch, product = np.empty((most, d)), np.empty((d, d))
 
-def _products(
-    view: CenteredRows, center: bool, among: int, draw: Iterator[slice], most: int, total: FloatArray
-) -> Iterator[tuple[int, Moments, FloatArray]]:
-    """Add products of blocks of float64 to ``total``; yield moments, and the means that are left in them."""
-    d = len(total)
-    scratch, product = view.scratch(most, d), view.scratch(d, d)
+        def squares(values: Any) -> FloatArray:
+            # NumPy recognises A.T @ A and computes one triangle only.
+            return np.diag(np.matmul(values.T, values, out=product)).copy()
 
-    def squares(values: Any) -> FloatArray:
-        nonlocal product
-        # NumPy recognises A.T @ A and computes one triangle only.
-        product = np.matmul(values.T, values, out=product)
-        return np.diag(product).copy()
+        near = False  # whether the means of the last block were small
+        for rows in draw:
+            values, part, inside = view.block(rows, slice(None), scratch), None, np.zeros(d)
+            if self.center:
+                count, inside = len(values), _column_means(values)
+                if not near:  # no product in vain: a few rows tell whether it is worth a try
+                    some = values[:: max(1, count // SAMPLED)]
+                    near = _of_small_mean(count, inside, _squares(some) * (count / len(some))) is not None
+                part = _of_small_mean(count, inside, squares(values)) if near else None
+                near = part is not None
+            if part is None:
+                mean = inside if self.center else None
+                part, inside = _measured(values, self.center, scratch, self.among, squares, mean)
+            total += product
+            yield rows.start, part, inside
 
-    near = False  # whether the means of the last block were small
-    for rows in draw:
-        values, part, inside = view.block(rows, slice(None), scratch), None, np.zeros(d)
-        if center:
-            count, inside = len(values), _column_means(values)
-            if not near:  # no product in vain: a few rows tell whether it is worth a try
-                some = values[:: max(1, count // SAMPLED)]
-                near = _of_small_mean(count, inside, _squares(some) * (count / len(some))) is not None
-            part = _of_small_mean(count, inside, squares(values)) if near else None
-            near = part is not None
-        if part is None:
-            part, inside = _measured(values, center, scratch, among, squares, inside if center else None)
-        total += product
-        yield rows.start, part, inside
+    def _of_single(
+        self, draw: Iterator[slice], most: int, total: FloatArray, image: FloatArray
+    ) -> Iterator[tuple[int, Moments, FloatArray]]:
+        """Products of few rows are added in float32, a few of them, before they are added to ``total``."""
+        view, d, terms, probe = self.view, len(total), terms_of(self.view), self.probe
+        exact = uncentered(view.rows, True, view.divisor)
+        scratch, wide = view.scratch(most, d), exact.scratch(most, d)
+        product, more = (view.scratch(d, d) for _ in range(2))
+        pending = 0
+        for rows in draw:
+            values = view.block(rows, slice(None), scratch)
+            part = _about_zero(values, probe, image) if self.center else None
+            mean = np.zeros(d, dtype=view.arithmetic)
+            if part is None:
+                block = exact.block(rows, slice(None), wide)
+                part, _ = _measured(block, self.center, wide, self.among)
+                for some in cut(len(values), rows_of_chunk(d)) if probe is not None else ():
+                    image += wide[some].T @ (wide[some] @ probe)
+                if self.center:
+                    mean = part.mean.astype(view.arithmetic)
+                    values = _minus(values, mean, scratch)
+            for some in cut(len(values), terms or len(values)):
+                np.matmul(values[some].T, values[some], out=more if pending else product)
+                if pending:
+                    product += more
+                pending += 1
+            if terms is None or pending >= PIECES:
+                total += product
+                pending = 0
+            yield rows.start, part, (part.mean - mean) + part.rest
+        if pending:
+            total += product
 
+    def _few_entries(self) -> tuple[Any, Any]:
+        """Return the columns that are multiplied as dense ones, and the others.
 
-def _few_entries(view: CenteredRows, center: bool) -> tuple[Any, Any]:
-    """Return the columns that are multiplied as dense ones, those with most entries, and the others.
+        The others have so few entries in a sample of rows that :meth:`_of_sparse` takes less time with them
+        as they are, and, where columns are centred, that their means are small.
+        """
+        view, d = self.view, self.view.rows.shape[1]
+        sample = view.rows.sampled  # type: ignore[attr-defined]
+        shares = np.bincount(sample.indices, minlength=d) / max(1, sample.shape[0])
+        order = np.argsort(-shares, kind="stable")
+        # Seconds a row with so many dense columns: among them, of each with the others, among the others.
+        dense, entries = np.arange(d + 1), np.append(np.cumsum(shares[order][::-1])[::-1], 0.0)
+        seconds = dense**2 / 2 / LARGE[view.arithmetic.name]
+        seconds += entries * dense / SPARSE_LONG + entries**2 / SPARSE_PAIRS
+        if self.center:
+            seconds[:-1][shares[order] > 0.8 * part_of_mean(view)] = np.inf
+        first = int(seconds.argmin())
+        return order[:first], order[first:]
 
-    The others have so few entries in a sample of rows that :func:`_products_of_sparse` takes less time with
-    them as they are, and, where columns are centred, that their means are small.
-    """
-    rows: Any = view.rows
-    sample, d = rows.sampled, rows.shape[1]
-    shares = np.bincount(sample.indices, minlength=d) / max(1, sample.shape[0])
-    order = np.argsort(-shares, kind="stable")
-    # Seconds a row with so many dense columns: among them, of each with the others, among the others.
-    dense, entries = np.arange(d + 1), np.append(np.cumsum(shares[order][::-1])[::-1], 0.0)
-    seconds = dense**2 / 2 / LARGE[view.arithmetic.name]
-    seconds += entries * dense / SPARSE_LONG + entries**2 / SPARSE_PAIRS
-    if center:
-        seconds[:-1][shares[order] > 0.8 * part_of_mean(view)] = np.inf
-    first = int(seconds.argmin())
-    return order[:first], order[first:]
+    def _of_sparse(
+        self, draw: Iterator[slice], most: int, total: FloatArray, image: FloatArray
+    ) -> Iterator[tuple[int, Moments, FloatArray]]:
+        """Rows are made dense in the columns of many entries only.
+
+        Let A be those columns, less their means where these are large, and B the others, with means so small
+        that nothing cancels. The blocks are ``A.T A``, ``B.T A`` and ``B.T B``. Zeros stay zeros where they
+        can: in float32 sums of many equal terms, such as products of means, round all in one direction.
+        """
+        view, probe, order = self.view, self.probe, np.concatenate(self.few)
+        scratch = view.scratch(most, len(total) if self.center else len(self.few[0]))
+        inverse = np.argsort(order)
+        for rows in draw:
+            block = view.rows.block(rows)
+            part = _sparse_moments(block, view.divisor, self.center)
+            scaled = block.values if view.divisor is None else block.values.multiply(1.0 / view.divisor)
+            values = scaled.tocsc()[:, order]
+            first, mean = len(self.few[0]), part.mean[order]
+            shift = part.count * mean**2
+            near = np.where(shift <= part_of_mean(view) * (part.squares[order] + shift), 0.0, mean)
+            if near[first:].any():
+                first = len(total)  # no column has few entries here
+            if probe is not None:
+                Y = values @ probe[order] - mean @ probe[order]
+                image[order] += values.T @ Y - np.outer(mean, Y.sum(axis=0))
+            values, near = values.astype(view.arithmetic, copy=False), near.astype(view.arithmetic)
+            A, B = scratch.reshape(-1)[: len(scratch) * first].reshape(len(scratch), first), values[:, first:]
+            A = values[:, :first].toarray(out=A[: values.shape[0]])
+            if near[:first].any():
+                A -= near[:first]
+            total[:first, :first] += A.T @ A
+            if first < len(total):
+                total[first:, :first] += B.T @ A
+                total[first:, first:] += (B.T @ B).toarray()
+            yield rows.start, part, (part.mean - near[inverse]) + part.rest
+        first = len(self.few[0])
+        total[:first, first:] = total[first:, :first].T
+        total[...] = total[np.ix_(inverse, inverse)]
 
 
 def part_of_mean(view: CenteredRows) -> float:
@@ -974,97 +1053,10 @@ def part_of_mean(view: CenteredRows) -> float:
     return HALF if view.rows.skips_zeros and view.arithmetic == np.float32 else SMALL_MEAN
 
 
-def _products_of_sparse(
-    columns: tuple[Any, Any],
-    probe: FloatArray | None,
-    image: FloatArray,
-    view: CenteredRows,
-    center: bool,
-    among: int,
-    draw: Iterator[slice],
-    most: int,
-    total: FloatArray,
-) -> Iterator[tuple[int, Moments, FloatArray]]:
-    """As :func:`_products` of sparse rows, which are made dense in the columns of many entries only.
-
-    Let A be those columns, less their means where these are large, and B the others, with means so small that
-    nothing cancels. The blocks are ``A.T A``, ``B.T A`` and ``B.T B``. What the exact products of the blocks
-    make of the probe is added to ``image``, as :func:`_products_of_single` does. Zeros stay zeros where they
-    can: in float32 sums of many equal terms, such as products of means, round all in one direction.
-    """
-    order, d = np.concatenate(columns), len(total)
-    scratch, inverse = view.scratch(most, d if center else len(columns[0])), np.argsort(order)
-    for rows in draw:
-        block = view.rows.block(rows)
-        part = _sparse_moments(block, view.divisor, center)
-        scaled = block.values if view.divisor is None else block.values.multiply(1.0 / view.divisor)
-        values = scaled.tocsc()[:, order]
-        first, mean = len(columns[0]), part.mean[order]
-        shift = part.count * mean**2
-        near = np.where(shift <= part_of_mean(view) * (part.squares[order] + shift), 0.0, mean)
-        if near[first:].any():
-            first = d  # no column has few entries here
-        if probe is not None:
-            Y = values @ probe[order] - mean @ probe[order]
-            image[order] += values.T @ Y - np.outer(mean, Y.sum(axis=0))
-        values, near = values.astype(view.arithmetic, copy=False), near.astype(view.arithmetic)
-        A, B = scratch.reshape(-1)[: len(scratch) * first].reshape(len(scratch), first), values[:, first:]
-        A = values[:, :first].toarray(out=A[: values.shape[0]])
-        if near[:first].any():
-            A -= near[:first]
-        total[:first, :first] += A.T @ A
-        if first < d:
-            total[first:, :first] += B.T @ A
-            total[first:, first:] += (B.T @ B).toarray()
-        yield rows.start, part, (part.mean - near[inverse]) + part.rest
-    first = len(columns[0])
-    total[:first, first:] = total[first:, :first].T
-    total[...] = total[np.ix_(inverse, inverse)]
-
-
-def _products_of_single(
-    probe: FloatArray | None,
-    image: FloatArray,
-    view: CenteredRows,
-    center: bool,
-    among: int,
-    draw: Iterator[slice],
-    most: int,
-    total: FloatArray,
-) -> Iterator[tuple[int, Moments, FloatArray]]:
-    """The same of blocks of float32, whose moments are measured in float64.
-
-    Products of few rows are added in float32, a few of them, before they are added to ``total``. What the
-    exact products of the blocks, centred on their own means, make of the probe is added to ``image``.
-    """
-    d, terms = len(total), terms_of(view)
-    exact = uncentered(view.rows, True, view.divisor)
-    scratch, wide = view.scratch(most, d), exact.scratch(most, d)
-    product, more = (view.scratch(d, d) for _ in range(2))
-    pending = 0
-    for rows in draw:
-        values = view.block(rows, slice(None), scratch)
-        part = _about_zero(values, probe, image) if center else None
-        mean = np.zeros(d, dtype=view.arithmetic)
-        if part is None:
-            part, _ = _measured(exact.block(rows, slice(None), wide), center, wide, among)
-            if probe is not None:
-                for some in cut(len(values), rows_of_chunk(d)):
-                    image += wide[some].T @ (wide[some] @ probe)
-            if center:
-                mean = part.mean.astype(view.arithmetic)
-                values = _minus(values, mean, scratch)
-        for some in cut(len(values), terms or len(values)):
-            np.matmul(values[some].T, values[some], out=more if pending else product)
-            if pending:
-                product += more
-            pending += 1
-        if terms is None or pending >= PIECES:
-            total += product
-            pending = 0
-        yield rows.start, part, (part.mean - mean) + part.rest
-    if pending:
-        total += product
+def _add_products(total: FloatArray, gaps: FloatArray, sign: int = 1) -> None:
+    """Add ``sign * gaps.T @ gaps`` to a matrix, a few rows at a time."""
+    for some in cut(len(total), CHUNK):
+        total[some] += sign * (gaps[:, some].T @ gaps)
 
 
 def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, most: int = 1024) -> Moments:
