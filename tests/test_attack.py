@@ -46,7 +46,7 @@ def test_the_attack_notices_a_mean_that_is_one_number(attack, monkeypatch):
 
 
 def test_the_attack_notices_cancellation_in_sparse_products(attack, monkeypatch):
-    monkeypatch.setattr(CenteredRows, "implicit_total", 0.0)
+    monkeypatch.setattr(CenteredRows, "gross", 0.0)
     assert any("matmat" in statement for statement in findings(attack, 60, ["operator"]))
 
 

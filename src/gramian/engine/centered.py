@@ -75,8 +75,8 @@ class CenteredRows:
         Which columns do not vary beyond the rounding of their mean.
     rest : ndarray of shape (d,) or None
         What the float64 ``mean`` leaves out of the mean; None where nothing is known to be left out.
-    among : float or None
-        Weight of all rows, where it is not that of these: those of a part of a table, or of a stream.
+    weight : float
+        Of all rows that were measured, which these may be a part of; 1 where nothing is to be bounded.
     norms : ndarray of shape (d,) or None
         Of the columns of ``X - mean``, before any is divided.
     weighted : bool
@@ -93,7 +93,7 @@ class CenteredRows:
     unit_exponent: int = 0
     constant: Any = None
     rest: FloatArray | None = None
-    among: float | None = None
+    weight: float = 1.0
     norms: FloatArray | None = None
     weighted: bool = False
 
@@ -102,7 +102,7 @@ class CenteredRows:
         if self.rows.in_one_place:
             return f(self, *aligned)
         # What is sent to others holds no rows of its own.
-        bare = replace(self, rows=None, among=self.weight)  # type: ignore[arg-type]
+        bare = replace(self, rows=None)  # type: ignore[arg-type]
         return self.rows.map_reduce(lambda rows, *own: f(replace(bare, rows=rows), *own), combine, *aligned)
 
     def over_columns(self, f: Callable[[CenteredRows], R], combine: Callable[[R, R], R]) -> R:
@@ -116,11 +116,6 @@ class CenteredRows:
         return self.rows.over_columns(
             of_columns, combine, self.mean, self.divisor, self.column_squares, self.rest
         )
-
-    @property
-    def weight(self) -> float:
-        """Sum of the weights of all rows."""
-        return self.rows.weight if self.among is None else self.among
 
     @cached_property
     def total(self) -> float:
@@ -187,11 +182,10 @@ class CenteredRows:
         if not arrays.is_numpy(values):
             values = arrays.to_float64(values) if self.arithmetic == np.float64 else values
         # Of the mean in two parts, the second where it matters, and of the factor, the columns asked for.
-        high, low, _ = self._mean_in_parts
-        high, low = high[columns], None if low is None else low[columns]
-        high = arrays.from_numpy(high, values) if high.any() else None
-        low = arrays.from_numpy(low, values) if low is not None and low.any() else None
-        factor = None
+        high = low = factor = None
+        if self.mean.any():
+            means = (None if part is None else part[columns] for part in self._mean_in_parts[:2])
+            high, low = (arrays.from_numpy(m, values) if m is not None and m.any() else None for m in means)
         if self.divisor is not None:
             factor = arrays.from_numpy((1.0 / self.divisor[columns]).astype(self.arithmetic), values)
         roots = self._roots(rows) if self.weighted else None
@@ -219,6 +213,11 @@ class CenteredRows:
         """Square roots of the weights of some rows, shape (m, 1); None where C is not weighted."""
         weights = self.rows.weights_of(rows) if self.weighted else None
         return None if weights is None else np.sqrt(weights)[:, None]
+
+    @property
+    def mean_error(self) -> float:
+        """What the part of the mean that is not subtracted changes eigenvalues of ``C.T C`` by."""
+        return self._mean_in_parts[2]
 
     @cached_property
     def _mean_in_parts(self) -> tuple[Any, Any, float]:
@@ -248,20 +247,6 @@ class CenteredRows:
         """
         roundings = 14 if self.weighted else 10
         return roundings * self.unit_roundoff * (self.total + self.noise) + self._mean_in_parts[2]
-
-    @property
-    def mean_error(self) -> float:
-        """What the part of the mean that is not subtracted changes eigenvalues of ``C.T C`` by."""
-        return self._mean_in_parts[2]
-
-    @property
-    def implicit_total(self) -> float:
-        """Sum of squares that products with sparse data really round: of its entries and of its means.
-
-        They are multiplied apart and then subtracted, so that far from the origin nearly all may cancel.
-        """
-        gross = self.gross
-        return gross * (math.sqrt(self.total) + sum(self.rows.shape) * self.unit_roundoff * gross)
 
     @property
     def gross(self) -> float:
@@ -322,19 +307,20 @@ class CenteredRows:
 
     def times(self, V: Any) -> Any:
         """Return ``C V`` for V of shape (d, k), in the dtype of V."""
-        return self.map_reduce(lambda C: C._times(V), lambda upper, lower: np.concatenate([upper, lower]))
 
-    def _times(self, V: Any) -> Any:
-        return self._sparse_times(V) if self.rows.skips_zeros else self._product(V, 0, "scores")
+        def of_part(C: CenteredRows) -> Any:
+            return C._sparse_times(V) if C.rows.skips_zeros else C._product(V, 0, "scores")
+
+        return self.map_reduce(of_part, lambda upper, lower: np.concatenate([upper, lower]))
 
     def transposed_times(self, W: Any) -> Any:
         """Return ``C.T W`` for W of shape (n, k), in the dtype of W."""
-        return self.map_reduce(CenteredRows._transposed_times, np.add, W)
 
-    def _transposed_times(self, W: Any) -> Any:
-        if self.rows.skips_zeros:
-            return self._sparse_sum(lambda block: W[block.rows], W)
-        return self._product(W, 1, "directions")
+        def of_part(C: CenteredRows, W: Any) -> Any:
+            sparse = C.rows.skips_zeros
+            return C.sparse_sum(lambda block: W[block.rows]) if sparse else C._product(W, 1, "directions")
+
+        return self.map_reduce(of_part, np.add, W)
 
     def _product(self, V: Any, axis: int, doing: str) -> Any:
         """``C V`` by blocks of rows (0), or ``C.T V`` by blocks of columns (1)."""
@@ -359,12 +345,8 @@ class CenteredRows:
 
         return device_blocks(self.rows, centred, axis)
 
-    def sparse_scatter_times(self, V: Any) -> Any:
-        """Return ``C.T (C V)`` of sparse data, in one pass over the rows."""
-        return self._sparse_sum(self._sparse_product(V), V)
-
     def _sparse_times(self, V: Any) -> Any:
-        out, product = np.zeros((self.rows.shape[0], V.shape[1])), self._sparse_product(V)
+        out, product = np.zeros((self.rows.shape[0], V.shape[1])), self.sparse_product(V)
 
         def share(draw: Iterator[slice]) -> None:
             for rows in draw:
@@ -372,8 +354,8 @@ class CenteredRows:
 
         return filled(self, self.rows.batches, share, out, "scores")
 
-    def _sparse_product(self, V: Any) -> Callable[[Block], Any]:
-        """What multiplies a block of sparse rows of C by V."""
+    def sparse_product(self, V: Any) -> Callable[[Block], Any]:
+        """Return what multiplies a block of sparse rows of C by V."""
         V = V / self.divisor[:, None] if self.divisor is not None else V
         shift = self.mean @ V
 
@@ -383,8 +365,8 @@ class CenteredRows:
 
         return product
 
-    def _sparse_sum(self, factor: Callable[[Block], Any], V: Any) -> Any:
-        """``C.T W`` for the W whose rows ``factor`` makes of V, block after block."""
+    def sparse_sum(self, factor: Callable[[Block], Any]) -> Any:
+        """Return ``C.T W`` of sparse rows, for the rows of W that ``factor`` returns for each block."""
 
         def share(draw: Iterator[slice]) -> list[tuple[int, Any]]:
             products: list[tuple[int, Any]] = []
@@ -665,7 +647,7 @@ def from_moments(
         unit_exponent=unit,
         constant=constant,
         rest=rest,
-        among=None if n == rows.weight else n,
+        weight=n,
         norms=norms,
         weighted=rows.weights is not None,
     )
@@ -1164,7 +1146,9 @@ def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tup
         mean = result.mean if unit is None else result.mean * unit
         squares = result.count * mean * mean + (squares if unit is None else squares * unit * unit)
         # A largest magnitude is between the roots of the mean square and of the sum over the least weight.
-        low, high = 1.01 * least**2 * result.count, 0.99 * most**2 * rows.least_weight
+        weights = np.ones(1) if rows.weights is None else rows.weights
+        low = 1.01 * least**2 * result.count
+        high = 0.99 * most**2 * float(weights[weights > 0].min(initial=1.0))
         if squares.min() >= low and squares.max() <= high:
             return result, None
         single = rows.dtype == np.float32

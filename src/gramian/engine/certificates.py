@@ -9,17 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gramian.core import arrays
-from gramian.core.records import (
-    BOUND_KINDS,
-    PROBE_PROBABILITY,
-    BoundKind,
-    Certificate,
-    Completeness,
-    DirectionBounds,
-    FloatArray,
-    Spectrum,
-)
+from gramian.core import arrays, records
+from gramian.core.records import BoundKind, Certificate, Completeness, DirectionBounds, FloatArray, Spectrum
 from gramian.engine.operator import Operator
 
 # A missed eigenvalue may exceed the last computed one by this much before the certificate fails.
@@ -96,7 +87,7 @@ def certify(
         others=others,
         known=known,
         rank=spectrum.rank,
-        kind=max(kinds, key=BOUND_KINDS.index),
+        kind=max(kinds, key=records.BOUND_KINDS.index),
         factor=factor,
     )
     certificate = Certificate(
@@ -416,7 +407,8 @@ def _probe(
         low, high = float(values[0]), float(values[-1])
         bound, risk = high, 0.0
         if columns < size:
-            bound, risk = largest_possible(projected, start, steps, PROBE_PROBABILITY), PROBE_PROBABILITY
+            risk = records.PROBE_PROBABILITY
+            bound = largest_possible(projected, start, steps, risk)
         near = most == PROBE_STEPS and (1.0 - gap) * bound <= high - gap * low
         settled = steps >= least if high > larger else near or missed(bound + error) <= enough
         if settled or steps == most:
@@ -514,7 +506,8 @@ def direction_bounds(
     k = values.size
     rank = k if rank is None else min(rank, k)
     reach = _norm(residuals) + error
-    starts = [j for j in range(k) if j == 0 or not values[j - 1] - values[j] <= 2.0 * reach]
+    apart = ~(values[:-1] - values[1:] <= 2.0 * reach)
+    starts = [0, *(np.flatnonzero(apart) + 1).tolist()] if k else []
     first, gaps, sines = np.zeros(k, dtype=np.int64), np.zeros(k), np.ones(k)
     for a, b in pairwise([*starts, k]):
         above = float(values[a - 1] - values[a]) - reach if a else math.inf

@@ -14,29 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from gramian.core.arrays import (
-    as_float64,
-    from_numpy,
-    is_numpy,
-    moved,
-    multiplied,
-    power_of_two,
-    to_dtype,
-    to_float64,
-)
+from gramian.core import arrays, records
 from gramian.core.checks import counted
-from gramian.core.records import (
-    Approximation,
-    BoundKind,
-    Calls,
-    Certificate,
-    Components,
-    FloatArray,
-    Repair,
-    SolveRequest,
-    Spectrum,
-    Target,
-)
+from gramian.core.records import Approximation, BoundKind, Certificate, Components, FloatArray, Spectrum
 from gramian.engine import krylov, linear, scatter, tiles
 from gramian.engine.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
 from gramian.engine.operator import SPARSE_ENTRY, SPARSE_WIDTH, Operator, SymmetricCosts, SymmetricMatrix
@@ -77,7 +57,7 @@ class Coefficients:
     mean: float
     vectors: Any = None
     weights: FloatArray | None = None
-    repair: Repair | None = None
+    repair: records.Repair | None = None
     negative: float = 0.0
 
 
@@ -110,7 +90,7 @@ class KernelProblem(Problem):
     center: bool
     psd: bool
     clip: bool
-    calls: Calls | None = None
+    calls: records.Calls | None = None
     given: bool = False
     fraction: bool = False
     single: bool = False
@@ -149,7 +129,7 @@ class KernelProblem(Problem):
         matrix = tiles.TileMatrix(
             rows.shape[0],
             source,
-            from_numpy(np.empty(0), rows.like),
+            arrays.from_numpy(np.empty(0), rows.like),
             form.arithmetic,
             share=1.0 if kept else form.share,
             exact=None if source is exact else exact,
@@ -160,13 +140,13 @@ class KernelProblem(Problem):
         tiles.require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         return operator
 
-    def start(self, route: Route, request: SolveRequest) -> Any:
+    def start(self, route: Route, request: records.SolveRequest) -> Any:
         """Return estimates of the leading vectors from a few rows, if tiles are recomputed in every pass."""
         if not isinstance(route, krylov.KrylovRoute) or not isinstance(self.source, tiles.KernelSource):
             return None
         if self.rows.weights is not None:
             return None
-        if route.form.storage != "again" or not self.single or not is_numpy(self.rows.like):
+        if route.form.storage != "again" or not self.single or not arrays.is_numpy(self.rows.like):
             return None
         # The other columns of a block are random: nothing is out of reach.
         return tiles.leading_from_few(self.source, 3 * route.block // 4, request.solver_rng)
@@ -176,9 +156,9 @@ class KernelProblem(Problem):
         assert self.source is not None
         return 2.0**self.source.exponent
 
-    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Operator, request: records.SolveRequest) -> Spectrum:
         """Raise an error for an indefinite matrix, and truncate a whole spectrum to the request."""
-        self._require_definite(result, operator, request)
+        self._require_definite(result, operator, request.target.count)
         target, total = request.target, self._total(result, operator)
         if target.count is not None:
             k = min(target.count, result.rank if self.clip else result.values.size)
@@ -208,25 +188,27 @@ class KernelProblem(Problem):
         total = self._total(spectrum, operator)
         components = components_of(spectrum, count, factor, total, rows.shape[0])
         values, rank, k = components.values, components.rank, components.values.size
-        vectors, weights = complete_basis(to_dtype(spectrum.vectors[:, :rank], rows.dtype), k), None
-        counts = from_numpy(np.ones((1, 1), dtype=rows.dtype), vectors)
+        vectors, weights = complete_basis(arrays.to_dtype(spectrum.vectors[:, :rank], rows.dtype), k), None
+        counts = arrays.from_numpy(np.ones((1, 1), dtype=rows.dtype), vectors)
         if rows.weights is not None:
             weights = rows.weights / rows.weight
             # To the vectors of repeated rows, of which all but a share of the weight are left out.
             given = rows.weights[:, None]
             roots = np.sqrt(np.where(given > 0, given, np.inf))
-            vectors = to_dtype(vectors / from_numpy(roots, vectors), rows.dtype)
-            counts = to_dtype(from_numpy(given, vectors), rows.dtype)
-        vectors = vectors * to_dtype(from_numpy(fixed_signs(vectors), vectors), rows.dtype)[None, :]
+            vectors = arrays.to_dtype(vectors / arrays.from_numpy(roots, vectors), rows.dtype)
+            counts = arrays.to_dtype(arrays.from_numpy(given, vectors), rows.dtype)
+        signs = arrays.from_numpy(fixed_signs(vectors), vectors)
+        vectors = vectors * arrays.to_dtype(signs, rows.dtype)[None, :]
         inverse = np.zeros(k)
         inverse[:rank] = 1.0 / np.sqrt(values[:rank])
-        values_of, coefficients = 2.0**self.source.exponent, vectors * counts
+        factors = arrays.to_dtype(arrays.from_numpy(inverse, vectors), rows.dtype)
+        coefficients = vectors * counts * factors[None, :]
         return Coefficients(
             components,
-            moved(coefficients * to_dtype(from_numpy(inverse, vectors), rows.dtype)[None, :], rows.home),
-            operator.row_means * values_of,
-            operator.mean * values_of,
-            vectors=moved(vectors, rows.home),
+            arrays.moved(coefficients, rows.home),
+            operator.row_means * factor,
+            operator.mean * factor,
+            vectors=arrays.moved(vectors, rows.home),
             weights=weights,
             repair=self._clipped(spectrum, operator) if self.clip else None,
             negative=self._negative(spectrum, operator) * factor,
@@ -242,14 +224,14 @@ class KernelProblem(Problem):
             return float(np.maximum(every, 0.0).sum())
         return None
 
-    def _clipped(self, spectrum: Spectrum, operator: Operator) -> Repair:
+    def _clipped(self, spectrum: Spectrum, operator: Operator) -> records.Repair:
         """Return the change by setting the negative eigenvalues to zero."""
         factor = self.factor()
         if operator.psd:
-            return Repair(0, operator.size, 0.0, 0.0, (operator.trace() or 0.0) * factor, 0.0)
+            return records.Repair(0, operator.size, 0.0, 0.0, (operator.trace() or 0.0) * factor, 0.0)
         every = np.concatenate([spectrum.values, spectrum.rest])
         negative = every[every < -_noise(spectrum, operator)]
-        return Repair(
+        return records.Repair(
             count=negative.size,
             size=operator.size,
             smallest=float(negative.min(initial=0.0)) * factor,
@@ -265,14 +247,14 @@ class KernelProblem(Problem):
             return 0.0
         return smallest
 
-    def _require_definite(self, spectrum: Spectrum, operator: Operator, request: SolveRequest) -> None:
+    def _require_definite(self, spectrum: Spectrum, operator: Operator, count: int | None) -> None:
         """Raise an error for a negative eigenvalue beyond rounding, unless it is outside the request."""
         smallest, bound = self._negative(spectrum, operator), _noise(spectrum, operator)
         if smallest == 0:
             return
-        if request.target.count is not None:
-            wanted = spectrum.values[: request.target.count]
-            if wanted.size == request.target.count and float(wanted[-1]) > bound:
+        if count is not None:
+            wanted = spectrum.values[:count]
+            if wanted.size == count and float(wanted[-1]) > bound:
                 return
         factor = self.factor()
         raise IndefiniteKernelError(
@@ -334,7 +316,7 @@ class Basis:
         """
         m = len(W)
         means = W.mean(axis=0)
-        values, vectors = linear.eigenpairs(moved(W - means - means[:, None] + means.mean(), like))
+        values, vectors = linear.eigenpairs(arrays.moved(W - means - means[:, None] + means.mean(), like))
         largest = float(np.abs(W).max(initial=0.0))
         error = absolute + relative * largest
         noise = 2.0 * m * (error + EPS * largest)
@@ -353,7 +335,7 @@ class Basis:
         if not lengths:
             return cls(np.zeros((m, 1)), 1.0, 1.0, 0.0, error)
         least = 1.0 / inverse
-        loss = float(np.linalg.norm(multiplied(like, B.T, W, B) - np.eye(B.shape[1])))
+        loss = float(np.linalg.norm(arrays.multiplied(like, B.T, W, B) - np.eye(B.shape[1])))
         return cls(B, least, max(lengths), loss + m * (error + EPS * largest) / least, error)
 
     def allows_single(self, W: FloatArray, count: int) -> bool:
@@ -442,10 +424,11 @@ def landmark_features(
         max(getattr(bound, name) for bound in (evaluator, every or evaluator))
         for name in ("relative", "absolute")
     )
-    diagonal = as_float64(evaluator.diagonal(landmarks))
+    diagonal = arrays.as_float64(evaluator.diagonal(landmarks))
     largest = float(diagonal.max(initial=0.0))
     tiles.require_eigenvalues(n * n * largest)
-    scale = 4.0 ** (power_of_two(largest) // 2) if abs(power_of_two(largest)) > tiles.NEAR_ONE else 1.0
+    exponent = arrays.power_of_two(largest)
+    scale = 4.0 ** (exponent // 2) if abs(exponent) > tiles.NEAR_ONE else 1.0
     values = KernelValues(evaluator, landmarks, 1.0 / scale)
     W = np.empty((landmarks.shape[0],) * 2)
     values(landmarks, W)
@@ -454,14 +437,14 @@ def landmark_features(
     basis = Basis.of(W, relative, absolute / scale, like)
 
     def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
-        there = moved(landmarks, like)
+        there = arrays.moved(landmarks, like)
         bound = bind(there)
         right = bound.encode(there)[1]
         return lambda X: (bound.tile(bound.encode(X)[0], right) / scale, bound.diagonal(X) / scale)
 
     return Features(
         values,
-        lambda X: as_float64(evaluator.diagonal(X)) / scale,
+        lambda X: arrays.as_float64(evaluator.diagonal(X)) / scale,
         basis.vectors,
         dtype == np.float32 and evaluator.facts.unit_diagonal and basis.allows_single(W, n),
         on_device,
@@ -484,7 +467,7 @@ def random_features(mapping: FourierFeatureMap, error: float, dtype: Any, like: 
         return Approximation(by, None, sums.weight, off, off, "probabilistic", 1.0 - CONFIDENCE)
 
     def on_device(like: Any) -> Callable[[Any], tuple[Any, Any]]:
-        return lambda X: (mapping.evaluate(X), to_float64(X[:, 0] * 0.0 + 1.0))
+        return lambda X: (mapping.evaluate(X), arrays.to_float64(X[:, 0] * 0.0 + 1.0))
 
     one = np.eye(len(mapping))
     parts = values, lambda X: np.ones(len(X)), one, dtype == np.float32, on_device, bounds, like
@@ -521,7 +504,7 @@ class FeatureProblem(Problem):
         """Scatter matrix of the features, shape (r, r): its eigenvalues are those of their kernel matrix."""
         B = self.features.basis
         squares = self.sums.moments.squares if self.center else self.sums.squares
-        S = squares if self.features.identity else multiplied(self.features.like, B.T, squares, B)
+        S = squares if self.features.identity else arrays.multiplied(self.features.like, B.T, squares, B)
         return (S + S.T) / 2
 
     @cached_property
@@ -552,7 +535,7 @@ class FeatureProblem(Problem):
         made.relative_tolerance = min(max(made.relative_tolerance, rounding), 1e-2)
         return made
 
-    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
+    def truncate(self, result: Spectrum, operator: Operator, request: records.SolveRequest) -> Spectrum:
         """Truncate the spectrum to the request."""
         everything = request.target.count is request.target.fraction is None
         k = max(result.rank, 1) if everything else count_of(request.target, result.values, operator.trace())
@@ -562,7 +545,7 @@ class FeatureProblem(Problem):
         """Return the power of two that kernel values were divided by."""
         return self.features.scale
 
-    def certified(self, certificate: Certificate, request: SolveRequest) -> Certificate:
+    def certified(self, certificate: Certificate, request: records.SolveRequest) -> Certificate:
         """Return it with how far the eigenvalues are from those of the exact matrix."""
         made = replace(certificate, approximation=self.bounds.scaled(self.features.scale))
         noise = self.noise * self.features.scale
@@ -580,7 +563,7 @@ class FeatureProblem(Problem):
         components = components_of(spectrum, count, scale, self.total, self.sums.count)
         k, rank = components.values.size, components.rank
         coefficients = np.zeros((len(B), k))
-        coefficients[:, :rank] = B @ as_float64(spectrum.vectors)[:, :rank]
+        coefficients[:, :rank] = B @ arrays.as_float64(spectrum.vectors)[:, :rank]
         # By the covariances of scores with the functions, which do not depend on the basis.
         signs = fixed_signs(self.sums.moments.squares @ coefficients[:, :rank])
         coefficients[:, :rank] *= signs / math.sqrt(scale)
@@ -589,10 +572,10 @@ class FeatureProblem(Problem):
         components = replace(components, rest=components.rest[:0])
         return Coefficients(components, coefficients, row_means, float(row_means @ weights), weights=weights)
 
-    def reachable(self, target: Target) -> Target:
+    def reachable(self, target: records.Target) -> records.Target:
         """Return the target relative to the features' own trace; raise an error if it is out of reach."""
         if target.count is not None:
-            return Target(count=min(target.count, self.features.basis.shape[1]))
+            return records.Target(count=min(target.count, self.features.basis.shape[1]))
         if target.fraction is None:
             return target
         has, total, by = float(np.trace(self.matrix)), self.total, self.bounds.by
@@ -601,7 +584,7 @@ class FeatureProblem(Problem):
             why = f"is more of the variance than these {by} explain (at least {share:.4g})"
             hint = "Use more of them, or set a number of components."
             raise ParameterError("n_components", target.fraction, why, hint)
-        return Target(fraction=target.fraction * total / has, name=str(target))
+        return records.Target(fraction=target.fraction * total / has, name=str(target))
 
 
 def rounding_of_values(sums: FeatureSums, basis: Basis, unit: float = EPS) -> float:
@@ -624,7 +607,7 @@ def landmark_bounds(sums: FeatureSums, basis: Basis, products: FloatArray, like:
     """
     n, m, B = sums.weight, len(basis.vectors), basis.vectors
     explained = float(np.trace(products))
-    lengths = multiplied(like, B.T, B)
+    lengths = arrays.multiplied(like, B.T, B)
     unit = float(np.finfo(np.float32 if sums.single else np.float64).eps)
     E = rounding_of_values(sums, basis, unit)
     T = math.sqrt(max(float(np.vdot(lengths, products)), 0.0))

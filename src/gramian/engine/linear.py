@@ -10,46 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from gramian.core import arrays
-from gramian.core.records import (
-    BOUND_KINDS,
-    Components,
-    DirectionBounds,
-    FloatArray,
-    Remainder,
-    SolveRequest,
-    Spectrum,
-    Target,
-    random_stream,
-)
-from gramian.engine import routes
-from gramian.engine.centered import (
-    PIECES,
-    CenteredRows,
-    SingleMoments,
-    center_rows,
-    common_unit,
-    from_moments,
-    scatter,
-    terms_of,
-    uncentered,
-)
+from gramian.core import arrays, records
+from gramian.core.records import Components, DirectionBounds, FloatArray, SolveRequest, Spectrum, Target
+from gramian.engine import centered, routes, scatter
+from gramian.engine.centered import CenteredRows, SingleMoments
 from gramian.engine.certificates import lifted
 from gramian.engine.operator import Operator, SymmetricCosts, SymmetricMatrix, TableCosts, digest
 from gramian.engine.routes import Route
-from gramian.engine.scatter import (
-    CONFIDENCE,
-    CovarianceOperator,
-    GramOperator,
-    Observed,
-    ScatterOperator,
-    observed,
-    product_error,
-    product_tolerance,
-)
+from gramian.engine.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.engine.solving import (
     Problem,
-    Schedule,
     Solution,
     complete_basis,
     components_of,
@@ -141,11 +111,6 @@ class LinearProblem(Problem):
         flat = isinstance(self.scale, str) and self.scale == "genotype"
         return TableCosts(rows.shape, dtype, *facts, flat)
 
-    def schedule(self, request: SolveRequest) -> Schedule:
-        """Plan: return the routes to what is asked for."""
-        self.request = request  # on which the arithmetic depends
-        return super().schedule(request)
-
     @property
     def _needs_double(self) -> bool:
         """Whether one pass in float64 is unlikely to improve a float32 covariance of sparse rows enough."""
@@ -160,8 +125,8 @@ class LinearProblem(Problem):
         at_once = rows.in_one_place and rows.cuts_columns and not rows.free_to_revisit
         if not at_once or not _can_be_probed(rows) or rows.shape[1] < LEAST_COLUMNS:
             return False
-        values, view, last = self._sampled_values, uncentered(rows), request.target.count - 1
-        rounding = product_tolerance(rows.shape, view.unit_roundoff, terms_of(view) or 0)
+        values, view, last = self._sampled_values, centered.uncentered(rows), request.target.count - 1
+        rounding = scatter.product_tolerance(rows.shape, view.unit_roundoff, centered.terms_of(view) or 0)
         return last < len(values) and bool(values[last] > FAR_ABOVE * rounding * values[0])
 
     @cached_property
@@ -193,7 +158,7 @@ class LinearProblem(Problem):
     def measured(self) -> CenteredRows:
         """Return the centred data, measuring it in one pass where that has not been done."""
         if self.view is None:
-            self.view = center_rows(
+            self.view = centered.center_rows(
                 self.rows, center=self.center, scale=self.scale, ddof=self.ddof, metric=self.metric
             )
             require_range(self.view, self.degrees)
@@ -213,16 +178,16 @@ class LinearProblem(Problem):
         rows = self.rows if double else self.rows.in_float32
         probe = None if double or self.worst_case else self._probe(rows)
         asked: dict[str, Any] = {"center": self.center, "double": double, "probe": probe}
-        result, unseen = scatter(rows, **asked)
+        result, unseen = centered.scatter(rows, **asked)
         options: dict[str, Any] = {"scale": self.scale, "ddof": self.ddof, "metric": self.metric}
-        self.view = from_moments(self.rows, result, center=self.center, unseen=unseen, **options)
+        self.view = centered.from_moments(self.rows, result, center=self.center, unseen=unseen, **options)
         require_range(self.view, self.degrees)
         view = replace(self.view, rows=rows).multiplied_in(double=double)
         if isinstance(result, SingleMoments) and view.arithmetic == np.float64:  # it is beyond float32
-            result, _ = scatter(rows, center=self.center, double=True)
-        unit = common_unit(view) if isinstance(result, SingleMoments) else None
+            result, _ = centered.scatter(rows, center=self.center, double=True)
+        unit = centered.common_unit(view) if isinstance(result, SingleMoments) else None
         # Moments are of float64, and stay; products of float32 left the range.
-        result = result if unit is None else scatter(rows, **asked, unit=unit)[0]
+        result = result if unit is None else centered.scatter(rows, **asked, unit=unit)[0]
         own = view if unit is None else view.in_unit(unit)
         matrix = result.squares
         if own.divisor is not None:
@@ -230,7 +195,9 @@ class LinearProblem(Problem):
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
-        known = observed(own, result, probe) if isinstance(result, SingleMoments) else Observed()
+        known = scatter.Observed()
+        if isinstance(result, SingleMoments):
+            known = scatter.observed(own, result, probe)
         return CovarianceOperator(view, whole=True, matrix=matrix, observed=known, worst_case=self.worst_case)
 
     def _probe(self, rows: Rows) -> FloatArray | None:
@@ -249,7 +216,7 @@ class LinearProblem(Problem):
             some = np.concatenate(seen)
             if request is not None and self._estimate(rows, some) <= ENOUGH * request.tol:
                 return None
-        drawn = random_stream(None if request is None else request.seeds, PROBE_STREAM)
+        drawn = records.random_stream(None if request is None else request.seeds, PROBE_STREAM)
         of = [*drawn.integers(2**32, size=4).tolist(), int.from_bytes(digest(*seen), "little")]
         return np.random.default_rng(of).standard_normal((rows.shape[1], PROBE_COLUMNS))
 
@@ -269,9 +236,9 @@ class LinearProblem(Problem):
         values = self._values_of(some) if self.scale is None and self.metric is None else np.empty(0)
         if not values.size:
             return math.inf
-        view = uncentered(rows)
-        inner, terms = rows.shape[0], terms_of(view) or rows.shape[0]
-        of_trace = product_error(view, inner, terms + PIECES)[0] / view.total
+        view = centered.uncentered(rows)
+        inner, terms = rows.shape[0], centered.terms_of(view) or rows.shape[0]
+        of_trace = scatter.product_error(view, inner, terms + centered.PIECES)[0] / view.total
         return float(of_trace * values.sum() / max(float(values[0]), 1e-300))
 
     def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
@@ -319,12 +286,12 @@ class LinearProblem(Problem):
             exact = view.unit_roundoff < 1e-12 or self.worst_case
             kind = kind if exact else "estimate"
             n = view.rows.shape[0]
-            terms = (n if exact else min(n, CONFIDENCE * math.sqrt(n))) + 3
+            terms = (n if exact else min(n, scatter.CONFIDENCE * math.sqrt(n))) + 3
             size = view.gross if view.rows.skips_zeros else math.sqrt(view.total)
             change = terms * view.unit_roundoff * size + view.forming_error / math.sqrt(top or 1.0)
             factors = 2.0 * np.sqrt(top / values)
             drift = drift + change / np.sqrt(values)
-        return lifted(bounds, factors, drift, max(bounds.kind, kind, key=BOUND_KINDS.index))
+        return lifted(bounds, factors, drift, max(bounds.kind, kind, key=records.BOUND_KINDS.index))
 
     def hidden_by_offset(self, solution: Solution, components: Components) -> str:
         """Say which variances above the tolerance are 0 because the data are far from 0; "" where none is."""
@@ -349,7 +316,7 @@ class LinearProblem(Problem):
             "deviation). Subtract the offset in a wider type before X becomes float64."
         )
 
-    def remainder(self, solution: Solution, result: Directions) -> Remainder:
+    def remainder(self, solution: Solution, result: Directions) -> records.Remainder:
         """Return how far directions and variances are from the covariance of the rows.
 
         Notes
@@ -371,7 +338,7 @@ class LinearProblem(Problem):
         unit, terms, size = float(np.finfo(arrays.numpy_dtype(result.vectors)).eps) / 2, 1.0, math.sqrt(total)
         lifted_ones = isinstance(solution.operator, GramOperator)
         if lifted_ones:
-            terms = n if unit < 1e-12 or self.worst_case else min(n, CONFIDENCE * math.sqrt(n))
+            terms = n if unit < 1e-12 or self.worst_case else min(n, scatter.CONFIDENCE * math.sqrt(n))
             size = view.gross if view.rows.skips_zeros else size
         change = terms * unit * size
         error = 4.0 * error + change * (2.0 * math.sqrt(top) + change)
@@ -387,11 +354,11 @@ class LinearProblem(Problem):
             beyond = complete.bound / self.factor()
         beyond = max(beyond, float(spectrum.values[r:].max(initial=0.0)))
         if beyond < trace and complete is not None:
-            kind = max(kind, complete.kind, key=BOUND_KINDS.index)
+            kind = max(kind, complete.kind, key=records.BOUND_KINDS.index)
         root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
         data = self.measured()
         assert data.norms is not None
-        return Remainder(data.norms, root, kind)
+        return records.Remainder(data.norms, root, kind)
 
 
 def _can_be_probed(rows: Rows) -> bool:

@@ -227,10 +227,8 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
         The leading eigenpairs; ``rest`` holds all other eigenvalues.
     """
     A = operator.dense()
-    total = operator.trace()
-    if operator.psd:
-        # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
-        total = float(arrays.namespace(A).linalg.trace(A))
+    # Of this very matrix: a share close to 1 leaves no room for the rounding of another sum.
+    total = float(arrays.namespace(A).linalg.trace(A)) if operator.psd else operator.trace()
     if vectors:
         values, V, rest = leading(A, target, total)
         residuals = arrays.column_norms(A @ V - V * arrays.from_numpy(values, V)[None, :])
@@ -264,12 +262,10 @@ def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatAr
         values, vectors = linalg.eigh(A)
         return arrays.as_float64(values)[::-1], arrays.namespace(A).flip(vectors, axis=1)
 
-    def count(values: FloatArray) -> int:
-        return count_of(target, values, total)
-
-    known = target.count or (A.shape[0] if target.fraction is None else None)
-    values, vectors = arrays.decomposed(A, on_device, partial(arrays.leading_pairs, count=known or count))
-    k = count(values)
+    known: Any = target.count or (A.shape[0] if target.fraction is None else None)
+    known = known or (lambda values: count_of(target, values, total))
+    values, vectors = arrays.decomposed(A, on_device, partial(arrays.leading_pairs, count=known))
+    k = count_of(target, values, total)
     return values[:k].copy(), arrays.moved(vectors[:, :k], A), values[k:].copy()
 
 

@@ -13,18 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from gramian.core import arrays, records
-from gramian.engine.centered import (
-    PIECES,
-    SMALL_MEAN,
-    CenteredRows,
-    SingleMoments,
-    filled,
-    in_batches,
-    least_rows,
-    part_of_mean,
-    rows_of_chunk,
-    terms_of,
-)
+from gramian.engine import centered
+from gramian.engine.centered import CenteredRows, SingleMoments
 from gramian.engine.operator import symmetric_times, workers_of
 
 # Width, in standard deviations, of the rounding estimate, and in drifts of the diagonal.
@@ -57,7 +47,7 @@ class ScatterOperator(ABC):
 
     Parameters
     ----------
-    centered : CenteredRows
+    view : CenteredRows
         The centred data C.
     keep : bool
         Whether blocks of C that matmat forms are kept for the next pass, as much memory as the data.
@@ -82,7 +72,7 @@ class ScatterOperator(ABC):
 
     def __init__(
         self,
-        centered: CenteredRows,
+        view: CenteredRows,
         *,
         keep: bool = False,
         whole: bool = False,
@@ -90,33 +80,37 @@ class ScatterOperator(ABC):
         observed: Observed = Observed(),
         worst_case: bool = False,
     ) -> None:
-        shape = centered.rows.shape
+        shape = view.rows.shape
         inner = shape[self.axis]
-        self.centered = centered
+        self.centered = view
         self.size = shape[1 - self.axis]
-        self.like = arrays.from_numpy(np.empty(0), centered.rows.like) if matrix is None else matrix[:0, 0]
-        block = self._wide_slices()[0].stop
+        self.like = arrays.from_numpy(np.empty(0), view.rows.like) if matrix is None else matrix[:0, 0]
+        # In float64 it does not count how many terms are added up at once.
+        block = self._wide_slices()[0].stop if view.arithmetic == np.float32 else 0
         # A matrix that comes with the mean is that of ``scatter``.
-        terms = None if matrix is None else terms_of(centered)
-        self._terms = block if terms is None else terms + PIECES
+        terms = None if matrix is None else centered.terms_of(view)
+        self._terms = block if terms is None else terms + centered.PIECES
         self._observed, self._worst_case = observed, worst_case
-        self.noise = centered.noise
-        self.relative_tolerance = product_tolerance(shape, centered.unit_roundoff, block)
+        self.noise = view.noise
+        self.relative_tolerance = product_tolerance(shape, view.unit_roundoff, block)
         self._whole = self.dense() if whole and matrix is None else matrix
         self._formed = self._whole is not None
         self._kept: dict[int, Any] = {}
         self._memory: Any = None
-        if keep and arrays.is_numpy(centered.rows.like):
+        if keep and arrays.is_numpy(view.rows.like):
             pieces, rows = self._cutting
-            self._memory = np.empty(inner * pieces * rows, dtype=centered.arithmetic)
+            self._memory = np.empty(inner * pieces * rows, dtype=view.arithmetic)
 
     @cached_property
-    def _product_error(self) -> tuple[float, records.BoundKind]:
+    def _error(self) -> tuple[float, records.BoundKind]:
+        """Bound on the error of what products multiply by, and its kind."""
         C = self.centered
+        terms, products, known = C.thin, 2, self._observed
         if self._formed:
-            return self._matrix_error
-        inner, known = C.rows.shape[self.axis], self._sampled()
-        return product_error(C, inner, C.thin, products=2, observed=known, worst_case=self._worst_case)
+            terms, products = self._terms, 1
+        else:
+            known = self._sampled()
+        return product_error(C, C.rows.shape[self.axis], terms, products, known, self._worst_case)
 
     def _sampled(self) -> Observed:
         """Return how far products of float32 with some runs of rows are off, carried on to all rows.
@@ -146,27 +140,23 @@ class ScatterOperator(ABC):
         return Observed(drift=off * C.total / max(total, TINY))
 
     @property
-    def _matrix_error(self) -> tuple[float, records.BoundKind]:
-        C = self.centered
-        return product_error(
-            C, C.rows.shape[self.axis], self._terms, observed=self._observed, worst_case=self._worst_case
-        )
-
-    @property
     def error_kind(self) -> records.BoundKind:
         """The kind of the bounds."""
-        return self._product_error[1]
+        return self._error[1]
 
     @property
     def dense_error(self) -> float:
         """Bound on the error of the matrix itself."""
-        return self._matrix_error[0]
+        if self._formed:
+            return self._error[0]
+        C = self.centered
+        return product_error(C, C.rows.shape[self.axis], self._terms, 1, self._observed, self._worst_case)[0]
 
     @property
     def error_bound(self) -> float:
         """Bound on the error of what products multiply by."""
         own = self.size * float(np.finfo(np.float64).eps) * self.centered.total if self._formed else 0.0
-        return self._product_error[0] + own
+        return self._error[0] + own
 
     def promoted(self) -> Self | None:
         """Return the same matrix with products in float64, made anew in every pass."""
@@ -204,7 +194,7 @@ class ScatterOperator(ABC):
             kind = type(self)
             return C.map_reduce(lambda part: kind(part).matmat(V), np.add)
         if C.rows.skips_zeros:
-            return C.sparse_scatter_times(V) if self.axis == 0 else C.times(C.transposed_times(V))
+            return C.sparse_sum(C.sparse_product(V)) if self.axis == 0 else C.times(C.transposed_times(V))
         given, V = V, arrays.to_dtype(V, C.arithmetic)
         if not arrays.is_numpy(C.rows.like):
             U = arrays.moved(V, C.rows.like)
@@ -226,7 +216,7 @@ class ScatterOperator(ABC):
             columns = [sum(part[g] for part in parts) for g in range(len(groups))]
             return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
 
-        return in_batches(C, slices, of_batch, np.add, "products")
+        return centered.in_batches(C, slices, of_batch, np.add, "products")
 
     def dense(self) -> Any:
         """Return the matrix as float64, accumulated over blocks of C."""
@@ -276,7 +266,7 @@ class ScatterOperator(ABC):
                     np.add(squares, own, out=squares)
 
         workers = workers_of(m * m * C.arithmetic.itemsize)
-        return filled(C, slices, share, total, "matrix", most=workers), squares
+        return centered.filled(C, slices, share, total, "matrix", most=workers), squares
 
     def _on_device(self, product: Callable[[Any], Any]) -> Any:
         """Add up products of blocks of C, each with its long side first."""
@@ -301,7 +291,7 @@ class ScatterOperator(ABC):
 
     def _wide_slices(self) -> list[slice]:
         """Slices for large products: wide enough that adding them up costs less than making them."""
-        C, least = self.centered, least_rows(self.size)
+        C, least = self.centered, centered.least_rows(self.size)
         return C.column_slices(least) if self.axis else C.row_slices(least)
 
     def _cut(self, part: slice, scratch: Any) -> Any:
@@ -356,10 +346,9 @@ class ScatterOperator(ABC):
 
 
 def product_error(
-    centered: CenteredRows,
+    view: CenteredRows,
     inner: int,
     block: int,
-    *,
     products: int = 1,
     observed: Observed = Observed(),
     worst_case: bool = False,
@@ -375,7 +364,7 @@ def product_error(
 
     Parameters
     ----------
-    centered : CenteredRows
+    view : CenteredRows
         C.
     inner : int
         Length of the sums that make one entry.
@@ -392,23 +381,25 @@ def product_error(
     ----------
     Higham and Mary (2019), A new approach to probabilistic rounding error analysis, theorem 3.1.
     """
-    unit, total, forming = centered.unit_roundoff, centered.total + centered.noise, centered.forming_error
+    unit, total, forming = view.unit_roundoff, view.total + view.noise, view.forming_error
     # Blocks about zero are multiplied with their means; see _about_zero.
-    total /= 1.0 - part_of_mean(centered)
+    total /= 1.0 - centered.part_of_mean(view)
     if unit < 1e-12:
-        if products == 2 and centered.rows.skips_zeros:
-            total = max(total, centered.implicit_total)
-        terms = inner if products == 1 else sum(centered.rows.shape)
+        if products == 2 and view.rows.skips_zeros:
+            # Entries and means are multiplied apart and then subtracted, so that nearly all may cancel.
+            gross = view.gross
+            total = max(total, gross * (math.sqrt(view.total) + sum(view.rows.shape) * unit * gross))
+        terms = inner if products == 1 else sum(view.rows.shape)
         return (terms + 6) * unit * total + forming, "deterministic"
     block = chain = min(block, inner)
     if products == 2:
         # The first of the two sums over the other side, in NumPy in pieces that are themselves added up.
-        other = sum(centered.rows.shape) - inner
-        piece = min(arrays.THIN, other) if arrays.is_numpy(centered.rows.like) else other
+        other = sum(view.rows.shape) - inner
+        piece = min(arrays.THIN, other) if arrays.is_numpy(view.rows.like) else other
         chain += piece + -(-other // piece)
     worst = (chain + 3 * products) * unit * total + forming
     likely = CONFIDENCE * unit * (math.sqrt(block) * math.sqrt(block / inner) + 1.0) * total
-    likely += centered.mean_error
+    likely += view.mean_error
     likely = max(likely, DRIFTS * observed.drift)
     kind: records.BoundKind = "estimate"
     if observed.probed < math.inf:
@@ -454,10 +445,11 @@ def observed(view: CenteredRows, result: SingleMoments, probe: records.FloatArra
     if probe is None or not varying.any():
         return Observed(least=least, drift=drift)
     # Products with sparse rows round what cancels between entries and means.
-    rows = min(n, terms_of(view) or n) if view.rows.skips_zeros else min(n, rows_of_chunk(d))
+    rows = centered.terms_of(view) or n if view.rows.skips_zeros else centered.rows_of_chunk(d)
+    rows = min(n, rows)
     norms = view.norms + (2.0 * math.sqrt(n) * np.abs(view.mean) if view.rows.skips_zeros else 0.0)
     unit, terms = float(np.finfo(np.float64).eps) / 2, d + rows + -(-n // rows) + 20
-    length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * SMALL_MEAN
+    length, gross = float(np.linalg.norm(probe, axis=0).max()), 1.0 + 1.2 * centered.SMALL_MEAN
     sizes = float(np.linalg.norm(norms)) * float(np.linalg.norm((norms / divisor)[varying]))
     rounding = terms * unit * gross * length * sizes
     seen = np.linalg.norm(result.gap[varying] / divisor[varying, None], axis=0)

@@ -340,6 +340,7 @@ class Problem(ABC):
 
     def schedule(self, request: SolveRequest) -> Schedule:
         """Plan the routes to what is asked for; a MemoryLimitError where none fits."""
+        self.request = request  # on which the arithmetic may depend
         return Schedule(self.costs, request, everything=self.everything)
 
     def operator(self, route: Route) -> Any:

@@ -8,17 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from gramian.core import records
 from gramian.core.arrays import from_numpy, numpy_dtype
-from gramian.core.records import (
-    POSITIVE,
-    BoundKind,
-    Certificate,
-    FloatArray,
-    Moments,
-    RealArray,
-    Remainder,
-    SolveRequest,
-)
+from gramian.core.records import BoundKind, Certificate, FloatArray, Moments, RealArray, SolveRequest
 from gramian.engine.centered import ALONE, EQUAL, CenteredRows, from_moments, merge_moments, scatter
 from gramian.engine.linear import Directions, LinearProblem, require_range
 from gramian.engine.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
@@ -67,11 +59,11 @@ class StreamMoments:
     batches: int
     centered: bool
     moments: Moments
-    squared_weights: Annotated[float, "", POSITIVE]
+    squared_weights: Annotated[float, "", records.POSITIVE]
     kind: Annotated[RealArray, "_ _"]
     seconds: float = 0.0
     blur: float = 0.0
-    loss: Annotated[FloatArray | None, "d", POSITIVE] = None
+    loss: Annotated[FloatArray | None, "d", records.POSITIVE] = None
     loss_kind: BoundKind = "deterministic"
 
     @property
@@ -162,7 +154,7 @@ def seen_of_components(
     weight: float,
     A: FloatArray,
     mean: tuple[FloatArray, FloatArray],
-    remainder: Remainder,
+    remainder: records.Remainder,
     *,
     divisor: FloatArray | None,
     constant: Any,

@@ -18,19 +18,8 @@ import numpy.typing as npt
 from gramian.core import arrays
 from gramian.core.checks import slices
 from gramian.core.records import BoundKind, Calls, FloatArray
-from gramian.engine.operator import (
-    BANDWIDTH,
-    KERNEL_VALUE,
-    LARGE,
-    SCRATCH,
-    SIZES,
-    Costs,
-    Form,
-    digest,
-    symmetric_times,
-    whole_product,
-)
-from gramian.engine.operator import THIN as THIN_RATE
+from gramian.engine import operator as rates
+from gramian.engine.operator import Costs, Form, digest, symmetric_times, whole_product
 from gramian.errors import DataError
 from gramian.kernels import Evaluator
 from gramian.kernels.evaluator import exact_diagonal
@@ -917,20 +906,20 @@ class KernelCosts(Costs):
         n, _ = self.shape
         seconds = self._values(form)
         if form.whole:
-            return seconds + n * n * 1e-9, 12 * n * n + SCRATCH
+            return seconds + n * n * 1e-9, 12 * n * n + rates.SCRATCH
         kept = int(self._tiles(form) * (1.0 if form.storage == "kept" else form.share))
         if form.storage == "kept" and self.calls is not None and self.calls.scalar:
             # One iteration in fifty stalls, and then asks for everything again; the whole matrix has it.
             seconds *= 1.02
         # Memory that was not used before is paged in at the speed at which tiles are made.
-        return seconds + kept / 8e9, kept + SCRATCH
+        return seconds + kept / 8e9, kept + rates.SCRATCH
 
     def product(self, form: Form, columns: int) -> float:
         """Return seconds of one product with the tiles."""
         n = self.shape[0]
         if form.whole:
             return whole_product(n, columns)
-        rate, read = THIN_RATE[form.arithmetic], SIZES[form.arithmetic] / BANDWIDTH
+        rate, read = rates.THIN[form.arithmetic], rates.SIZES[form.arithmetic] / rates.BANDWIDTH
         if form.storage == "kept":
             return n * n * max(columns / rate, read / 2)
         if self.given:
@@ -955,13 +944,13 @@ class KernelCosts(Costs):
     def _tiles(self, form: Form) -> int:
         """Bytes of all tiles."""
         n = self.shape[0]
-        return n * (n + 512) // 2 * SIZES[form.arithmetic]
+        return n * (n + 512) // 2 * rates.SIZES[form.arithmetic]
 
     def _values(self, form: Form) -> float:
         n, d = self.shape
         half = n * (n + 1) / 2
         if self.given:
-            return half * 8 / BANDWIDTH
+            return half * 8 / rates.BANDWIDTH
         own = 0.0 if self.calls is None else self.calls.seconds
         kind = form.arithmetic if self.quick and form.storage == "again" else "float64"
-        return half * (KERNEL_VALUE[kind] / 2 + d / LARGE[kind] + own)
+        return half * (rates.KERNEL_VALUE[kind] / 2 + d / rates.LARGE[kind] + own)

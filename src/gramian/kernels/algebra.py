@@ -18,17 +18,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from gramian.core.arrays import (
-    alike,
-    as_csr,
-    as_float64,
-    dense,
-    from_numpy,
-    namespace,
-    numpy_dtype,
-    to_float64,
-    to_numpy,
-)
+from gramian.core import arrays
+from gramian.core.arrays import namespace, to_numpy
 from gramian.core.checks import check_number, listed
 from gramian.core.records import BoundKind, Calls, FloatArray
 from gramian.errors import DataError, InputTypeError, ParameterError
@@ -131,7 +122,7 @@ class Kernel(ABC):
             Y = arithmetic.check_rows("Y", Y, accept_sparse=True)
             if X.shape[1] != Y.shape[1]:
                 raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must be the same.")
-            Y = alike(Y, X)
+            Y = arrays.alike(Y, X)
         return evaluator.gram_matrix(self.bind(X), X, Y)
 
     def centered_gram(self, X: Any, new: Any = None) -> Any:
@@ -166,14 +157,14 @@ class Kernel(ABC):
         >>> Polynomial(degree=1, gamma=1.0).centered_gram([[0.0], [2.0]], [[5.0]])
         array([[-4.,  4.]])
         """
-        K = to_float64(self.gram(X))
+        K = arrays.to_float64(self.gram(X))
         xp = namespace(K)
         t = xp.mean(K, axis=0)
         if new is None:
             return K - t[:, None] - t[None, :] + xp.mean(t)
         # Widths that depend on data are those of X here as well.
         kernel = self.resolve(arithmetic.check_rows("X", X, accept_sparse=True))
-        values = to_float64(kernel.gram(new, X))
+        values = arrays.to_float64(kernel.gram(new, X))
         return values - xp.mean(values, axis=1)[:, None] - t[None, :] + xp.mean(t)
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
@@ -206,7 +197,7 @@ class Kernel(ABC):
         if Y is not None and np.ndim(X) == np.ndim(Y) < 2:
             if np.ndim(X) == 0:
                 X, Y = [X], [Y]
-            return float(as_float64(self.gram([to_numpy(X)], [to_numpy(Y)]))[0, 0])
+            return float(arrays.as_float64(self.gram([to_numpy(X)], [to_numpy(Y)]))[0, 0])
         if Y is not None:
             self.check_numbers("a fit and its predictions would give it different values")
         return self.gram(*((_double(X),) if Y is None or Y is X else (_double(X), _double(Y))))
@@ -503,7 +494,7 @@ class Kernel(ABC):
             Names of the columns.
         """
         self.admit_sparse(X)
-        X = as_csr(X) if sparse.issparse(X) else X
+        X = arrays.as_csr(X) if sparse.issparse(X) else X
         return self.resolve(X, names).bound_to(X, precision, centered)
 
     @abstractmethod
@@ -566,7 +557,8 @@ def _defaults(cls: type[Kernel]) -> dict[str, Any]:
 
 def _double(X: Any) -> Any:
     """Return float32 rows as float64 ones: a fit of scikit-learn solves with the matrix."""
-    return to_float64(X) if getattr(X, "dtype", None) is not None and numpy_dtype(X) == np.float32 else X
+    single = getattr(X, "dtype", None) is not None and arrays.numpy_dtype(X) == np.float32
+    return arrays.to_float64(X) if single else X
 
 
 def _sum(left: Any, right: Any, sign: int = 1) -> Any:
@@ -1145,7 +1137,7 @@ class Normalized(Composite):
 
     def joined(self, seen: Any, parts: tuple[evaluator.Evaluator, ...]) -> evaluator.Evaluator:
         (part,) = parts
-        diagonal = as_float64(part.diagonal(seen))
+        diagonal = arrays.as_float64(part.diagonal(seen))
         positive = diagonal[diagonal > 0]
         least = float(positive.min()) if positive.size else 1.0
         # How wrong a value can be for roots of k(x, x) and k(y, y), which are wrong by half of it each.
@@ -1165,7 +1157,7 @@ class NormalizedEvaluator(CompositeEvaluator):
         """Return the rows as factors of a tile, with a last column that scales them."""
         (part,) = self.parts
         left, right = part.encode(X)
-        diagonal = to_float64(part.diagonal(X))
+        diagonal = arrays.to_float64(part.diagonal(X))
         xp = namespace(diagonal)
         least = float(xp.min(diagonal)) if diagonal.shape[0] else 0.0
         if least < 0:
@@ -1180,8 +1172,8 @@ class NormalizedEvaluator(CompositeEvaluator):
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return a block of kernel values."""
         values = self.parts[0].tile(left[:, :-1], right[:, :-1], out)
-        values *= dense(left[:, -1:])
-        values *= dense(right[:, -1:]).T
+        values *= arrays.dense(left[:, -1:])
+        values *= arrays.dense(right[:, -1:]).T
         return values
 
     def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
@@ -1208,7 +1200,7 @@ class NormalizedEvaluator(CompositeEvaluator):
 
     def diagonal(self, X: Any) -> Any:
         """Return 1, or 0 where k(x, x) is 0."""
-        diagonal = to_float64(self.parts[0].diagonal(X))
+        diagonal = arrays.to_float64(self.parts[0].diagonal(X))
         xp = namespace(diagonal)
         return xp.where(diagonal > 0, xp.ones_like(diagonal), 0.0 * diagonal)
 
@@ -1298,7 +1290,7 @@ class OnColumns(Composite):
         return int(column)
 
     def rows(self, X: Any) -> Any:
-        return namespace(X).take(X, from_numpy(np.array(self.columns), X), axis=1)
+        return namespace(X).take(X, arrays.from_numpy(np.array(self.columns), X), axis=1)
 
     @property
     def sees(self) -> Any:
@@ -1364,7 +1356,7 @@ class After(Composite):
             raise DataError(
                 f"The map {self._label} returned {len(mapped)} rows for {len(values)}; as many are needed."
             )
-        return from_numpy(as_float64(mapped), X)
+        return arrays.from_numpy(arrays.as_float64(mapped), X)
 
 
 def exp(kernel: Kernel) -> Kernel:

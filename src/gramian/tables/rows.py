@@ -187,11 +187,6 @@ class Rows(ABC):
         whole = bool((self.weights == np.floor(self.weights)).all())
         return int(self.weight) if whole else int(np.count_nonzero(self.weights))
 
-    @cached_property
-    def least_weight(self) -> float:
-        """Least of the weights that are not 0."""
-        return 1.0 if self.weights is None else float(self.weights[self.weights > 0].min(initial=1.0))
-
     def weights_of(self, rows: slice) -> npt.NDArray[np.float64] | None:
         """Return the weights of some rows; None where all are 1."""
         return None if self.weights is None else self.weights[rows]
@@ -222,6 +217,11 @@ class Rows(ABC):
         return True
 
     @property
+    def share(self) -> float:
+        """Share of the entries that are there: all of them, unless the rows are sparse."""
+        return 1.0
+
+    @property
     def block_dtype(self) -> np.dtype[Any]:
         """Type of the numbers in a block."""
         return self.dtype
@@ -240,11 +240,6 @@ class Rows(ABC):
     def stored_bytes(self) -> int:
         """Bytes that a pass over rows in a file reads."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
-
-    @property
-    def share(self) -> float:
-        """Share of the entries that are there: all of them, unless the rows are sparse."""
-        return 1.0
 
     @property
     def resident_bytes(self) -> int:
