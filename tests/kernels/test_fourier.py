@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-import gramian.core.arrays
-import gramian.kernels.feature_maps as module
 from gramian.errors import DataError, ParameterError
 from gramian.kernels import RBF
 from gramian.kernels.feature_maps import fourier_map, frequencies
@@ -165,22 +163,6 @@ def test_rows_whose_phases_have_no_digits_are_refused(value):
         fourier_map(2, rng=0)([[value, 1.0]])
 
 
-def test_seeds():
-    first, second, other = (fourier_map(3, rng=seed).frequencies for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first, second)
-    assert np.abs(first - other).max() > 0.1
-    wide = fourier_map(3, rng=np.random.default_rng(0)).frequencies
-    np.testing.assert_array_equal(first, wide)
-
-
-def test_array_kinds(array_kind):
-    phi = fourier_map(5, n_components=30, gamma=0.1, rng=0, origin=np.arange(5.0))
-    values = phi(array_kind.make(X))
-    assert type(values) is type(array_kind.make(X))
-    expected = phi(X.astype(array_kind.dtype))
-    np.testing.assert_allclose(gramian.core.arrays.to_numpy(values), expected, atol=1e-13)
-
-
 def test_parameters_outside_their_range():
     for arguments in [
         {"n_components": 0},
@@ -212,7 +194,3 @@ def test_parameters_outside_their_range():
 def test_arguments_of_the_bound(arguments):
     with pytest.raises(ParameterError, match="0 must be a"):
         fourier_map(2, rng=0).error_bound(*arguments)
-
-
-def test_the_confidence_is_what_the_text_says():
-    assert module.CONFIDENCE == 0.99

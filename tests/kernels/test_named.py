@@ -46,35 +46,10 @@ def test_defaults_are_those_of_scikit_learn():
     assert kernel_from_name("chi2") == ChiSquared(gamma=1.0)
 
 
-def test_gamma_can_be_the_median():
-    assert kernel_from_name("rbf", gamma="median") == RBF(gamma="median")
-    assert kernel_from_name("laplacian", gamma="median") == Laplacian("median")
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "rfb",
-        "polynomal",
-        "gausian",
-        "Linear",
-        "cosin",
-    ],
-)
-def test_unknown_names_come_with_a_suggestion(wrong):
-    with pytest.raises(ParameterError, match=r"\? Known: linear, poly, rbf, laplacian, matern, rq,"):
-        kernel_from_name(wrong)
-
-
-def test_unknown_names_list_what_is_allowed():
-    with pytest.raises(ParameterError, match=r"is not known\. Known: linear, poly, rbf, laplacian,"):
-        kernel_from_name("zzz")
-
-
-def test_expressions_are_read():
-    assert kernel_from_name("rbf(sigma=2) + 0.5 * poly") == RBF(sigma=2) + 0.5 * Polynomial()
-    with pytest.raises(ParameterError, match=r"is not known\. Did you mean"):
-        kernel_from_name("rbf + rfb")
+def test_unknown_names_come_with_a_suggestion():
+    for wrong in ("rfb", "polynomal", "gausian", "Linear", "cosin"):
+        with pytest.raises(ParameterError, match=r"\? Known: linear, poly, rbf, laplacian, matern, rq,"):
+            kernel_from_name(wrong)
 
 
 def test_what_is_no_kernel_at_all_is_a_type_error():

@@ -64,13 +64,6 @@ def test_it_is_the_kernel_of_the_columns_alone():
             assert excess(resolved, X[:4]) <= 1, (columns, picked, kernel)
 
 
-@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-def test_columns_of_other_arrays(kind):
-    xp = pytest.importorskip(kind)
-    result = RBF().on(2, 0).gram(xp.asarray(X), xp.asarray(Y))
-    np.testing.assert_allclose(np.asarray(result), RBF().on(2, 0).gram(X, Y), rtol=1e-12)
-
-
 def test_columns_that_are_none():
     for columns in [
         (4,),

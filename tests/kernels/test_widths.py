@@ -9,10 +9,8 @@ from gramian.kernels import RBF, Laplacian, Matern, RationalQuadratic, widths
 from gramian.kernels.widths import (
     MEDIAN_ROWS,
     check_width,
-    gamma_of,
     is_median,
     median_distance,
-    resolved_width,
 )
 
 
@@ -129,48 +127,7 @@ def test_a_median_whose_square_does_not_fit_is_refused(kernel):
         kernel.resolve(rows(5) * 1e-157)
 
 
-def test_what_a_width_may_be():
-    for value in [1, 2.5, np.float32(3), "median", [1.0, 2], (3,), np.array([1.0, 2.0])]:
-        check_width("w", value)
-
-
-def test_what_it_may_not_be():
-    for value in [
-        0,
-        -1,
-        "wide",
-        None,
-        (),
-        [],
-        [1, 0],
-        [1, "a"],
-        [[1.0]],
-        ((1, 2), (3,)),
-        np.ones((2, 2)),
-        True,
-        np.nan,
-    ]:
-        with pytest.raises(ParameterError, match=r"must be a number above 0\. Give one, one for every"):
-            check_width("w", value)
-
-
 def test_an_optional_width():
     check_width("w", None, optional=True)
     assert is_median("median")
     assert not any(map(is_median, ("Median", None, 1.0, np.ones(2))))
-
-
-def test_resolved_widths():
-    X = rows(4)
-    assert resolved_width("w", 2, X) == 2.0
-    assert resolved_width("w", np.array([1, 2, 3]), X) == (1.0, 2.0, 3.0)
-    assert resolved_width("w", "median", X) == pytest.approx(literal(X))
-    with pytest.raises(ParameterError, match=r"w has 2 widths but X has 3 features: give one each\."):
-        resolved_width("w", [1.0, 2.0], X)
-
-
-@pytest.mark.parametrize("sigma", [1e-160, 1e163, 1e-300, 1e300])
-def test_gamma_has_to_fit_into_a_number(sigma):
-    assert gamma_of("s", 2.0) == 0.125
-    with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
-        gamma_of("s", sigma)
