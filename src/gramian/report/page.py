@@ -35,10 +35,7 @@ SHARED = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def write_report(
-    path: str | os.PathLike[str],
-    fitted: Fitted,
-    used: Mapping[str, str] | None = None,
-    drawn: Mapping[str, str] | None = None,
+    path: str | os.PathLike[str], fitted: Fitted, drawn: Mapping[str, str] | None = None
 ) -> None:
     """Write the report of a fitted model to a file, which appears whole or not at all.
 
@@ -46,12 +43,10 @@ def write_report(
     ----------
     path : path-like
     fitted : Fitted
-    used : mapping of str to str, optional
-        The versions that computed it, by default the installed ones.
     drawn : mapping of str to str, optional
         Figures that were drawn before, by name, as .svg.
     """
-    write_text(path, as_page(explanation(fitted, used), drawn))
+    write_text(path, as_page(explanation(fitted), drawn))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -113,14 +108,12 @@ def as_html(parts: Iterable[Part], figures: Figures) -> str:
             blocks.append(_folded(part.title, as_html(part.parts, figures)))
         elif isinstance(part, Beside):
             small = all(isinstance(one, Grid) for one in part.parts)
-            cells = (
+            cells = [
                 f"<div>{as_html(one, figures)}</div>" if isinstance(one, tuple) else as_html([one], figures)
                 for one in part.parts
-            )
-            inside = "\n".join(filter(None, cells))
-            blocks.append(
-                f'<div class="{"pair small" if small else "figures"}">{inside}</div>' if inside else ""
-            )
+            ]
+            inside, kind = "\n".join(filter(None, cells)), "pair small" if small else "figures"
+            blocks += [f'<div class="{kind}">{inside}</div>'] if inside else []
     return "\n".join(filter(None, blocks))
 
 

@@ -6,7 +6,6 @@ import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -251,11 +250,13 @@ class _Explained:
                 yield f"{which} {counted(n, 'row')}. The model was fitted on {model.n_samples_:,}."
             elif self.others:
                 yield "These are not the rows of the fit."
-            chart = partial(scores_chart, model, data, seen.scores, seen.shown)
-            drawn = [Drawing("scores", chart)]
-            drawn += [Drawing("scores", partial(chart, pair=self.pair), TELLING)] if self.telling else []
+            table = data if seen.shown is None else replace(data, **data.labels_at(seen.shown))
+            drawn = [Drawing("scores", lambda: figures.scores(model, table, mapped=seen.scores))]
+            if self.telling:
+                known: dict[str, Any] = {"mapped": seen.scores, "x": self.pair[0], "y": self.pair[1]}
+                drawn.append(Drawing("scores", lambda: figures.scores(model, table, **known), TELLING))
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
-                drawn.append(Drawing("biplot", partial(chart, "biplot")))
+                drawn.append(Drawing("biplot", lambda: figures.biplot(model, table, mapped=seen.scores)))
             yield Beside((*drawn,))
             if data.picture_shape is not None and data.in_memory:
                 yield Beside((Drawing("reconstructions", lambda: figures.reconstructions(model, data)),))
@@ -458,33 +459,6 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
     )
 
 
-def scores_chart(
-    model: Any,
-    table: Table,
-    scores: Any,
-    shown: list[int] | None,
-    name: str = "scores",
-    pair: tuple[int, int] = (1, 2),
-) -> Any:
-    """Draw the scores of two components, coloured by label.
-
-    Parameters
-    ----------
-    model : fitted PCA or KernelPCA
-    table : Table
-    scores : array of shape (n, n_components)
-    shown : list of int or None
-        The indices of these rows, None for all.
-    name : {"scores", "biplot"}
-    pair : (int, int)
-        The components, counted from 1.
-    """
-    if shown is not None:
-        table = replace(table, **table.labels_at(shown))
-    x, y = pair
-    return getattr(figures, name)(model, table, mapped=scores, x=x, y=y)
-
-
 def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:
     """Apply the rules that are fast enough.
 
@@ -510,17 +484,13 @@ def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentCho
     said = dict(choose_components(model, table, rules=asked)) if asked else {}
     alone = [name for name in names if linear and not RULES[name].draws and name not in said]
     said |= choose_components(model, rules=alone) if alone else {}
-    why = {name: f"it would take {_long(wait)}" for name, wait in waits.items()}
-    left = [
-        f"{name}: {why.get(name, 'it needs the data, two rows or more in memory')}."
-        for name in names
-        if name not in said
-    ]
+    left = []
+    for name in (name for name in names if name not in said):
+        why, wait = "it needs the data, two rows or more in memory", waits.get(name)
+        if wait is not None:
+            why = f"it would take {f'about {duration(wait)}' if math.isfinite(wait) else 'many fits'}"
+        left.append(f"{name}: {why}.")
     return [said[name] for name in names if name in said], left
-
-
-def _long(wait: float) -> str:
-    return f"about {duration(wait)}" if math.isfinite(wait) else "many fits"
 
 
 def _wait(model: Any, table: Table, rule: str) -> float:

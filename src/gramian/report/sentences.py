@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -34,44 +36,8 @@ METHODS = {
     "max_rmse": "an upper limit on the reconstruction error",
 }
 
-# In the text, and in the list of references.
-CITATIONS = {
-    "pca": (
-        "Jolliffe and Cadima, 2016",
-        "Jolliffe, I. T. and Cadima, J. (2016). Principal component analysis: a review and recent "
-        "developments. Philosophical Transactions of the Royal Society A 374, 20150202.",
-    ),
-    "kernel": (
-        "Schölkopf et al., 1998",
-        "Schölkopf, B., Smola, A. and Müller, K.-R. (1998). Nonlinear component analysis as a kernel "
-        "eigenvalue problem. Neural Computation 10, 1299-1319.",
-    ),
-    "whitening": (
-        "Kessy et al., 2018",
-        "Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. "
-        "The American Statistician 72, 309-314.",
-    ),
-    "faces": (
-        "Turk and Pentland, 1991",
-        "Turk, M. and Pentland, A. (1991). Eigenfaces for recognition. "
-        "Journal of Cognitive Neuroscience 3, 71-86.",
-    ),
-    "nystroem": (
-        "Williams and Seeger, 2001",
-        "Williams, C. K. I. and Seeger, M. (2001). Using the Nyström method to speed up kernel "
-        "machines. Advances in Neural Information Processing Systems 13.",
-    ),
-    "random-features": (
-        "Rahimi and Recht, 2007",
-        "Rahimi, A. and Recht, B. (2007). Random features for large-scale kernel machines. "
-        "Advances in Neural Information Processing Systems 20.",
-    ),
-    "unusual": (
-        "Jackson and Mudholkar, 1979",
-        "Jackson, J. E. and Mudholkar, G. S. (1979). Control procedures for residuals associated with "
-        "principal component analysis. Technometrics 21, 341-349.",
-    ),
-}
+# Works in the text, and in the list of references.
+CITATIONS = tomllib.loads(files("gramian.report").joinpath("references.toml").read_text(encoding="utf-8"))
 
 
 def of_what(model: Any, table: Table | None, *, others: bool = False) -> str:
@@ -198,7 +164,7 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
     kernel, method = kernel_text(model), getattr(model, "method", None)
     name = "Kernel principal component analysis" if kernel else "Principal component analysis"
     name = name if method is None else f"{method.upper()} whitening"
-    cited = "; ".join(CITATIONS[key][0] for key in cited_works(model))
+    cited = "; ".join(CITATIONS[key]["short"] for key in cited_works(model))
     using = f" with the kernel {kernel}" if kernel else ""
     plan, samples = model.plan_, counted(model.n_samples_, "sample")
     sentences = [
@@ -214,15 +180,12 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
 
 
 def methods_lines(
-    model: Any,
-    table: Table | None = None,
-    used: Mapping[str, str] | None = None,
-    further: Sequence[str] = (),
+    model: Any, table: Table | None = None, used: Mapping[str, str] | None = None, further: Sequence[str] = ()
 ) -> list[str]:
     """Return the methods paragraph and a Markdown list of references, also to further works."""
     choice = getattr(model, "component_choice_", None)
     rule = [f"- Rule: {choice.sentence}"] if choice is not None else []
-    works = [f"- {CITATIONS[key][1]}" for key in (*cited_works(model), *further)]
+    works = [f"- {CITATIONS[key]['full']}" for key in (*cited_works(model), *further)]
     return [methods_paragraph(model, table, used), "", *works, *rule]
 
 
@@ -279,11 +242,10 @@ def _selection(model: Any) -> list[str]:
         number += f", chosen by {by}"
     elif isinstance(model.n_components, float):
         return [f"{number}, the fewest that explained {100 * model.n_components:g} % of the {what}."]
-    return [
-        f"{number}."
-        if ratios is None
-        else f"{number}; {'it' if k == 1 else 'they'} explained {percent(float(sum(ratios)))} of the {what}."
-    ]
+    if ratios is None:
+        return [f"{number}."]
+    subject = "it" if k == 1 else "they"
+    return [f"{number}; {subject} explained {percent(float(sum(ratios)))} of the {what}."]
 
 
 def _bound(model: Any) -> list[str]:
@@ -390,12 +352,9 @@ def _and(words: list[str]) -> str:
 def python_calls(model: Any, reading: Mapping[str, Any] | None) -> str:
     """Return Python code that fits the same model."""
     takes = inspect.signature(type(model)).parameters
-    given = {
-        key: value
-        for key, value in model.get_params(deep=False).items()
-        if repr(value) != repr(takes[key].default)
-    }
-    arguments = ", ".join(f"{key}={_literal(key, value)}" for key, value in given.items())
+    given = model.get_params(deep=False).items()
+    changed = [(key, value) for key, value in given if repr(value) != repr(takes[key].default)]
+    arguments = ", ".join(f"{key}={_literal(key, value)}" for key, value in changed)
     lines = ["import gramian"]
     if reading is None:
         lines += ["", "X = ...  # the data of the fit"]
@@ -413,8 +372,5 @@ def _literal(key: str, value: Any) -> str:
     """Return a parameter as Python code; a kernel as its text."""
     value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     said = repr(repr(value)) if key == "kernel" and not isinstance(value, str | None) else repr(value)
-    return (
-        said
-        if len(said) <= LONGEST_PARAMETER
-        else f"...  # {len(said):,} characters: see {key} of the saved model"
-    )
+    long = f"...  # {len(said):,} characters: see {key} of the saved model"
+    return said if len(said) <= LONGEST_PARAMETER else long
