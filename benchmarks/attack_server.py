@@ -782,7 +782,6 @@ def attack_models(attack: Attack) -> None:
             if got.status_code == 201:
                 id = got.json()["id"]
                 for method, path in (
-                    ("GET", "/components"),
                     ("GET", "/figures"),
                     ("GET", "/code"),
                     ("POST", "/transform"),

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from gramian import PCA, KernelPCA, propose, scan
-from gramian.app.server.views import example
+from gramian.app.server.tasks import example
 from gramian.faces import FaceSpace, read_faces
 from gramian.figures.images import grey, grey_range, signed
 from gramian.figures.style import COLOURS
@@ -22,7 +22,7 @@ LINE = "#7a828a"  # is seen on both grounds
 def read(folder, name, suffix):
     """Return the path of example data."""
     path = Path(folder) / f"{name}{suffix}"
-    example(name, {"path": str(path)})
+    path.write_bytes(example(name))
     return path
 
 

@@ -389,7 +389,8 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
         if isinstance(parameter.annotation, str):
             raise TypeError(f"{function.__module__} must not import annotations from __future__.")
         about: Any = next(iter(getattr(parameter.annotation, "__metadata__", [Option()])))
-        kind = getattr(parameter.annotation, "__origin__", parameter.annotation)
+        kind = parameter.annotation
+        kind = kind.__origin__ if get_origin(kind) is Annotated else kind
         if name == "context" or not isinstance(about, Option | Input | Of):
             continue
         if name in texts:

@@ -11,7 +11,7 @@ from scipy.io import savemat
 
 import gramian
 from gramian import PCA
-from gramian.app.server import pages, views, worker
+from gramian.app.server import pages, tasks, worker
 from gramian.faces import Gallery, identify
 from served import BINARY, CSV, FACES, X, app, fitted, npy, until
 
@@ -42,17 +42,6 @@ def test_rows_rebuilt_and_cleaned_with_the_error_of_each(client, ids, files):
     got = client.post(f"/api/v1/models/{ids['faces']}/reconstruct", json=faces.tolist()).json()
     np.testing.assert_allclose(np.reshape(got["values"], faces.shape), space.reconstruct(faces), atol=1e-3)
     np.testing.assert_allclose(got["error"], space.errors(faces, [20])[:, 0], atol=1e-6)
-
-
-def test_components_are_rows(client, ids, files):
-    pca, space = (gramian.load(files / f"{name}.gramian") for name in ("pca", "faces"))
-    got = client.get(f"/api/v1/models/{ids['pca']}/components?count=2").json()
-    assert got["names"] == ["mean", "PC1", "PC2"]
-    np.testing.assert_allclose(got["values"], [pca.mean_, *pca.components_[:2]])
-    got = client.get(f"/api/v1/models/{ids['faces']}/components").json()
-    pictures = np.reshape(got["values"], (-1, 28, 24))
-    np.testing.assert_allclose(pictures, [space.mean_face_, *space.component_pictures()], atol=1e-5)
-    assert client.get(f"/api/v1/models/{ids['kernel']}/components").status_code == 422
 
 
 def test_what_does_not_fit_the_model_is_said(client, ids):
@@ -234,7 +223,7 @@ def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
         pytest.skip("names are UTF-8 here")
     item = app.given_item(path)
     order = json.loads(json.dumps({"do": "describe_data", "data": item.part(), "draft": True}))
-    facts = worker.answered(views.TASKS["describe_data"], order, say=None)["answer"]
+    facts = worker.answered(tasks.describe_data, order, say=None)["answer"]
     assert item.name == "?.csv"
     assert ".csv has 1 column" in facts["problem"]
     item = item.model_copy(update={"facts": facts})

@@ -15,7 +15,7 @@ from sklearn.base import clone
 import gramian
 from drawn import drawn_faces
 from gramian import PCA, KernelPCA, Monitor, Whitener, figures
-from gramian.app.server import tasks, views
+from gramian.app.server import tasks
 from gramian.app.server.pages import PAGE
 from gramian.app.server.routes import EXAMPLES
 from gramian.faces import Gallery
@@ -267,8 +267,8 @@ def test_unusual_rows_are_those_of_the_report(visitor, models, ids, beside, tmp_
         for route in ("transform", "reconstruct", "monitor"):
             got = visitor.post(f"{API}/models/{id}/{route}", params=query)
             assert got.status_code == 200, (route, got.text)
-        for route in ("components", "figures", "figures/control-chart", "report", "results", "code"):
-            got = visitor.get(f"{API}/models/{id}/{route}", params={} if route == "components" else query)
+        for route in ("figures", "figures/control-chart", "report", "results", "code"):
+            got = visitor.get(f"{API}/models/{id}/{route}", params=query)
             assert got.status_code == 200, (route, got.text)
         assert ("lags=2" in got.json()["python"]) == (id == lagged)
         assert visitor.get(f"/models/{id}", params=query).status_code == 200
@@ -345,7 +345,7 @@ def test_a_width_and_a_kernel(visitor, beside):
 
 
 def test_a_search_for_a_counter_example_ends_at_its_time_limit():
-    answer = views.kernel("rbf - 1e-9*linear", 1e-9, n_features=1)
+    answer = tasks.kernel("rbf - 1e-9*linear", 1e-9, n_features=1)
     assert "It ended at its time limit" in answer["text"]
 
 
@@ -511,7 +511,7 @@ def test_proposals_are_applied_by_a_client_who_wants_them(visitor):
 
 def test_the_first_picture_of_rings_tells_them_apart(tmp_path):
     path = tmp_path / "circle.csv"
-    views.example("circle", {"path": str(path)})
+    path.write_bytes(tasks.example("circle"))
     table = gramian.scan(path, label="ring").read()
     KernelPCA(3, kernel="rbf(sigma='median')").fit(table).save(tmp_path / "rings.gramian")
     data = {
@@ -521,14 +521,14 @@ def test_the_first_picture_of_rings_tells_them_apart(tmp_path):
         "given": False,
         "reading": {"label": "ring"},
     }
-    shown = views.figures({"path": str(tmp_path / "rings.gramian")}, data)
+    shown = tasks.figures({"path": str(tmp_path / "rings.gramian")}, data)
     assert shown["pair"] == [3, 1]
     assert "PC3 tells the groups of `ring` apart: they explain 97." in shown["findings"][-1]
     scores = gramian.load(tmp_path / "rings.gramian").transform(table)[:, 2]
     inner, outer = (scores[table.labels == kind] for kind in ("inner", "outer"))
     assert inner.max() < outer.min() or outer.max() < inner.min()
     PCA(2).fit(table).save(tmp_path / "linear.gramian")
-    assert views.figures({"path": str(tmp_path / "linear.gramian")}, data)["pair"] == [1, 2]
+    assert tasks.figures({"path": str(tmp_path / "linear.gramian")}, data)["pair"] == [1, 2]
 
 
 def test_cards_show_what_comes_out_of_their_examples():
@@ -553,7 +553,7 @@ def test_contours_are_where_the_score_has_their_level(visitor):
         assert set(points[:, 2]) == {0, 1}
         assert 0 < points[:, :2].min() < points[:, :2].max() < 1
         count = 2 if expression == "linear" else 3
-        model = KernelPCA(count, kernel=expression).fit(views._in_plane("moons")[0])
+        model = KernelPCA(count, kernel=expression).fit(tasks._in_plane("moons")[0])
         square = np.stack(np.meshgrid(*[np.linspace(0, 1, 60)] * 2), axis=-1).reshape(-1, 2)
         largest = np.abs(model.transform(2 * square - 1)).max(axis=0)
         for j, panel in enumerate(got["panels"][:count]):

@@ -85,8 +85,5 @@ byId("identify").addEventListener("click", (event) => tried(async () => {
   byId("answer").textContent = one ? ANSWERS[one.kind](one) : result.skipped[0].why;
 }, event.target));
 
-asked(`models/${id}/components?count=1`).then((table) => {
-  paint(byId("mean"), table.values[0]);
-});
 if (data) asked(`data/${data}`).then((item) => { byId("door").hidden = item.name !== "drawn-faces.zip"; });
 if (data && byId("door")) tried(async () => take(await (await ask("examples/door/known")).blob()).catch(() => {}));

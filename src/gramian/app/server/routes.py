@@ -391,12 +391,6 @@ for verb in fields.verbs().values():
     add_verb(verb)
 
 
-@api.get("/models/{id}/components", **produces(JSON))
-async def components(state: Server, id: Id, count: Annotated[int, Query(ge=1, le=1000)] = 24) -> Response:
-    """Return the mean and the first components as rows (pictures, for a model of pictures)."""
-    return await written(state, "components", model=state.items.find("model", id).part(), count=count)
-
-
 async def recognised(state: State, request: Request, id: str, gallery: str, **how: Any) -> dict[str, Any]:
     """Recognise people."""
     find = state.items.find

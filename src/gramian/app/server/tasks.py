@@ -1,4 +1,7 @@
-"""What a process does with tables and models: describes, plans, fits, and carries out verbs."""
+"""What a process does with tables and models: describes, plans, fits, carries out verbs, and draws.
+
+A task returns facts, or the content of a file; one with an ``answer`` writes a file of this path itself.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,17 @@ import inspect
 import io
 import json
 import os
+import shutil
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
+from importlib.resources import files
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -28,24 +35,44 @@ from gramian.errors import (
     DataError,
     GramianError,
     InputTypeError,
+    MissingExtraError,
     MissingValuesWarning,
     ParameterError,
+    RankWarning,
+    ignoring,
     needs,
     shortened,
 )
 from gramian.explain.diagnose import diagnosis_of
 from gramian.explain.proposals import KNOWN, METHODS, Method, of_scan, proposals
-from gramian.faces import Faces, FaceSpace, Gallery, read_faces
-from gramian.figures.images import Picture
+from gramian.faces import Faces, FaceSpace, Gallery, example_faces, read_faces
+from gramian.figures.images import Picture, contact_sheet, grey, grey_range
+from gramian.figures.names import component_titles, usual_color
+from gramian.figures.registry import available
+from gramian.kernels import kernel_from_name, widths
+from gramian.kernels import table as all_kernels
 from gramian.models.inputs import expected_columns
+from gramian.models.kernel_pca.projection import as_scaled
 from gramian.models.model_file import read_model
-from gramian.report import facts as report
-from gramian.report.tables import completed, feature_names
-from gramian.statistics.components import component_names, expanded, mapping_of, names_of, reader_of
+from gramian.report import facts as facts_of
+from gramian.report.facts import Fitted
+from gramian.report.page import report_page
+from gramian.report.results import write_results
+from gramian.report.sections import MOST_SCORES
+from gramian.report.sentences import first_look, methods_lines, python_calls
+from gramian.report.tables import completed, feature_names, write_table
+from gramian.statistics.components import (
+    component_names,
+    decomposition_of,
+    expanded,
+    mapping_of,
+    reader_of,
+)
 from gramian.tables import reading
+from gramian.tables.as_rows import as_rows
 from gramian.tables.files import locate
 from gramian.tables.labels import in_order, label_texts
-from gramian.tables.metadata import LabelPlace, with_metadata
+from gramian.tables.metadata import LabelPlace, labels_of, with_metadata
 from gramian.tables.names import PICTURE_SUFFIXES
 from gramian.tables.preview import Preview
 from gramian.tables.scan import Scan, scan
@@ -56,6 +83,12 @@ MOST_CACHED = 8  # cached models, galleries and tables
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
+SHOWN = 24  # pictures of data
+MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
+
+NARROW = 340  # pixels of a figure that fits a phone
+# The playground: points, the components, cells of a side of the grid, and lines of each.
+POINTS, COMPONENTS, CELLS = 120, 3, 48
 Message = dict[str, Any]
 Say = Callable[[Message], None]
 most_rows = 5_000_000  # of a table; the worker sets it
@@ -227,12 +260,12 @@ def bytes_of(values: Any) -> int:
 def describe_model(model: Message) -> Message:
     """Return the facts of a model file; others raise an error."""
     stored = read_model(model["path"])
-    return {**report.info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
+    return {**facts_of.info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
 
 
 def describe_gallery(gallery: Message) -> Message:
     """Return the facts of a gallery; other files raise an error."""
-    return report.gallery_facts(Gallery.open(gallery["path"]))
+    return facts_of.gallery_facts(Gallery.open(gallery["path"]))
 
 
 def describe_data(data: Message, draft: bool = False) -> Message:
@@ -245,7 +278,8 @@ def describe_data(data: Message, draft: bool = False) -> Message:
         table = read_table(data)
         kinds = set() if table.labels is None else {*label_texts(table.labels)} - {""}
         levels = table.levels.get(table.label_name or "", ())
-        facts |= report.data_facts(table) | {"labels": in_order(map(shortened, kinds), levels)[:TOLD] or None}
+        facts |= facts_of.data_facts(table)
+        facts["labels"] = in_order(map(shortened, kinds), levels)[:TOLD] or None
         facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
     except GramianError as error:
         if not draft or seen is None:
@@ -314,8 +348,8 @@ def plan(fit: Message, data: Message) -> Message:
 
 def _plan(made: Any, table: Any) -> Message:
     chosen = made.plan(table)
-    used = report.used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
-    return {"plan": plain(report.plan_facts(chosen)), "text": str(chosen), "used": used}
+    used = facts_of.used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
+    return {"plan": plain(facts_of.plan_facts(chosen)), "text": str(chosen), "used": used}
 
 
 def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
@@ -333,7 +367,7 @@ def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
     diagnosis = diagnosis_of(made, completed(made, table) if isinstance(table, Table) else None)
     return {
-        **report.info_facts(made, fit["estimator"], diagnosis=diagnosis),
+        **facts_of.info_facts(made, fit["estimator"], diagnosis=diagnosis),
         "seconds": seconds,
         "warnings": texts,
         "proposals": found,
@@ -408,11 +442,9 @@ def _reader(parts: Message) -> Callable[..., Any]:
     return read
 
 
-def written(answer: Message, content: str | bytes) -> Message:
-    """Write a file to be sent."""
-    with open(answer["path"], "xb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-    return {}
+def as_json(content: Message) -> bytes:
+    """Return an answer of any length."""
+    return json.dumps(content, allow_nan=False).encode()
 
 
 def drawing(draw: Callable[[], Any], width: int | None = None) -> Message:
@@ -447,8 +479,8 @@ def _rows_of(result: Result, table: Any) -> tuple[Table, tuple[str, ...], Any, M
     return table, names, np.stack([more.pop(name) for name in names], axis=1), more
 
 
-def operate(operation: str, options: Message, draw: int | None, answer: Message, **parts: Message) -> Message:
-    """Write the result of a verb: rows for rows, or else its text, facts and figures."""
+def operate(operation: str, options: Message, draw: int | None, **parts: Message) -> bytes:
+    """Return the result of a verb: rows for rows, or else its text, facts and figures."""
     verb = verb_of(operation)
     values = verb.values(options)
     model = cached(parts["model"], load) if "model" in parts else None
@@ -468,7 +500,7 @@ def operate(operation: str, options: Message, draw: int | None, answer: Message,
         table, names, values, more = rows
         notes = [*table.notes, *([facts["summary"]] if "summary" in facts else []), *notes]
         more |= {"events": facts["events"]} if "events" in facts else {}
-        return write_rows(answer, replace(table, notes=tuple(notes)), names, values, **more)
+        return rows_as_json(replace(table, notes=tuple(notes)), names, values, **more)
     text = str(result.text() if callable(result.text) else result.text)
     drawn: Message = {}
     for name, figure in result.figures.items() if draw else ():
@@ -476,34 +508,16 @@ def operate(operation: str, options: Message, draw: int | None, answer: Message,
             drawn[name] = drawing(figure, draw)
         except DataError as error:  # the result shows nothing that could be drawn
             notes.append(str(error).partition("\n")[0])
-    whole = {"text": text, "notes": notes, "facts": plain(facts), "figures": drawn}
-    return written(answer, json.dumps(whole, allow_nan=False))
+    return as_json({"text": text, "notes": notes, "facts": plain(facts), "figures": drawn})
 
 
-def write_rows(answer: Message, table: Table, names: Sequence[str], values: Any, **more: Any) -> Message:
-    """Write results for the rows of a table, with further columns."""
+def rows_as_json(table: Table, names: Sequence[str], values: Any, **more: Any) -> bytes:
+    """Return results for the rows of a table, with further columns."""
     whole = {"columns": list(names), "values": plain(values), "names": plain(table.row_names)}
     whole["numbers"] = plain(table.row_numbers)  # in the file, where rows were left out
     whole["labels"] = None if table.labels is None else plain(table.labels)
     whole |= plain(more) | {"rows": len(values), "notes": list(table.notes)}
-    return written(answer, json.dumps(whole, allow_nan=False))
-
-
-def components(model: Message, answer: Message, count: int) -> Message:
-    """Write the mean and the first components as rows or pictures."""
-    fitted = mapping_of(cached(model, load))
-    if isinstance(fitted, FaceSpace):
-        mean, rows = fitted.mean_face_, fitted.component_pictures(min(count, fitted.n_components_))
-    elif fitted.model_kind.linear:
-        mean, rows = fitted.mean_, np.asarray(fitted.components_)[:count]
-    else:
-        problem = f"Components of a {type(fitted).__name__} are not rows."
-        raise InputTypeError(problem, "Choose a PCA or a FaceSpace.")
-    values = np.concatenate([np.reshape(mean, (1, -1)), np.reshape(rows, (len(rows), -1))])
-    shape = getattr(fitted, "picture_shape_", None)
-    titles = ("mean", *component_names(len(rows)))
-    table = Table(values, names_of(fitted), titles, picture_shape=shape)
-    return write_rows(answer, table, feature_names(table), values)
+    return as_json(whole)
 
 
 # --------------------------------------------------------------- faces
@@ -530,3 +544,271 @@ def enroll(model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
     _of_faces("faces enroll", {}, model=model, gallery=answer, pictures=data)
     return describe_gallery(answer)
+
+
+# ------------------------------------------------------------------ examples
+
+
+def example(name: str) -> bytes:
+    """Return example data: measured penguins, pictures of digits, points on two rings, or drawn faces."""
+    from sklearn.datasets import load_digits, make_circles
+
+    if name == "penguins":
+        return files("gramian").joinpath("examples", "penguins.csv").read_bytes()
+    if name == "circle":
+        places, inner = make_circles(300, noise=0.05, factor=0.35, random_state=1)
+        columns = dict(zip("xy", places.round(4).T, strict=True))
+        return as_csv({"ring": np.where(inner, "inner", "outer")} | columns)
+    if name == "digits":
+        digits = load_digits()
+        pictures, folders = digits.images * (255 / 16), digits.target
+    else:
+        faces = example_faces()
+        pictures, folders = faces.pictures, faces.people or ()
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:  # with a folder for each class
+        for number, (pixels, folder) in enumerate(zip(pictures, folders, strict=True)):
+            archive.writestr(f"{folder}/{number:04d}.png", Picture(pixels.astype(np.uint8)).png())
+    return content.getvalue()
+
+
+def as_csv(columns: Mapping[str, Any]) -> bytes:
+    """Return a table as CSV."""
+    content = io.BytesIO()
+    write_table(content, columns, "csv")
+    return content.getvalue()
+
+
+def example_visitor(who: str) -> bytes:
+    """Return a test picture for the model of the drawn faces: a known person, a stranger, or a house."""
+    pictures = dict(zip(("known", "stranger", "house"), example_faces("visitors").pictures, strict=True))
+    return Picture(pictures[who]).png()
+
+
+def width(data: Message, scale: str | None = None) -> Message:
+    """Return the median distance between rows, a first guess of a kernel's width."""
+    X = read_table(data).flat
+    return {"median": widths.median_distance(X if scale is None else as_scaled(scale, as_rows(X)))}
+
+
+def sheet(data: Message) -> bytes:
+    """Draw some pictures, evenly spaced."""
+    rows = read_table(data)
+    if rows.picture_shape is None:
+        raise DataError("This data has no pictures.")
+    shown = np.linspace(0, len(rows.values) - 1, min(SHOWN, len(rows.values))).astype(int)
+    pictures = arrays.as_float64(rows.values[shown])
+    names = rows.row_names or tuple(map(str, range(len(rows.values))))
+    edges = grey_range(pictures)
+    pixels = [grey(picture, *edges) for picture in pictures]
+    return contact_sheet(pixels, [names[row] for row in shown]).png()
+
+
+# ------------------------------------------------------------------- figures
+
+
+def folders_of(table: Table) -> Any:
+    """Return the labels of rows, or the folders of pictures if there are several."""
+    if table.labels is not None:
+        return table.labels
+    if table.picture_shape is None or table.row_names is None:
+        return None
+    folders = [name.rpartition("/")[0] for name in table.row_names]
+    return np.array(folders) if 1 < len(set(folders)) < len(folders) else None
+
+
+def figure(
+    model: Message, data: Message | None, name: str, width: int | None, format: str, **chosen: Any
+) -> bytes:
+    """Return one figure: for the page a specification of Vega-Lite or a picture, else a file."""
+    fitted, table = expanded(cached(model, load))[0], applied(model, data)[1]
+    figures = {figure.name: figure for figure in available(fitted, table)}
+    if table is None and name == "scores":
+        raise DataError("A figure of scores needs data.", "Choose the data to plot.")
+    options = chosen | _groupings(table, chosen["color"], chosen["shape"]) | {"linked": format == "json"}
+    asked = figures[check_choice("figure", name, tuple(figures))]
+
+    def draw() -> Any:
+        return asked.draw(fitted, table, **options)
+
+    if format != "json":
+        return _figure_file(draw, width, format)
+    content = drawing(draw, width)
+    if "linked" in asked.options:  # the page shows its own table
+        content["spec"] |= content["spec"].pop("hconcat")[0]
+    return as_json(content)
+
+
+def _figure_file(draw: Callable[[], Any], width: int | None, format: str) -> bytes:
+    """Return a figure in light colours as .svg or .png, or the table that it draws as .csv."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.figures.style import framed, room
+    with room(width):
+        drawn = draw()
+        is_picture = isinstance(drawn, Picture)
+        if format == "csv":
+            if is_picture:
+                raise DataError("A picture has no table.", "Download it as PNG or SVG.")
+            return as_csv({name: drawn.data[name] for name in drawn.data.column_names})
+        if is_picture and format == "png":
+            return bytes(drawn.png())
+        content: Any = io.BytesIO() if format == "png" else io.StringIO()
+        (framed(drawn.png(), drawn.pixels.shape) if is_picture else drawn).save(content, format)
+    return content.getvalue() if format == "png" else content.getvalue().encode()  # type: ignore[no-any-return]
+
+
+def _groupings(table: Table | None, color: str | None, shape: str | None) -> Message:
+    """Return the columns that set colour and shape: those that were asked for, else the labels."""
+    if color is None and table is not None:
+        usual = usual_color(table)
+        return {"color": folders_of(table) if usual is None else usual, "shape": shape}
+    return {"color": color, "shape": shape}
+
+
+def figures(model: Message, data: Message | None) -> Message:
+    """List the figures, the columns that may set colour and shape, and what the data show."""
+    fitted, table = applied(model, data)
+    titles = {figure.name: figure.title for figure in available(expanded(cached(model, load))[0], table)}
+    labels = {} if table is None else labels_of(table)
+    names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
+    usual = _groupings(table, None, None).get("color")
+    pair, said = _telling(fitted, table)
+    return {
+        "figures": list(titles),
+        "titles": titles,
+        "columns": [*labels, *names],
+        "groups": {name: kinds for name, values in labels.items() if (kinds := _kinds(table, name, values))},
+        "color": usual if isinstance(usual, str) else "",
+        "pair": list(pair),
+        "findings": said,
+    }
+
+
+def _kinds(table: Any, name: str, values: Any) -> list[str]:
+    """Return the different labels as figures spell them; none where they are many."""
+    kinds = in_order({*label_texts(values)} - {""}, table.levels.get(name, ()))
+    return kinds if len(kinds) <= MOST_CLASSES else []
+
+
+def _telling(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:
+    """Return the two components that show the groups apart, and what the data show."""
+    if not fitted.model_kind.has_components:
+        return (1, 2), []
+    if table is None or not fitted.model_kind.gives_scores:
+        return first_look(decomposition_of(fitted))
+    scores = _scores(fitted, table)[:, :MOST_SCORES]
+    return first_look(fitted, replace(table, labels=folders_of(table)), scores)
+
+
+# ------------------------------------------------------------------- downloads
+
+
+def _fitted(model: Message, data: Message | None) -> Fitted:
+    fitted, table = applied(model, data)
+    if data is None or table is None:
+        return Fitted(fitted, None)
+    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data))
+
+
+def _scores(fitted: Any, table: Table) -> Any:
+    scores = np.asarray(fitted.transform(table))
+    return scores.reshape(len(scores), -1)
+
+
+def report(model: Message, data: Message | None) -> bytes:
+    """Return the report of a model."""
+    given = cached(model, load)
+    fitted = _fitted(model, None if given.model_kind.faces else data)
+    return report_page(replace(fitted, model=expanded(given)[0])).encode()
+
+
+def results(model: Message, data: Message, answer: Message) -> Message:
+    """Write the folder of results as a .zip."""
+    fitted, folder = mapping_of(cached(model, load)), Path(answer["path"] + "-folder")
+    if not fitted.model_kind.has_components or fitted.model_kind.faces:
+        problem = f"A {type(fitted).__name__} has no folder of results."
+        raise InputTypeError(problem, "Choose a PCA or a KernelPCA.")
+    try:
+        write_results(folder, _fitted(model, data), report=True)
+        with zipfile.ZipFile(answer["path"], "x", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.rglob("*")):
+                archive.write(path, path.relative_to(folder).as_posix())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return {}
+
+
+def code(model: Message, data: Message | None) -> Message:
+    """Return Python code that fits the same model, and a paragraph for a methods section."""
+    reading = None if data is None else asked_of(data)
+    fitted = mapping_of(cached(model, load))
+    methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
+    return {"python": python_calls(fitted, reading), "methods": methods}
+
+
+# ------------------------------------------------------------------ kernels
+
+
+def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
+    """Check whether an expression is a kernel; return the proof or a counterexample."""
+    verb = verb_of("kernels audit")
+    result = verb(verb.values(chosen | {"time_limit": seconds, "kernel": expression}), {})
+    facts: Message = plain(result.facts) | {
+        "text": result.text,
+        "figure": None,
+        "formula": "",
+    }
+    with suppress(GramianError):  # a Python function has no formula
+        facts["formula"] = str(kernel_from_name(facts["kernel"]))
+    with suppress(MissingExtraError):
+        for draw in result.figures.values():
+            facts["figure"] = drawing(draw, NARROW)["spec"]
+    return facts
+
+
+def kernel_table() -> Message:
+    """Return all kernels."""
+    return {"kernels": plain([asdict(entry) for entry in all_kernels()])}
+
+
+def contours(expression: str, points: str) -> Message:
+    """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.figures.planes import level_lines
+    kernel = kernel_from_name(expression)
+    X, classes = _in_plane(points)
+    with ignoring(RankWarning):  # of a kernel with fewer components
+        model = KernelPCA(COMPONENTS, kernel=kernel).fit(X)
+    side = np.linspace(0.0, 1.0, CELLS + 1)
+    grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
+    scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1), np.float64).reshape(*grid.shape[:2], -1)
+    panels = []
+    for place, title in enumerate(component_titles(model, scores.shape[-1])):
+        lines = [(level, ends.round(3)) for level, ends in level_lines(grid, scores[..., place])]
+        panels.append({"title": title, "lines": lines})
+    places = np.column_stack([(X + 1) / 2, classes]).round(3)
+    return dict(plain({"formula": str(kernel), "panels": panels, "points": places}))
+
+
+def _in_plane(points: str) -> tuple[Any, Any]:
+    """Return points within the square from -1 to 1, and their classes."""
+    from sklearn.datasets import make_blobs, make_circles, make_moons
+
+    if points == "rings":
+        X, classes = make_circles(POINTS, noise=0.05, factor=0.4, random_state=1)
+    elif points == "moons":
+        X, classes = make_moons(POINTS, noise=0.08, random_state=1)
+    else:
+        X, classes = make_blobs(POINTS, centers=3, cluster_std=1.0, random_state=1)
+    X = X - (X.max(axis=0) + X.min(axis=0)) / 2
+    return 0.8 * X / np.abs(X).max(), classes
+
+
+# ------------------------------------------------------------------- drawing
+
+
+def program() -> bytes:
+    """Return the JavaScript of Vega, which vl-convert contains."""
+    with needs("plots", "altair", "Drawing figures"):
+        from gramian.figures.style import browser_program
+    return browser_program().encode()

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from errno import EFBIG
+from inspect import signature
 from typing import Any
 
 from gramian import errors
@@ -38,14 +39,14 @@ def main() -> None:
 
     orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
-    from gramian.app.server import tasks, views
+    from gramian.app.server import tasks
 
     memory, tasks.most_rows = map(int, sys.argv[1:])
     confine(memory)
     most = data_bytes() + memory // 2
     while True:
         order = orders.get()
-        reply = answered(views.TASKS[order["do"]], order, say)
+        reply = answered(getattr(tasks, order["do"]), order, say)
         # Libraries keep memory that they have freed: the next request would meet the limit.
         say(reply | {"usable": reply.get("usable", True) and data_bytes() <= most})
 
@@ -79,19 +80,27 @@ def data_bytes() -> int:
         return 0
 
 
-def answered(work: Callable[..., Message], order: Message, say: Callable[[Message], None]) -> Message:
-    """Return the answer to an order or an error, with names of uploads instead of their paths."""
-    arguments = {name: value for name, value in order.items() if name != "do"}
+def answered(work: Callable[..., Any], order: Message, say: Callable[[Message], None]) -> Message:
+    """Return the answer to an order or an error, with names of uploads instead of their paths.
+
+    Content that a task returns is written to the file of the answer.
+    """
+    arguments = order | {"say": say}
+    for name in {"do", "say", "answer"} - signature(work).parameters.keys():
+        arguments.pop(name, None)
     names = {
         text: part["name"]
         for part in order.values()
         if isinstance(part, dict) and "path" in part and not part.get("given")
         for text in (part["path"], os.path.basename(part["path"]))
     }
-    if order["do"] == "fit":  # the one task that says how far it is
-        arguments["say"] = say
     try:
-        answer = _named(work(**arguments), names)
+        result = work(**arguments)
+        if isinstance(result, bytes):
+            with open(order["answer"]["path"], "xb") as file:
+                file.write(result)
+            return {"answer": {}}
+        answer = _named(result, names)
         if len(json.dumps(answer, allow_nan=False)) > LONGEST:
             raise errors.DataError("Its names are too long in total. Give columns shorter names.")
         return {"answer": answer}
