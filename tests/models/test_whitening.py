@@ -11,9 +11,8 @@ from gramian.core.records import Spectrum
 from gramian.errors import ParameterError
 from gramian.models.whitener import Whitener
 from gramian.models.whitening import (
-    as_measured,
     check_regularization,
-    inverse_root,
+    correction_of,
     orthonormal_rows,
     regularized,
     shrinkage_intensity,
@@ -68,14 +67,14 @@ def test_the_root_makes_measured_scores_white():
     rng = np.random.default_rng(0)
     T = np.eye(6) + 1e-3 * rng.standard_normal((6, 6))
     T = T @ T.T
-    K = inverse_root(T)
+    K = correction_of(T, len(T))
     np.testing.assert_allclose(K @ T @ K, np.eye(6), atol=1e-14)
     np.testing.assert_allclose(K, K.T, atol=1e-15)
-    assert inverse_root(np.eye(6) * (1 + 1e-15)) is None
+    assert correction_of(np.eye(6) * (1 + 1e-15), 6) is None
 
 
 def test_the_root_does_not_amplify_what_is_not_there():
-    K = inverse_root(np.diag([1.0, 1.0, 1e-12]))
+    K = correction_of(np.diag([1.0, 1.0, 1e-12]), 3)
     assert np.abs(K).max() == pytest.approx(2.0)
 
 
@@ -108,7 +107,7 @@ def test_the_triangle_takes_the_correction():
     U = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     T = np.eye(4) + 0.05 * np.ones((4, 4))
     root = np.array([3.0, 2.0, 1.0, 0.5])
-    W = triangular_root(U, root, 0.0, inverse_root(T))
+    W = triangular_root(U, root, 0.0, correction_of(T, len(T)))
     S = U.T @ np.diag(root) @ T @ np.diag(root) @ U
     np.testing.assert_allclose(W @ S @ W.T, np.eye(4), atol=1e-13)
     assert (np.tril(W, -1) == 0).all()
@@ -163,11 +162,8 @@ def test_regularizations_that_are_refused():
 
 def test_variances_beyond_the_rank_stay_out():
     products = np.eye(3) * 1.25
-    settled = as_measured(np.array([4.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.0]), products)
-    assert settled.amount is None
-    assert settled.rest == 0
-    np.testing.assert_array_equal(settled.deviations, [2.0, 1.0, 0.0])
-    np.testing.assert_allclose(settled.correction, np.diag([1.25**-0.5, 1.25**-0.5, 1.0]))
+    correction = correction_of(products, 2)
+    np.testing.assert_allclose(correction, np.diag([1.25**-0.5, 1.25**-0.5, 1.0]))
 
 
 def spectrum(values, tolerance):
@@ -180,11 +176,10 @@ def spectrum(values, tolerance):
 @pytest.mark.parametrize(("added", "kept"), [(0.5, True), (1e-12, False)])
 def test_what_is_added_may_not_be_rounding_itself(added, kept):
     variances = np.array([4.0, 1.0, 0.0])
-    settled = regularized(added, variances, 5.0, spectrum([4.0, 1.0, 0.0], 1e-10), view(), 0.0)
-    np.testing.assert_allclose(settled.variances, [4 + added, 1 + added, added if kept else 0])
-    np.testing.assert_allclose(settled.deviations**2, settled.variances)
-    np.testing.assert_allclose(settled.rest**2, added if kept else 0)
-    assert settled.amount == added
+    amount, values, rest = regularized(added, variances, 5.0, spectrum([4.0, 1.0, 0.0], 1e-10), view(), 0.0)
+    np.testing.assert_allclose(values, [4 + added, 1 + added, added if kept else 0])
+    np.testing.assert_allclose(rest, added if kept else 0)
+    assert amount == added
 
 
 def view():

@@ -218,11 +218,12 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         scale = "unit" if str(self.method).endswith("-cor") else None
         return PCA(self.n_components, scale=scale, ddof=self.ddof, random_state=self.random_state)
 
-    def _check(self, rows: Rows) -> None:
+    def _check(self, rows: Rows) -> float | str | None:
+        """Return the rule of regularization, once the parameters suit the rows."""
         check_choice("method", self.method, whitening.METHODS)
-        whitening.check_regularization(self.regularization)
+        rule = whitening.check_regularization(self.regularization)
         if self.method != "cholesky":
-            return
+            return rule
         if self.n_components is not None:
             why = 'is not supported with method="cholesky", which gives a value for every column'
             hint = 'Leave it out, or use method="zca" or "pca".'
@@ -233,14 +234,14 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
                 f"numbers, but at most {MOST_ENTRIES:,} are allowed.",
                 'Use method="zca" or "pca", which need no such matrix.',
             )
-        if whitening.check_regularization(self.regularization) is None:
+        if rule is None:
             _require_full_rank(min(rows.shape[0] - 1, rows.shape[1]), rows.shape)
+        return rule
 
     def _fit(self, X: Any, sample_weight: Any, *, keep: bool) -> tuple[Rows, Any]:
         rows = self._rows(X, sample_weight, minimum=2, check_finite=False)
-        self._check(rows)
+        rule = self._check(rows)
         pca = self._pca().fit(rows)
-        rule = whitening.check_regularization(self.regularization)
         if self.method == "cholesky" and rule is None:
             _require_full_rank(pca.rank_, rows.shape)
         inputs.store_features(self, X, rows)
@@ -253,14 +254,25 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         self._center = mapping.center + result.means
         self.mean_ = from_numpy(self._center.astype(rows.dtype), rows.home)
         if rule is None:
-            settled = whitening.as_measured(self.eigenvalues_, mapping.deviations, result.products / degrees)
+            rank = int((self._deviations > 0).sum())
+            self.regularization_, self.regularized_eigenvalues_ = None, self.eigenvalues_
+            self._correction = whitening.correction_of(result.products / degrees, rank)
         else:
             view, total = mapping.centered(rows), float(pca.total_variance_)
             view = replace(view, weighted=rows.weights is not None)
             settled = whitening.regularized(
                 rule, self.eigenvalues_, total, self.spectrum_, view, result.fourth
             )
-        self._settle(settled)
+            self.regularization_, self.regularized_eigenvalues_, rest = settled
+            self._deviations = np.sqrt(self.regularized_eigenvalues_)
+            if self.n_components is None and self.n_components_ < rows.shape[1] and not self._reduces:
+                self._rest = float(np.sqrt(rest))
+        if self.method == "cholesky":
+            if not (self._deviations > 0).all() or (self._rest == 0 and self.n_components_ < rows.shape[1]):
+                _require_full_rank(self.rank_, rows.shape)
+            self._triangle = whitening.triangular_root(
+                as_float64(self.components_), self._deviations, self._rest, self._correction
+            )
         fitted.on_device(self, rows.home)
         return rows, result.scores
 
@@ -283,25 +295,12 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         if self._divisor is not None:
             # A column without variance has no standardised value.
             self._divisor[self.constant_features_] = np.inf
-        largest = float(self.eigenvalues_.max(initial=0.0))
-        self._deviations = whitening.standard_deviations(pca.spectrum_, largest, self.rank_, k)
+        # Roots of ratios, also where a variance is too small to be written down.
+        self._deviations, values = np.zeros(k), pca.spectrum_.values[: self.rank_]
+        if self.rank_:
+            self._deviations[: self.rank_] = np.sqrt(values / values[0]) * np.sqrt(self.eigenvalues_.max())
         self._rest = 0.0
         self._correction = self._triangle = None
-
-    def _settle(self, settled: whitening.Regularized) -> None:
-        """Store the regularized variances."""
-        self.regularization_ = settled.amount
-        self.regularized_eigenvalues_ = settled.variances
-        self._deviations, self._correction = settled.deviations, settled.correction
-        d = self.n_features_in_
-        if self.n_components is None and self.n_components_ < d and not self._reduces:
-            self._rest = settled.rest
-        if self.method != "cholesky":
-            return
-        if not (self._deviations > 0).all() or (self._rest == 0 and self.n_components_ < d):
-            _require_full_rank(self.rank_, (self.n_samples_, d))
-        directions = as_float64(self.components_)
-        self._triangle = whitening.triangular_root(directions, self._deviations, self._rest, self._correction)
 
     def _whitening(self) -> whitening.Whitening:
         def host(values: Any) -> FloatArray | None:

@@ -32,31 +32,6 @@ COLUMNS = 4096  # of the directions worked on at a time
 # ------------------------------------------------- what scores are divided by
 
 
-@dataclass(frozen=True, eq=False)
-class Regularized:
-    """Variances and deviations that scores are divided by.
-
-    Attributes
-    ----------
-    amount : float or None
-        What was added to the variances, or the intensity of the shrinkage.
-    variances : ndarray of shape (k,)
-        Variances after that; 0 leaves a direction out.
-    deviations : ndarray of shape (k,)
-        Their square roots, also where a variance is too small to be written down.
-    rest : float
-        The same for all directions orthogonal to the k.
-    correction : ndarray of shape (k, k) or None
-        What whitened scores are multiplied by to be white to rounding.
-    """
-
-    amount: float | None
-    variances: FloatArray
-    deviations: FloatArray
-    rest: float
-    correction: FloatArray | None
-
-
 def check_regularization(value: Any) -> float | str | None:
     """Return ``regularization``, or refuse it; 0 adds nothing and is None.
 
@@ -111,40 +86,6 @@ def shrinkage_intensity(rule: str, n: float, d: int, squares: float, fourth: flo
     return min(max((fourth - squares / n) / beyond, 0.0), 1.0)
 
 
-def standard_deviations(spectrum: Spectrum, largest: float, rank: int, k: int) -> FloatArray:
-    """Return the standard deviations of k scores, 0 beyond the rank.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        In any unit: small variances may be outside of what float64 can hold in that of the data.
-    largest : float
-        The largest variance, in units of the data.
-    rank, k : int
-        Number of directions with variance, and of all.
-    """
-    values = np.zeros(k)
-    if rank:
-        values[:rank] = np.sqrt(spectrum.values[:rank] / spectrum.values[0]) * np.sqrt(largest)
-    return values
-
-
-def as_measured(variances: FloatArray, deviations: FloatArray, products: FloatArray) -> Regularized:
-    """Divide by the variances as they are, corrected by what the divided scores were measured to have.
-
-    Parameters
-    ----------
-    variances, deviations : ndarray of shape (k,)
-        0 beyond the rank.
-    products : ndarray of shape (k, k)
-        Covariance of the divided scores.
-    """
-    rank = int((deviations > 0).sum())
-    whole = np.eye(len(deviations))
-    whole[:rank, :rank] = products[:rank, :rank]
-    return Regularized(None, variances, deviations, 0.0, inverse_root(whole))
-
-
 def regularized(
     rule: float | str,
     variances: FloatArray,
@@ -152,8 +93,8 @@ def regularized(
     spectrum: Spectrum,
     view: CenteredRows,
     fourth: float,
-) -> Regularized:
-    """Divide by variances that have no zero among them, unless what was added is itself rounding.
+) -> tuple[float, FloatArray, float]:
+    """Return variances that have no zero among them, unless what was added is itself rounding.
 
     Parameters
     ----------
@@ -169,23 +110,26 @@ def regularized(
         The fitted rows, centred.
     fourth : float
         As for :func:`shrinkage_intensity`.
+
+    Returns
+    -------
+    amount : float
+        What was added, or the intensity of the shrinkage.
+    variances : ndarray of shape (k,)
+        0 leaves a direction out.
+    rest : float
+        Variance of all directions orthogonal to the k.
     """
     n, d = view.rows.weight, view.rows.shape[1]
-    weight, added = 0.0, rule
-    if isinstance(added, str):
+    weight = 0.0
+    if isinstance(rule, str):
         squares = _sum_of_squares(spectrum, view) if total > 0 else 1.0 / d
-        weight = shrinkage_intensity(added, n, d, squares, fourth)
-        added = weight * total / d
+        weight = shrinkage_intensity(rule, n, d, squares, fourth)
+    added = weight * total / d if isinstance(rule, str) else rule
     least = spectrum.rank_tolerance * float(variances.max(initial=0.0))
     values = (1.0 - weight) * variances + added
-    values = np.where(values > least, values, 0.0)
-    return Regularized(
-        amount=weight if isinstance(rule, str) else added,
-        variances=values,
-        deviations=np.sqrt(values),
-        rest=float(np.sqrt(added)) if added > least else 0.0,
-        correction=None,
-    )
+    amount, rest = weight if isinstance(rule, str) else added, added if added > least else 0.0
+    return amount, np.where(values > least, values, 0.0), rest
 
 
 def _sum_of_squares(spectrum: Spectrum, view: CenteredRows) -> float:
@@ -204,18 +148,21 @@ def _sum_of_squares(spectrum: Spectrum, view: CenteredRows) -> float:
 # ------------------------------------------------------------- roots of matrices
 
 
-def inverse_root(products: FloatArray) -> FloatArray | None:
+def correction_of(products: FloatArray, rank: int) -> FloatArray | None:
     """Return ``T^-1/2`` for a T that should be the identity, or None where it is, to rounding.
 
     Parameters
     ----------
     products : ndarray of shape (k, k)
-        Covariance of whitened scores as measured.
+        Covariance of scores over their deviations; T is the identity beyond the rank.
+    rank : int
     """
-    gap = float(np.abs(products - np.eye(len(products))).max(initial=0.0))
+    whole = np.eye(len(products))
+    whole[:rank, :rank] = products[:rank, :rank]
+    gap = float(np.abs(whole - np.eye(len(whole))).max(initial=0.0))
     if gap <= ROUNDING:
         return None
-    values, vectors = arrays.eigh(products)
+    values, vectors = arrays.eigh(whole)
     # It corrects rounding; where that is as large as the values themselves, it must not amplify it.
     return np.asarray((vectors / np.sqrt(np.maximum(values, 0.25))) @ vectors.T)
 
