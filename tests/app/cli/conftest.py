@@ -1,7 +1,10 @@
 """Small files, and the command line as a function that gives back what it wrote."""
 
 import json
+import shlex
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,18 +28,36 @@ class Ran:
         return json.loads(self.out)
 
 
-@pytest.fixture
-def gramian(capsys):
-    """Run the command line in this process: ``gramian("fit", "a.csv", "-o", "m.gramian")``."""
+class Shell:
+    """The command line in this process: ``gramian("fit a.csv --label kind -o m.gramian")``."""
 
-    def run(*arguments):
-        capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
+    def __init__(self, capsys):
+        self.capsys = capsys
+
+    def __call__(self, *line):
+        """Run a line: a text holds words, quoted as in a shell; a path is one word."""
+        words = [shlex.split(part) if isinstance(part, str) else [str(part)] for part in line]
+        self.capsys.readouterr()
+        code = main(list(chain.from_iterable(words)))
+        captured = self.capsys.readouterr()
         assert "Traceback" not in captured.err
         return Ran(code, captured.out, captured.err)
 
-    return run
+    def works(self, *line):
+        ran = self(*line)
+        assert ran.code == 0, (line, ran.err)
+        return ran
+
+    def refuses(self, line, code, *messages):
+        """Check that a line ends with a code, prints no result, and that its error says all of this."""
+        ran = self(line)
+        assert (ran.code, ran.out) == (code, ""), (line, ran)
+        assert all(message in ran.err for message in messages), (line, ran.err)
+
+
+@pytest.fixture
+def gramian(capsys):
+    return Shell(capsys)
 
 
 @pytest.fixture
@@ -62,9 +83,8 @@ def write_flowers(path, rng, n):
 
 @pytest.fixture
 def flower_model(folder, gramian):
-    ran = gramian("fit", "flowers.csv", "--label", "species", "-o", "m.gramian")
-    assert ran.code == 0, ran.err
-    return folder / "m.gramian"
+    gramian.works("fit flowers.csv --label species -o m.gramian")
+    return Path("m.gramian")
 
 
 @pytest.fixture(autouse=True)

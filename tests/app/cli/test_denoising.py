@@ -19,8 +19,8 @@ def denoise(model, data, reading, out, as_json):
 
 @pytest.fixture
 def fitted(folder, gramian):
-    args = ("--drop", "species", "--kernel", "rbf", "--gamma", "median", "--n-components", 2)
-    assert gramian("fit", "flowers.csv", *args, "-o", "k.gramian").code == 0
+    args = "--drop species --kernel rbf --gamma median --n-components 2"
+    gramian.works(f"fit flowers.csv {args} -o k.gramian")
     return "k.gramian"
 
 
@@ -58,9 +58,7 @@ def test_as_json(fitted, capsys):
 
 
 def test_pictures_go_to_a_folder(folder, gramian, capsys):
-    assert (
-        gramian("fit", "faces.npz::X", "--kernel", "poly", "--n-components", 4, "-o", "k.gramian").code == 0
-    )
+    gramian.works("fit faces.npz::X --kernel poly --n-components 4 -o k.gramian")
     denoise("k.gramian", "faces.npz::X", {"rows": "3:6"}, "clean", False)
     names = sorted(path.name for path in Path("clean").iterdir())
     assert names == ["3.png", "4.png", "5.png", "comparison.png", "reconstruction.csv"]
@@ -77,18 +75,18 @@ def test_pictures_go_to_a_folder(folder, gramian, capsys):
 
 
 def test_without_distances_the_rows_are_written_all_the_same(folder, gramian, capsys):
-    args = ("--drop", "species", "--kernel", "rbf(sigma=2) - 0.2*linear", "--n-components", 2)
-    assert gramian("fit", "flowers.csv", *args, "--repair", "clip", "-o", "k.gramian").code == 0
+    args = "--drop species --kernel 'rbf(sigma=2) - 0.2*linear' --n-components 2"
+    gramian.works(f"fit flowers.csv {args} --repair clip -o k.gramian")
     denoise("k.gramian", "new.csv", FLOWERS, "clean.npy", False)
     assert np.load("clean.npy").shape == (5, 3)
     assert "no distances to report" in capsys.readouterr().err
 
 
 def test_models_that_have_nothing_to_denoise_with(folder, gramian):
-    assert gramian("fit", "flowers.csv", "--drop", "species", "-o", "p.gramian").code == 0
+    gramian.works("fit flowers.csv --drop species -o p.gramian")
     with pytest.raises(ParameterError, match=r"denoise needs a kernel PCA, and this is a PCA\. For a PCA"):
         denoise("p.gramian", "new.csv", FLOWERS, "c.npy", False)
     np.save("K.npy", np.eye(4))
-    assert gramian("fit", "K.npy", "--kernel", "precomputed", "-o", "k.gramian").code == 0
+    gramian.works("fit K.npy --kernel precomputed -o k.gramian")
     with pytest.raises(ParameterError, match="The model has no pre-images: a precomputed kernel has no"):
         denoise("k.gramian", "K.npy", {}, "c.npy", False)

@@ -17,15 +17,14 @@ def samples(flower_model):
 
 
 def test_metadata_are_described(samples, gramian):
-    ran = gramian("describe", "m.gramian", "flowers.csv", "--drop", "species", "--meta", "samples.csv")
-    assert ran.code == 0, ran.err
+    ran = gramian.works("describe m.gramian flowers.csv --drop species --meta samples.csv")
     assert "samples.csv was joined by row names: 30 of 30 rows have an entry" in ran.err
     lines = ran.out.splitlines()
     assert lines[0].split() == ["weighted", "PC1", "PC2", "PC3"]
     assert {line.split()[0] for line in lines[1:4]} == {"person", "plot", "age"}
     assert any(line.startswith("  PC1: length ") for line in lines)
-    options = ("--drop", "species", "--meta", "samples.csv", "--top", 1, "-o", "d.csv", "--json")
-    ran = gramian("describe", "m.gramian", "flowers.csv", *options)
+    options = "--drop species --meta samples.csv --top 1 -o d.csv --json"
+    ran = gramian(f"describe m.gramian flowers.csv {options}")
     facts = ran.json
     assert facts["files"] == ["d.csv"]
     table = package.scan("flowers.csv", drop="species").read()
@@ -42,9 +41,9 @@ def test_columns_of_the_data_are_described(flower_model, gramian):
     head, *rows = text
     rows = [f"{row},{'old' if i < 9 else 'young'}" for i, row in enumerate(rows)]
     Path("more.csv").write_text("\n".join([f"{head},group", *rows]) + "\n")
-    ran = gramian("describe", "m.gramian", "more.csv", "--label", "species,group", "--json")
+    ran = gramian("describe m.gramian more.csv --label species,group --json")
     assert {one["name"] for one in ran.json["variables"]} == {"group", "species"}
-    ran = gramian("transform", "m.gramian", "more.csv", "--label", "species,group")
+    ran = gramian("transform m.gramian more.csv --label species,group")
     assert ran.out.splitlines()[0] == "name,species,group,PC1,PC2,PC3"
     assert ran.out.splitlines()[1].startswith('"f0","setosa","old",')
 
@@ -59,33 +58,19 @@ def test_figures_and_report_show_several_groupings(samples, gramian):
     )
     drawn = {}
     for name, options in {
-        "labels": ("more.csv", "--label", "species,group"),
-        "colour": ("more.csv", "--color", "species"),
-        "options": ("more.csv", "--color", "species", "--shape", "group"),
-        "meta": (
-            "more.csv",
-            "--drop",
-            "species,group",
-            "--meta",
-            "samples.csv",
-            "--color",
-            "age",
-            "--shape",
-            "person",
-        ),
+        "labels": "more.csv --label species,group",
+        "colour": "more.csv --color species",
+        "options": "more.csv --color species --shape group",
+        "meta": "more.csv --drop species,group --meta samples.csv --color age --shape person",
     }.items():
-        ran = gramian("plot", "m.gramian", *options, "--what", "scores,metadata,biplot", "-o", name)
-        assert ran.code == 0, ran.err
+        gramian.works(f"plot m.gramian {options} --what scores,metadata,biplot -o {name}")
         drawn[name] = re.sub(r"clip\d+", "", Path(name, "scores.svg").read_text())
     assert drawn["labels"] == drawn["colour"]
     assert "g3" not in drawn["labels"]  # a second grouping is drawn where it is asked for
     assert all(word in drawn["options"] for word in ("species", "virginica", "group", "g3"))
     assert all(word in drawn["meta"] for word in ("age", "person", "bob"))
     assert "weighted" in Path("meta", "metadata.svg").read_text()
-    ran = gramian(
-        "report", "m.gramian", "more.csv", "--drop", "species,group", "--meta", "samples.csv", "-o", "r.html"
-    )
-    assert ran.code == 0, ran.err
+    gramian.works("report m.gramian more.csv --drop species,group --meta samples.csv -o r.html")
     page = Path("r.html").read_text()
     assert "<h2>Metadata</h2>" in page
     assert "2 categories, n = 30" in page
@@ -95,26 +80,13 @@ def test_figures_and_report_show_several_groupings(samples, gramian):
 def test_refusals(samples, gramian):
     Path("bare.csv").write_text("length,width,height\n1,2,3\n2,3,5\n")
     for words, arguments in (
-        ("meta is needed", ("describe", "m.gramian", "bare.csv")),
-        (
-            "ends in .csv or .parquet",
-            ("describe", "m.gramian", "flowers.csv", "--label", "species", "-o", "d.npy"),
-        ),
-        (
-            "is an input of this command",
-            ("describe", "m.gramian", "flowers.csv", "--meta", "samples.csv", "-o", "samples.csv"),
-        ),
-        ("meta is about the rows of DATA", ("plot", "m.gramian", "--meta", "samples.csv")),
-        ("meta is about the rows of DATA", ("report", "m.gramian", "--meta", "samples.csv")),
-        ("no such column", ("describe", "m.gramian", "flowers.csv", "--label", "species,colour")),
-        (
-            "shapes are for classes",
-            ("plot", "m.gramian", "flowers.csv", "--shape", "length", "--color", "species"),
-        ),
-        (
-            "needs a PCA or KernelPCA with 1 component and DATA with labels",
-            ("plot", "m.gramian", "--what", "metadata"),
-        ),
+        ("meta is needed", "describe m.gramian bare.csv"),
+        ("ends in .csv or .parquet", "describe m.gramian flowers.csv --label species -o d.npy"),
+        ("is an input of this command", "describe m.gramian flowers.csv --meta samples.csv -o samples.csv"),
+        ("meta is about the rows of DATA", "plot m.gramian --meta samples.csv"),
+        ("meta is about the rows of DATA", "report m.gramian --meta samples.csv"),
+        ("no such column", "describe m.gramian flowers.csv --label species,colour"),
+        ("shapes are for classes", "plot m.gramian flowers.csv --shape length --color species"),
+        ("needs a PCA or KernelPCA with 1 component and DATA with labels", "plot m.gramian --what metadata"),
     ):
-        ran = gramian(*arguments)
-        assert (ran.code, words in ran.err) == (2, True), ran.err
+        gramian.refuses(arguments, 2, words)

@@ -20,11 +20,10 @@ def work(tmp_path, monkeypatch):
 
 
 def test_pictures_are_moved_for_a_model_and_its_gallery(work, gramian):
-    ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--n-components", "20", "--shift", "0.05")
-    assert ran.code == 0, ran.err
+    ran = gramian.works("faces fit faces -o m.gramian --n-components 20 --shift 0.05")
     assert "Also fitted on copies of the pictures shifted by 2 pixels." in ran.out
     shifts = package.load("m.gramian").shift_covariance_
-    assert gramian("faces", "enroll", "m.gramian", "people.gallery", "faces").code == 0
+    gramian.works("faces enroll m.gramian people.gallery faces")
     gallery = package.faces.Gallery.open("people.gallery")
     np.testing.assert_allclose(gallery.shift_covariance, shifts, rtol=1e-6)
     assert gallery.recogniser(far=0.1).discriminant_ is not None
@@ -32,10 +31,9 @@ def test_pictures_are_moved_for_a_model_and_its_gallery(work, gramian):
 
 @pytest.mark.parametrize("shift", ["0.5", "-0.1", "nan"])
 def test_a_shift_that_is_none(work, gramian, shift):
-    ran = gramian("faces", "fit", "faces", "-o", "m.gramian", "--shift", shift)
-    assert ran.code == 2
-    assert (
-        "must be a number of at least 0 and of at most 0.25. It is a share of the width of a picture"
-        in ran.err
+    gramian.refuses(
+        f"faces fit faces -o m.gramian --shift {shift}",
+        2,
+        "must be a number of at least 0 and of at most 0.25. It is a share of the width of a picture",
     )
     assert not (work / "m.gramian").exists()

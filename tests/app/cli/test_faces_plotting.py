@@ -15,7 +15,6 @@ def test_a_model_of_faces(folder, gramian):
     pytest.importorskip("PIL")
     for kernel in ("rbf", None):
         FaceSpace(3, kernel=kernel).fit(drawn_faces(4, 3, size=(16, 20))).save("f.gramian")
-        ran = gramian("plot", "f.gramian", "-o", "f", "--what", "components,face-scores")
+        ran = gramian("plot f.gramian -o f --what components,face-scores")
         assert (ran.code, sorted(os.listdir("f"))) == (0, ["components.svg", "face-scores.svg"])
-    ran = gramian("plot", "f.gramian", "faces.npz::X")
-    assert (ran.code, "take no DATA" in ran.err) == (2, True)
+    gramian.refuses("plot f.gramian faces.npz::X", 2, "take no DATA")

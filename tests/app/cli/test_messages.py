@@ -100,7 +100,7 @@ def place(tmp_path, monkeypatch, gramian):
     np.save("one.npy", X[:1])
     np.savez("b.npz", X=X, y=np.arange(12) % 2)
     for line in ("m.gramian", "k.gramian --kernel rbf"):
-        assert gramian("fit", "a.csv", "--as-is", "-o", *line.split()).code == 0
+        gramian.works(f"fit a.csv --as-is -o {line}")
     return tmp_path
 
 
@@ -108,7 +108,7 @@ def place(tmp_path, monkeypatch, gramian):
 @pytest.mark.walk
 def test_wrong_commands_are_refused_with_a_message(gramian):
     for line in LINES.strip().splitlines():
-        ran = gramian(*line.split())
+        ran = gramian(line)
         assert ran.code in (1, 2), line
         assert ran.err.startswith("gramian: "), line
         assert "Traceback" not in ran.err, line
@@ -126,9 +126,7 @@ def test_what_is_meant(gramian):
         "--whiten True": "An option such as --whiten has no value: leave it out.",
     }
     for options, hint in meant.items():
-        ran = gramian("fit", "a.csv", *options.split())
-        assert ran.code == 2
-        assert hint in ran.err
+        gramian.refuses(f"fit a.csv {options}", 2, hint)
 
 
 def test_data_of_r(place, gramian):
@@ -136,26 +134,23 @@ def test_data_of_r(place, gramian):
     (place / "x.rda").write_bytes(gzip.compress(xdr))
     (place / "x.csv").write_bytes(xdr)
     for name in ("x.rda", "x.csv"):
-        ran = gramian("fit", name)
-        assert ran.code == 1
-        assert "holds objects of R" in ran.err
-        assert "write.csv(x" in ran.err
+        gramian.refuses(f"fit {name}", 1, "holds objects of R", "write.csv(x")
 
 
 def test_a_missing_value_of_a_named_row(place, gramian):
     (place / "named.csv").write_text("rownames,a,b\n1,1,2\n2,,1\n3,4,5\n")
-    assert "row 1 (named '2'), column 0 ('a')" in gramian("fit", "named.csv", "--as-is").err
+    assert "row 1 (named '2'), column 0 ('a')" in gramian("fit named.csv --as-is").err
 
 
 @pytest.mark.usefixtures("place")
 def test_parameters_of_kernels_have_few_digits(gramian):
     texts = [
-        gramian("fit", "a.csv", "--kernel", "rbf", "--as-is").out,
-        gramian("fit", "a.csv", "--kernel", "poly", "--solver", "random-features", "--as-is").err,
-        gramian("info", "k.gramian").out,
-        gramian("kernels", "audit", "rbf", "a.csv").out,
+        gramian("fit a.csv --kernel rbf --as-is").out,
+        gramian("fit a.csv --kernel poly --solver random-features --as-is").err,
+        gramian("info k.gramian").out,
+        gramian("kernels audit rbf a.csv").out,
     ]
     assert all("gamma=0.333333)" in text and "0.3333333" not in text for text in texts)
-    assert gramian("kernels", "audit", "rbf", "a.csv", "--json").json["kernel"] == f"rbf(gamma={1 / 3})"
-    said = gramian("kernels", "audit", "tanh(dot(x,y))").out
+    assert gramian("kernels audit rbf a.csv --json").json["kernel"] == f"rbf(gamma={1 / 3})"
+    said = gramian("kernels audit tanh(dot(x,y))").out
     assert "Raise value_tol for a function" in said

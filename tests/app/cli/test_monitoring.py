@@ -25,12 +25,12 @@ def plant(folder, gramian):
     write_process("fit.csv", 400, 0)
     write_process("normal.csv", 600, 1)
     write_process("new.csv", 50, 2, odd=(7, 31))
-    assert gramian("fit", "fit.csv", "--n-components", 2, "-o", "m.gramian").code == 0
+    gramian.works("fit fit.csv --n-components 2 -o m.gramian")
     return folder
 
 
 def test_a_table_of_alarms(plant, gramian):
-    ran = gramian("monitor", "m.gramian", "new.csv", "--normal", "normal.csv", "-o", "alarms.csv", "--fail")
+    ran = gramian("monitor m.gramian new.csv --normal normal.csv -o alarms.csv --fail")
     assert ran.code == 3, ran.err
     rows = list(csv.DictReader(Path("alarms.csv").read_text().splitlines()))
     names = ["row", "T2", "T2 limit", "SPE", "SPE limit", "alarm"]
@@ -43,8 +43,8 @@ def test_a_table_of_alarms(plant, gramian):
     assert [row["row"] for row in rows if row["alarm"]] == ["h7", "h31"]
     assert {rows[7]["contributor 1"], rows[31]["contributor 1"]} == {"level"}
     assert "2 alarms in 50 rows." in ran.out
-    assert gramian("monitor", "m.gramian", "normal.csv", "--alpha", 1e-9, "--fail").code == 0
-    assert gramian("monitor", "m.gramian", "new.csv", "--normal", "normal.csv").code == 0
+    gramian.works("monitor m.gramian normal.csv --alpha 1e-09 --fail")
+    gramian.works("monitor m.gramian new.csv --normal normal.csv")
 
 
 def test_a_frozen_sensor_is_named_and_fails(plant, gramian):
@@ -53,72 +53,67 @@ def test_a_frozen_sensor_is_named_and_fails(plant, gramian):
     for row in parts[20:]:
         row[4] = parts[20][4]
     Path("frozen.csv").write_text("\n".join([head, *map(",".join, parts)]) + "\n")
-    asked = ("monitor", "m.gramian", "frozen.csv", "--normal", "normal.csv", "--alpha", 1e-12)
-    ran = gramian(*asked, "--fail", "--report", "report.md")
+    asked = "monitor m.gramian frozen.csv --normal normal.csv --alpha 1e-12"
+    ran = gramian(f"{asked} --fail --report report.md")
     said = (
         "purge has one value in 40 rows from h20 on, and for at most 1 row in the normal ones: is it frozen?"
     )
     assert ran.code == 3, ran.err
     assert said in ran.out
     assert said in Path("report.md").read_text()
-    assert gramian(*asked, "--json").json["frozen"] == [
+    assert gramian(f"{asked} --json").json["frozen"] == [
         {"column": "purge", "start": "h20", "length": 40, "normal": 1}
     ]
 
 
 def test_standard_output_and_json(plant, gramian):
-    ran = gramian("monitor", "m.gramian", "new.csv", "-o", "-")
+    ran = gramian("monitor m.gramian new.csv -o -")
     assert ran.out.startswith("row,T2,T2 limit,SPE,SPE limit,alarm,")
     assert len(ran.out.splitlines()) == 51
-    facts = gramian("monitor", "m.gramian", "new.csv", "--json").json
+    facts = gramian("monitor m.gramian new.csv --json").json
     assert (facts["rows"], facts["alarms"], facts["alpha"]) == (50, 2, 0.01)
     assert {one["method"] for one in facts["limits"]} == {"Beta", "F", "Jackson-Mudholkar"}
     assert {row["row"] for row in facts["worst"]} == {"h7", "h31"}
     # The rows of the fit are recognised, and get their own limits.
-    worst = gramian("monitor", "m.gramian", "fit.csv", "--alpha", 0.2, "--json").json
+    worst = gramian("monitor m.gramian fit.csv --alpha 0.2 --json").json
     beta = next(one["value"] for one in worst["limits"] if one["method"] == "Beta")
     assert worst["worst"][0]["T2 limit"] == beta
 
 
 def test_a_saved_monitor_is_a_model(plant, gramian):
-    ran = gramian(
-        "monitor", "m.gramian", "new.csv", "--normal", "normal.csv", "--alpha", 0.05, "--save", "w.gramian"
-    )
-    assert ran.code == 0, ran.err
-    again = gramian("monitor", "w.gramian", "new.csv")
+    ran = gramian.works("monitor m.gramian new.csv --normal normal.csv --alpha 0.05 --save w.gramian")
+    again = gramian("monitor w.gramian new.csv")
     assert ran.out == f"{again.out}Written: w.gramian\n"
-    assert "empirical" in gramian("info", "w.gramian").out
-    scores = [gramian("transform", name, "new.csv").out for name in ("m.gramian", "w.gramian")]
+    assert "empirical" in gramian("info w.gramian").out
+    scores = [gramian(f"transform {name} new.csv").out for name in ("m.gramian", "w.gramian")]
     assert scores[0] == scores[1] != ""
-    assert gramian("monitor", "w.gramian", "new.csv", "--normal", "fit.csv").code == 0
-    ran = gramian("monitor", "w.gramian", "new.csv", "--alpha", 0.5)
-    assert (ran.code, "a saved monitor has its own" in ran.err) == (2, True)
+    gramian.works("monitor w.gramian new.csv --normal fit.csv")
+    gramian.refuses("monitor w.gramian new.csv --alpha 0.5", 2, "a saved monitor has its own")
 
 
 def test_events_rules_and_a_report(plant, gramian):
     write_process("late.csv", 60, 3, odd=range(40, 60))
-    made = ("--normal", "normal.csv", "--consecutive", 3)
-    ran = gramian("monitor", "m.gramian", "late.csv", *made, "--report", "alarms.md")
+    made = "--normal normal.csv --consecutive 3"
+    ran = gramian(f"monitor m.gramian late.csv {made} --report alarms.md")
     assert (ran.code, "1 event of at least 3 alarms in a row." in ran.out) == (0, True), ran.err
     text = Path("alarms.md").read_text()
     assert text.startswith("# Alarms in late.csv\n\n")
     row = next(line for line in text.splitlines() if line.startswith("| h40 | h59 | 20 | 20 |"))
     assert "level" in row
     assert "| consecutive | false events | per 1,000 rows |" in text
-    facts = gramian("monitor", "m.gramian", "late.csv", *made, "--json").json
+    facts = gramian(f"monitor m.gramian late.csv {made} --json").json
     (event,) = facts["events"]
     assert (event["start"], event["length"], event["variable 1"]) == ("h40", 20, "level")
     assert [rule["consecutive"] for rule in facts["rules"]] == [1, 2, 3, 5, 10]
-    assert gramian("monitor", "m.gramian", "late.csv", "--json").json["rules"] == []
+    assert gramian("monitor m.gramian late.csv --json").json["rules"] == []
 
 
 @pytest.mark.walk
 def test_earlier_rows(plant, gramian):
     write_process("late.csv", 60, 3, odd=range(40, 60))
-    gramian("fit", "fit.csv", "--n-components", 0.9, "-o", "m.gramian")
-    made = ("--normal", "normal.csv", "--lags", 2, "--save", "w.gramian", "-o", "a.csv")
-    ran = gramian("monitor", "m.gramian", "late.csv", *made)
-    assert ran.code == 0, ran.err
+    gramian("fit fit.csv --n-components 0.9 -o m.gramian")
+    made = "--normal normal.csv --lags 2 --save w.gramian -o a.csv"
+    ran = gramian.works(f"monitor m.gramian late.csv {made}")
     assert "2 rows have no T2, and so no alarm." in ran.out
     expected = package.Monitor(package.PCA(0.9), lags=2).fit(package.scan("normal.csv"))
     rows = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
@@ -127,12 +122,12 @@ def test_earlier_rows(plant, gramian):
     np.testing.assert_allclose([float(row["SPE"]) for row in rows[2:]], wanted["SPE"][2:])
     assert {rows[0]["T2"], rows[1]["SPE"]} == {""}
     # A saved monitor reads the columns of a row, and takes another rule.
-    again = gramian("monitor", "w.gramian", "late.csv", "--consecutive", 2)
+    again = gramian("monitor w.gramian late.csv --consecutive 2")
     assert (again.code, "of at least 2 alarms in a row" in again.out) == (0, True), again.err
-    assert gramian("plot", "w.gramian", "late.csv", "-o", "figures").code == 0
+    gramian.works("plot w.gramian late.csv -o figures")
     assert {Path(f"figures/{name}.svg").is_file() for name in ("contribution-map", "scores")} == {True}
     # Scores of all rows, as monitor writes them; a report of those with earlier rows, and how to repeat it.
-    ran = gramian("transform", "w.gramian", "late.csv", "-o", "s.csv")
+    ran = gramian("transform w.gramian late.csv -o s.csv")
     assert (ran.code, "the first 2, have no scores" in ran.err) == (0, True), ran.err
     scores = list(csv.DictReader(Path("s.csv").read_text().splitlines()))
     assert [row["name"] for row in scores] == [row["row"] for row in rows]
@@ -140,41 +135,36 @@ def test_earlier_rows(plant, gramian):
     wide = expected.with_earlier_rows(package.scan("late.csv").read())
     first = [float(row["PC1"]) for row in scores[2:]]
     np.testing.assert_allclose(first, expected.model_.transform(wide)[:, 0])
-    ran = gramian("report", "w.gramian", "normal.csv")
+    ran = gramian("report w.gramian normal.csv")
     page = html.unescape(re.sub("<[^>]*>", "", Path("report.html").read_text()))
     assert (ran.code, "the columns of the 2 rows before were added to each row" in page) == (0, True), ran.err
     names = ",".join(expected.feature_names_in_)
     lines = f"X = gramian.scan('normal.csv', columns='{names}').read()\nmodel = gramian.Monitor(gramian.PCA("
     assert lines in page
     assert "lags=2).fit(X).model_" in page
-    assert gramian("diagnose", "w.gramian", "late.csv").code == 0
-    ran = gramian("monitor", "m.gramian", "new.csv", "--lags", 2)
-    assert (ran.code, "lags=2 needs normal rows" in ran.err) == (2, True), ran.err
+    gramian.works("diagnose w.gramian late.csv")
+    gramian.refuses("monitor m.gramian new.csv --lags 2", 2, "lags=2 needs normal rows")
 
 
 def test_a_kernel_needs_normal_rows_for_a_limit_of_spe(plant, gramian):
-    made = ("--kernel", "rbf", "--gamma", 0.01, "--solver", "nystroem", "--n-landmarks", 30)
-    assert gramian("fit", "fit.csv", *made, "--n-components", 2, "-o", "k.gramian").code == 0
-    ran = gramian("monitor", "k.gramian", "new.csv", "-o", "a.csv")
+    made = "--kernel rbf --gamma 0.01 --solver nystroem --n-landmarks 30"
+    gramian.works(f"fit fit.csv {made} --n-components 2 -o k.gramian")
+    ran = gramian("monitor k.gramian new.csv -o a.csv")
     assert "SPE has no limit" in ran.err
     rows = list(csv.DictReader(Path("a.csv").read_text().splitlines()))
     assert {row["SPE limit"] for row in rows} == {""}
-    ran = gramian("monitor", "k.gramian", "new.csv", "--normal", "normal.csv", "-o", "-")
+    ran = gramian("monitor k.gramian new.csv --normal normal.csv -o -")
     assert {row["SPE limit"] for row in csv.DictReader(ran.out.splitlines())}.isdisjoint({""})
 
 
 def test_refusals(plant, gramian):
-    gramian("whiten", "fit.csv", "-o", "white.gramian")
+    gramian("whiten fit.csv -o white.gramian")
     for arguments, said in (
-        (("white.gramian", "new.csv"), "monitor needs a PCA or a kernel PCA, and this is a Whitener"),
-        (("m.gramian", "new.csv", "--alpha", 2), "must be a number above 0 and below 1"),
-        (("m.gramian", "new.csv", "--save", "x.csv"), "save='x.csv': name a file that ends in .gramian"),
-        (("m.gramian", "new.csv", "--save", "m.gramian"), "is an input of this command"),
-        (
-            ("m.gramian", "new.csv", "--normal", "normal.csv", "-o", "normal.csv"),
-            "is an input of this command",
-        ),
-        (("m.gramian", "new.csv", "-o", "a.txt"), "does not end in .csv"),
+        ("white.gramian new.csv", "monitor needs a PCA or a kernel PCA, and this is a Whitener"),
+        ("m.gramian new.csv --alpha 2", "must be a number above 0 and below 1"),
+        ("m.gramian new.csv --save x.csv", "save='x.csv': name a file that ends in .gramian"),
+        ("m.gramian new.csv --save m.gramian", "is an input of this command"),
+        ("m.gramian new.csv --normal normal.csv -o normal.csv", "is an input of this command"),
+        ("m.gramian new.csv -o a.txt", "does not end in .csv"),
     ):
-        ran = gramian("monitor", *arguments)
-        assert (ran.code, said in ran.err) == (2, True), ran.err
+        gramian.refuses(f"monitor {arguments}", 2, said)

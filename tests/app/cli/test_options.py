@@ -47,35 +47,31 @@ def test_texts_become_values_of_python():
 def test_a_repeated_list_adds_and_commas_separate(gramian, folder):
     """Each pair of command lines reads the same columns."""
     (folder / "marks.csv").write_text("name,kind,a,b,c\nr,u,1,-,2\ns,v,.,3,5\nt,w,4,9,1\nq,u,6,2,9\n")
-    pairs = (
-        (["--drop", "kind", "--drop", "c"], ["--drop", "kind,c"]),
-        (["--label", "kind", "--label", "c"], ["--label", "kind,c"]),
-        (["--columns", "a", "--columns", "b", "--columns", "c"], ["--columns", "a,b,c"]),
-    )
-    for repeated, together in pairs:
-        runs = [
-            gramian("fit", "marks.csv", *options, "--missing", "mean", *marks, "--json")
-            for options, marks in (
-                (repeated, ["--na-values", "-", "--na-values", "."]),
-                (together, ["--na-values", "-,."]),
-            )
+    for repeated, together in (
+        ("--drop kind --drop c", "--drop kind,c"),
+        ("--label kind --label c", "--label kind,c"),
+        ("--columns a --columns b --columns c", "--columns a,b,c"),
+    ):
+        said = [
+            gramian.works(f"fit marks.csv {options} --missing mean --json").json
+            for options in (f"{repeated} --na-values - --na-values .", f"{together} --na-values -,.")
         ]
-        assert runs[0].code == 0, runs[0].err
-        said = [{"data": ran.json["data"], "components": ran.json["components"]} for ran in runs]
-        assert said[0] == said[1]
-    ran = gramian("plot", "none", "--what", "scree", "--what", "eigenvalue")
+        assert all(said[0][name] == said[1][name] for name in ("data", "components"))
+    ran = gramian("plot none --what scree --what eigenvalue")
     assert "what='eigenvalue' is not known" in ran.err
     (folder / "names.txt").write_text("a\nb\n")
-    ran = gramian("fit", "marks.csv", "--columns", "@names.txt", "--columns", "c")
-    assert ran.code == 2
-    assert "columns='@names.txt' names all columns. Add the others to that file" in ran.err
+    gramian.refuses(
+        "fit marks.csv --columns @names.txt --columns c",
+        2,
+        "columns='@names.txt' names all columns. Add the others to that file",
+    )
 
 
 def test_short_help_with_options_in_groups(gramian):
-    for command in ([], ["fit"], ["kernels"], ["kernels", "audit"]):
-        assert gramian(*command, "-h").out == gramian(*command, "--help").out != ""
+    for command in ("", "fit", "kernels", "kernels audit"):
+        assert gramian(f"{command} -h").out == gramian(f"{command} --help").out != ""
     groups = ("Arguments:", "Reading the data:", "The method:", "Output:", "Limits and hardware:")
-    lines = gramian("fit", "-h").out.splitlines()
+    lines = gramian("fit -h").out.splitlines()
     places = [lines.index(group) for group in groups]
     assert places == sorted(places)
     where = {line.split()[0]: place for place, line in enumerate(lines) if line.startswith("  --")}

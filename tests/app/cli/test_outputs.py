@@ -72,41 +72,35 @@ def test_inputs_are_not_overwritten(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
 def test_no_command_replaces_its_input_under_any_name(folder, gramian, monkeypatch):
-    assert gramian("fit", "faces.npz::X", "-o", "r").code == 0
-    assert gramian("reconstruct", "r", "faces.npz::X", "-o", "pics").code == 0
-    assert gramian("whiten", "faces.npz::X", "-o", "white").code == 0
+    gramian.works("fit faces.npz::X -o r")
+    gramian.works("reconstruct r faces.npz::X -o pics")
+    gramian.works("whiten faces.npz::X -o white")
     (folder / "link.csv").symlink_to(folder / "r" / "scores.csv")
     (folder / "s").symlink_to(folder / "r")
     (folder / "r" / "mine.csv").write_bytes((folder / "flowers.csv").read_bytes())
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     for arguments, place in (
-        (("fit", "r/scores.csv", "-o", "r"), "r/scores.csv"),
-        (("fit", "link.csv", "-o", "r"), "r/scores.csv"),
-        (("fit", "r/scores.csv", "-o", "s"), "s/scores.csv"),
-        (("fit", "r/components", "-o", "r"), "r/components"),
-        (("fit", "flowers.csv", "--labels-from", "r/loadings.csv", "-o", "r"), "r/loadings.csv"),
-        (("reconstruct", "r", "pics", "-o", "pics"), None),
-        (("reconstruct", "r", "pics/0.png", "-o", "pics"), "pics/0.png"),
-        (("whiten", "white/0.png", "-o", "white"), "white/0.png"),
-        (("transform", "r", "link.csv", "-o", "r/scores.csv"), None),
+        ("fit r/scores.csv -o r", "r/scores.csv"),
+        ("fit link.csv -o r", "r/scores.csv"),
+        ("fit r/scores.csv -o s", "s/scores.csv"),
+        ("fit r/components -o r", "r/components"),
+        ("fit flowers.csv --labels-from r/loadings.csv -o r", "r/loadings.csv"),
+        ("reconstruct r pics -o pics", None),
+        ("reconstruct r pics/0.png -o pics", "pics/0.png"),
+        ("whiten white/0.png -o white", "white/0.png"),
+        ("transform r link.csv -o r/scores.csv", None),
     ):
-        ran = gramian(*arguments)
+        ran = gramian(arguments)
         assert ran.code == 2, (arguments, ran.err)
         says = f"would replace the input {place}" if place else "is an input of this command"
         assert says in ran.err, (arguments, ran.err)
     with open(folder / "r" / "scores.csv") as data:
         monkeypatch.setattr(sys, "stdin", data)
-        for arguments in (
-            ("fit", "-", "-o", "r"),
-            ("transform", "r", "-", "-o", "r/scores.csv"),
-            ("transform", "r", "-", "-o", "link.csv"),
-        ):
-            ran = gramian(*arguments)
-            assert ran.code == 2, (arguments, ran.err)
-            assert "input" in ran.err
+        for arguments in ("fit - -o r", "transform r - -o r/scores.csv", "transform r - -o link.csv"):
+            gramian.refuses(arguments, 2, "input")
     assert {path: path.read_bytes() for path in before} == before
     # Files of other names stay where they are, so they may be read.
-    assert gramian("fit", "r/mine.csv", "--label", "species", "-o", "r").code == 0
+    gramian.works("fit r/mine.csv --label species -o r")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "cp1252"])
@@ -138,12 +132,12 @@ def hostile(folder):
 @pytest.mark.walk
 def test_text_for_people_has_no_control_characters(hostile, gramian, drawn):
     ran = [
-        gramian("fit", "hostile.csv", "--label", "kind", "--report", "-o", "r"),
-        gramian("info", "r"),
-        gramian("info", "r", "--json"),
-        gramian("select", "hostile.csv", "--label", "kind", "--k", 1, "-o", "s.txt"),
-        gramian("select", "hostile.csv", "--label", "kind", "--k", 1, "--json"),
-        gramian("fit", "hostile.csv", "--label", "no\x1b[31m", "-o", "r"),
+        gramian("fit hostile.csv --label kind --report -o r"),
+        gramian("info r"),
+        gramian("info r --json"),
+        gramian("select hostile.csv --label kind --k 1 -o s.txt"),
+        gramian("select hostile.csv --label kind --k 1 --json"),
+        gramian("fit hostile.csv --label no\x1b[31m -o r"),
     ]
     assert [one.code for one in ran] == [0, 0, 0, 0, 0, 2]
     pages = [hostile / "r" / name for name in ("summary.md", "report.html", "scores.svg", "scree.svg")]
@@ -175,19 +169,17 @@ def test_a_table_on_a_terminal_has_no_control_characters(terminal, hostile, monk
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems take no such names of files")
 def test_outputs_may_have_names_that_are_no_text(flower_model, gramian):
     bad = os.fsdecode(b"\xff")
-    read = ["flowers.csv", "--label", "species"]
-    for arguments in (
-        ["fit", *read, "--report", "-o", f"r{bad}"],
-        ["fit", *read, "-o", f"m{bad}.gramian"],
-        ["info", f"r{bad}"],
-        *(["transform", flower_model, *read, "-o", f"t{bad}.{kind}"] for kind in ("csv", "parquet", "npy")),
-        ["plot", flower_model, "--what", "scree", "-o", f"p{bad}"],
-        ["report", flower_model, "-o", f"q{bad}.html"],
-        ["whiten", *read, "-o", f"w{bad}.csv"],
+    read = "flowers.csv --label species"
+    for line in (
+        f"fit {read} --report -o r{bad}",
+        f"fit {read} -o m{bad}.gramian",
+        f"info r{bad}",
+        *(f"transform m.gramian {read} -o t{bad}.{kind}" for kind in ("csv", "parquet", "npy")),
+        f"plot m.gramian --what scree -o p{bad}",
+        f"report m.gramian -o q{bad}.html",
+        f"whiten {read} -o w{bad}.csv",
     ):
-        ran = gramian(*arguments)
-        assert ran.code == 0, ran.err
-        ran.out.encode()
+        gramian.works(line).out.encode()
 
 
 FORMULAS = ('=HYPERLINK("http://evil")', "=cmd|'/C calc'!A0", "@SUM(1)", "+1+1", "-2+3", "'=kept")
@@ -205,23 +197,22 @@ def test_no_command_writes_text_that_a_spreadsheet_runs(folder, gramian):
     for name in ["=1", "@2", "-3+3", "+4+4"]:
         picture = rng.integers(0, 256, (6, 5)).astype(np.uint8)
         Image.fromarray(picture).save(folder / "=cmd" / f"{name}.png")
-    read = ["in.csv", "--id", "=id", "--label", "@kind,+more"]
-    commands = [
-        ["fit", *read, "-o", "r"],
-        ["fit", *read, "--kernel", "rbf", "--gamma", 0.01, "--n-components", 2, "-o", "k"],
-        ["transform", "r", *read, "-o", "scores.csv"],
-        ["reconstruct", "r", *read, "-o", "back.csv"],
-        ["denoise", "k", *read, "-o", "clean.csv"],
-        ["monitor", "r", *read, "-o", "alarms.csv"],
-        ["describe", "r", *read, "-o", "described.csv"],
-        ["whiten", *read, "-o", "white.csv"],
-        ["select", *read[:-1], "@kind", "--drop", "+more", "--k", 2, "-o", "chosen.csv"],
-        ["fit", "=cmd", "--n-components", 2, "-o", "p"],
-        ["reconstruct", "p", "=cmd", "-o", "rebuilt"],
-        ["whiten", "=cmd", "-o", "whitened"],
-    ]
-    for command in commands:
-        assert (ran := gramian(*command)).code == 0, (command, ran.err)
+    read = "in.csv --id =id --label @kind,+more"
+    for line in (
+        f"fit {read} -o r",
+        f"fit {read} --kernel rbf --gamma 0.01 --n-components 2 -o k",
+        f"transform r {read} -o scores.csv",
+        f"reconstruct r {read} -o back.csv",
+        f"denoise k {read} -o clean.csv",
+        f"monitor r {read} -o alarms.csv",
+        f"describe r {read} -o described.csv",
+        f"whiten {read} -o white.csv",
+        "select in.csv --id =id --label @kind --drop +more --k 2 -o chosen.csv",
+        "fit =cmd --n-components 2 -o p",
+        "reconstruct p =cmd -o rebuilt",
+        "whiten =cmd -o whitened",
+    ):
+        gramian.works(line)
     tables = list(folder.rglob("*.csv"))
     assert len(tables) > 15
     for path in tables:
@@ -232,4 +223,4 @@ def test_no_command_writes_text_that_a_spreadsheet_runs(folder, gramian):
     assert scores.labels.tolist() == columns["@kind"]
     assert scores.metadata["+more"].tolist() == columns["+more"]
     assert package.scan("in.csv", label="@kind,+more").read().feature_names == FORMULAS[2:]
-    assert gramian("fit", *read, "--columns", "@chosen.csv").code == 0
+    gramian.works(f"fit {read} --columns @chosen.csv")

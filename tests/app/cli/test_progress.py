@@ -121,7 +121,7 @@ def test_the_parts_of_work_are_counted(folder, gramian):
     for number, pixels in enumerate(np.load("faces.npz")["X"][:3]):
         Picture(pixels).save(folder / "faces" / f"{number}.png")
     with report_to(Messages()) as said:
-        assert gramian("fit", "faces", "--n-components", "2", "-o", "f.gramian").code == 0
+        gramian.works("fit faces --n-components 2 -o f.gramian")
     assert [s for s in said if "picture " in s] == ["picture 1 of 3", "picture 2 of 3", "picture 3 of 3"]
     assert any(re.match(r"full, about 0\.\d+ s", text) for text in said)
 

@@ -1,6 +1,5 @@
 """A model remembers how its data were read: the same file needs no options again."""
 
-import shlex
 import shutil
 from pathlib import Path
 
@@ -21,7 +20,7 @@ TEXT = """rownames,kind,site,a,b,c,year
 5,u,n,4.0,3.0,4.5,2009
 6,v,s,6.0,0.5,3.5,2009
 """
-OPTIONS = ("--drop", "year", "--label", "kind,site", "--na-values", "-,.", "--missing", "drop-rows")
+OPTIONS = "--drop year --label kind,site --na-values -,. --missing drop-rows"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,7 @@ def results(tmp_path_factory):
     (folder / "marks.csv").write_text(TEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert main(["fit", "marks.csv", *OPTIONS, "--n-components", "2", "-o", "all"]) == 0
+        assert main(f"fit marks.csv {OPTIONS} --n-components 2 -o all".split()) == 0
     shutil.copy(folder / "all" / "model.gramian", folder / "m.gramian")
     return folder
 
@@ -45,43 +44,36 @@ def fitted(results, tmp_path, monkeypatch):
 def test_a_name_with_commas_is_one_name_again(tmp_path, monkeypatch, gramian):
     monkeypatch.chdir(tmp_path)
     shutil.copy(STRANGE / "comma_in_label.csv", tmp_path / "t.csv")
-    proposed = gramian("fit", "t.csv", "-o", "all")
-    assert proposed.code == 0, proposed.err
+    proposed = gramian.works("fit t.csv -o all")
     (line,) = [one for one in proposed.err.splitlines() if "without proposals: " in one]
-    assert gramian(*shlex.split(line.partition(": gramian ")[2].replace("-o all", "-o again"))).code == 0
+    gramian.works(line.partition(": gramian ")[2].replace("-o all", "-o again"))
     name = "How much, if at all, do you like it?"
     for folder in ("all", "again"):
         assert load(folder + "/model.gramian").reading_["label"] == (name,)
     assert f"label=['{name}']" in (tmp_path / "all" / "summary.md").read_text("utf-8")
-    assert gramian("transform", "all/model.gramian", "t.csv", "-o", "scores.csv").code == 0
+    gramian.works("transform all/model.gramian t.csv -o scores.csv")
 
 
 def test_the_file_of_the_fit_needs_no_options_again(fitted, gramian):
     """Each command answers as with the options of the fit."""
-    commands = (
-        (["transform"], []),
-        (["monitor"], []),
-        (["describe"], []),
-        (["stability"], ["--n-resamples", 20]),
-        (["reconstruct"], ["-o", "-"]),
-    )
-    for command, more in commands:
-        short = gramian(*command, "m.gramian", "marks.csv", *more)
-        long = gramian(*command, "m.gramian", "marks.csv", *OPTIONS, *more)
+    commands = ("transform", "monitor", "describe", "stability --n-resamples 20", "reconstruct -o -")
+    for command in commands:
+        short = gramian(f"{command} m.gramian marks.csv")
+        long = gramian(f"{command} m.gramian marks.csv {OPTIONS}")
         assert (short.code, short.out) == (0, long.out), short.err
         said = "read as for the fit: --label kind,site --missing drop-rows --na-values -,."
         assert said in short.err
         assert "read as" not in long.err
-    assert gramian("plot", "all", "marks.csv", "--what", "scree").code == 0
+    gramian.works("plot all marks.csv --what scree")
 
 
 @pytest.mark.usefixtures("fitted")
 def test_options_given_win(gramian):
-    ran = gramian("transform", "all", "marks.csv", "--label", "site", "--rows", ":4", "--na-values", "-,.,?")
+    ran = gramian("transform all marks.csv --label site --rows :4 --na-values -,.,?")
     assert ran.out.splitlines()[0] == "name,site,PC1,PC2"
     assert "read as for the fit: --missing drop-rows\n" in ran.err
     # A column has one use.
-    ran = gramian("transform", "all", "marks.csv", "--id", "kind")
+    ran = gramian("transform all marks.csv --id kind")
     assert ran.out.splitlines()[0] == "name,site,PC1,PC2"
     assert "read as for the fit: --label site --missing" in ran.err
 
@@ -89,16 +81,14 @@ def test_options_given_win(gramian):
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_another_file_is_read_as_far_as_its_columns_allow(fitted, gramian):
     (fitted / "new.csv").write_text("a,b,c,site\n1.0,2.0,.,n\n3,4,5,s\n")
-    ran = gramian("transform", "m.gramian", "new.csv")
-    assert ran.code == 0
+    ran = gramian.works("transform m.gramian new.csv")
     assert ran.out.splitlines()[0] == "row,site,PC1,PC2"
     assert len(ran.out.splitlines()) == 2
     assert "rows with missing values were dropped: 1 of 2" in ran.err
     assert "read as marks.csv was for the fit: --label kind,site" in ran.err
     assert "label: no column 'kind' here, as the fitted data had" in ran.err
     np.save("new.npy", np.arange(6.0).reshape(2, 3))
-    ran = gramian("transform", "m.gramian", "new.npy")
-    assert ran.code == 0, ran.err
+    ran = gramian.works("transform m.gramian new.npy")
     assert len(ran.out.splitlines()) == 3
 
 
@@ -106,26 +96,25 @@ def test_an_array_of_several_columns_by_position_and_a_file_of_labels(tmp_path, 
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).normal(size=(9, 4))
     np.savez("data.npz", X=X, other=X[:3], y=np.arange(9) % 2)
-    line = ("data.npz::X", "--columns", "3,1", "--labels-from", "data.npz::y")
-    assert gramian("fit", *line, "--n-components", 1, "-o", "m.gramian").code == 0
-    ran = gramian("transform", "m.gramian", "data.npz")
-    assert ran.out == gramian("transform", "m.gramian", *line).out
+    line = "data.npz::X --columns 3,1 --labels-from data.npz::y"
+    gramian.works(f"fit {line} --n-components 1 -o m.gramian")
+    ran = gramian("transform m.gramian data.npz")
+    assert ran.out == gramian(f"transform m.gramian {line}").out
     np.testing.assert_allclose(load("m.gramian").mean_, X[:, [3, 1]].mean(axis=0))
     # Labels of one file are not those of another.
     np.save("new.npy", X)
-    assert gramian("transform", "m.gramian", "new.npy").out.splitlines()[0] == "row,PC1"
+    assert gramian("transform m.gramian new.npy").out.splitlines()[0] == "row,PC1"
 
 
 def test_transposed_tables(tmp_path, monkeypatch, gramian):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "genes.csv").write_text("gene,s1,s2,s3,s4\ng1,1,2,3,9\ng2,3,1,2,5\ntype,0,1,0,1\n")
-    line = ("--transpose", "--label", "type", "--drop", "s2")
-    assert gramian("fit", "genes.csv", *line, "-o", "m.gramian").code == 0
-    ran = gramian("transform", "m.gramian", "genes.csv")
-    assert ran.code == 0, ran.err
-    assert ran.out == gramian("transform", "m.gramian", "genes.csv", *line).out
+    line = "--transpose --label type --drop s2"
+    gramian.works(f"fit genes.csv {line} -o m.gramian")
+    ran = gramian.works("transform m.gramian genes.csv")
+    assert ran.out == gramian(f"transform m.gramian genes.csv {line}").out
     (tmp_path / "more.csv").write_text("gene,t1,t2\ng1,1,2\ng2,3,1\n")
-    ran = gramian("transform", "m.gramian", "more.csv")
+    ran = gramian("transform m.gramian more.csv")
     assert [line.split(",")[0] for line in ran.out.splitlines()] == ["name", '"t1"', '"t2"'], ran.err
 
 
@@ -145,7 +134,7 @@ def test_python_remembers_too():
 
 def test_a_report_is_titled_by_the_model(fitted, gramian):
     (fitted / "new.csv").write_text("a,b,c\n1,2,3\n3,4,5\n")
-    assert gramian("report", "m.gramian", "new.csv").code == 0
+    gramian.works("report m.gramian new.csv")
     assert "<h1>PCA of marks.csv, applied to new.csv</h1>" in (fitted / "report.html").read_text()
     model, rows = load("m.gramian"), np.eye(4, 3)
     assert of_what(model, None) == of_what(model, Table(rows, source="a/marks.csv")) == " of marks.csv"
@@ -161,14 +150,13 @@ def test_a_report_is_titled_by_the_model(fitted, gramian):
 @pytest.mark.usefixtures("drawn")
 def test_figures_of_a_folder_use_its_scores(fitted, gramian):
     (fitted / "marks.csv").unlink()
-    ran = gramian("plot", "all", "--what", "biplot,scores", "--format", "html", "--color", "site")
-    assert ran.code == 0, ran.err
+    gramian.works("plot all --what biplot,scores --format html --color site")
     drawn = (fitted / "figures" / "biplot.html").read_text()
     scores = [line.split(",")[3] for line in (fitted / "all" / "scores.csv").read_text().splitlines()[1:]]
     assert len(scores) == 4
     assert all(score[:8] in drawn for score in scores)
     assert {"scores", "biplot"} <= {path.stem for path in (fitted / "figures").iterdir()}
-    ran = gramian("plot", "all", "--color", "a")
+    ran = gramian("plot all --color a")
     assert "is not stored with the scores, which have kind, site." in ran.err
-    ran = gramian("plot", "m.gramian", "--color", "site")
+    ran = gramian("plot m.gramian --color site")
     assert "color is about the rows of DATA" in ran.err

@@ -42,12 +42,10 @@ def names(file="out.txt"):
 
 def test_filters_keep_what_the_selector_keeps(wine, gramian):
     for method in ["mutual-information", "f", "chi2", "correlation"]:
-        count = () if method == "f" else ("--k", "5")  # one way through validation is enough
-        ran = gramian(
-            "select", "wine.csv", "--label", "grape", "--score-func", method, *count, "-o", "out.txt"
-        )
+        count = "" if method == "f" else "--k 5"  # one way through validation is enough
+        ran = gramian(f"select wine.csv --label grape --score-func {method} {count} -o out.txt")
         assert (ran.code, ran.err) == (0, "")
-        model = FeatureFilter(method, *map(int, count[1:]), random_state=0).fit(*wine)
+        model = FeatureFilter(method, k=5 if count else "cv", random_state=0).fit(*wine)
         assert names() == model.get_feature_names_out().tolist()
         summary = str(model.summary())
         assert ran.out == f"{summary}\n\nWritten: out.txt, the names of the selected columns\n"
@@ -55,13 +53,9 @@ def test_filters_keep_what_the_selector_keeps(wine, gramian):
 
 def test_options_of_filters(wine, gramian):
     options = "--score-func f --redundancy mrmr --estimator knn --cv 3 --scoring balanced_accuracy"
-    ran = gramian("select", "wine.csv", "--label", "grape", *options.split())
+    ran = gramian(f"select wine.csv --label grape {options}")
     model = FeatureFilter(
-        "f",
-        redundancy="mrmr",
-        estimator=estimator_named("knn", True),
-        cv=3,
-        scoring="balanced_accuracy",
+        "f", redundancy="mrmr", estimator=estimator_named("knn", True), cv=3, scoring="balanced_accuracy"
     ).fit(*wine)
     assert ran.out == f"{model.summary()}\n"
     assert "Cross-validated: StandardScaler + KNeighborsClassifier" in ran.out
@@ -69,16 +63,14 @@ def test_options_of_filters(wine, gramian):
 
 @pytest.mark.parametrize("features", ["3", "0.5"])
 def test_a_number_or_a_share(wine, gramian, features):
-    ran = gramian("select", "wine.csv", "--label", "grape", "--k", features, "-o", "-")
+    ran = gramian(f"select wine.csv --label grape --k {features} -o -")
     assert len(ran.out.splitlines()) == 3
     assert "Selected 3." in ran.err
     assert "Written" not in ran.err
 
 
 def test_numbers_as_label(numbers, gramian):
-    ran = gramian(
-        "select", "numbers.csv", "--label", "progress", "--score-func", "correlation", "-o", "out.txt"
-    )
+    ran = gramian("select numbers.csv --label progress --score-func correlation -o out.txt")
     model = FeatureFilter("correlation").fit(*numbers)
     assert model.task_ == "numbers"
     assert names() == model.get_feature_names_out().tolist()
@@ -86,7 +78,7 @@ def test_numbers_as_label(numbers, gramian):
 
 
 def test_everything_as_json(wine, gramian):
-    ran = gramian("select", "wine.csv", "--label", "grape", "--score-func", "f", "--json", "-o", "out.txt")
+    ran = gramian("select wine.csv --label grape --score-func f --json -o out.txt")
     model = FeatureFilter("f").fit(*wine)
     facts = ran.json
     assert facts["kept"] == names() == model.get_feature_names_out().tolist()
@@ -100,14 +92,14 @@ def test_everything_as_json(wine, gramian):
     assert [entry["rank"] for entry in facts["ranking"]] == list(range(1, 7))
     assert facts["validation"]["estimator"] == "StandardScaler + LogisticRegression"
     np.testing.assert_allclose(facts["validation"]["fold_scores"], model.cv_results_["fold_scores"])
-    facts = gramian("select", "wine.csv", "--label", "grape", "--k", 2, "--json").json
+    facts = gramian("select wine.csv --label grape --k 2 --json").json
     assert facts["validation"] is None
     assert facts["ranking"][0]["p_value"] is None
 
 
 def test_infinite_scores_are_null_in_json(folder, gramian):
     Path("exact.csv").write_text("a,b,kind\n" + "0,1,x\n0,3,x\n1,2,y\n1,4,y\n" * 3)
-    facts = gramian("select", "exact.csv", "--label", "kind", "--score-func", "f", "--k", 1, "--json").json
+    facts = gramian("select exact.csv --label kind --score-func f --k 1 --json").json
     assert facts["ranking"][0] == {"rank": 1, "column": "a", "score": None, "p_value": 0.0, "kept": True}
 
 
@@ -129,12 +121,12 @@ def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
         "--cv",
         3,
     )
-    ran = gramian(*arguments, "-o", "out.txt")
+    ran = gramian(f"{arguments} -o out.txt")
     assert (ran.code, ran.err) == (0, "")
     model = SequentialFeatureSelector(estimator_named("lda", True), direction=method, cv=3).fit(*wine)
     assert names() == model.get_feature_names_out().tolist()
     assert "StandardScaler + LinearDiscriminantAnalysis" in ran.out
-    facts = gramian(*arguments, "--json").json
+    facts = gramian(f"{arguments} --json").json
     assert facts["kept"] == names()
     assert facts["score"] == pytest.approx(model.score_)
     assert len(facts["history"]["steps"]) == len(model.history_)
@@ -145,13 +137,9 @@ def test_options_of_wrappers(numbers, gramian):
     options = (
         "--direction forward --n-features-to-select one-se --floating --patience 2 --cv 3 --estimator ridge"
     )
-    facts = gramian("select", "numbers.csv", "--label", "progress", *options.split(), "--json").json
+    facts = gramian(f"select numbers.csv --label progress {options} --json").json
     model = SequentialFeatureSelector(
-        estimator_named("ridge", False),
-        n_features_to_select="one-se",
-        floating=True,
-        patience=2,
-        cv=3,
+        estimator_named("ridge", False), n_features_to_select="one-se", floating=True, patience=2, cv=3
     ).fit(*numbers)
     assert facts["kept"] == model.get_feature_names_out().tolist()
     assert facts["score"] == pytest.approx(model.score_)
@@ -163,9 +151,7 @@ def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(SequentialFeatureSelector, "fit", stopped)
-    ran = gramian("select", "wine.csv", "--label", "grape", "--direction", "forward", "-o", "out.txt")
-    assert ran.code == 130
-    assert "the first step" in ran.err
+    gramian.refuses("select wine.csv --label grape --direction forward -o out.txt", 130, "the first step")
     assert not Path("out.txt").exists()
 
 
@@ -181,20 +167,7 @@ def test_estimators():
 
 
 def test_estimators_that_cannot_be():
-    for name, discrete in [
-        (
-            "ridge",
-            True,
-        ),
-        (
-            "lda",
-            False,
-        ),
-        (
-            "forest",
-            True,
-        ),
-    ]:
+    for name, discrete in [("ridge", True), ("lda", False), ("forest", True)]:
         with pytest.raises(
             ParameterError,
             match=(
@@ -228,17 +201,9 @@ def test_refusals_leave_nothing_behind(wine, gramian):
             2,
             "floating applies only to a wrapper, with a direction. Leave it out",
         ),
-        (
-            "--score-func f --patience 3",
-            2,
-            "patience applies only to a wrapper, with a direction",
-        ),
+        ("--score-func f --patience 3", 2, "patience applies only to a wrapper, with a direction"),
         ("--direction forward --redundancy mrmr", 2, "redundancy applies only to filters"),
-        (
-            "--k 3 --estimator knn",
-            2,
-            'estimator applies only to k="cv"',
-        ),
+        ("--k 3 --estimator knn", 2, 'estimator applies only to k="cv"'),
         ("--k 3 --cv 4", 2, 'cv applies only to k="cv"'),
         ("--k 0.5 --scoring accuracy", 2, 'scoring applies only to k="cv"'),
         ("--random-state -1", 2, "random_state=-1 must be a whole number from 0"),
@@ -254,37 +219,28 @@ def test_refusals_leave_nothing_behind(wine, gramian):
         ("--drop alcohol,malic_acid,ash,alcalinity_of_ash,magnesium,total_phenols", 1, "column"),
     ]:
         before = sorted(Path().iterdir())
-        label = () if "--label" in arguments else ("--label", "grape")
-        ran = gramian("select", "wine.csv", *label, *arguments.split())
-        assert ran.err.startswith("gramian: ")
-        assert message in ran.err
-        assert (ran.code, ran.out) == (code, "")
+        label = "" if "--label" in arguments else "--label grape"
+        gramian.refuses(f"select wine.csv {label} {arguments}", code, "gramian: ", message)
         assert sorted(Path().iterdir()) == before
 
 
 def test_a_label_is_needed(wine, gramian):
-    ran = gramian("select", "wine.csv", "--as-is")
-    assert (ran.code, ran.out) == (2, "")
-    assert "Name its column with label" in ran.err
+    gramian.refuses("select wine.csv --as-is", 2, "Name its column with label")
 
 
 def test_chi2_names_the_column(numbers, gramian):
     Path("signed.csv").write_text("a,b,kind\n1,-2,x\n2,3,y\n4,5,x\n1,2,y\n")
-    ran = gramian("select", "signed.csv", "--label", "kind", "--score-func", "chi2", "--k", 1)
-    assert ran.code == 1
-    assert "column 'b' has the negative value -2" in ran.err
-    ran = gramian("select", "numbers.csv", "--label", "progress", "--score-func", "chi2")
-    assert ran.code == 2
-    assert "the label is a number" in ran.err
+    gramian.refuses(
+        "select signed.csv --label kind --score-func chi2 --k 1", 1, "column 'b' has the negative value -2"
+    )
+    gramian.refuses("select numbers.csv --label progress --score-func chi2", 2, "the label is a number")
 
 
 def test_names_with_line_breaks(folder, gramian):
     Path("broken.csv").write_text('"a\nb",c,kind\n' + "1,2,x\n3,4,y\n5,7,x\n6,6,y\n")
-    arguments = ("select", "broken.csv", "--label", "kind", "--score-func", "f", "--k", 1)
-    assert gramian(*arguments).code == 0
-    ran = gramian(*arguments, "-o", "out.txt")
-    assert ran.code == 2
-    assert "has a line break, but -o writes one name a line" in ran.err
+    arguments = "select broken.csv --label kind --score-func f --k 1"
+    gramian.works(arguments)
+    gramian.refuses(f"{arguments} -o out.txt", 2, "has a line break, but -o writes one name a line")
     assert not Path("out.txt").exists()
 
 
@@ -301,15 +257,15 @@ def test_every_option_arrives(gramian, monkeypatch):
     monkeypatch.setattr(Call, "run", stopped)
     arguments = "--direction backward --estimator knn --n-features-to-select 0.5 --cv 3 --redundancy mrmr"
     more = "--floating --patience 4 --scoring roc_auc --random-state 5"
-    assert gramian("select", "a.csv", *arguments.split(), *more.split()).code == 2
-    assert gramian("select", "a.csv").code == 2
+    assert gramian(f"select a.csv {arguments} {more}").code == 2
+    assert gramian("select a.csv").code == 2
     given = {"direction": "backward", "estimator": "knn", "n_features_to_select": 0.5, "cv": 3}
     given |= {"redundancy": "mrmr", "floating": True, "patience": 4, "scoring": "roc_auc", "random_state": 5}
     assert seen == [given, {}]
 
 
 def test_help_names_every_option_with_its_default(gramian):
-    text = " ".join(gramian("select", "--help").out.split())
+    text = " ".join(gramian("select --help").out.split())
     for name in verb("select").options:
         assert f"--{name.replace('_', '-')}" in text
     for default in (r"\[mutual-information\]", r"\[cv\]", r"\[best\]", r"\[5\]", r"\[accuracy; r2\]"):
@@ -319,23 +275,20 @@ def test_help_names_every_option_with_its_default(gramian):
 
 def test_numbers_are_read_as_numbers(gramian):
     for option in ("--cv", "--patience", "--random-state"):
-        ran = gramian("select", "a.csv", option, "many")
-        assert ran.code == 2
-        assert f"'{option}'" in ran.err
+        gramian.refuses(f"select a.csv {option} many", 2, f"'{option}'")
 
 
 def test_chosen_columns_are_given_back(folder, gramian):
-    select = ("select", "flowers.csv", "--label", "species", "--k", "2", "-o", "features.txt")
-    assert gramian(*select).code == 0
+    select = "select flowers.csv --label species --k 2 -o features.txt"
+    gramian.works(select)
     names = Path("features.txt").read_text().split()
-    ran = gramian("fit", "flowers.csv", "--columns", "@features.txt", "--label", "species", "-o", "m.gramian")
-    assert ran.code == 0, ran.err
+    gramian.works("fit flowers.csv --columns @features.txt --label species -o m.gramian")
     assert package.load("m.gramian").feature_names_in_.tolist() == names
-    left = gramian("fit", "flowers.csv", "--label", "species", "--drop", "@features.txt", "--json").json
+    left = gramian("fit flowers.csv --label species --drop @features.txt --json").json
     assert left["model"]["n_features"] == 1
     # What is read is not written over.
-    again = gramian("select", "flowers.csv", "--label", "species", "--columns", "@features.txt", *select[-2:])
-    assert (again.code, "is an input of this command" in again.err) == (2, True)
+    again = "select flowers.csv --label species --columns @features.txt -o features.txt"
+    gramian.refuses(again, 2, "is an input of this command")
 
 
 def test_columns_without_names_are_given_back_by_their_place(folder, gramian):
@@ -346,10 +299,10 @@ def test_columns_without_names_are_given_back_by_their_place(folder, gramian):
     np.save("a.npy", X)
     np.savetxt("a.csv", X, delimiter=",")
     for name in ("a.npy", "a.csv"):
-        options = ("--label", "0", "--drop", "1", "--k", "2", "-o", "f.txt")
-        ran = gramian("select", name, *options)
+        options = "--label 0 --drop 1 --k 2 -o f.txt"
+        ran = gramian(f"select {name} {options}")
         assert (ran.code, sorted(Path("f.txt").read_text().split())) == (0, ["2", "4"]), ran.err
-        facts = gramian("fit", name, "--columns", "@f.txt", "--json").json
+        facts = gramian(f"fit {name} --columns @f.txt --json").json
         assert (facts["data"]["columns"], facts["model"]["n_features"]) == (2, 2)
 
 
@@ -361,10 +314,8 @@ def test_lists_of_columns_that_cannot_be_used(folder, gramian):
         (b"\xff\xfe\x00", 1, "f.txt cannot be read: "),
     ]:
         Path("f.txt").write_bytes(content)
-        ran = gramian("fit", "flowers.csv", "--columns", "@f.txt")
-        assert (ran.code, message in ran.err) == (code, True), ran.err
-    ran = gramian("fit", "flowers.csv", "--columns", "@no.txt")
-    assert (ran.code, "no.txt cannot be read: " in ran.err) == (1, True)
+        gramian.refuses("fit flowers.csv --columns @f.txt", code, message)
+    gramian.refuses("fit flowers.csv --columns @no.txt", 1, "no.txt cannot be read: ")
     Path("f.txt").write_text("length\nwidth\n")
     with pytest.raises(ParameterError, match="columns"):
         package.scan("flowers.csv", columns="@f.txt", drop="width")

@@ -5,8 +5,7 @@ from gramian import PCA, KernelPCA, PolynomialMap, kernels
 
 
 def test_info_tells_what_a_model_is(flower_model, gramian):
-    ran = gramian("info", flower_model)
-    assert ran.code == 0
+    ran = gramian.works(f"info {flower_model}")
     for part in (
         "PCA(center=True",
         "30 rows x 3 columns",
@@ -18,7 +17,7 @@ def test_info_tells_what_a_model_is(flower_model, gramian):
 
 
 def test_info_as_json(flower_model, gramian):
-    facts = gramian("info", flower_model, "--json").json
+    facts = gramian(f"info {flower_model} --json").json
     assert facts["model"]["kind"] == "PCA"
     assert facts["model"]["feature_names"] == ["length", "width", "height"]
     assert facts["bytes"] == flower_model.stat().st_size
@@ -26,30 +25,29 @@ def test_info_as_json(flower_model, gramian):
 
 
 def test_info_of_pictures_and_kernels(folder, gramian):
-    assert gramian("fit", "faces.npz::X", "--kernel", "rbf", "-o", "k.gramian").code == 0
-    assert "Kernel: rbf(gamma=" in gramian("info", "k.gramian").out
-    assert gramian("fit", "faces.npz::X", "-o", "p.gramian").code == 0
-    assert "30 pixels (pictures of 5 x 6)" in gramian("info", "p.gramian").out
+    gramian.works("fit faces.npz::X --kernel rbf -o k.gramian")
+    assert "Kernel: rbf(gamma=" in gramian("info k.gramian").out
+    gramian.works("fit faces.npz::X -o p.gramian")
+    assert "30 pixels (pictures of 5 x 6)" in gramian("info p.gramian").out
 
 
 def test_info_of_a_map_of_features(folder, gramian):
     PolynomialMap(degree=3).fit(np.eye(3)).save("map.gramian")
-    ran = gramian("info", "map.gramian")
-    assert ran.code == 0
+    ran = gramian.works("info map.gramian")
     assert ran.out.startswith("PolynomialMap(")
     assert "degree=3" in ran.out
     assert "Written by gramian" in ran.out
-    assert gramian("info", "map.gramian", "--json").json["model"]["kind"] == "PolynomialMap"
+    assert gramian("info map.gramian --json").json["model"]["kind"] == "PolynomialMap"
 
 
 def test_info_of_what_is_no_model(folder, gramian):
-    ran = gramian("info", "flowers.csv")
+    ran = gramian("info flowers.csv")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("gramian: flowers.csv is")
 
 
 def test_info_waits_for_no_scikit_learn(flower_model, folder, gramian):
-    assert gramian("fit", "flowers.csv", "--label", "species", "--kernel", "rbf", "-o", "k.gramian").code == 0
+    gramian.works("fit flowers.csv --label species --kernel rbf -o k.gramian")
     calls = ["info", str(flower_model)], ["info", "k.gramian"]
     assert loaded_by(*calls, among=("sklearn", "scipy.stats", "pandas")) == []
 
@@ -57,4 +55,4 @@ def test_info_waits_for_no_scikit_learn(flower_model, folder, gramian):
 def test_info_of_a_kernel_after_a_model(folder, gramian):
     X = np.random.default_rng(0).standard_normal((9, 4))
     KernelPCA(2, kernel=kernels.RBF().after(PCA(3).fit(X))).fit(X).save("m.gramian")
-    assert gramian("info", "m.gramian").out.startswith("KernelPCA(")
+    assert gramian("info m.gramian").out.startswith("KernelPCA(")

@@ -85,19 +85,19 @@ def test_what_was_done_is_said_in_words_and_as_json(folder, capsys):
 
 def test_a_model_whitens_new_rows(folder, gramian):
     run(out="w.gramian", method="zca-cor")
-    ran = gramian("transform", "w.gramian", "new.csv", "--label", "species", "-o", "new-z.csv")
-    assert ran.code == 0, ran.err
+    ran = gramian.works("transform w.gramian new.csv --label species -o new-z.csv")
     head, Z = numbers("new-z.csv")
     assert head == ["name", "species", "length", "width", "height"]
     new = package.scan("new.csv", label="species")
     np.testing.assert_array_equal(Z, package.load("w.gramian").transform(new))
-    for options in ((), ("--json",)):
-        ran = gramian("info", "w.gramian", *options)
-        assert ran.code == 0, ran.err
+    for options in ("", "--json"):
+        ran = gramian.works(f"info w.gramian {options}")
         assert "Whitener" in ran.out
-    ran = gramian("reconstruct", "w.gramian", "new.csv", "--label", "species", "-o", "b.csv")
-    assert ran.code == 2
-    assert "reconstruct needs a PCA, and this is a Whitener" in ran.err
+    gramian.refuses(
+        "reconstruct w.gramian new.csv --label species -o b.csv",
+        2,
+        "reconstruct needs a PCA, and this is a Whitener",
+    )
 
 
 def test_pictures_come_as_png(folder, gramian):
@@ -117,32 +117,22 @@ def test_pictures_come_as_png(folder, gramian):
     run("faces.npz::X", "white.npy", {})
     assert np.load("white.npy").shape == (20, 30)
     run("faces.npz::X", "w.gramian", {})
-    ran = gramian("transform", "w.gramian", "faces.npz::X", "-o", "again.npy")
-    assert ran.code == 0, ran.err
+    gramian.works("transform w.gramian faces.npz::X -o again.npy")
     np.testing.assert_allclose(np.load("again.npy"), np.load("white.npy"), atol=1e-4)
 
 
 def test_refusals_come_before_anything_is_written(folder):
     for given, error in [
         ({"method": "zac"}, ParameterError),
-        (
-            {"regularization": "lw"},
-            ParameterError,
-        ),
+        ({"regularization": "lw"}, ParameterError),
         ({"regularization": "-1"}, ParameterError),
         ({"regularization": "nan"}, ParameterError),
         ({"n_components": "0"}, ParameterError),
         ({"out": "-", "as_json": True}, ParameterError),
         ({"out": "flowers.csv"}, ParameterError),
-        (
-            {"out": "folder"},
-            ParameterError,
-        ),
+        ({"out": "folder"}, ParameterError),
         ({"out": "none/z.csv"}, FileError),
-        (
-            {"method": "cholesky", "n_components": "2"},
-            ParameterError,
-        ),
+        ({"method": "cholesky", "n_components": "2"}, ParameterError),
         ({"data": "faces.npz::X", "reading": {}, "method": "cholesky"}, DataError),
     ]:
         before = sorted(Path().iterdir())
