@@ -78,7 +78,7 @@ def enrolled(place, gramian, once):
 
 
 def people(gallery="g.db"):
-    opened = Gallery.open(gallery, read_only=True)
+    opened = Gallery.open(gallery)
     return {person.name: person.pictures for person in opened.people()}
 
 
