@@ -238,7 +238,7 @@ def test_few_copies_leave_the_device(monkeypatch):
 def test_a_device_of_fast_float64_makes_the_covariance_in_it_at_once(monkeypatch):
     X = (10 * TABLE @ rng.standard_normal((12, 120))).astype("float32")
     plain = PCA(2, solver="covariance", device="cpu").fit(X)
-    monkeypatch.setattr("gramian.engine.linear.quick_double", lambda like: True)
+    monkeypatch.setattr("gramian.tables.device.quick_double", lambda like: True)
     quick = PCA(2, solver="covariance", device="cpu").fit(X)
     assert (plain.plan_.arithmetic, quick.plan_.arithmetic) == ("float32", "float64")
     np.testing.assert_allclose(quick.explained_variance_, plain.explained_variance_, rtol=1e-6)

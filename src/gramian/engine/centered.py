@@ -26,7 +26,6 @@ from gramian.core.progress import pace, track
 from gramian.core.records import FloatArray, Moments
 from gramian.engine.operator import LARGE, SPARSE_LONG, SPARSE_PAIRS, digest, rows_of_sparse, sparse_workers
 from gramian.errors import DataError
-from gramian.tables.device import device_blocks
 from gramian.tables.rows import Block, Rows, SeenRows, magnitudes, require_magnitudes, row_text
 
 R = TypeVar("R")
@@ -342,6 +341,8 @@ class CenteredRows:
         def centred(part: slice, values: Any) -> R:
             rows, columns = (slice(None), part) if axis else (part, slice(None))
             return work(part, self._centered(values, rows, columns, None))
+
+        from gramian.tables.device import device_blocks  # which no fit on the host needs
 
         return device_blocks(self.rows, centred, axis)
 
@@ -1055,6 +1056,8 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, m
         return _of_block(*facts, rounds=2)[0] if again else result
 
     if not arrays.is_numpy(rows.like):
+        from gramian.tables.device import device_blocks
+
         return merged(*device_blocks(rows, of_block))
     every, slices = slice(None), view.row_slices(least_rows(d))
 

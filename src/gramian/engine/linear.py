@@ -28,7 +28,6 @@ from gramian.engine.solving import (
 )
 from gramian.errors import DataError
 from gramian.tables.as_rows import as_rows
-from gramian.tables.device import quick_double
 from gramian.tables.rows import Rows
 
 # Columns up to which the covariance is decomposed on the host, whatever device the rows are on, and up to
@@ -104,7 +103,11 @@ class LinearProblem(Problem):
             few = n * d <= FEW_ENTRIES and min(n, d) <= NARROW and arrays.is_numpy(rows.like)
         else:
             few = d <= FEW_COLUMNS and not self._one_pass_in_float32
-        quick = few or quick_double(rows.like) or (rows.skips_zeros and self._needs_double)
+        quick = few or (rows.skips_zeros and self._needs_double)
+        if not quick and not arrays.is_numpy(rows.like):
+            from gramian.tables.device import quick_double  # which no fit on the host needs
+
+            quick = quick_double(rows.like)
         facts = (rows.skips_zeros, rows.speed, rows.cuts_columns, rows.share, rows.spread, quick)
         dtype = rows.dtype if rows.weights is None else np.dtype(np.float64)
         # Most variants have nothing to do with each other.

@@ -11,7 +11,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,6 @@ from gramian.engine.operator import CENTRE, COVARIANCE, DIRECT, GRAM, MEASURE, N
 from gramian.engine.operator import LARGE as PRODUCTS
 from gramian.engine.routes import RATE, ProductRoute, Route, SolverResult, Status, SvdRoute, eigh_seconds
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
-from gramian.tables.device import explained_memory_errors, named
 
 log = logging.getLogger(__name__)
 
@@ -480,9 +479,7 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
         began = time.perf_counter()
         # BLAS threads that wait for each other take longer than so little work, on busy cores many times.
         alone = arrays.blas_threads() if TINY <= item.seconds < BRIEF else nullcontext()
-        rows: Any = getattr(problem, "rows", None)
-        on_host = rows is None or arrays.is_numpy(rows.like)
-        with alone, nullcontext() if on_host else explained_memory_errors(rows.like, named(rows)):
+        with alone, _explained(getattr(problem, "rows", None)):
             solution, status, why = _run(problem, planned, request, tried, start)
         spectrum, took = solution.spectrum, time.perf_counter() - began
         runs.append(Run(item, took, spectrum.passes, _error(solution.certificate), spectrum.rank, why))
@@ -506,6 +503,15 @@ def run(problem: Problem, planned: Schedule, seeds: Sequence[int] | None = None)
         spectrum = replace(spectrum, note=reasons + ("" if runs[-1].why else took_over))
     certificate = None if best.certificate is None else problem.certified(best.certificate, request)
     return Solution(spectrum, certificate, best.operator, account)
+
+
+def _explained(rows: Any) -> AbstractContextManager[None]:
+    """Explain that a device has no memory left for rows, where they are on one."""
+    if rows is None or arrays.is_numpy(rows.like):
+        return nullcontext()
+    from gramian.tables import device  # which no fit on the host needs
+
+    return device.explained_memory_errors(rows.like, device.named(rows))
 
 
 def _run(

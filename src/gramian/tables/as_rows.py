@@ -15,7 +15,6 @@ from scipy import sparse
 from gramian.core.arrays import fix_threads, real_numbers, to_numpy
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError
-from gramian.tables.device import DeviceRows
 from gramian.tables.memory import ArrayRows, SparseRows
 from gramian.tables.rows import Rows
 from gramian.tables.table import Expected, RowsRequest, Table
@@ -219,8 +218,7 @@ def weighted(rows: Rows, weights: Any, of: str = "sample_weight") -> Rows:
     values = checked_weights(weights, rows.shape[0], of)
     if (values == 1.0).all():
         return rows
-    more: Any = {"host": replace(rows.host, weights=values)} if isinstance(rows, DeviceRows) else {}
-    return replace(rows, weights=values, **more)
+    return replace(rows, weights=values)
 
 
 def checked_weights(weights: Any, n: int, of: str) -> FloatArray:

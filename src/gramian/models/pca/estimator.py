@@ -35,8 +35,6 @@ from gramian.models.pca.fits import Decomposition, PCAParameters, TableFit
 from gramian.models.sklearn import NEVER_OVERWRITTEN, UNTIL_CERTIFIED, knows_names
 from gramian.statistics.components import Summary, column_norms, column_variances
 from gramian.statistics.findings import warn_of_findings
-from gramian.statistics.projection import LinearProjection, incomplete_rows, warn_of_undetermined
-from gramian.tables import device
 from gramian.tables.as_rows import as_rows, weighted
 from gramian.tables.rows import Rows, SeenRows
 from gramian.tables.table import Expected
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from gramian.statistics import sampling
     from gramian.statistics.imputation import Imputed
     from gramian.statistics.normal_model import NormalModel, ProjectionQuality
+    from gramian.statistics.projection import LinearProjection
 
 FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
 
@@ -424,7 +423,11 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
             options["missing"] = self.missing
         rows = as_rows(X, weigh=True, estimator="PCA", check_finite=False, limit=limit, **options)
         rows = rows if sample_weight is None else weighted(rows, sample_weight)
-        return rows if self.device is None else device.sent_to(rows, self.device)
+        if self.device is None:
+            return rows
+        from gramian.tables.device import sent_to  # which most fits do not need
+
+        return sent_to(rows, self.device)
 
     def _completed(
         self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any
@@ -689,6 +692,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         >>> PCA(1, missing="em").fit(X).impute(X)[2].round(3)
         array([2., 4., 6.])
         """
+        from gramian.statistics.projection import incomplete_rows, warn_of_undetermined
+
         check_is_fitted(self)
         rows, incomplete = self._new_rows(X), self._normal_model(of_entries=True)
         rows.require_finite(holes=True)
@@ -743,6 +748,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         )
 
     def _projection(self) -> LinearProjection:
+        from gramian.statistics.projection import LinearProjection  # which no fit needs
+
         deviations = None
         if fitted.parameter_at_fit(self, "whiten"):
             deviations = np.sqrt(arrays.as_float64(self.explained_variance_))
@@ -1051,6 +1058,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         ----------
         Tipping and Bishop (1999), Probabilistic principal component analysis, equation 8.
         """
+        from gramian.statistics.projection import incomplete_rows
+
         model = self._normal_model()
         rows, projection = self._new_rows(X), self._projection()
         holes = self._missing_method != "error"
