@@ -162,8 +162,6 @@ def quadratic_form(kernel: Kernel, points: list[Fraction]) -> Decimal:
         return sum((v[i] * K[i, j] * v[j] for i, j in np.ndindex(*K.shape)), Decimal(0))
 
 
-# ------------------------------------------------------- random expressions
-
 NUMBERS = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2, 3.0])
 FORMULAS = st.one_of(
     st.just(Linear()),

@@ -9,11 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def spectrum_matrix(
-    n: int,
-    d: int,
-    singular_values: Sequence[float],
-    seed: int,
-    mean: ArrayLike = 0.0,
+    n: int, d: int, singular_values: Sequence[float], seed: int, mean: ArrayLike = 0.0
 ) -> NDArray[np.float64]:
     """Return an (n, d) matrix whose centred version has exactly these singular values.
 

@@ -189,9 +189,6 @@ def test_copies_are_counted_and_kept_together(faces, monkeypatch):
     )
 
 
-# ------------------------------------------------------------------ real faces
-
-
 def test_orl(data_dir):
     faces = read_faces(data_dir / "faces" / "orl")
     result = evaluate_faces(faces, n_components=[199], enrolled=5, splits=1, far=0.01)
@@ -208,9 +205,6 @@ def test_yale(data_dir):
     faces = Faces(small, names, ("",) * len(names), ("",) * len(names))
     result = evaluate_faces(faces, n_components=[200], enrolled=32, splits=1, far=0.01)
     assert result.at[0].rank1 >= 0.99
-
-
-# ------------------------------------------------------------------ figures
 
 
 def row(count, **changed):
@@ -286,9 +280,6 @@ def test_what_is_not_known_is_a_dash():
     assert line
 
 
-# ------------------------------------------------------------------ rates
-
-
 scores = st.lists(st.integers(-5, 5).map(lambda i: i / 4), min_size=1, max_size=12)
 
 
@@ -329,9 +320,6 @@ def test_standard_error_over_splits():
     assert mean == pytest.approx(0.95)
     assert error == pytest.approx(0.05 / np.sqrt(3))
     assert mean_and_error([0.9]) == (0.9, None)
-
-
-# ------------------------------------------------------------------ splits
 
 
 @pytest.fixture(scope="module")
@@ -412,9 +400,6 @@ def test_noise_has_the_form_of_faces(few):
     assert np.array_equal(noise.pictures, noise_pictures(few, 3).pictures)
 
 
-# ------------------------------------------------------------------ copies
-
-
 def stored(picture, kind, **options):
     """A picture as another file gives it back."""
     buffer = io.BytesIO()
@@ -472,9 +457,6 @@ def test_a_picture_under_two_names_shows_nobody_knows_whom(few):
     assert notes == ["2 pictures not used: the same is also filed under another person."]
     assert np.flatnonzero(~usable).tolist() == [0, 4]
     assert people.originals.tolist() == list(range(18))
-
-
-# ------------------------------------------------------------------ command line
 
 
 def test_the_script_prints_what_python_measures(tmp_path, capsys):

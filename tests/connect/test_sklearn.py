@@ -48,9 +48,6 @@ def test_a_script_prints_the_same_with_and_without(script, monkeypatch, capsys):
     assert capsys.readouterr().out == without
 
 
-# ------------------------------------------------------------------------------ PCA
-
-
 @pytest.mark.parametrize("solver", ["auto", "full", "covariance_eigh", "arpack", "randomized"])
 @pytest.mark.parametrize("whiten", [False, True])
 def test_pca_has_scikit_learns_numbers_and_gramians_certificate(solver, whiten):
@@ -162,9 +159,6 @@ def test_sparse_pca_stays_sparse():
         ours.PCA(20).fit(S[:20])
 
 
-# ---------------------------------------------------------------------- in batches
-
-
 def test_incremental_pca_is_pca_of_all_rows():
     digits = load_digits().data
     for data in (digits, digits.astype(np.float32), pd.DataFrame(digits), sp.csr_matrix(digits)):
@@ -199,9 +193,6 @@ def test_batches_that_gramian_refuses_are_scikit_learns(monkeypatch):
         ours.IncrementalPCA(2).partial_fit(np.full((5, 3), np.nan))
     with pytest.raises(ValueError, match="The 'n_components' parameter of IncrementalPCA must be"):
         ours.IncrementalPCA(0).partial_fit(X)
-
-
-# ----------------------------------------------------------------------- kernel PCA
 
 
 @pytest.mark.parametrize(
@@ -246,9 +237,6 @@ def test_a_fitted_model_is_copied_saved_and_put_into_frames():
         frame = clone(model).set_output(transform="pandas").fit_transform(X)
         assert frame.shape == (150, 2)
         assert list(frame.columns) == list(fitted.get_feature_names_out())
-
-
-# ------------------------------------------------------------------------ the runner
 
 
 def run(*arguments, cwd=None):

@@ -181,9 +181,6 @@ def test_several_sample_dimensions_are_rows_together():
     assert inverse(ds, 1).sizes == {"member": 2, "time": 20, "lat": 6, "lon": 8}
 
 
-# ------------------------------------------------------------------ weights
-
-
 def test_latitudes_are_known_by_name_standard_name_and_units():
     expected = pca(SST, weights=np.cos(np.deg2rad(SST.lat)), n_components=K)
     curved = SST.drop_vars(["lat", "lon"]).rename(lat="y", lon="x")
@@ -239,9 +236,6 @@ def test_weights_may_be_missing_at_masked_cells_only():
     ]:
         with pytest.raises(ParameterError, match="weights"):
             pca(field, weights=given)
-
-
-# ------------------------------------------------------- several variables
 
 
 def several():
@@ -303,9 +297,6 @@ def test_constant_cells_are_not_scaled():
     assert (ds.divisor_b == 1).all()
 
 
-# ------------------------------------------------------------ missing values
-
-
 def test_missing_values_are_those_of_pca():
     field, sea = SEA.copy(), ~LAND.ravel()
     field[3, 2, 3] = field[7, 0, 0] = field[7, 0, 1] = np.nan
@@ -347,9 +338,6 @@ def test_what_no_method_can_fill_names_the_mask_and_the_time():
             pca(field, n_components=2, **options)
 
 
-# ---------------------------------------------------------------------- Dask
-
-
 class Recorded:
     """An array that notes the largest part that was read of it at a time."""
 
@@ -387,9 +375,6 @@ def test_chunks_give_the_results_of_the_array_and_are_read_one_by_one():
         pca(both, n_components=K, scale="unit", solver="krylov"),
         but=unknown,
     )
-
-
-# ------------------------------------------------------------------ rotation
 
 
 def test_rotation_maximises_varimax_of_normalised_patterns():
@@ -432,9 +417,6 @@ def test_rotated_components_give_the_same_fields_and_take_new_ones():
             ),
         ):
             rotate(given, k)
-
-
-# ------------------------------------------------------------------ refusals
 
 
 def test_fields_that_are_no_samples_of_numbers_are_refused():

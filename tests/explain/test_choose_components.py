@@ -86,9 +86,6 @@ def test_rules_that_cannot_work_say_why_and_do_not_hide_the_others():
     assert "memory_limit allows" in small["kaiser"].sentence
 
 
-# ------------------------------------------------------------------ fitted models
-
-
 def test_a_model_with_the_whole_spectrum_answers_as_its_data():
     X = planted()
     by_data = choose_components(X, max_rmse=0.9, random_state=0)
@@ -159,9 +156,6 @@ def test_data_that_no_rule_can_take_are_refused():
         choose_components(np.where(np.arange(6000).reshape(200, 30) == 0, np.nan, planted()))
 
 
-# ------------------------------------------------------------------------- kernels
-
-
 def circle(n=120, noise=0.1, seed=0):
     rng = np.random.default_rng(seed)
     t = rng.uniform(0, 2 * np.pi, n)
@@ -210,9 +204,6 @@ def test_kernels_that_cannot_be_asked():
         choose_components(KernelPCA(), circle(), rules=["mle"])
     raw = choose_components(KernelPCA(kernel="rbf", center=False), circle(), rules=["parallel"])
     assert "needs center=True" in raw["parallel"].sentence
-
-
-# --------------------------------------------------------------------- how it shows
 
 
 def test_it_prints_as_a_table():

@@ -61,9 +61,6 @@ def frame(X, names="abcdefghijklmnopqrstuvwxyz"):
     return pd.DataFrame(X, columns=list(names)[: X.shape[1]])
 
 
-# ------------------------------------------------------------ by hand
-
-
 def test_penguins():
     expected = {
         '"species" names 3 groups of rows': ("label", "species"),
@@ -78,7 +75,7 @@ def test_penguins():
     assert chosen(seen(numbered(PENGUINS))) == named | expected
     kernel = seen(PENGUINS, "kernel-pca")
     assert [(one.option, one.value) for one in kernel[-3:]] == [
-        *(("scale", "unit"), ("kernel", "rbf"), ("gamma", "median")),
+        *(("scale", "unit"), ("kernel", "rbf"), ("gamma", "median"))
     ]
     X = pd.read_csv(io.StringIO(PENGUINS))[list(MEASURED)].dropna()
     Z = ((X - X.mean()) / X.std()).to_numpy()
@@ -304,9 +301,6 @@ def test_what_is_chosen_is_kept():
     assert "n_components" not in brief(seen(holes, parameters={"n_components": 2}))
 
 
-# ------------------------------------------------------------ missing values
-
-
 def test_missing_values_are_imputed_by_as_many_components_as_predict_them():
     rng = np.random.default_rng(0)
     for k, d in ((1, 6), (3, 12)):
@@ -336,9 +330,6 @@ def test_a_column_that_is_mostly_empty_goes_before_rows_are_looked_at():
     X = frame(factors(40, 4)).assign(rare=np.where(n % 2, np.nan, np.sin(n)))
     X.iloc[5] = np.nan
     assert brief(gramian.propose(X)) == "drop=rare missing=drop-rows"
-
-
-# ------------------------------------------------------------ units
 
 
 def test_units_differ():
@@ -378,9 +369,6 @@ def test_a_kernel_has_the_same_units():
     }
     chosen_already = seen(PENGUINS, "kernel-pca", parameters={"kernel": "rbf(sigma=2)", "scale": None})
     assert "gamma" not in chosen_already.parameters
-
-
-# ------------------------------------------------------------ counts and genes
 
 
 def genes(n=60, samples=8, id="gene"):
@@ -518,9 +506,6 @@ def test_a_proposed_name_is_one_name_whatever_is_in_it():
     lines = [f'k{i},"t, {j}",{np.sin(i + 9 * j)},"r, {j * i}"' for i in range(12) for j in range(3)]
     read = scan(io.BytesIO("\n".join([",".join(names), *lines]).encode()), propose=True).read()
     assert read.feature_names == ("t, 0", "t, 1", "t, 2")
-
-
-# ------------------------------------------------------------ what is looked at
 
 
 def test_every_kind_of_data_in_memory():

@@ -83,9 +83,6 @@ def test_pictures_in_blocks_are_those_one_by_one(monkeypatch):
     np.testing.assert_array_equal(sketches(FACES[:5], "log"), together)
 
 
-# ------------------------------------------------------------------ holdout
-
-
 def rng():
     return np.random.default_rng(0)
 

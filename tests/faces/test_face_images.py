@@ -87,12 +87,7 @@ def test_objects_that_are_numbers_and_black_and_white():
 
 
 def test_what_is_no_array():
-    for given in [
-        None,
-        "people",
-        b"people",
-        Path("people"),
-    ]:
+    for given in [None, "people", b"people", Path("people")]:
         with pytest.raises(InputTypeError, match=r"Pictures of faces are an array \(n, height, width\), not"):
             as_pictures(given)
 

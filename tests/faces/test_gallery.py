@@ -72,9 +72,6 @@ def traces(path, person, count=2):
     return [part for part in wanted if part in data]
 
 
-# ------------------------------------------------------------ what is stored
-
-
 def test_what_is_enrolled_is_there_when_opened_again(gallery, path):
     enroll(gallery, "Anna", "Пётр")
     again = Gallery.open(path, Model)
@@ -129,9 +126,6 @@ def test_all_or_nothing(gallery, path):
     assert os.listdir(path.parent) == [path.name]
 
 
-# ------------------------------------------------------------ whose it is
-
-
 def test_a_gallery_belongs_to_a_model(gallery, path):
     with pytest.raises(DataError, match="was made with the model abababababab, but this model is"):
         Gallery.open(path, Other)
@@ -162,9 +156,6 @@ def test_arguments_of_another_kind(gallery):
         Gallery.open(None)
     gallery.enroll((name for name in ("Anna", "Ben")), vectors, iter(hashes))
     assert [person.name for person in gallery.people()] == ["Anna", "Ben"]
-
-
-# ------------------------------------------------------------ forgetting
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -208,8 +199,6 @@ def test_forgetting_nobody(gallery, path):
         gallery.forget("")
     assert path.read_bytes() == before
 
-
-# ------------------------------------------------------------ several at once, and ends without warning
 
 PAUSED = """
 import os, sys, time
@@ -288,9 +277,6 @@ def test_a_file_that_was_replaced(gallery, path):
         gallery.forget("Ben")
 
 
-# ------------------------------------------------------------ recognising
-
-
 class Recorded(Recogniser):
     """In place of a recogniser: remembers what it was made and fitted with."""
 
@@ -348,20 +334,13 @@ def test_settings_are_stored_and_may_be_overruled(path, recorded):
     with pytest.raises(TypeError, match="unexpected keyword argument 'fars'"):
         gallery.configure(fars=0.1)
     gallery.configure(far=np.float32(0.25), n_components=np.int64(3), discriminant=np.bool_(True))
-    assert gallery.settings == {
-        "distance": "cosine",
-        "discriminant": True,
-        "far": 0.25,
-        "n_components": 3,
-    }
+    assert gallery.settings == {"distance": "cosine", "discriminant": True, "far": 0.25, "n_components": 3}
     with pytest.raises(ParameterError, match=r"n_components=17 must be a whole number from 1 to 16\."):
         gallery.configure(n_components=17)
     with pytest.raises(TypeError, match="unexpected keyword argument 'matching'"):
         Gallery.create(path.with_name("new"), Model, matching="mean")
     assert os.listdir(path.parent) == [path.name]
 
-
-# ------------------------------------------------------------ made by enrolling
 
 HASHES = [hashlib.sha256(str(i).encode()).hexdigest() for i in range(4)]
 VECTORS = np.arange(4.0 * K).reshape(4, K)

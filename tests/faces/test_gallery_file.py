@@ -36,9 +36,6 @@ def not_opened(path, match, **options):
         Gallery(path, **options)
 
 
-# ------------------------------------------------------------------ opening
-
-
 def test_a_new_file_is_a_private_model_file(path):
     gallery = Gallery(path)
     assert (gallery.fingerprint, gallery.created) == (CONTENT.fingerprint, CONTENT.created)
@@ -133,9 +130,6 @@ def test_a_file_in_a_protected_folder(path):
         path.parent.chmod(0o700)
 
 
-# ------------------------------------------------------------------ changing
-
-
 def test_a_change_is_made_as_a_whole_or_not_at_all(path, monkeypatch):
     before = path.read_bytes()
 
@@ -159,9 +153,6 @@ def test_a_file_that_is_changed_keeps_its_permissions(path):
     gallery = Gallery(path)
     gallery.enroll(*ANNA)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-# ------------------------------------------------------------------ making
 
 
 def test_nothing_is_written_over(path):

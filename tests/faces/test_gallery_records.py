@@ -22,9 +22,6 @@ def batch(people=("Anna", "Ben"), vectors=((1, 2), (3, 4)), hashes=None, sources
     return as_batch(people, vectors, hashes, sources, pictures, 2)
 
 
-# ------------------------------------------------------------------ pictures
-
-
 def test_a_batch_is_what_is_stored():
     rows = batch(sources=["a/1.png", "b/\udc80.png"], pictures=[b"0", b"1"])
     assert [(row.person, row.digest, row.source, bytes(row.original)) for row in rows] == [
@@ -93,9 +90,6 @@ def test_what_comes_one_after_the_other_is_taken():
     ]
 
 
-# ------------------------------------------------------------------ the model
-
-
 def model(**changed):
     given = {"fingerprint_": "ab" * 32, "n_components_": np.int64(2), "eigenvalues_": np.array([2.5, 1])}
     return SimpleNamespace(**given | {"shift_covariance_": np.eye(2) / 4} | changed)
@@ -119,9 +113,6 @@ def test_what_is_no_fitted_model():
         for other in (None, "m.gramian"):
             with pytest.raises(TypeError, match="is not an estimator instance"):
                 use(other)
-
-
-# ------------------------------------------------------------------ settings
 
 
 def test_settings_are_stored_and_read():

@@ -48,12 +48,7 @@ def zipped(path, files):
     return path
 
 
-PEOPLE = {
-    "zoë/2.png": grey(0),
-    "zoë/10.png": grey(1),
-    "Юрий Ж/a b.png": grey(2),
-    "山田/1.png": grey(3),
-}
+PEOPLE = {"zoë/2.png": grey(0), "zoë/10.png": grey(1), "Юрий Ж/a b.png": grey(2), "山田/1.png": grey(3)}
 
 
 def bomb(width=30_000, height=30_000):
@@ -65,9 +60,6 @@ def bomb(width=30_000, height=30_000):
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     data = zlib.compress(b"\0" * 1000)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
-
-
-# ------------------------------------------------------------------ where people come from
 
 
 def test_a_folder_of_folders_names_people(tmp_path):
@@ -143,9 +135,6 @@ def test_a_list_of_files_and_folders(tmp_path):
     assert read_faces(str(tmp_path / "山田/1.png")).names == ((tmp_path / "山田/1.png").as_posix(),)
 
 
-# ------------------------------------------------------------------ kinds of pictures
-
-
 def test_16_bit_keeps_its_values_and_a_mixture_is_refused(tmp_path):
     deep = grey(1, dtype=np.uint16)
     assert read_faces(write(tmp_path / "deep", {"1.png": deep})).pictures.dtype == np.uint16
@@ -182,9 +171,6 @@ def test_pictures_are_turned_upright(tmp_path):
     turned = encoded(np.rot90(grey(0)).copy(), exif=exif.tobytes())
     faces = read_faces(write(tmp_path, {"1.png": turned, "2.png": grey(1)}))
     np.testing.assert_array_equal(faces.pictures[0], grey(0))
-
-
-# ------------------------------------------------------------------ bad pictures
 
 
 BAD = {
@@ -253,9 +239,6 @@ def test_pipes_are_not_waited_for(tmp_path):
         read_faces(tmp_path)
 
 
-# ------------------------------------------------------------------ archives
-
-
 def test_an_entry_that_unpacks_to_too_much(tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.tables.formats.pictures.LARGEST_FILE", 1000)
     path = zipped(tmp_path / "f.zip", PEOPLE | {"anna/x.png": b"0" * 1001})
@@ -289,9 +272,6 @@ def test_only_what_is_read_here_is_offered(tmp_path):
         for error in (one, several):
             offered = str(error.value).removeprefix(str(tmp_path / name))
             assert not any(suffix in offered for suffix in (".csv", ".txt", ".parquet"))
-
-
-# ------------------------------------------------------------------ what is no source
 
 
 def test_what_is_no_source():
@@ -351,9 +331,6 @@ def test_orl(data_dir):
     assert len(set(faces.hashes)) == 400
 
 
-# ------------------------------------------------------------------ reading arrays
-
-
 def some(n=6, height=12, width=10):
     return np.random.default_rng(0).integers(0, 256, (n, height, width), dtype=np.uint8)
 
@@ -371,11 +348,7 @@ def test_arrays_with_people_and_names(tmp_path):
 
 
 def test_people_that_do_not_fit(tmp_path):
-    for y in [
-        list("aab"),
-        ["a", "a", "b", "", "c", "c"],
-        [1, 1, 2, 2, 3, np.nan],
-    ]:
+    for y in [list("aab"), ["a", "a", "b", "", "c", "c"], [1, 1, 2, 2, 3, np.nan]]:
         np.savez(tmp_path / "f.npz", X=some(), y=y)
         with pytest.raises(DataError, match=r",\), but a text or whole number for each of the 6 pictures"):
             read_faces(tmp_path / "f.npz")
@@ -425,8 +398,6 @@ def test_a_size_that_does_not_fit(tmp_path, monkeypatch):
     with pytest.raises(MemoryLimitError, match=r"pixels takes 2\.7 MB, and 1 MB of memory may be used"):
         read_faces(tmp_path / "f.npy", size=(300, 300))
 
-
-# ------------------------------------------------------------------ files and sizes
 
 SHAPES = {
     "anna/1.png": (30, 40),

@@ -43,9 +43,6 @@ def world():
     return World()
 
 
-# ------------------------------------------------------------------ who it is
-
-
 def test_everybody_is_known_in_every_way(world):
     for match in ["nearest", "mean"]:
         for discriminant in ["auto", True, False]:
@@ -152,9 +149,6 @@ def test_no_face_is_nobody(world):
     assert recogniser.verify(asked[:1], "p00", [0.9], 0.5)[0].kind == "not-a-face"
 
 
-# ------------------------------------------------------------------ verification
-
-
 def test_verification_asks_about_one_person(world):
     recogniser = world.recogniser(far=0.05)
     asked = world.pictures(world.places)
@@ -174,9 +168,6 @@ def test_somebody_who_is_not_enrolled(world):
         world.recogniser().verify(world.vectors[:1], "p3")
     with pytest.raises(DataError, match=r"is not among the 15 people enrolled \(people_\)\."):
         world.recogniser().verify(world.vectors[:1], "Zoë")
-
-
-# ------------------------------------------------------------------ thresholds
 
 
 def test_both_rates_are_as_promised():
@@ -223,9 +214,6 @@ def test_a_rate_that_cannot_be_counted_says_so(world):
     assert len(notes) == 1
     assert "15 people who serve as strangers" in notes[0]
     assert world.recogniser(far=0.1).notes_ == ()
-
-
-# ------------------------------------------------------------------ few people, few pictures
 
 
 def test_one_picture_each_is_enough_to_be_known():
@@ -321,9 +309,6 @@ def test_nothing_asked(world):
     assert recogniser.identify(np.empty((0, K))) == []
 
 
-# ------------------------------------------------------------------ bad input
-
-
 def test_parameters_outside_of_what_they_may_be(world):
     for settings in [
         {"distance": "manhattan"},
@@ -404,9 +389,6 @@ def test_no_warning_of_any_kind(world):
         World(10, 2, noise=1e-3).recogniser()
 
 
-# ------------------------------------------------------------------ shifts
-
-
 def shifts_along(direction):
     return 400.0 * np.outer(direction, direction)
 
@@ -425,9 +407,6 @@ def test_what_shifts_change_is_hardly_compared(world, distance):
         return np.mean(before - after)
 
     assert loss(told) < 0.2 * loss(plain)
-
-
-# ------------------------------------------------------------------ answers
 
 
 NAMED = [(0.8, "Ann"), (0.3, "Bob")]
@@ -472,9 +451,6 @@ def test_not_a_face_comes_first():
 
 def test_a_face_may_reach_the_threshold():
     assert _answer(NAMED, 0.5, 0.3, 0.3).kind == "person"
-
-
-# ------------------------------------------------------------------ asking
 
 
 @pytest.fixture(scope="module")

@@ -114,9 +114,6 @@ def test_vectors_too_long_for_float32():
     assert np.isfinite(Matcher(np.float32(1e25) * vectors, people, cosine=True).similarity(queries)).all()
 
 
-# ------------------------------------------------------------------ discriminants
-
-
 def projection(vectors, people, shifts=None):
     """What a matcher multiplies vectors by."""
     model = discriminants(vectors, people, shifts)
@@ -218,9 +215,6 @@ def test_along_discriminants_likeness_is_that_of_projections():
         plain = Matcher(np.float32(vectors) @ along, people, cosine=cosine)
         expected = plain.similarity(np.float32(vectors[:3]) @ along)
         np.testing.assert_allclose(given.similarity(np.float32(vectors[:3])), expected, atol=1e-5)
-
-
-# ------------------------------------------------------------------ vectors
 
 
 def test_vectors_that_are_none():

@@ -119,9 +119,6 @@ def test_names_of_people_are_not_kept(tmp_path):
     assert b"Hildegard" not in (tmp_path / "faces.gramian").read_bytes()
 
 
-# ------------------------------------------------------------------ with a kernel
-
-
 def test_a_kernel():
     space = FaceSpace(30, kernel="rbf").fit(FACES)
     assert isinstance(space.decomposition_, KernelPCA)
@@ -151,9 +148,6 @@ def test_components_as_pictures():
     np.testing.assert_allclose(flat @ flat.T, np.eye(3), atol=1e-5)
 
 
-# ------------------------------------------------------------------ face or not
-
-
 def test_most_new_faces_are_faces_and_things_are_not():
     faces = drawn_faces(25, 4, size=(40, 48), seed=0)
     space = FaceSpace(20).fit(faces)
@@ -178,9 +172,6 @@ def test_too_few_pictures_to_know_what_a_face_is():
     assert space.notes_[-1] == "there are too few pictures to calibrate the limit for faces (2)"
 
 
-# ------------------------------------------------------------------ habits
-
-
 def test_blocks_change_nothing(monkeypatch):
     space = FaceSpace(10, light="dog").fit(FACES)
     whole = space.transform(FACES), space.errors(FACES, [2, 9]), space.face_score(FACES)
@@ -201,9 +192,6 @@ def test_any_depth_and_kind_of_array(array_kind):
 def test_parameters_are_stored_untouched():
     space = FaceSpace(7, kernel="rbf", light="log", random_state=3, memory_limit="1GB")
     assert clone(space).get_params() == space.get_params()
-
-
-# ------------------------------------------------------------------ bad input
 
 
 def test_one_picture_makes_no_space():
@@ -309,9 +297,6 @@ def test_not_fitted():
             call()
 
 
-# ------------------------------------------------------------------ real faces
-
-
 @pytest.mark.walk
 def test_errors_on_yale_are_those_of_the_definition(data_dir):
     path = data_dir / "faces" / "extended_yale_b_cropped_u8.npz"
@@ -350,9 +335,6 @@ def test_dogs_and_cats_are_no_faces(data_dir):
     assert np.mean(space.face_score(animals) > threshold) >= 0.9
 
 
-# ------------------------------------------------------------------ decomposing
-
-
 @pytest.fixture
 def pictures():
     return np.random.default_rng(0).random((30, 6, 5), dtype=np.float32)
@@ -379,9 +361,6 @@ def test_the_width_of_a_kernel_is_the_median(pictures):
         model = FaceSpace(3, kernel=kernel)._decomposition().fit(pictures)
         assert isinstance(model, KernelPCA)
         assert model.gamma == "median"
-
-
-# ------------------------------------------------------------------ rebuilding
 
 
 PICTURES = np.random.default_rng(0).random((30, 6, 5), dtype=np.float32)

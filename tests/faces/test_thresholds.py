@@ -29,9 +29,6 @@ def some_people(n_people, n_pictures, seed=0, d=3):
     return rng.standard_normal((n_people, d))[people] + 0.2 * rng.standard_normal((len(people), d)), people
 
 
-# ------------------------------------------------------------------ counted
-
-
 def literal(scores, owners, far):
     """The least of all scores, and of what is above all, that keeps the promise; and the rate there."""
     people = sorted(set(owners))
@@ -88,9 +85,6 @@ def test_equal_scores_do_not_let_more_pass():
     value, rate = counted_threshold(np.array([0.5] * 30 + [0.1] * 70), 0.1)
     assert value > 0.5
     assert rate == pytest.approx(1 / 101)
-
-
-# ------------------------------------------------------------------ galleries
 
 
 def calibrated(vectors, people, far, spread=1.0):
@@ -283,9 +277,6 @@ def test_one_to_one_smaller_rates_can_be_counted():
         in rarer.verify.notes[0]
     )
     assert "Rates from 0.0012 can be counted" in rarer.verify.notes[0]
-
-
-# ------------------------------------------------------------------ held-out comparisons
 
 
 def test_nothing_is_compared_with_itself():

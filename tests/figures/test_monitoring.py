@@ -75,10 +75,7 @@ def test_contributions_of_a_row(monitor, tmp_path):
     assert f"({named.statistics(timed)['row'][7]})" in " ".join(
         figures.contribution_map(named, timed).title.subtitle
     )
-    for row in (
-        "h999",
-        400,
-    ):
+    for row in ("h999", 400):
         with pytest.raises(
             ParameterError, match=r"is not the name of a row\. Give its|row=400 must be a whole number from"
         ):

@@ -117,8 +117,6 @@ def test_an_axis_has_room_whatever_the_numbers():
     assert low < -1e150 < 1e150 < high
 
 
-# ------------------------------------------------ text of the user in figures
-
 HOSTILE = [
     "</script><script>alert(1)</script>",
     "</SCRIPT x",

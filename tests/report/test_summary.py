@@ -54,10 +54,7 @@ def test_the_methods_paragraph_says_what_was_done():
         (gramian.PCA(2, scale=[1.0] * X.shape[1]), "centred and each divided by a given number"),
         (gramian.PCA(2, ddof=0), "computed with divisor n."),
         (gramian.PCA("gavish-donoho"), "chosen by the optimal hard threshold for singular values (Gavish"),
-        (
-            gramian.PCA(max_rmse=3.0),
-            "chosen by an upper limit on the reconstruction error; they explained",
-        ),
+        (gramian.PCA(max_rmse=3.0), "chosen by an upper limit on the reconstruction error; they explained"),
         (gramian.KernelPCA(2, kernel="rbf"), "centred in feature space"),
     ]:
         assert words in methods_paragraph(model.fit(X), TABLE)
@@ -133,11 +130,7 @@ def note_makers(folder):
         {},
         "the text is not UTF-8 and was read as Windows-1252",
     )
-    yield (
-        text("comments.csv", f"# a\n# b\nx,y\n{numbers}"),
-        {},
-        "2 comment lines were left out at the top",
-    )
+    yield (text("comments.csv", f"# a\n# b\nx,y\n{numbers}"), {}, "2 comment lines were left out at the top")
     yield text("bare.csv", numbers), {}, "the file has no header line, so columns are numbered from 0"
     yield text("money.csv", 'x,y\n"1,065",2\n"2,100,300",3\n'), {}, "commas were read as thousands separators"
     yield text("comma.csv", "x;y\n1,5;2\n2,25;3\n"), {}, "commas were read as decimal separators"

@@ -258,9 +258,6 @@ def test_what_is_wrong_is_said():
             choose(X, y, **given)
 
 
-# ------------------------------------------------- rows, folds and settings
-
-
 CLOUD = np.random.default_rng(0).standard_normal((60, 3))
 SIDE = (CLOUD[:, 0] > 0).astype(int)
 
@@ -374,9 +371,6 @@ def test_rows_that_are_looked_at_must_differ():
 
 def test_an_estimator_of_ones_own():
     assert ask("score", estimator=LogisticRegression(C=1e-9)).mean < ask("score").mean
-
-
-# ------------------------------------------------------------------- the record
 
 
 LONG = RBF(sigma=(1.25, 2.5, 3.75, 4.125, 5.0625)) + 0.5 * Linear()

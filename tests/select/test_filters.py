@@ -53,18 +53,10 @@ def logistic():
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
-@parametrize_with_checks(
-    [
-        FeatureFilter(cv=2, random_state=0),
-        FeatureFilter("f", k=0.5, redundancy="mrmr"),
-    ]
-)
+@parametrize_with_checks([FeatureFilter(cv=2, random_state=0), FeatureFilter("f", k=0.5, redundancy="mrmr")])
 @pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-# ----------------------------------------------------------- scores and ranking
 
 
 def test_attributes():
@@ -141,9 +133,6 @@ def test_mrmr_passes_over_copies():
         np.testing.assert_array_equal(plain.scores_, few.scores_)
 
 
-# ------------------------------------------------------------- cross-validation of K
-
-
 def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
     for X, y, default in [(*WINE, logistic()), (*NUMBERS, make_pipeline(StandardScaler(), Ridge()))]:
         model = FeatureFilter("f").fit(X, y)
@@ -215,9 +204,6 @@ def test_chance_stays_chance_inside_of_the_folds():
     assert (model.cv_results_["mean_score"] < 0.75).all()
     outside = cross_val_score(logistic(), SelectKBest(f_classif, k=20).fit_transform(X, y), y)
     assert outside.mean() > 0.9
-
-
-# ------------------------------------------------------------------ what is awkward
 
 
 @pytest.fixture(params=["mutual-information", "f", "chi2", "correlation"])
@@ -322,9 +308,6 @@ def test_a_class_of_one_row(score):
         FeatureFilter(score, random_state=0).fit(X, y)
 
 
-# ------------------------------------------------------------------------- refusals
-
-
 def test_parameters_that_cannot_be():
     for given, error in [
         ({"k": 14}, ParameterError),
@@ -332,18 +315,12 @@ def test_parameters_that_cannot_be():
         ({"cv": 1}, ParameterError),
         ({"scoring": "best"}, ParameterError),
         ({"random_state": "x"}, ParameterError),
-        (
-            {"estimator": Ridge},
-            InputTypeError,
-        ),
+        ({"estimator": Ridge}, InputTypeError),
         ({"estimator": "ridge"}, InputTypeError),
         ({"score_func": "corelation"}, ParameterError),
         ({"redundancy": "mRMR"}, ParameterError),
         ({"n_neighbors": 0}, ParameterError),
-        (
-            {"k": 0},
-            ParameterError,
-        ),
+        ({"k": 0}, ParameterError),
         ({"k": True}, ParameterError),
         ({"k": 1.5}, ParameterError),
         ({"k": [1, 2]}, ParameterError),
@@ -386,9 +363,6 @@ def test_what_cannot_be_validated_is_refused_before_the_ranking():
 
     with pytest.raises(ParameterError, match=r"cv=1 must be a whole number of at least 2\. In Python also"):
         FeatureFilter(never, cv=1).fit(*WINE)
-
-
-# ----------------------------------------------------------------------- there and back
 
 
 def test_there_and_back():
@@ -437,9 +411,6 @@ def test_files_bring_their_labels_and_names(tmp_path):
     np.testing.assert_allclose(model.transform(scan(file, label="kind")), X[["c", "d"]])
 
 
-# ------------------------------------------------------------------- in a pipeline
-
-
 def test_which_principal_components_help():
     """The components of the largest variance are not those that tell the classes apart."""
     rng = np.random.default_rng(0)
@@ -482,9 +453,6 @@ def test_digits_need_few_of_their_pixels():
     model = FeatureFilter("f", estimator=KNeighborsClassifier(), cv=3).fit(X[:200], y[:200])
     assert model.k_ < 64
     assert (model.scores_[np.ptp(X[:200], axis=0) == 0] == 0).all()
-
-
-# ------------------------------------------------------------------------ text
 
 
 WINE_FRAME = load_wine(return_X_y=True, as_frame=True)
@@ -586,9 +554,6 @@ def test_numbers_and_shares():
     assert number_of_features("cv", 9) is None
 
 
-# --------------------------------------------------------------- validation of K
-
-
 def test_scores_are_those_of_a_pipeline_with_the_filter_in_it():
     for X, y, score, estimator, cv in (
         (
@@ -681,9 +646,6 @@ def test_tried_sizes():
         sizes = tried_sizes(d, 10**6)
         assert sizes[-1] == d
         assert (np.diff(sizes) > 0).all()
-
-
-# ---------------------------------------------------------------------- the folds
 
 
 def test_folds_are_those_of_scikit_learn():

@@ -92,9 +92,6 @@ def test_a_discrete_column_of_single_values_tells_nothing_about_a_number():
     assert compared(X, np.linspace(0, 1, 10) ** 2, classes=False, discrete=[True]) == 0.0
 
 
-# --------------------------------------------------------- nearest neighbours
-
-
 def ross_by_definition(x, labels, k):
     """psi(n) + <psi(k_i)> - <psi(n_i)> - <psi(m_i)>, each row by itself."""
     n = len(x)
@@ -168,9 +165,6 @@ def test_counting_follows_rounded_differences(values, reach, step):
     assert result[0].tolist() == by_definition.tolist()
 
 
-# ------------------------------------------------------------ shares of values
-
-
 codes = st.lists(st.integers(0, 4), min_size=1, max_size=40)
 
 
@@ -219,9 +213,6 @@ def test_many_values_on_both_sides_need_no_table_of_all_pairs():
 
 def test_codes_follow_the_order_of_the_values():
     assert codes_of(np.array([2.5, -1.0, 2.5, 7.0])).tolist() == [1, 0, 1, 2]
-
-
-# --------------------------------------------------------------- scale and noise
 
 
 def test_columns_are_scaled_as_scikit_learn_scales_them():

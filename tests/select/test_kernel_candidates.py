@@ -116,14 +116,8 @@ def test_what_is_wrong_is_said():
         (["rbff"], ParameterError),
         ([None], InputTypeError),
         (["precomputed"], ParameterError),
-        (
-            [KernelPCA(kernel="precomputed")],
-            ParameterError,
-        ),
-        (
-            [KernelPCA(0.9)],
-            ParameterError,
-        ),
+        ([KernelPCA(kernel="precomputed")], ParameterError),
+        ([KernelPCA(0.9)], ParameterError),
         ([KernelPCA("parallel")], ParameterError),
         ([KernelPCA(0)], ParameterError),
         (["rbf(sigma=(1, 2))"], ParameterError),

@@ -81,10 +81,7 @@ def test_dependent_columns_are_left_to_the_estimator():
     assert np.isnan(result).all(axis=1).tolist() == [False, True, True, True, False]
     assert np.isnan(scorer.scores(np.array([1, 4]), [np.array([0, 7]), np.array([0, 2])], True))[
         :, 0
-    ].tolist() == [
-        True,
-        False,
-    ]
+    ].tolist() == [True, False]
     # Among the columns kept they spoil all candidates.
     assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([0, 2]), True)).all()
     assert np.isnan(scorer.scores(np.array([1, 4, 6]), single([1, 4]), False)).all()
@@ -150,9 +147,6 @@ def test_classes_single_rows_and_too_little_memory_are_left_too(monkeypatch):
     assert least_squares_scorer(Ridge(), X, y, list(KFold(90).split(X)), None) is None
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "5KB")
     assert least_squares_scorer(Ridge(), X, y, list(KFold(3).split(X)), None) is None
-
-
-# ------------------------------------------------------------------ one fold
 
 
 RNG = np.random.default_rng(0)

@@ -156,9 +156,6 @@ def test_a_ranker_can_be_sent_to_another_process():
     np.testing.assert_array_equal(sent.rank(X, Y, 5, 0)[1], expected[1])
 
 
-# ------------------------------------------------------------- redundancy (mRMR)
-
-
 WINE_ROWS = X
 
 

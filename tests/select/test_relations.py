@@ -205,12 +205,7 @@ def test_records_are_frozen():
 
 
 def test_too_few_rows_are_refused():
-    for X in [
-        [[1.0, 2.0]],
-        CIRCLE[:11],
-        np.tile(CIRCLE[:8], (50, 1)),
-        np.ones((100, 1)),
-    ]:
+    for X in [[[1.0, 2.0]], CIRCLE[:11], np.tile(CIRCLE[:8], (50, 1)), np.ones((100, 1))]:
         with pytest.raises(DataError, match=r"distinct rows \(two per monomial\), fewer columns or a"):
             gramian.relations(X)
 

@@ -34,9 +34,6 @@ def exact_squared_correlation(x, y):
     return cross**2 / (sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
 
 
-# ------------------------------------------------------------------ against peers
-
-
 def test_f_is_that_of_scikit_learn():
     X, y = IRIS
     F, p = f_classif(X, y)
@@ -98,9 +95,6 @@ def test_chi2_is_that_of_scikit_learn():
         counts = np.random.default_rng(0).integers(0, 4, (30, 6))
         expected, p = chi2(counts, y[::5])
         np.testing.assert_allclose(chi2_score(counts.astype(float), y[::5]).values, expected, rtol=1e-12)
-
-
-# ---------------------------------------------------------------- what is awkward
 
 
 def test_centred_before_squared():

@@ -55,9 +55,6 @@ def at_random(d, seed):
     }
 
 
-# ------------------------------------------------------------------ oracles
-
-
 def greedy(value, d, adding):
     """Whitney's forward and its mirror, as in a textbook."""
     now = set() if adding else set(range(d))
@@ -90,9 +87,6 @@ def pudil(value, d):
 
 def moves(steps):
     return [frozenset(s.subset) for s in steps if s.action != "keep"]
-
-
-# -------------------------------------------------------------------- greedy
 
 
 @given(seed=st.integers(0, 10**6), adding=st.booleans(), d=st.integers(1, 6))
@@ -161,16 +155,10 @@ def test_groups_move_together_in_the_order_of_their_first_column():
     assert [s.moved for s in backward(Told(lambda s: -len(s)), space)] == [(), (0, 3), (2, 4), (1,)]
 
 
-# --------------------------------------------------------------------- ties
-
-
 def test_ties_go_to_the_first():
     assert tolerance(-1e6) == pytest.approx(1e-6)
     assert [s.moved for s in forward(Told(lambda s: 1.0), singles(3))] == [(0,), (1,), (2,)]
     assert [s.moved for s in backward(Told(lambda s: 1.0), singles(3))] == [(), (0,), (1,)]
-
-
-# -------------------------------------------------------------------- limits
 
 
 def test_limit_ends_the_search():
@@ -198,9 +186,6 @@ def test_backward_leaves_a_group_that_is_small_enough():
     assert [s.subset for s in steps] == [(0, 1, 2, 3, 4), (3, 4)]
 
 
-# ------------------------------------------------------------------ patience
-
-
 def test_patience_counts_steps_without_a_better_subset():
     up = {1: 0.5, 2: 0.7, 3: 0.6, 4: 0.65, 5: 0.9, 6: 0.9}
     assert [s.size for s in forward(Told(lambda s: up[len(s)]), singles(6), patience=2)] == [1, 2, 3, 4]
@@ -209,9 +194,6 @@ def test_patience_counts_steps_without_a_better_subset():
     level = Told(lambda s: 1.0)
     assert [s.size for s in backward(level, singles(6), patience=1)] == [6, 5, 4, 3, 2, 1]
     assert [s.size for s in forward(level, singles(6), patience=1)] == [1, 2]
-
-
-# ------------------------------------------------------------------ floating
 
 
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 6))
@@ -288,9 +270,6 @@ def test_floating_with_groups_counts_groups():
             assert len(steps) < 40
 
 
-# -------------------------------------------------------------------- choice
-
-
 def step(size, *scores, start=0):
     subset = tuple(range(start, start + size))
     return SearchStep.in_folds(subset, size, np.array(scores), number=1, action="add", moved=(0,))
@@ -322,9 +301,6 @@ def test_size_takes_the_best_of_the_largest_up_to_the_limit():
     assert choose(steps, "size", 4).place == 1
 
 
-# --------------------------------------------------------------- what is asked
-
-
 def search(wanted="best", *, direction="forward", floating=False, patience=None, **space):
     return search_of(
         space_of(space.get("groups"), space.get("fixed"), NAMES), wanted, direction, floating, patience
@@ -353,15 +329,7 @@ def test_share_is_not_lost_to_rounding():
 
 
 def test_numbers_refused():
-    for wanted in [
-        "auto",
-        0,
-        11,
-        True,
-        None,
-        1.0,
-        float("nan"),
-    ]:
+    for wanted in ["auto", 0, 11, True, None, 1.0, float("nan")]:
         with pytest.raises(ParameterError, match="n_features_to_select="):
             search(wanted)
 

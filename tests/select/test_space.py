@@ -84,14 +84,7 @@ def test_groups_refused():
 
 
 def test_fixed_refused():
-    for fixed in [
-        [7],
-        ["blue"],
-        [True, False],
-        [True, 0],
-        "age",
-        range(5),
-    ]:
+    for fixed in [[7], ["blue"], [True, False], [True, 0], "age", range(5)]:
         with pytest.raises(
             ParameterError,
             match=(

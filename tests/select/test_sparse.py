@@ -106,8 +106,6 @@ def test_what_is_known_is_not_chosen_again():
     assert result[0][3] != 0
 
 
-# ------------------------------------------------------------- two or three terms
-
 NOTHING = np.zeros((10, 0))
 
 

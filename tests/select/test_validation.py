@@ -87,12 +87,7 @@ def test_refusals():
         ),
         (StratifiedKFold(4), True, DataError, "The class 'a' has 3 rows, fewer than the 4 folds."),
         (13, False, DataError, "cv=13 cannot split 12 rows: .*13 .*Give fewer folds"),
-        (
-            GroupKFold(2),
-            True,
-            DataError,
-            r"cv=.*cannot split 12 rows: .* For grouped rows give the splits",
-        ),
+        (GroupKFold(2), True, DataError, r"cv=.*cannot split 12 rows: .* For grouped rows give the splits"),
         (iter([]), True, DataError, "has no splits. A generator can be read only once: give a list"),
         ([([0, 1], [])], True, DataError, "cannot split 12 rows"),
         ([([0, 1], [2]), ([0.5], [2])], True, DataError, "cannot split 12 rows"),
@@ -113,9 +108,6 @@ def test_a_class_with_one_row_can_only_be_left_out():
     labels = np.array([7] * 11 + [9])
     with pytest.raises(DataError, match=r"The class 9 has 1 row, fewer than the 2 folds\. Leave out"):
         draw_folds(2, ROWS, labels, classifier=True)
-
-
-# --------------------------------------------------------------------- scores
 
 
 def validation(estimator, scoring=None, X=X, y=y, cv=None):
@@ -194,9 +186,6 @@ def test_columns_reach_the_estimator_in_order_and_in_their_dtype():
     general = SubsetScores.of(validation(Looks(), X=single, cv=KFold(2)), None, None)
     general.scores(np.array([3]), [np.array([0, 2])], True)
     assert seen[0] == (np.dtype("f4"), (75, 3), single[75, [0, 2, 3]].tolist())
-
-
-# ----------------------------------------------------------------- estimators
 
 
 def test_scorer_of_refuses():

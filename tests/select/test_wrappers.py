@@ -51,9 +51,6 @@ def same_history(a, b, tol=0.0):
     assert a.choice.place == b.choice.place
 
 
-# ------------------------------------------------------------ what is selected
-
-
 def test_iris_with_four_neighbours_as_published():
     X, y = IRIS
     result = SequentialFeatureSelector(KNeighborsClassifier(4), validate=False).fit(X, y)
@@ -164,9 +161,6 @@ def test_constant_features_change_no_score():
     )
 
 
-# ------------------------------------------------------- groups, fixed, patience
-
-
 def test_groups_move_together_and_fixed_stay():
     X, y = WINE
     groups = [[0, 1, 2], [3, 4], ["x10", "x12"]]
@@ -213,9 +207,6 @@ def test_patience_stops_early():
     means = [step.mean for step in early.history_]
     assert means[:-1] == sorted(means[:-1])
     assert means[-1] <= means[-2]
-
-
-# -------------------------------------------------------------- the fast scorer
 
 
 LEAST_SQUARES = (
@@ -265,9 +256,6 @@ def test_the_whole_selection_is_cross_validated_in_a_pipeline():
     held_out = cross_val_score(make_pipeline(selector, LinearRegression()), X, y, cv=3)
     assert selector.fit(X, y).score_ > 0.2
     assert held_out.mean() < 0
-
-
-# ----------------------------------------------------------- interrupt and resume
 
 
 class Stoppable(ClassifierMixin, BaseEstimator):
@@ -344,9 +332,6 @@ def test_an_error_keeps_the_steps_before_it(stoppable):
     assert not hasattr(selector, "support_")
 
 
-# ------------------------------------------------------------- progress and table
-
-
 def test_summary_is_the_history():
     frame = load_iris(as_frame=True)
     result = SequentialFeatureSelector(KNeighborsClassifier(4), scoring="balanced_accuracy", floating=True)
@@ -362,9 +347,6 @@ def test_summary_is_the_history():
     models = sum(step.models for step in result.history_)
     assert f"{models} models in" in str(result.history_)
     assert all(step.seconds > 0 for step in result.history_)
-
-
-# ------------------------------------------------------------------- parameters
 
 
 def test_parameters_refused():
@@ -392,11 +374,7 @@ def test_parameters_refused():
             ParameterError,
             "n_features_to_select=5 must be a whole number from 1 to 4",
         ),
-        (
-            {"n_features_to_select": 2, "patience": 1},
-            ParameterError,
-            "patience=1 applies to best and one-se",
-        ),
+        ({"n_features_to_select": 2, "patience": 1}, ParameterError, "patience=1 applies to best and one-se"),
         ({"patience": 0}, ParameterError, "patience=0 must be a whole number"),
         (
             {"groups": [[0, 1], [1, 2]]},
@@ -441,9 +419,6 @@ def test_data_refused():
 def test_scores_of_single_rows_that_are_not_defined():
     with pytest.raises(DataError, match=r"\} in fold 1 of 150 gave nan on 1 held-out rows\. Use"):
         SequentialFeatureSelector(Ridge(), cv=150).fit(*IRIS)
-
-
-# ------------------------------------------------------------------ as an estimator
 
 
 def test_labels_of_any_kind():
@@ -579,9 +554,6 @@ def test_leukaemia_has_fewer_rows_than_genes(data_dir):
 @pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-# ------------------------------------------- against a loop written out
 
 
 RNG = np.random.default_rng(1)

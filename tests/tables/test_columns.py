@@ -175,9 +175,6 @@ def test_nothing_numeric_is_refused():
         make([["a", "b"], ["u", "u"]])
 
 
-# ------------------------------------------------------------------- Parquet
-
-
 def written(table):
     buffer = io.BytesIO()
     parquet.write_table(table, buffer)

@@ -156,17 +156,7 @@ def test_impossible_paths():
 
 
 def test_other_kinds_are_refused(tmp_path):
-    for name in [
-        "x.vcf.gz",
-        "x.bgen",
-        "x.fam",
-        "x.nc",
-        "x.mtx",
-        "x.pkl",
-        "x.docx",
-        "x.npy.gz",
-        "x",
-    ]:
+    for name in ["x.vcf.gz", "x.bgen", "x.fam", "x.nc", "x.mtx", "x.pkl", "x.docx", "x.npy.gz", "x"]:
         (tmp_path / name).write_bytes(b"x")
         with pytest.raises(FileError, match=r"is a file of the kind|is a file without a"):
             locate(str(tmp_path / name))

@@ -112,8 +112,7 @@ def test_what_help_and_messages_list_is_read():
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"%PDF-1.4\n\x01\x02\x03 stream", b"\x7fELF\x02\x01\x01", b"\x80\x04\x95\x00", bytes(range(256))],
+    "data", [b"%PDF-1.4\n\x01\x02\x03 stream", b"\x7fELF\x02\x01\x01", b"\x80\x04\x95\x00", bytes(range(256))]
 )
 def test_a_stream_of_no_known_kind_is_refused(data):
     with pytest.raises(FileError, match="standard input is n"):

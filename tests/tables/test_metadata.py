@@ -78,11 +78,7 @@ def test_several_labels_of_every_kind_of_file(tmp_path):
     }
     (tmp_path / "comma.csv").write_text('a,"b,c",d\n1,x,2\n2,y,3\n')
     assert scan(tmp_path / "comma.csv", label='"b,c"').read().labels.tolist() == ["x", "y"]
-    for label in (
-        "sex,colour",
-        "sex,sex",
-        [],
-    ):
+    for label in ("sex,colour", "sex,sex", []):
         with pytest.raises(
             ParameterError,
             match=(

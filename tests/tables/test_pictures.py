@@ -103,10 +103,7 @@ def test_transparency_is_laid_on_white_which_a_note_says(tmp_path):
     opaque, alpha = grey(9, 8), np.arange(72, dtype=np.uint8).reshape(9, 8) * 3
     expected = 255 - (255 - opaque.astype(float)) * alpha / 255
     layers = [Image.fromarray(one) for one in (opaque, opaque, opaque, alpha)]
-    images = {
-        "LA": Image.merge("LA", [layers[0], layers[3]]),
-        "RGBA": Image.merge("RGBA", layers),
-    }
+    images = {"LA": Image.merge("LA", [layers[0], layers[3]]), "RGBA": Image.merge("RGBA", layers)}
     for mode, image in images.items():
         table = read(encoded(np.asarray(image), "PNG", mode=mode))
         assert np.abs(table.values[0] - expected).max() <= 1, mode

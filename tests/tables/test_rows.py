@@ -29,9 +29,6 @@ def dense(values):
     return to_numpy(values.toarray() if sp.issparse(values) else values)
 
 
-# ------------------------------------------------------------------- the protocol
-
-
 def test_what_every_kind_says_of_itself(rows_kind):
     rows = as_rows(rows_kind.make(X), limit=1 << 20)
     assert rows.shape == (50, 6)
@@ -105,9 +102,6 @@ def test_any_size_of_blocks_gives_the_same(n, size):
     np.testing.assert_array_equal(rows.map(lambda block: block.values, size), rows.in_memory())
 
 
-# ------------------------------------------------------------ whose memory it is
-
-
 def shared(values, given):
     if sp.issparse(values):
         pairs = [(getattr(values, name), getattr(given, name)) for name in ("data", "indices", "indptr")]
@@ -161,9 +155,6 @@ def test_files_are_read_for_us_and_tables_are_the_callers(tmp_path):
     assert rows.owned() is rows.in_memory()
     table = scan(tmp_path / "x.npy").read()
     assert not np.shares_memory(as_rows(table).owned(), table.values)
-
-
-# ------------------------------------------------------------------- names
 
 
 def test_pictures_keep_their_shape(array_kind):
@@ -228,9 +219,6 @@ def test_files_give_names_and_the_table(tmp_path):
     assert rows.dtype == np.float32
 
 
-# ---------------------------------------------------------------- what is refused
-
-
 def test_text_is_neither_data_nor_a_path():
     for text in ("faces.npz::X", b"faces.npz"):
         with pytest.raises(InputTypeError, match=r"\. To read a file, write gramian\.scan\("):
@@ -273,9 +261,6 @@ def test_bad_entries_are_counted_over_all_blocks():
         as_rows(values)
 
 
-# ------------------------------------------------- dense input of every kind
-
-
 def test_dtypes():
     for given_dtype, returned in [
         *[("f4", "f4"), ("f8", "f8"), (">f8", "f8"), ("u1", "f4"), ("i1", "f4"), ("u2", "f4")],
@@ -301,10 +286,7 @@ def test_tables_of_other_kinds():
     [
         (np.ones(3), "Expected 2D array, got 1D array instead"),
         (np.array(3.0), "Expected 2D array, got scalar array instead"),
-        (
-            np.ones((1, 3)),
-            "Found array with 1 sample(s) (shape=(1, 3)) while a minimum of 2",
-        ),
+        (np.ones((1, 3)), "Found array with 1 sample(s) (shape=(1, 3)) while a minimum of 2"),
         (np.ones((3, 0)), "Found array with 0 feature(s) (shape=(3, 0)) while a minimum of 1"),
         (np.ones((3, 2), dtype=complex), "Complex data not supported"),
         (np.array([["a", "1"], ["2", "3"]]), "('a'). Text is not data: drop or encode it first."),
@@ -384,9 +366,6 @@ def test_a_lazy_frame_is_to_be_collected():
     assert as_rows(frame.lazy().collect()).shape == (2, 1)
 
 
-# --------------------------------------------------------- array-API arrays
-
-
 def test_array_api_integers_and_refusals():
     xp = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
     for given_dtype, returned in [("uint8", "float32"), ("int16", "float32"), ("int64", "float64")]:
@@ -415,9 +394,6 @@ def test_torch_dtypes():
     rows = as_rows(tracked)
     assert not rows.in_memory().requires_grad
     assert not shared(rows.owned(), tracked)
-
-
-# ------------------------------------------------------------ sparse matrices
 
 
 def test_sparse_frames_are_sparse_rows_unless_zeros_are_stored():

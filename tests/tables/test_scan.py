@@ -125,21 +125,13 @@ def test_names_with_commas_can_be_quoted(tmp_path):
 )
 def test_arguments_are_checked_at_once(path, options, error):
     with pytest.raises(
-        error,
-        match=r"holds no names|is not|no such|must be|columns, drop, id|rows is a int|is empty",
+        error, match=r"holds no names|is not|no such|must be|columns, drop, id|rows is a int|is empty"
     ):
         scan(path, **options)
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"columns": "z"},
-        {"drop": "kinds"},
-        {"rows": "0:5"},
-        {"rows": "2:2"},
-        {"size": "3x4"},
-    ],
+    "options", [{"columns": "z"}, {"drop": "kinds"}, {"rows": "0:5"}, {"rows": "2:2"}, {"size": "3x4"}]
 )
 def test_what_only_the_content_can_tell_is_refused_when_reading(path, options):
     other = {} if "size" in options or "drop" in options else {"label": "kind"}

@@ -86,11 +86,7 @@ def test_blocks_of_rows_and_columns_are_those_of_the_array(saved):
     for order in "CF":
         X = table(50, 7, order=order)
         stored = as_rows(saved(X), limit=400)
-        for key in (
-            slice(3, 9),
-            (slice(0, 50), slice(2, 3)),
-            (slice(5, 40), slice(1, 6)),
-        ):
+        for key in (slice(3, 9), (slice(0, 50), slice(2, 3)), (slice(5, 40), slice(1, 6))):
             assert np.array_equal(stored[key], X[key])
         assert np.array_equal(pickle.loads(pickle.dumps(stored))[4:6], X[4:6])
 

@@ -92,9 +92,6 @@ def about(command, gallery):
     return f"faces {command} {asked}{person}"
 
 
-# ------------------------------------------------------------------ enroll
-
-
 def test_enrolling_says_what_rates_of_strangers_cost(enrolled, gramian):
     last = enrolled.out.splitlines()[-1]
     assert last.startswith("At a threshold above all strangers, for a rate of 0.05 (1 in 20), ")
@@ -263,9 +260,6 @@ def test_a_picture_of_two_people(enrolled, place, gramian):
     assert not Path("new.db").exists()
 
 
-# ------------------------------------------------------------------ galleries that cannot be used
-
-
 @pytest.mark.parametrize("command", ["enroll", "identify", "verify"])
 def test_a_gallery_of_another_model(enrolled, gramian, command):
     options = "--person p01" if command != "identify" else []
@@ -331,9 +325,6 @@ def test_what_fails_at_the_end_leaves_the_gallery_as_it_was(enrolled, place, gra
     assert Path("g.db").read_bytes() == before
 
 
-# ------------------------------------------------------------------ forget, list
-
-
 def test_forgetting(enrolled, place, gramian):
     data = Path("g.db").read_bytes()
     assert b"people/p05/4.png" in data
@@ -374,9 +365,6 @@ def test_listing_nobody(enrolled, gramian):
     gramian.refuses(
         "faces identify m.gramian g.db new", 1, "Nobody is enrolled in g.db. Start with: gramian faces enroll"
     )
-
-
-# ------------------------------------------------------------------ identify, verify
 
 
 def test_enrolled_pictures_are_recognised(enrolled, gramian):
@@ -509,9 +497,6 @@ def test_a_rate_stored_in_the_gallery_holds_in_the_shell(enrolled, gramian):
     assert gramian("faces identify m.gramian g.db new --json --far 0.5").json["calibration"]["far"] == 0.5
 
 
-# ------------------------------------------------------------------ what cannot be read, and what was put in
-
-
 def test_everything_that_can_be_read_is_answered(enrolled, gramian):
     Path("text.png").write_text("no picture")
     Path("empty").mkdir()
@@ -579,8 +564,6 @@ def test_a_link_that_leads_nowhere(place, gramian):
             gramian.refuses(about(command, name), 1, f"{name} does not exist. Check the name")
     assert not Path("nothing.db").exists()
 
-
-# ------------------------------------------------------------------ which pictures are meant
 
 SPACE = SimpleNamespace(picture_shape_=(28, 24))
 

@@ -38,9 +38,6 @@ def model(work, gramian):
     return "faces.gramian"
 
 
-# ------------------------------------------------------------------ fit
-
-
 def test_fit_writes_the_model_and_says_what_it_is(work, gramian):
     ran = gramian.works("faces fit faces -o faces.gramian --n-components 12 --random-state 3")
     assert "32 pictures of 8 people, 20x24; light: none.\n12 components: 9" in ran.out
@@ -145,9 +142,6 @@ def test_other_models_are_refused(work, gramian):
     assert gramian(f"faces reconstruct broken.gramian {rebuild}").code == 1
 
 
-# ------------------------------------------------------------------ reconstruct
-
-
 def test_reconstruct_prints_the_table_and_draws_the_strip(model, gramian):
     ran = gramian.works(f"faces reconstruct {model} faces/p03/2.png -k 1,4,12 -o strip.png")
     space, x = package.load(model), FACES.pictures[9:10].astype(float)
@@ -207,9 +201,6 @@ def test_the_picture_is_not_overwritten(model, work, gramian):
     ran = gramian(f"faces reconstruct {model} faces/p01/1.png -o faces/p01/1.png")
     assert ran.code == 2
     assert (work / "faces/p01/1.png").read_bytes() == before
-
-
-# ------------------------------------------------------------------ other commands
 
 
 def test_info_describes_a_model_of_faces(model, gramian):

@@ -236,8 +236,6 @@ def test_ctrl_c_unwinds_what_is_half_written(folder, gramian, monkeypatch):
         signal.signal(signal.SIGINT, earlier)
 
 
-# ------------------------------------------------------------ the standard streams
-
 NAME = "Zo\u00eb \U0001f600 \udcff"
 
 

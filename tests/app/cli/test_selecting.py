@@ -37,9 +37,6 @@ def names(file="out.txt"):
     return Path(file).read_text(encoding="utf-8").splitlines()
 
 
-# --------------------------------------------------------------------------- filters
-
-
 def test_filters_keep_what_the_selector_keeps(wine, gramian):
     for method in ["mutual-information", "f", "chi2", "correlation"]:
         count = "" if method == "f" else "--k 5"  # one way through validation is enough
@@ -103,9 +100,6 @@ def test_infinite_scores_are_null_in_json(folder, gramian):
     assert facts["ranking"][0] == {"rank": 1, "column": "a", "score": None, "p_value": 0.0, "kept": True}
 
 
-# -------------------------------------------------------------------------- wrappers
-
-
 @pytest.mark.parametrize("method", ["forward", "backward", "exhaustive"])
 @pytest.mark.walk
 def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
@@ -155,9 +149,6 @@ def test_interrupted_wrappers_show_what_they_have(wine, gramian, monkeypatch):
     assert not Path("out.txt").exists()
 
 
-# ------------------------------------------------------------------------ what validates
-
-
 def test_estimators():
     for name in ("logistic", "lda", "knn"):
         assert isinstance(estimator_named(name, True), Pipeline)
@@ -188,9 +179,6 @@ def test_numbers_that_cannot_be():
     ]:
         with pytest.raises(ParameterError, match=name):
             verb("select").values({name: text})
-
-
-# ------------------------------------------------------------------------------ refusals
 
 
 def test_refusals_leave_nothing_behind(wine, gramian):
@@ -242,9 +230,6 @@ def test_names_with_line_breaks(folder, gramian):
     gramian.works(arguments)
     gramian.refuses(f"{arguments} -o out.txt", 2, "has a line break, but -o writes one name a line")
     assert not Path("out.txt").exists()
-
-
-# ------------------------------------------------------------------------------- options
 
 
 def test_every_option_arrives(gramian, monkeypatch):

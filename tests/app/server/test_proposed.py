@@ -126,7 +126,7 @@ def test_what_a_request_chooses_wins_and_a_job_tells_what_was_applied(client):
     }
     plan = client.post(f"{API}/plans", json=fit).json()
     assert [(one["option"], one["value"]) for one in plan["proposals"]] == [
-        *(("drop", "species"), ("drop", "island"), ("drop", "year")),
+        *(("drop", "species"), ("drop", "island"), ("drop", "year"))
     ]
     assert plan["used"].startswith("3 columns, 344 rows")
     job = client.post(f"{API}/jobs", json=fit).json()

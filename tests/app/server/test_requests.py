@@ -257,9 +257,6 @@ def test_without_what_draws_all_else_goes_on(files, tmp_path, monkeypatch):
         assert client.get(f"/models/{model}?data={data}").status_code == 200
 
 
-# ------------------------------------------------------------------ the token
-
-
 def test_the_token_and_its_cookie():
     with serving(token=TOKEN) as server, client_of(server) as client:
         cookie = f"gramian_{port_of(server)}"
