@@ -25,38 +25,15 @@ PAGE = files("gramian.app").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
 NUMBERS = ("number", "constant")  # kinds of columns
+READ_FIRST = ("na_values", "pivot")  # proposals by which the file is read
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
-# The control that undoes a proposal, and what is done about it.
-DONE: dict[str, tuple[str | None, str | dict[str, str]]] = {
-    "id": ("row-names", "used as row names"),
-    "label": ("label", "used as groups"),
-    "drop": ("columns-table", "left out"),
-    "missing": (
-        "missing",
-        {
-            "drop-rows": "these rows are left out",
-            "drop-columns": "these columns are left out",
-            "mean": "filled with the mean of the column",
-            "em": "imputed by EM",
-            "iterative": "imputed by iterative PCA",
-        },
-    ),
-    "transform": (
-        "transform",
-        {
-            "log1p": "log(1 + x) is taken of all numbers",
-            "sqrt": "the square root is taken of all numbers",
-            "clr": "the centred log-ratio is taken in each row",
-        },
-    ),
-    "transpose": ("transpose", "rows and columns are swapped"),
-    "pivot": ("reading", "each variable becomes a column"),
-    "na_values": ("reading", "read as missing values"),
-    "scale": ("scale", "columns are scaled to standard deviation 1"),
-    "n_components": ("components", "{} components are computed"),
-    "kernel": (None, "the RBF (Gaussian) kernel is used"),
-    "gamma": (None, "the slider begins there"),
-}
+
+
+def short(text: str) -> str:
+    """Return a number with decimals in four significant digits; what is none stays as it is."""
+    return f"{float(text):.4g}" if re.fullmatch(r"-?\d*\.\d+", text) else text
+
+
 pages = APIRouter(include_in_schema=False)
 TEMPLATES = Environment(
     autoescape=True,
@@ -64,7 +41,7 @@ TEMPLATES = Environment(
     undefined=ChainableUndefined,
     loader=PackageLoader("gramian.app", "page"),
 )
-TEMPLATES.globals |= {"version": __version__, "counted": counted}
+TEMPLATES.globals |= {"version": __version__, "counted": counted, "short": short}
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -121,35 +98,29 @@ async def _read_as(
 ) -> tuple[Item, dict[str, Any], dict[str, Any], list[str]]:
     """Return data, their facts, how they are read, and columns of a long table that may be groups.
 
-    An empty pivot says that there is none, as empty marks do.
+    Marks of missing values and a pivot are applied as they are chosen, else as they are proposed; "" is none.
     """
-
-    async def facts_of(reading: dict[str, Any]) -> dict[str, Any]:
-        return await routes.data_facts(state, id, Reading(**reading))
-
-    reading = query.options()
-    pivot, marked = reading.pop("pivot", None), reading.get("na_values")
-    if marked == [""]:
-        del reading["na_values"]
-    item, facts = state.items.find("data", id), await facts_of(reading)
+    reading, undone = query.options(), dict[str, str]()
+    chosen = {name: reading.pop(name, None) for name in READ_FIRST}
+    facts = await routes.data_facts(state, id, Reading(**reading))
     proposed = facts.get("proposals") or {}
-    marks, pivots = (
-        [one for one in proposed.get("pca", ()) if one["option"] == option]
-        for option in ("na_values", "pivot")
-    )
-    undone = {"na_values": ""} if marks and marked == [""] else {}
-    if marks and marked is None:
-        reading["na_values"] = marks[0]["value"]
-        facts = await facts_of(reading) | {"proposals": proposed}
-    value = pivot if pivot is not None else pivots[0]["value"] if pivots else []
-    if not value:  # what else is proposed is about the other table
-        facts["proposals"] = {one: [*marks, *pivots] for one in proposed} if pivots or undone else proposed
-        return item, facts, reading | undone | ({"pivot": ""} if pivots else {}), []
+    first = [one for one in proposed.get("pca", ()) if one["option"] in READ_FIRST]
+    values = {one["option"]: one["value"] for one in first}
+    for name in READ_FIRST:
+        value = values.get(name) if chosen[name] is None else [one for one in chosen[name] if one]
+        if value:
+            reading[name] = value
+        elif name in values:
+            undone[name] = ""
     columns = (facts.get("preview") or {}).get("columns", ())
-    beside = [one["name"] for one in columns if one["name"] not in value]
-    reading["pivot"] = value
-    facts = await facts_of(reading)
-    return item, facts | ({"proposals": proposed} if pivots else {}), reading | undone, beside
+    beside = [one["name"] for one in columns if one["name"] not in reading.get("pivot", [])]
+    if reading.keys() & READ_FIRST:
+        facts = await routes.data_facts(state, id, Reading(**reading))
+    if "pivot" not in reading and undone:  # what else is proposed is about the other table
+        facts["proposals"] = dict.fromkeys(proposed, first)
+    elif "pivot" in values or "pivot" not in reading:
+        facts["proposals"] = proposed
+    return state.items.find("data", id), facts, reading | undone, beside if "pivot" in reading else []
 
 
 def data_page(
@@ -173,39 +144,15 @@ def data_page(
     **more : object
         Further values of the template.
     """
-    seen, shape, rows = facts.get("preview") or {}, facts.get("picture_shape"), facts.get("rows", 0)
-    listed, size = seen.get("columns", ()), ""
-    if shape:
-        size = f"{rows:,} pictures, {shape[1]} × {shape[0]} pixels each"
-    elif "rows" in facts:
-        size = f"{counted(rows, 'row')}, {counted(facts['columns'], 'column')}"
-    method = method if shape or method != "FaceSpace" else "PCA"
-    kinds = {column["name"]: column["kind"] for column in listed}
-    shown = {column["name"] for column in listed if _groups(column, rows)}
-    proposed = _proposed(facts.get("proposals") or {}, kinds, shown)
+    seen, rows = facts.get("preview") or {}, facts.get("rows", 0)
+    columns = seen.get("columns", ())
+    method = method if facts.get("picture_shape") or method != "FaceSpace" else "PCA"
+    proposed = _proposed(facts.get("proposals") or {})
     start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
     if reading.get("pivot"):
         start["id"] = reading["pivot"][0]
-    drops = {one["value"] for one in proposed if one["option"] == "drop"}
-    roles = {start.get("id"), start.get("label")}
-    columns = [
-        column
-        | {
-            "use": column["kind"] in NUMBERS and column["name"] not in drops | roles,
-            "show": column["name"] in shown - roles,
-            "first": [_short(one) if column["kind"] in NUMBERS else one for one in column["first"]],
-            "marked": column["kind"] == "constant" or column["missing"] > 0,
-            "numbers": [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
-            + ["" if column[end] is None else f"{column[end]:.4g}" for end in ("low", "high")],
-        }
-        for column in listed
-    ]
     dropped = [one for one in proposed if one["option"] == "drop"]
-    missing, holes = sum(column["missing"] for column in listed), ""
-    if missing:
-        where = ", ".join(column["name"] for column in listed if column["missing"])
-        holes = f"{missing:,} {'values are' if missing > 1 else 'value is'} missing in {where}."
-    named = [(name, name) for name in kinds]
+    names = [column["name"] for column in columns]
     return page(
         "data.html",
         item=item,
@@ -213,27 +160,21 @@ def data_page(
         seen=seen,
         reading=reading,
         method=method,
-        size=size,
-        said=_lines_said(seen, reading),
-        names=seen.get("row_names") or "",
+        footer=int(reading.get("skip_footer") or 0),
         columns=columns,
-        more_columns=seen.get("width", 0) - len(columns),
+        kinds={column["name"]: column["kind"] for column in columns},
+        shown=[column["name"] for column in columns if _groups(column, rows)],
+        drops=[one["value"] for one in dropped],
+        roles=[start.get("id"), start.get("label")],
         proposed=[one for one in proposed if one not in dropped[MOST_LISTED:]],
         more_dropped=max(0, len(dropped) - MOST_LISTED),
         start=start,
-        named=[("", "none"), *named],
-        groups=[("", "none"), *named, *((name, name) for name in beside)],
-        numeric=[("", "none"), *(one for one in named if kinds[one[0]] in NUMBERS)],
-        sheets=[(name, name) for name in seen.get("sheets", ())],
-        holes=holes,
+        names=names,
+        groups=[*names, *beside],
+        numeric=[column["name"] for column in columns if column["kind"] in NUMBERS],
         notes=list(dict.fromkeys([*seen.get("notes", ()), *(facts.get("notes") or ())])),
         **more,
     )
-
-
-def _short(text: str) -> str:
-    """Return a number with decimals in four significant digits; what is none stays as it is."""
-    return f"{float(text):.4g}" if re.fullmatch(r"-?\d*\.\d+", text) else text
 
 
 def _groups(column: dict[str, Any], rows: int) -> bool:
@@ -241,31 +182,17 @@ def _groups(column: dict[str, Any], rows: int) -> bool:
     return few and column["kind"] == "text"  # type: ignore[no-any-return]
 
 
-def _proposed(by_method: dict[str, Any], kinds: dict[str, str], shown: set[str]) -> list[dict[str, Any]]:
-    """Return what is proposed for some method: for which ones, what is done, and what undoes it."""
+def _proposed(by_method: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is proposed for some method, and for which ones."""
     result: dict[Any, dict[str, Any]] = {}
     for name, method in PROPOSED_FOR.items():
         for one in by_method.get(name, ()):
-            target, words = DONE[one["option"]]
-            words = words.get(one["value"], one["value"]) if isinstance(words, dict) else words
-            if one["option"] == "drop" and kinds.get(one["value"]) not in NUMBERS:
-                target = None  # there is nothing to choose for a text
-                words = "shown, but not used" if one["value"] in shown else words
             value = one["value"] if isinstance(one["value"], list) else str(one["value"])
-            known = one | {"value": value, "words": words.format(one["value"])}
-            known |= {"target": target, "methods": []}
-            entry = result.setdefault((one["option"], str(value), one["why"]), known)
+            entry = result.setdefault(
+                (one["option"], str(value), one["why"]), one | {"value": value, "methods": []}
+            )
             entry["methods"].append(method)
     return list(result.values())
-
-
-def _lines_said(seen: dict[str, Any], reading: dict[str, Any]) -> str:
-    """Return which lines of a file are read."""
-    header, footer = seen.get("header"), int(reading.get("skip_footer") or 0)
-    if header is None or not seen.get("lines"):
-        return "How the file is read"
-    said = f"The header is line {header} of the file" if header else "The file is read without a header"
-    return said + (f"; {counted(footer, 'line')} at the end left out" if footer else "")
 
 
 @pages.get("/models/{id}")
