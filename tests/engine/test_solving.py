@@ -15,7 +15,7 @@ from gramian.core.records import Cost, SolveRequest, Step, Target
 from gramian.engine import linear, solving
 from gramian.engine.certificates import may_have_missed
 from gramian.engine.kernel import KernelProblem
-from gramian.engine.krylov import KrylovRoute, improved, krylov
+from gramian.engine.krylov import KrylovRoute, improved
 from gramian.engine.linear import LinearProblem, SymmetricProblem
 from gramian.engine.operator import Form, SymmetricCosts, SymmetricMatrix
 from gramian.engine.routes import ProductRoute, Route, SolverResult, Status, solve_dense
@@ -463,7 +463,7 @@ def test_an_iteration_that_found_pairs_is_improved_in_float64():
 def test_krylov_returns_what_it_has():
     operator = SymmetricMatrix(A, psd=True)
     rng = np.random.default_rng(0)
-    result = krylov(operator, Target(count=3), tol=1e-14, block=4, columns=30, max_passes=1, rng=rng)
+    result = KrylovRoute(GIVEN, 4, 30, 1).iterate(operator, Target(count=3), 1e-14, rng)
     assert result.why
     assert result.spectrum.vectors.shape == (43, 3)
 

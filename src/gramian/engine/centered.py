@@ -525,7 +525,7 @@ def _merged(parts: Sequence[Moments], apart: float = EQUAL) -> tuple[Moments, Fl
         squares = np.sum(list(map(attrgetter("squares"), parts)), axis=0) + np.einsum("ij,ij->j", gaps, gaps)
     if not apart:
         return Moments(count, mean, squares, rest), gaps
-    same = np.sqrt(_diagonal(squares) / (count or 1.0)) <= apart * np.abs(mean)
+    same = np.sqrt(diagonal_of(squares) / (count or 1.0)) <= apart * np.abs(mean)
     squares[..., same] = 0.0
     squares[same] = 0.0
     return Moments(count, mean, squares, np.where(same, 0.0, rest)), gaps
@@ -554,7 +554,8 @@ def _two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return total, (a - (total - part)) + (b - part)
 
 
-def _diagonal(squares: FloatArray) -> FloatArray:
+def diagonal_of(squares: FloatArray) -> FloatArray:
+    """Return sums of squares of columns, of a matrix of their products a copy of its diagonal."""
     return np.diag(squares).copy() if squares.ndim == 2 else squares
 
 
@@ -607,7 +608,7 @@ def from_moments(
     ``unseen`` are the columns that count as 0 (:func:`in_range`).
     """
     n, d = result.count, rows.shape[1]
-    squares = _diagonal(result.squares)
+    squares = diagonal_of(result.squares)
     norms = np.sqrt(squares)
     mean = result.mean if center else np.zeros(d)
     # The data are exactly these numbers, whatever their type, and a column of one number is zero in C.
@@ -1144,7 +1145,7 @@ def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tup
     DataError
         For NaN and infinity, and for a column that :func:`gramian.tables.rows.require_magnitudes` refuses.
     """
-    squares, (least, most) = _diagonal(result.squares), magnitudes(rows.dtype)
+    squares, (least, most) = diagonal_of(result.squares), magnitudes(rows.dtype)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         mean = result.mean if unit is None else result.mean * unit
         squares = result.count * mean * mean + (squares if unit is None else squares * unit * unit)

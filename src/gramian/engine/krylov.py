@@ -135,19 +135,101 @@ class KrylovRoute(route.Route):
 
     def solve(self, operator: Operator, request: SolveRequest, start: Any = None) -> route.SolverResult:
         """Iterate until the residuals are small enough, or the iteration stalls."""
-        return krylov(
-            operator,
-            request.target,
-            # The matrix itself is multiplied in float64, whatever it was made in.
-            tol=request.tol if self.form.double or self.form.whole else max(request.tol, FLOAT32_FLOOR),
-            block=self.block,
-            columns=self.columns,
-            max_passes=self.max_passes,
-            foresees=self.foresees,
-            product=self.product,
-            rng=request.solver_rng,
-            start=start,
-        )
+        # The matrix itself is multiplied in float64, whatever it was made in.
+        double = self.form.double or self.form.whole
+        tol = request.tol if double else max(request.tol, FLOAT32_FLOOR)
+        return self.iterate(operator, request.target, tol, request.solver_rng, start)
+
+    @arrays.blas_threads()
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore")
+    def iterate(
+        self,
+        operator: Operator,
+        target: Target,
+        tol: float,
+        rng: np.random.Generator,
+        start: Any = None,
+        before: FloatArray | None = None,
+    ) -> route.SolverResult:
+        """Find the leading eigenpairs of a symmetric operator by block Krylov iteration.
+
+        Parameters
+        ----------
+        operator : Operator
+            Symmetric matrix of order m, known by its products.
+        target : Target
+            Number of pairs, or fraction of the trace: the basis grows until the trace is reached.
+        tol : float
+            Bound on residuals relative to the largest eigenvalue.
+        rng : numpy.random.Generator
+            Source of the Gaussian start.
+        start : array of shape (m, s), optional
+            Approximate leading vectors to start from.
+        before : ndarray of shape (k,), optional
+            The wanted eigenvalues as another computation found them, where ``start`` holds their vectors.
+
+        Returns
+        -------
+        SolverResult
+            With the best pairs so far where the iteration stalls, and why.
+
+        References
+        ----------
+        Musco and Musco (2015), Randomized block Krylov methods for stronger and faster approximate SVD,
+        algorithm 2. Thick restart: Wu and Simon (2000). Full reorthogonalisation and a Rayleigh-Ritz step in
+        float64 at every pass.
+        """
+        basis = _Basis(operator, self.columns, self.block)
+        if start is not None and before is None and target.count is not None:
+            # After a restart a block as wide as the start must fit together with the retained vectors.
+            start = start[:, : max(self.block, self.columns - target.count - self.block // 2)]
+        candidate = _first_block(operator, self.block, rng, start, whole=before is not None)
+        history: list[tuple[int, float]] = []
+        earlier: list[FloatArray] = [] if before is None else [before]
+        due, stretch = 0.0, max(1, _width(target) // self.block)
+        for passes in range(1, self.max_passes + 1):
+            basis.append(candidate, operator.matmat(candidate))
+            following, coupling = basis.next_block()
+            waits = passes < due and following is not None and not basis.full(following.shape[1])
+            if waits and passes < self.max_passes:
+                candidate = following
+                continue
+            values, Y = basis.ritz()
+            k = _wanted(target, values, operator.trace())
+            count = k or values.size
+            if following is None and basis.exhausted(values):
+                spectrum = _spectrum(operator, basis, values, Y, count, passes)
+                if target.count is None or count >= target.count:
+                    return route.SolverResult(spectrum)
+                why = f"block Krylov ended after {passes} block products with {count} pairs"
+                return _stalled(spectrum, why)
+            # Only the last block's product leaves the span of the basis.
+            estimates = np.linalg.norm(coupling @ Y[-candidate.shape[1] :, :], axis=0)
+            worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
+            note(log, "pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
+            sure = (following is not None or before is not None) and _settled(values[:k], earlier)
+            allowed = _allowed(operator, values, tol, measured=before is not None and passes == 1)
+            if k and sure and worst <= allowed:
+                return route.SolverResult(_spectrum(operator, basis, values, Y, k, passes))
+            if EIGH_ALL * basis.size**3 > SHORT * self.product:
+                due = _due(history, (passes, worst), basis.size / self.block, tol)
+            history.append((passes, worst))
+            earlier = [*earlier[-1:], values]
+            # Vectors to start from may be more than a block.
+            full = basis.full(self.block if following is None else following.shape[1])
+            hopeless = _stagnant(history)
+            if self.foresees:
+                hopeless = _hopeless(history, tol, self.max_passes, stretch)
+            if passes == self.max_passes or hopeless or (full and target.count is None):
+                why = f"stalled after {passes} block products at a relative residual of {worst:.1e}"
+                spectrum = _spectrum(operator, basis, values, Y, count, passes)
+                return _stalled(spectrum, f"block Krylov {why}")
+            if full and target.count is not None:
+                basis.restart(Y, max(target.count + self.block // 2, int(RETAINED * basis.columns)))
+            candidate = basis.fresh(rng) if following is None else following
+            if following is not None and following.shape[1] > self.block:
+                candidate = basis.narrowed(following, coupling, 0.5 * allowed * float(values[0]))
+        raise AssertionError("max_passes must be positive")
 
 
 def routes(costs: Costs, target: Target) -> Iterator[KrylovRoute]:
@@ -220,17 +302,9 @@ def improved(operator: Operator, result: route.SolverResult, request: SolveReque
     if exact is None:
         return result
     k = max(spectrum.rank, 1) if spectrum.rank < k else k
-    better = krylov(
-        exact,
-        Target(count=k),
-        tol=request.tol,
-        block=k,
-        columns=min(exact.size, 6 * k + 16),
-        max_passes=6,
-        rng=request.solver_rng,
-        start=spectrum.vectors[:, :k],
-        before=spectrum.values[:k],
-    )
+    again = KrylovRoute(Form("given", "again"), k, min(exact.size, 6 * k + 16), max_passes=6)
+    start, before = spectrum.vectors[:, :k], spectrum.values[:k]
+    better = again.iterate(exact, Target(count=k), request.tol, request.solver_rng, start, before)
     pairs = replace(
         better.spectrum,
         rest=np.concatenate([spectrum.values[k:], spectrum.rest]),
@@ -244,114 +318,6 @@ def improved(operator: Operator, result: route.SolverResult, request: SolveReque
     return (
         route.SolverResult(pairs) if better.status is route.Status.COMPLETE else _stalled(pairs, better.why)
     )
-
-
-@arrays.blas_threads()
-@np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore")
-def krylov(
-    operator: Operator,
-    target: Target,
-    *,
-    tol: float,
-    block: int,
-    columns: int,
-    max_passes: int,
-    rng: np.random.Generator,
-    foresees: bool = True,
-    product: float = math.inf,
-    start: Any = None,
-    before: FloatArray | None = None,
-) -> route.SolverResult:
-    """Find the leading eigenpairs of a symmetric operator by block Krylov iteration.
-
-    Parameters
-    ----------
-    operator : Operator
-        Symmetric matrix of order m, known by its products.
-    target : Target
-        Number of pairs, or fraction of the trace: the basis grows until the trace is reached.
-    tol : float
-        Bound on residuals relative to the largest eigenvalue.
-    block : int
-        Number of vectors multiplied at once.
-    columns : int
-        Largest number of basis vectors kept; when it is reached the iteration restarts from the best
-        Ritz vectors.
-    max_passes : int
-        Number of block products after which the iteration counts as stalled.
-    rng : numpy.random.Generator
-        Source of the Gaussian start.
-    foresees : bool
-        Whether it ends earlier where the residuals seen, carried on, would need more; else only where they
-        have not fallen for long.
-    product : float
-        Predicted seconds of a product: where eigenpairs of the basis take longer, they are computed only when
-        it has grown enough for them to be near.
-    start : array of shape (m, s), optional
-        Approximate leading vectors to start from.
-    before : ndarray of shape (k,), optional
-        The wanted eigenvalues as another computation found them, where ``start`` holds their vectors.
-
-    Returns
-    -------
-    Found
-        With the best pairs so far where the iteration stalls, and why.
-
-    References
-    ----------
-    Musco and Musco (2015), Randomized block Krylov methods for stronger and faster approximate SVD,
-    algorithm 2. Thick restart: Wu and Simon (2000). Full reorthogonalisation and a Rayleigh-Ritz step in
-    float64 at every pass.
-    """
-    basis = _Basis(operator, columns, block)
-    if start is not None and before is None and target.count is not None:
-        # After a restart a block as wide as the start must fit together with the retained vectors.
-        start = start[:, : max(block, columns - target.count - block // 2)]
-    candidate = _first_block(operator, block, rng, start, whole=before is not None)
-    history: list[tuple[int, float]] = []
-    earlier: list[FloatArray] = [] if before is None else [before]
-    due, stretch = 0.0, max(1, _width(target) // block)
-    for passes in range(1, max_passes + 1):
-        basis.append(candidate, operator.matmat(candidate))
-        following, coupling = basis.next_block()
-        waits = passes < due and following is not None and not basis.full(following.shape[1])
-        if waits and passes < max_passes:
-            candidate = following
-            continue
-        values, Y = basis.ritz()
-        k = _wanted(target, values, operator.trace())
-        count = k or values.size
-        if following is None and basis.exhausted(values):
-            spectrum = _spectrum(operator, basis, values, Y, count, passes)
-            if target.count is None or count >= target.count:
-                return route.SolverResult(spectrum)
-            why = f"block Krylov ended after {passes} block products with {count} pairs"
-            return _stalled(spectrum, why)
-        # Only the last block's product leaves the span of the basis.
-        estimates = np.linalg.norm(coupling @ Y[-candidate.shape[1] :, :], axis=0)
-        worst = float(estimates[:k].max()) / max(float(values[0]), TINY) if k else np.inf
-        note(log, "pass %d: %d of %s, residual %.1e", passes, k or 0, target, worst)
-        sure = (following is not None or before is not None) and _settled(values[:k], earlier)
-        allowed = _allowed(operator, values, tol, measured=before is not None and passes == 1)
-        if k and sure and worst <= allowed:
-            return route.SolverResult(_spectrum(operator, basis, values, Y, k, passes))
-        if EIGH_ALL * basis.size**3 > SHORT * product:
-            due = _due(history, (passes, worst), basis.size / block, tol)
-        history.append((passes, worst))
-        earlier = [*earlier[-1:], values]
-        # Vectors to start from may be more than a block.
-        full = basis.full(block if following is None else following.shape[1])
-        hopeless = _hopeless(history, tol, max_passes, stretch) if foresees else _stagnant(history)
-        if passes == max_passes or hopeless or (full and target.count is None):
-            why = f"block Krylov stalled after {passes} block products at a relative residual of {worst:.1e}"
-            spectrum = _spectrum(operator, basis, values, Y, count, passes)
-            return _stalled(spectrum, why)
-        if full and target.count is not None:
-            basis.restart(Y, max(target.count + block // 2, int(RETAINED * basis.columns)))
-        candidate = basis.fresh(rng) if following is None else following
-        if following is not None and following.shape[1] > block:
-            candidate = basis.narrowed(following, coupling, 0.5 * allowed * float(values[0]))
-    raise AssertionError("max_passes must be positive")
 
 
 def _stalled(spectrum: Spectrum, why: str) -> route.SolverResult:
@@ -512,8 +478,8 @@ def _settled(values: FloatArray, earlier: list[FloatArray]) -> bool:
 def _wanted(target: Target, values: FloatArray, total: float | None) -> int | None:
     if target.count is not None:
         return target.count if values.size >= target.count else None
-    if target.fraction is None or total is None:
-        raise ValueError("block Krylov needs a number of pairs, or a fraction and a trace")
+    assert target.fraction is not None
+    assert total is not None
     return route.count_for_fraction(values, total, target.fraction)
 
 

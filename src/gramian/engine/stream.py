@@ -11,7 +11,15 @@ import numpy as np
 from gramian.core import records
 from gramian.core.arrays import from_numpy, numpy_dtype
 from gramian.core.records import BoundKind, Certificate, FloatArray, Moments, RealArray, SolveRequest
-from gramian.engine.centered import ALONE, EQUAL, CenteredRows, from_moments, merge_moments, scatter
+from gramian.engine.centered import (
+    ALONE,
+    EQUAL,
+    CenteredRows,
+    diagonal_of,
+    from_moments,
+    merge_moments,
+    scatter,
+)
 from gramian.engine.linear import Directions, LinearProblem, require_range
 from gramian.engine.operator import BANDWIDTH, Form, SymmetricCosts, SymmetricMatrix, TableCosts
 from gramian.engine.routes import Route
@@ -105,7 +113,7 @@ class StreamMoments:
     @property
     def column_squares(self) -> FloatArray:
         """Sums of squares of the columns about their means, shape (d,)."""
-        return _diagonal(self.moments.squares)
+        return diagonal_of(self.moments.squares)
 
     def degrees_lost(self, ddof: int) -> float:
         """Return what the sum of the weights is reduced by to divide sums of squares, as in ``numpy.cov``."""
@@ -142,7 +150,7 @@ def empty_like(array: Any) -> Any:
 
 def blur_of(result: Moments) -> float:
     """Bound ``StreamMoments.blur`` for moments of rows that nothing was to be merged with."""
-    squares = _diagonal(result.squares)
+    squares = diagonal_of(result.squares)
     varies = squares > 0
     off = result.count * EPS * np.abs(result.mean[varies]) / np.sqrt(squares[varies] / result.count)
     # A larger error of a mean was measured and taken off.
@@ -227,10 +235,6 @@ def merged(before: StreamMoments, batch: StreamMoments, forgetting: float) -> St
         loss=None if before.loss is None else before.loss * forgetting,
         loss_kind=before.loss_kind,
     )
-
-
-def _diagonal(squares: FloatArray) -> FloatArray:
-    return np.diag(squares) if squares.ndim == 2 else squares
 
 
 # ------------------------------------------------------------- problems for the engine
