@@ -560,13 +560,7 @@ def diagonal_of(squares: FloatArray) -> FloatArray:
 
 
 def center_rows(
-    rows: Rows,
-    *,
-    center: bool,
-    scale: Any,
-    ddof: float,
-    among: int = 0,
-    metric: FloatArray | None = None,
+    rows: Rows, *, center: bool, scale: Any, ddof: float, metric: FloatArray | None = None
 ) -> CenteredRows:
     """Measure mean, spread and size of the data in one pass and return its centred view.
 
@@ -581,12 +575,10 @@ def center_rows(
         allele of this frequency, or given numbers.
     ddof : float
         Divisor of the variance is ``n - ddof``, or the sum of the weights less this.
-    among : int
-        Number of rows that these are merged with, which the mean has to be exact enough for.
     metric : ndarray of shape (d,), optional
         Roots of the weights of the columns, which multiply the scaled columns.
     """
-    most = rows.shape[0] + among
+    most = rows.shape[0]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         result = rows.map_reduce(lambda part: moments(part, center, most), _MERGE[rows.weights is None])
     result, unseen = in_range(rows, result)

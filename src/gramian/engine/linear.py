@@ -18,14 +18,7 @@ from gramian.engine.certificates import lifted
 from gramian.engine.operator import Operator, SymmetricCosts, SymmetricMatrix, TableCosts, digest
 from gramian.engine.routes import Route
 from gramian.engine.scatter import CovarianceOperator, GramOperator, ScatterOperator
-from gramian.engine.solving import (
-    Problem,
-    Solution,
-    complete_basis,
-    components_of,
-    fixed_signs,
-    solve,
-)
+from gramian.engine.solving import Problem, Solution, complete_basis, components_of, fixed_signs, solve
 from gramian.errors import DataError
 from gramian.tables.as_rows import as_rows
 from gramian.tables.rows import Rows

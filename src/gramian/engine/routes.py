@@ -302,11 +302,7 @@ class SvdRoute(Route):
         least = min(n, d)
         steps = (
             Step("centre", f"a float64 copy of {n} x {d}", n * d * 2e-9),
-            Step(
-                "decompose",
-                "singular value decomposition, all components",
-                RATE * n * d * least + DIRECT,
-            ),
+            Step("decompose", "singular value decomposition, all components", RATE * n * d * least + DIRECT),
         )
         return Cost(steps, 8 * (2 * n * d + 2 * n * least + d * least + 6 * least**2))
 

@@ -7,7 +7,7 @@ pass. Float32 tiles are multiplied in float32; sums over tiles run in float64 al
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -78,33 +78,14 @@ class KernelSource:
     def __call__(self, rows: slice, columns: slice, out: Any = None) -> Any:
         """Return the tile for two slices of rows."""
         tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
-        diagonal = self.diagonal[rows] if rows == columns else None
-        return self._finished(tile, diagonal, rows.start)
-
-    def _finished(self, tile: Any, diagonal: FloatArray | None, start: int = 0) -> Any:
         if self.exponent:
             tile = arrays.divided_by_power(tile, self.exponent)
-        if diagonal is None:
+        if rows != columns:
             return tile
         if self.error_kind == "estimate":
-            _require_symmetric(tile, start)
+            _require_symmetric(tile, rows.start)
         # Exactly symmetric with an exact diagonal, whatever the product rounded to.
-        return exact_diagonal(tile, arrays.from_numpy(diagonal, tile))
-
-    def bare(self) -> KernelSource:
-        """Return what :meth:`between` needs, without rows, to be sent to others."""
-        other = copy(self)
-        other.left = other.right = None
-        other.diagonal = np.empty(0)
-        return other
-
-    def between(self, X: Any, Y: Any = None) -> Any:
-        """Return the tile for rows that are given, of X with Y or with itself."""
-        left, right = self.evaluator.encode(X)
-        if Y is not None:
-            return self._finished(self.evaluator.tile(left, self.evaluator.encode(Y)[1]), None)
-        diagonal = np.ldexp(arrays.as_float64(self.evaluator.diagonal(X)), -self.exponent)
-        return self._finished(self.evaluator.tile(left, right), diagonal)
+        return exact_diagonal(tile, arrays.from_numpy(self.diagonal[rows], tile))
 
 
 class MatrixSource:
@@ -447,12 +428,9 @@ class TileMatrix:
         padded[: self.n] = V
         groups = [group.reshape(len(self._slices), self._side, -1) for group in arrays.thin_chunks(padded)]
 
-        def of_batch(stripes: Sequence[list[Stack]]) -> FloatArray:
-            parts = arrays.each_thread(lambda draw: self._multiply(draw, groups), stripes)
-            columns = [sum(part[g] for part in parts) for g in range(len(groups))]
-            return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
-
-        return of_batch(self._stripes)
+        parts = arrays.each_thread(lambda draw: self._multiply(draw, groups), self._stripes)
+        columns = [sum(part[g] for part in parts) for g in range(len(groups))]
+        return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
 
     def fingerprint(self) -> bytes:
         """Return a hash of what the tiles are made from."""
@@ -464,12 +442,10 @@ class TileMatrix:
             return self._whole
         if arrays.is_numpy(self.like):
             A = np.empty((self.n, self.n))
-            result: Iterator[Any] = map(self._with_tiles, self._stacks())
         else:
             xp = arrays.namespace(self.like)
             A = xp.empty((self.n, self.n), dtype=xp.float64, device=self.like.device)
-            result = self._on_device(self._with_tiles)
-        for stack, tiles in result:
+        for stack, tiles in self._on_device(lambda stack: (stack, self._tiles(stack))):
             A[stack.rows, stack.columns] = arrays.to_float64(tiles)
             A[stack.columns, stack.rows] = arrays.to_float64(tiles.T)
         return A
@@ -527,9 +503,6 @@ class TileMatrix:
         kept = self._kept.get(stack)
         return kept if kept is not None else arrays.to_dtype(self._fill(stack, scratch), self.storage)
 
-    def _with_tiles(self, stack: Stack) -> tuple[Stack, Any]:
-        return stack, self._tiles(stack)
-
     def _measure(self) -> tuple[FloatArray, float]:
         """Fill every tile once: keep it, and add up row sums and squares while it is in the cache."""
         if not arrays.is_numpy(self.like):
@@ -553,13 +526,8 @@ class TileMatrix:
                     sums[stack.columns] += down
             return sums, squares
 
-        def of_batch(stripes: Sequence[list[Stack]]) -> FloatArray:
-            parts = arrays.each_thread(share, stripes)
-            sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
-            return np.append(sums, sum(part[1] for part in parts))
-
-        result = of_batch(self._stripes)
-        return result[:-1], float(result[-1])
+        parts = arrays.each_thread(share, self._stripes)
+        return sum((part[0] for part in parts[1:]), start=parts[0][0]), sum(part[1] for part in parts)
 
     def _along_of(self, stack: Stack) -> tuple[FloatArray | None, FloatArray | None]:
         """What rows and columns of a stack are multiplied by in sums."""
@@ -676,13 +644,7 @@ class CenteredKernelOperator:
     """
 
     def __init__(
-        self,
-        tiles: TileMatrix,
-        source: AnySource,
-        exact: AnySource | None = None,
-        *,
-        center: bool,
-        psd: bool,
+        self, tiles: TileMatrix, source: AnySource, exact: AnySource | None = None, *, center: bool, psd: bool
     ) -> None:
         n, side = tiles.n, min(tiles.n, tiles.most)
         self.tiles = tiles

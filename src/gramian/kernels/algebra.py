@@ -471,12 +471,7 @@ class Kernel(ABC):
             raise DataError(f"X is sparse, and {self!r} takes no sparse rows. {TAKE_SPARSE}")
 
     def bind(
-        self,
-        X: Any,
-        precision: float = 1e-9,
-        *,
-        centered: bool = False,
-        names: Sequence[str] | None = None,
+        self, X: Any, precision: float = 1e-9, *, centered: bool = False, names: Sequence[str] | None = None
     ) -> evaluator.Evaluator:
         """Bind to fitted rows: fill in parameters, choose how to compute distances, bound the error.
 

@@ -326,8 +326,7 @@ class _Reader:
             if all(entry is None or isinstance(entry, str) or is_number(entry) for entry in entries):
                 return tuple(entries) if isinstance(value, (tuple, list)) else value
         raise self.fault(
-            self.at(node),
-            "a parameter is a number, a list of numbers, 'median', 'scale'" + " or None",
+            self.at(node), "a parameter is a number, a list of numbers, 'median', 'scale'" + " or None"
         )
 
 

@@ -115,10 +115,7 @@ class Series:
 
     def __mul__(self, other: Series) -> Series:
         n = len(self.terms)
-        return Series(
-            np.convolve(self.terms, other.terms)[:n],
-            np.convolve(self.sizes, other.sizes)[:n],
-        )
+        return Series(np.convolve(self.terms, other.terms)[:n], np.convolve(self.sizes, other.sizes)[:n])
 
     def scaled(self, factor: float) -> Series:
         """Return the series times a number."""
@@ -319,8 +316,7 @@ def _exp_error(bound: Any, c: float) -> float:
 
 
 _POWER = Rule(
-    keeps=("stationary", "unit_diagonal", "divisible"),
-    series=lambda k, a: a.power(float(k.exponent)),
+    keeps=("stationary", "unit_diagonal", "divisible"), series=lambda k, a: a.power(float(k.exponent))
 )
 _WRAPPED = Rule(keeps=("stationary", "unit_diagonal", "divisible"), graded=lambda bound, c: c)
 
