@@ -32,6 +32,7 @@ from gramian.explain.proposals import (
 )
 from gramian.explain.proposals import correlations as _correlations
 from gramian.statistics import components
+from gramian.statistics.associations import curve
 from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.statistics.findings import (
     FEWEST,
@@ -43,7 +44,6 @@ from gramian.statistics.findings import (
 )
 from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
 from gramian.statistics.sampling import named_group, sampling_of
-from gramian.statistics.shapes import curve
 from gramian.statistics.units import unit_difference
 from gramian.tables.cells import units_of
 from gramian.tables.labels import has_label

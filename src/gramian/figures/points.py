@@ -16,9 +16,8 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style
 from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_color
-from gramian.statistics.associations import mean_ellipse, normal_ellipse
+from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
 from gramian.statistics.components import decomposition_of, feature_names_of, kind_of
-from gramian.statistics.shapes import curve, not_normal
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.tables.table import Table
 

@@ -60,11 +60,6 @@ def runs_of(alarms: npt.NDArray[np.bool_], consecutive: int) -> list[Run]:
     return [*found, Run(int(start), int(stop))] if start >= 0 else found
 
 
-def onset_rows(alarms: npt.NDArray[np.bool_], run: Run) -> npt.NDArray[np.intp]:
-    """Return the places of the first alarms of an event."""
-    return run.start + np.flatnonzero(alarms[run.start : run.stop])[:ONSET]
-
-
 def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the length of the longest run of exactly one value in each column, and the row where it begins.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -97,14 +97,9 @@ def check_feature_weight(feature_weight: Any, rows: Rows) -> FloatArray | None:
     if feature_weight is None:
         return None
     d = rows.shape[1]
-    refusal = partial(
-        ParameterError,
-        "feature_weight",
-        feature_weight,
-        f"must hold {d} positive, finite numbers, one for each column",
-        "Leave a column out of X to give it no weight.",
-    )
-    return np.sqrt(_by_column(feature_weight, d, float(np.finfo(np.float64).max), refusal))
+    why = f"must hold {d} positive, finite numbers, one for each column"
+    hint, most = "Leave a column out of X to give it no weight.", float(np.finfo(np.float64).max)
+    return np.sqrt(_by_column("feature_weight", feature_weight, d, most, why, hint))
 
 
 def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray | None:
@@ -117,28 +112,23 @@ def check_scale(scale: Any, rows: Rows, center: bool = True) -> str | FloatArray
             raise ParameterError("scale", scale, why, "Use center=True.")
         return check_choice("scale", scale, SCALES)
     d, most = rows.shape[1], float(np.finfo(rows.dtype).max)
-    refusal = partial(
-        ParameterError,
-        "scale",
-        scale,
-        f"must hold {d} positive numbers, one for each column, of at most {most:.2g} for data in "
-        f"{rows.dtype}",
-        "None divides by nothing, 'unit' by standard deviations, "
-        "'pareto' by their roots, 'genotype' by sqrt(2 p (1 - p)) for allele "
-        "frequencies p.",
+    why = (
+        f"must hold {d} positive numbers, one for each column, of at most {most:.2g} for data in {rows.dtype}"
     )
-    return _by_column(scale, d, most, refusal)
+    hint = (
+        "None divides by nothing, 'unit' by standard deviations, 'pareto' by their roots, 'genotype' by "
+        "sqrt(2 p (1 - p)) for allele frequencies p."
+    )
+    return _by_column("scale", scale, d, most, why, hint)
 
 
-def _by_column(values: Any, d: int, most: float, refusal: Callable[[], ParameterError]) -> FloatArray:
+def _by_column(name: str, values: Any, d: int, most: float, why: str, hint: str) -> FloatArray:
     """Return a number above 0 for each column; anything else raises the error."""
-    try:
+    with suppress(TypeError, ValueError):
         numbers = real_numbers(values)
-    except (TypeError, ValueError) as error:
-        raise refusal() from error
-    if numbers.shape != (d,) or not ((numbers > 0) & (numbers <= most)).all():
-        raise refusal()
-    return numbers
+        if numbers.shape == (d,) and ((numbers > 0) & (numbers <= most)).all():
+            return numbers
+    raise ParameterError(name, values, why, hint)
 
 
 def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, ...]:

@@ -462,7 +462,7 @@ class Monitor(Saved, MonitorAttributes):
         alarms, first = np.asarray(columns["alarm"] != ""), self._without_history
         excess = events.excess_of([columns[name] for name in monitoring.BOTH[: len(limits)]], limits)
         runs = events.runs_of(alarms, int(self.consecutive))
-        onsets = [events.onset_rows(alarms, run) for run in runs]
+        onsets = [run.start + np.flatnonzero(alarms[slice(*run)])[: events.ONSET] for run in runs]
         top = np.full((len(runs), monitoring.CONTRIBUTORS), -1)
         measure = _statistics_of(self.model_)
         if runs and measure.explains:

@@ -95,8 +95,9 @@ def knowing(habits: Mapping[str, str], ours: str) -> Callable[[F], F]:
                 return function(*args, **kwargs)
             unknown = [name for name in kwargs if name not in names]
             if known := {name: habits[name] for name in unknown if name in habits}:
+                advice = "; ".join(f"{name}: {what}" for name, what in known.items())
                 raise InputTypeError(
-                    f"gramian.{ours} does not support {', '.join(known)}. {_advice(known)}.",
+                    f"gramian.{ours} does not support {', '.join(known)}. {advice}.",
                     DROP_IN.format(ours) * (ours in ("PCA", "KernelPCA")),
                 )
             raise InputTypeError(f"{ours} has no parameter {unknown[0]!r}. {allowed_of(unknown[0], names)}")
@@ -104,7 +105,3 @@ def knowing(habits: Mapping[str, str], ours: str) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorated
-
-
-def _advice(known: Mapping[str, str]) -> str:
-    return "; ".join(f"{name}: {what}" for name, what in known.items())

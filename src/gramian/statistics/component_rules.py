@@ -630,12 +630,7 @@ Draw = Callable[[int], Any]
 
 
 def parallel_analysis(
-    C: Any,
-    spectrum_of: SpectrumOf,
-    rng: np.random.Generator,
-    *,
-    size: int,
-    factor: float = 1.0,
+    C: Any, spectrum_of: SpectrumOf, rng: np.random.Generator, *, size: int, factor: float = 1.0
 ) -> ComponentChoice:
     """Keep eigenvalues above those of the data with every column permuted by itself.
 
@@ -774,12 +769,7 @@ FactorsOf = Callable[[Any, int], tuple[FloatArray, FloatArray, FloatArray]]
 
 
 def bi_cross_validation(
-    C: Any,
-    factors_of: FactorsOf,
-    rng: np.random.Generator,
-    *,
-    centered: bool = True,
-    factor: float = 1.0,
+    C: Any, factors_of: FactorsOf, rng: np.random.Generator, *, centered: bool = True, factor: float = 1.0
 ) -> ComponentChoice:
     """Keep the number of components that predicts held-out quarters of the table best.
 

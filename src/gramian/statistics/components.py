@@ -187,13 +187,8 @@ class Summary(Tabulated):
 
 def summary_of(model: Any) -> Summary:
     """Return the importance of the components of a fitted model."""
-    ratios = shares_of(model)
-    ratios = np.full(int(model.n_components_), np.nan) if ratios is None else ratios
-    return Summary(
-        component_names(int(model.n_components_)),
-        np.sqrt(as_float64(model.explained_variance_)),
-        ratios,
-        np.cumsum(ratios),
-        getattr(model, "component_choice_", None),
-        tuple(model.certificate_.rotation_sentences()),
-    )
+    ratios, k = shares_of(model), int(model.n_components_)
+    ratios = np.full(k, np.nan) if ratios is None else ratios
+    deviations = np.sqrt(as_float64(model.explained_variance_))
+    choice, notes = getattr(model, "component_choice_", None), model.certificate_.rotation_sentences()
+    return Summary(component_names(k), deviations, ratios, np.cumsum(ratios), choice, tuple(notes))

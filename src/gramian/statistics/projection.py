@@ -181,12 +181,8 @@ def divided(scores: Any, deviations: FloatArray) -> Any:
     >>> divided(np.array([[4.0, 1e-9]]), np.array([2.0, 0.0]))
     array([[2., 0.]])
     """
-    return (
-        scores
-        * arrays.from_numpy(inverse_deviations(deviations).astype(arrays.numpy_dtype(scores)), scores)[
-            None, :
-        ]
-    )
+    factors = inverse_deviations(deviations).astype(arrays.numpy_dtype(scores))
+    return scores * arrays.from_numpy(factors, scores)[None, :]
 
 
 def multiplied(scores: Any, deviations: FloatArray) -> Any:

@@ -19,11 +19,8 @@ NAMED = 3
 SPREAD = 0.05  # least share of the variance of a column that is named with others
 GAP, FEW = 20.0, 30  # the same without units; over the median one, if there are more columns than that
 APART, THRICE = 1 / 3, 3.0  # share of pairs of columns whose ranges are apart, and whose deviations differ so
-SMOOTH, AXIS, PEAK = (
-    0.9,
-    20,
-    0.01,
-)  # neighbours on an axis: correlation, fewest, share of the largest variance
+# Neighbours on an axis: correlation, fewest, share of the largest variance.
+SMOOTH, AXIS, PEAK = 0.9, 20, 0.01
 
 
 def dominant_columns(variances: npt.ArrayLike) -> IntArray:
@@ -155,11 +152,8 @@ def unit_difference(
         count, (small, large) = 1, pair
         clause = f"ranges of columns are apart, from {names[small]} to {names[large]}"
     decide = [names[j] for j in order[:count]]
-    return clause, {
-        "columns": decide,
-        "largest share": float(shares.max()),
-        "ratio of deviations": widest,
-    } if clause else {}
+    evidence = {"columns": decide, "largest share": float(shares.max()), "ratio of deviations": widest}
+    return clause, evidence if clause else {}
 
 
 def _apart(deviations: FloatArray, sample: FloatArray) -> tuple[int, int] | None:

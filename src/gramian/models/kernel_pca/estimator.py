@@ -18,13 +18,7 @@ from gramian.core import arrays
 from gramian.core.progress import shows_progress
 from gramian.core.records import OPTIONAL, FloatArray, ModelKind, Plan, RealArray, Repair
 from gramian.engine.features import FeatureSums
-from gramian.errors import (
-    DataError,
-    GramianError,
-    IndefiniteKernelError,
-    MemoryLimitError,
-    UnavailableError,
-)
+from gramian.errors import DataError, GramianError, IndefiniteKernelError, MemoryLimitError, UnavailableError
 from gramian.kernels import Kernel
 from gramian.models import fitted, inputs, saving, sklearn
 from gramian.models.kernel_pca import feature_maps, fits, preimages, projection
@@ -385,9 +379,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
         rows = as_rows(X, weigh=True, estimator="KernelPCA", check_finite=not columns, **options)
         if fits.is_precomputed(self):
             rows.require_dense(
-                'kernel="precomputed" needs a dense matrix, but X is sparse. '
-                "Pass X.toarray(), or the rows themselves with the "
-                "kernel's name."
+                'kernel="precomputed" needs a dense matrix, but X is sparse. Pass X.toarray(), or the rows '
+                "themselves with the kernel's name."
             )
         rows = weighted(rows, sample_weight)
         if columns and (unseen := require_magnitudes(rows)).size:

@@ -135,14 +135,10 @@ def is_precomputed(parameters: KernelParameters) -> bool:
     return isinstance(parameters.kernel, str) and parameters.kernel == expression.PRECOMPUTED
 
 
-def asked_kernel(parameters: KernelParameters) -> Kernel:
+def asked_kernel(asked: KernelParameters) -> Kernel:
     """Return the kernel as its parameters say, without numbers from the data."""
     return kernel_from_name(
-        parameters.kernel,
-        gamma=parameters.gamma,
-        degree=parameters.degree,
-        coef0=parameters.coef0,
-        params=parameters.kernel_params,
+        asked.kernel, gamma=asked.gamma, degree=asked.degree, coef0=asked.coef0, params=asked.kernel_params
     )
 
 
@@ -540,8 +536,7 @@ class ExactFit(KernelFit):
         )
         if sparse.issparse(fitted) and not certified and error > precision_of(fitted, self.parameters.tol):
             errors.CertificateWarning(
-                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, "
-                "because rows lie many kernel widths from 0. "
-                "Pass X.toarray(), so that gramian sums "
-                "differences instead, or use a wider kernel."
+                f"Products of these sparse rows leave errors of up to {error:.1e} in kernel values, because "
+                "rows lie many kernel widths from 0. Pass X.toarray(), so that gramian sums differences "
+                "instead, or use a wider kernel."
             ).warn()

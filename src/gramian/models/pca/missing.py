@@ -27,16 +27,8 @@ from gramian.tables.as_rows import as_rows
 from gramian.tables.memory import ArrayRows
 from gramian.tables.rows import Holes, Rows, require_magnitudes, row_text
 
-BY = {
-    "mean": "column means",
-    "em": "EM for probabilistic PCA",
-    "iterative": "regularised iterative PCA",
-}
-ABOUT = {
-    "mean": "the filled table",
-    "em": "the expected covariance matrix given the observed entries",
-    "iterative": "the filled table",
-}
+BY = {"mean": "column means", "em": "EM for probabilistic PCA", "iterative": "regularised iterative PCA"}
+EXPECTED = "the expected covariance matrix given the observed entries"
 METHODS = ("error", "mean", "em", "iterative", "projection")
 EPS = float(np.finfo(np.float64).eps)
 CONSTANT = 1e-12  # standard deviation relative to the mean at which a column is constant
@@ -114,7 +106,8 @@ class Filled:
             method = self.method if self.method in BY else "mean"
             about = (
                 f"{self.missing:,} of {n * d:,} entries ({100 * self.missing / (n * d):.2g} %) were missing. "
-                f"They were imputed by {BY[method]}, and the certificate is about {ABOUT[method]}."
+                f"They were imputed by {BY[method]}, and the certificate is about "
+                f"{EXPECTED if method == 'em' else 'the filled table'}."
             )
             certificate = replace(certificate, about=about)
             result = replace(result, solution=replace(result.solution, certificate=certificate))
