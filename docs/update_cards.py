@@ -28,7 +28,8 @@ def read(folder, name, suffix):
 
 def table_of(path):
     """Read a table as its proposals say, and return it with the parameters that they propose."""
-    return scan(path, propose=True).read(), propose(path).parameters
+    found = propose(path)
+    return scan(path, **found.reading).read(), found.parameters
 
 
 def drawn(scores, labels, pair):

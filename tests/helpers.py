@@ -1,11 +1,14 @@
 """Plain functions shared by the tests: ``from helpers import spectrum_matrix``."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+import gramian
 
 
 def spectrum_matrix(
@@ -27,6 +30,12 @@ def spectrum_matrix(
     right = np.linalg.qr(rng.standard_normal((d, r)))[0]
     centred: NDArray[np.float64] = (left * values) @ right.T
     return centred + np.asarray(mean, dtype=np.float64)
+
+
+def as_proposed(path: Any, **options: Any) -> Any:
+    """Return a scan with what the file suggests where no option is given."""
+    asked = gramian.scan(path, **options)
+    return replace(asked, **gramian.propose(asked).merged(asked))
 
 
 def covering(*options: Sequence[Any]) -> list[tuple[Any, ...]]:

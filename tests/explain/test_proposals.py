@@ -21,6 +21,7 @@ from gramian.models.pca.missing import filled
 from gramian.statistics.units import same_range, unit_difference
 from gramian.tables.cells import units_of
 from gramian.tables.preview import preview
+from helpers import as_proposed
 
 PENGUINS = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
 STRANGE = Path(__file__).parents[1] / "strange"
@@ -34,7 +35,7 @@ def numbered(text):
 
 def seen(text, method="pca", **chosen):
     content = text.encode() if isinstance(text, str) else text
-    return proposals(preview(io.BytesIO(content), "table"), method, **chosen)
+    return proposals(preview(io.BytesIO(content)), method, **chosen)
 
 
 def chosen(found):
@@ -85,7 +86,7 @@ def test_penguins():
 
 def test_a_reader_who_follows_all_proposals_gets_the_measurements():
     content = numbered(PENGUINS).encode()
-    asked = scan(io.BytesIO(content), propose=True)
+    asked = as_proposed(io.BytesIO(content))
     result = asked.read()
     assert (result.feature_names, result.values.shape) == (MEASURED, (342, 4))
     assert (result.row_names[0], result.row_names[3], len(set(result.labels))) == ("1", "5", 3)
@@ -94,7 +95,7 @@ def test_a_reader_who_follows_all_proposals_gets_the_measurements():
     # What is given wins, and a stream that cannot seek is read once.
     stream = io.BytesIO(content)
     stream.seekable = lambda: False
-    other = scan(stream, label="sex", drop="bill_depth_mm", missing="mean", propose=True)
+    other = as_proposed(stream, label="sex", drop="bill_depth_mm", missing="mean")
     assert other.drop == ("bill_depth_mm", "species", "island", "year")
     assert (other.label, other.missing, other.read().values.shape) == ("sex", "mean", (344, 3))
 
@@ -234,7 +235,7 @@ def test_infinite_values_are_missing_whatever_the_table(tmp_path):
         assert found[1].why.startswith("3 values are missing in ")
         assert found.parameters == gramian.propose(frame(holes)).parameters
     for path in (*paths, other):
-        assert np.array_equal(scan(path, propose=True).read().values, holes, equal_nan=True)
+        assert np.array_equal(as_proposed(path).read().values, holes, equal_nan=True)
         with pytest.raises(DataError, match=r"contains inf .infinity.: row 3"):
             scan(path).read()
     assert "na_values" not in gramian.propose(scan(paths[0], columns=["a", "c", "e"])).reading
@@ -262,12 +263,12 @@ def test_few_texts_among_numbers_are_missing_values(tmp_path):
     model = PCA(2, missing="em").fit(scan(path, **found.reading))
     assert model.n_features_in_ == 3
     assert len(model.imputed_.rows) == 4
-    proposed = scan(path, propose=True).options
+    proposed = as_proposed(path).options
     assert (proposed.na_values, proposed.missing) == (("err", "off"), "em")
 
     # Texts that the user names are kept, and a column with another use is no measurement.
     assert gramian.propose(scan(path, na_values="err")).reading == {"na_values": ["off"], "missing": "em"}
-    assert scan(path, na_values="err", propose=True).options.na_values == ("err", "off")
+    assert as_proposed(path, na_values="err").options.na_values == ("err", "off")
     assert "na_values" not in gramian.propose(scan(path, drop=["b", "c"])).reading
     assert gramian.propose(scan(path, columns=["a", "c"])).reading["na_values"] == ["err"]
 
@@ -428,7 +429,7 @@ def test_a_pivot_has_a_key_that_repeats_and_fills_nearly_all_cells():
     lines = ["rownames,Admit,Gender,Dept,Freq"]
     lines += [",".join(map(str, (i, *one))) for i, one in enumerate(admitted, 1)]
     assert "pivot" not in seen("\n".join(lines)).reading
-    read = scan(io.BytesIO("\n".join(lines).encode()), propose=True).read()
+    read = as_proposed(io.BytesIO("\n".join(lines).encode())).read()
     assert (read.values.shape, PCA(1).fit(read).n_samples_) == ((24, 1), 24)
     pairs = list(product(range(10), "tuvwx"))
     for holes, long in ((4, True), (6, False)):
@@ -449,7 +450,7 @@ def test_rules_hold_for_all_columns(tmp_path):
     path.write_text("\n".join(lines))
     found = scan(path).preview()
     assert len(found.columns) == 230
-    read = scan(path, propose=True).read()
+    read = as_proposed(path).read()
     left = {"c224", "c225", "c226", "c227", "c228"}
     assert left.isdisjoint(read.feature_names)
     assert len(read.feature_names) == 225
@@ -471,7 +472,7 @@ def test_text_is_left_out_where_no_number_would_stay():
     }
     words = {f"t{j}": [f"w{rng.integers(30)}" for _ in range(n)] for j in range(26)}
     text = table(**words, **holes)
-    read = scan(io.BytesIO(text.encode()), propose=True).read()
+    read = as_proposed(io.BytesIO(text.encode())).read()
     assert set(read.feature_names) == set(holes)
 
 
@@ -489,14 +490,14 @@ def test_text_below_the_first_rows_of_a_large_file_is_proposed_to_be_left_out(tm
         scan(tmp_path / "large.csv").read()
     found = gramian.propose(tmp_path / "large.csv")
     assert set(found.reading["drop"]) == {f"t{j}" for j in range(26)} | {"count"}
-    assert scan(tmp_path / "large.csv", propose=True).read().values.shape == (n, 21)
+    assert as_proposed(tmp_path / "large.csv").read().values.shape == (n, 21)
 
 
 def test_a_proposed_name_is_one_name_whatever_is_in_it():
     path, name = STRANGE / "comma_in_label.csv", "How much, if at all, do you like it?"
     (found,) = gramian.propose(path)
     assert (found.option, found.value) == ("label", name)
-    read = scan(path, propose=True).read()
+    read = as_proposed(path).read()
     assert (read.label_name, read.feature_names) == (name, ("a", "b", "c"))
     with pytest.raises(DataError, match="do you like it") as error:
         scan(path).read()
@@ -504,7 +505,7 @@ def test_a_proposed_name_is_one_name_whatever_is_in_it():
     assert f'label=["{name}"]' in str(error.value)
     names = '"key, of all"', '"what, then"', '"value, at last"', '"a, b"'
     lines = [f'k{i},"t, {j}",{np.sin(i + 9 * j)},"r, {j * i}"' for i in range(12) for j in range(3)]
-    read = scan(io.BytesIO("\n".join([",".join(names), *lines]).encode()), propose=True).read()
+    read = as_proposed(io.BytesIO("\n".join([",".join(names), *lines]).encode())).read()
     assert read.feature_names == ("t, 0", "t, 1", "t, 2")
 
 

@@ -14,7 +14,7 @@ from gramian.tables.scan import Scan, scan
 
 
 def seen(text):
-    return preview(io.BytesIO(text.encode() if isinstance(text, str) else text), "table")
+    return preview(io.BytesIO(text.encode() if isinstance(text, str) else text))
 
 
 def npy(values):
@@ -92,13 +92,13 @@ def test_much_and_strange_is_told_in_short():
     assert [column.name for column in twice.columns] == ["a", "a_2"]
     for wrong, error in (("\n\n", DataError), ("a,b\n1\n2,3\n", DataError)):
         with pytest.raises(
-            error, match=r"table has no rows: there is no text|table, line 2: 1 field where 2 are"
+            error, match=r"standard input has no rows: there is no text|standard input, line 2: 1 field where 2 are"
         ):
             seen(wrong)
-    with pytest.raises(FileError, match="table cannot be read: it is truncated, damaged or"):
+    with pytest.raises(FileError, match="standard input cannot be read: it is truncated, damaged or"):
         seen(b"PAR1 and no more")
 
 
 def test_a_header_alone_is_refused():
-    with pytest.raises(DataError, match=r"x has no rows\. Add at least one row of numbers\."):
-        preview(io.BytesIO(b"a,b\n"), "x")
+    with pytest.raises(DataError, match=r"standard input has no rows\. Add at least one row of numbers\."):
+        preview(io.BytesIO(b"a,b\n"))

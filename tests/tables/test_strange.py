@@ -26,7 +26,7 @@ def read_text(text, **options):
 
 def seen(name, **options):
     with open(STRANGE / name, "rb") as file:
-        return preview(file, name, ReadingOptions(**options))
+        return preview(file, ReadingOptions(**options))
 
 
 def test_titles_above_the_header_are_left_out_with_a_word():
@@ -84,7 +84,7 @@ def test_dates_are_never_numbers():
 def test_days_and_months_that_may_be_exchanged_are_said():
     def told(*days):
         lines = "".join(f"{day},{number}\n" for number, day in enumerate(days))
-        return preview(io.BytesIO(f"day,x\n{lines}".encode()), "x")
+        return preview(io.BytesIO(f"day,x\n{lines}".encode()))
 
     clear, unclear = told("1/13/2024", "2/1/2024"), told("1/2/2024", "3/4/2024")
     assert clear.columns[0].first == ("2024-01-13", "2024-02-01")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian import scan
 from gramian.errors import DataError, FileError
 from gramian.tables.columns import table_of_columns
 from gramian.tables.formats.text import TextFile, TextSource
@@ -254,28 +253,3 @@ def test_a_ragged_table_names_the_line_and_its_number_of_fields():
         with pytest.raises(DataError, match=place):
             read(text)
     assert read("Name,Value\nTemp,25\nwave,p,q\n400,1,2\n410,2,2\n420,4,3\n").values.shape == (3, 3)
-
-
-def test_what_was_looked_at_is_not_parsed_again(tmp_path, monkeypatch):
-    path, parsed = tmp_path / "x.csv", []
-    parse = TextSource._parsed
-
-    def counted(self, block, lines, plain):
-        parsed.append(block)
-        return parse(self, block, lines, plain)
-
-    monkeypatch.setattr(TextSource, "_parsed", counted)
-    rows = [f"{place * 0.37 % 1:.3f},{place * place % 977},{'ab'[place % 2]}" for place in range(4000)]
-    path.write_text("\n".join(["x,y,kind", *rows]))
-    table = scan(path, propose=True).read()
-    assert (table.values.shape, table.label_name, b"".join(parsed).count(b"\n")) == ((4000, 2), "kind", 3999)
-    path.write_text("\n".join(["x,y,kind", *rows[:10]]))
-    looked = scan(path, propose=True)
-    path.write_text("\n".join(["x,y,kind", *rows[:20]]))  # changed between looking and reading
-    assert len(looked.read().values) == 20
-    monkeypatch.setattr("gramian.explain.proposals.LOOK", 1 << 16)  # a file that is looked at in part
-    path.write_text("\n".join(["x,y,kind", *rows]))
-    parsed.clear()
-    again = scan(path, propose=True).read()
-    assert again.values.tolist() == table.values.tolist()
-    assert sorted(b"".join(parsed).split())[::400] == sorted(line.encode() for line in rows)[::400]

@@ -225,7 +225,7 @@ def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = N
     """Return what a file suggests besides the options and parameters that are chosen already."""
 
     def again(**more: Any) -> Preview | None:
-        return replace(scan, propose=False, **more).preview(LOOK)
+        return replace(scan, **more).preview(LOOK)
 
     return proposals(scan.preview(LOOK), method, scan.options, parameters or {}, again)
 
@@ -257,7 +257,7 @@ def proposals(
     >>> import io
     >>> from gramian.tables.preview import preview
     >>> lines = ["bird,sex,mass,year", *(f"a{i},{'fm'[i % 2]},{i * i},{2007 + i % 3}" for i in range(12))]
-    >>> table = preview(io.BytesIO("\\n".join(lines).encode()), "birds.csv")
+    >>> table = preview(io.BytesIO("\\n".join(lines).encode()))
     >>> for proposal in proposals(table):
     ...     print(proposal.option, proposal.value, "because", proposal.why)
     id bird because "bird" has another text in every row

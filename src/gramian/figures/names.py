@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.core import arrays, checks
 from gramian.errors import DataError, ParameterError
 from gramian.statistics.components import component_names, decomposition_of, shares_of
-from gramian.tables.as_rows import index_names
+from gramian.tables.memory import index_names
 from gramian.tables.metadata import labels_of
 from gramian.tables.table import Table
 

@@ -32,7 +32,8 @@ from gramian.models.saving import Saved
 from gramian.models.sklearn import BaseEstimator, OutlierMixin, available_if, knows_names
 from gramian.statistics import components, projection
 from gramian.tables import table
-from gramian.tables.as_rows import as_rows, index_names
+from gramian.tables.as_rows import as_rows
+from gramian.tables.memory import index_names
 from gramian.tables.rows import Rows
 
 if TYPE_CHECKING:

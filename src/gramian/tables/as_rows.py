@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property, singledispatch
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gramian.core.arrays import fix_threads, real_numbers, to_numpy
+from gramian.core.arrays import fix_threads, real_numbers
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, InputTypeError
-from gramian.tables.memory import ArrayRows, SparseRows
+from gramian.tables.memory import array_rows
 from gramian.tables.rows import Rows
-from gramian.tables.table import Expected, RowsRequest, Table
+from gramian.tables.table import Expected, RowsRequest
 
 # Packages whose objects are read, or looked into, by gramian.tables.
 READ_BY_IO = ("gramian.tables.", "anndata.", "dask.", "dask_expr.", "xarray.")
@@ -84,110 +82,20 @@ def as_rows(
     return rows
 
 
-@singledispatch
 def to_rows(X: Any, request: RowsRequest) -> Rows:
-    """Return user data as rows; :func:`as_rows` names the kinds, and raises its errors.
+    """Return user data as rows; :func:`as_rows` names the kinds, and raises its errors."""
+    if isinstance(X, str | bytes):
+        hint = f"To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
+        raise InputTypeError(f"X is the text {X[:60]!r}.", hint)
+    if sparse.issparse(X) or (isinstance(X, np.ndarray) and not isinstance(X, np.memmap)):
+        return array_rows(X, request)
+    modules = [f"{base.__module__}." for base in type(X).__mro__]
+    looked_into = any(module.startswith(READ_BY_IO) for module in modules)
+    if looked_into or isinstance(X, np.memmap | Path | Iterator):
+        from gramian.tables.file_rows import read  # a fit to an array does without the readers of files
 
-    Frames, lists and arrays of other libraries come here; other types have a function each.
-    """
-    if any(f"{base.__module__}.".startswith(READ_BY_IO) for base in type(X).__mro__):
-        return _read(X, request)
-    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
-        raise InputTypeError(
-            "X is a LazyFrame, a query whose rows are not computed yet.", "Compute them: pass X.collect()."
-        )
-    names, values = column_names(X), X
-    types = list(X.dtypes) if hasattr(X, "iloc") and hasattr(X, "columns") else []
-    if types and all(str(dtype).startswith("Sparse[") for dtype in types):  # columns of pandas
-        zeros = all(dtype.fill_value == 0 for dtype in types)
-        values = X.sparse.to_coo() if zeros else X.sparse.to_dense()
-    kind = SparseRows if sparse.issparse(values) else ArrayRows
-    return replace(kind.checked(values, request), feature_names=names, row_names=index_names(X))
-
-
-to_rows.register(np.ndarray, ArrayRows.checked)
-to_rows.register(sparse.spmatrix, SparseRows.checked)
-to_rows.register(sparse.sparray, SparseRows.checked)
-
-
-@to_rows.register(str)
-@to_rows.register(bytes)
-def _refuse_text(X: Any, request: RowsRequest) -> Rows:
-    raise InputTypeError(
-        f"X is the text {X[:60]!r}.", f"To read a file, write gramian.scan({X[:60]!r}) or use pathlib.Path."
-    )
-
-
-@to_rows.register(Iterator)
-@to_rows.register(Path)
-@to_rows.register(Table)
-@to_rows.register(np.memmap)
-def _read(X: Any, request: RowsRequest) -> Rows:
-    """Leave it to :mod:`gramian.tables`, which a fit to an array does not load."""
-    rows: Rows = import_module("gramian.tables.file_rows").read(X, request)
-    return rows
-
-
-def column_names(block: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns of a frame as text; None where they only count columns from 0."""
-    names = getattr(block, "columns", None)
-    if isinstance(names, list):  # of polars
-        return tuple(names) if all(isinstance(name, str) for name in names) else None
-    return names_in(names)
-
-
-def names_in(index: Any) -> tuple[str, ...] | None:
-    """Return the entries of an index as text; None where they only count from 0, as if nobody gave them."""
-    return None if _counts(index) else as_text(index)
-
-
-def index_names(X: Any) -> IndexNames | None:
-    """Return the index of a frame as names of its rows; None where it only counts rows from 0."""
-    index = getattr(X, "index", None)  # of a list and of a tuple a method
-    return None if _counts(index) else IndexNames(index)
-
-
-def _counts(index: Any) -> bool:
-    """Return whether this is no index, or counts its entries from 0."""
-    if not hasattr(index, "dtype"):
-        return True
-    whole = getattr(index.dtype, "kind", "") in "iu"
-    return whole and np.array_equal(to_numpy(index), np.arange(len(index)))
-
-
-def as_text(index: Any) -> tuple[str, ...]:
-    """Return the entries of an index of pandas as text, as pandas writes them to a CSV.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> as_text(pd.Index([400.0, 402.5])), as_text(pd.to_datetime(["2024-03-02"]))
-    (('400.0', '402.5'), ('2024-03-02',))
-    """
-    times = getattr(index.dtype, "kind", "") in "mM"
-    return tuple(map(str, to_numpy(index.astype(str) if times else index)))
-
-
-class IndexNames(Sequence[str]):
-    """The index of a frame as names of rows, which become text when somebody looks at one.
-
-    Attributes
-    ----------
-    values : pandas.Index
-    """
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    @cached_property
-    def _text(self) -> tuple[str, ...]:
-        return as_text(self.values)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._text[place]
+        return read(X, request)
+    return array_rows(X, request)
 
 
 # ---- Weights of rows, which are checked here only

@@ -43,7 +43,6 @@ def choose(
     labels: LabelPlace | None = None,
     limit: int | None = None,
     expected: Expected | None = None,
-    looked: list[Any] | None = None,
 ) -> Table:
     """Return the chosen part of a file as a table.
 
@@ -58,10 +57,8 @@ def choose(
         Bytes of working memory: a table larger than a quarter of it stays on disk. None reads all.
     expected : Expected, optional
         What a fitted model expects of new data.
-    looked : list, optional
-        As of :func:`gramian.tables.files.opened_source`.
     """
-    with opened_source(place, limit=limit, looked=looked) as (format, opened, source):
+    with opened_source(place, limit=limit) as (format, opened, source):
         reading, notes = _where_it_applies(reading, source, format.marks)
         if expected is not None and expected.transform is not None and reading.transform is None:
             reading = replace(reading, transform=expected.transform)

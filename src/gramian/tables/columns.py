@@ -74,8 +74,6 @@ class ColumnSource:
         The sheets of a workbook.
     word : str
         What messages call a row of the file.
-    reopens : bool
-        Whether it can be read again after its file was closed.
     """
 
     source: str
@@ -90,7 +88,6 @@ class ColumnSource:
     first_lines: tuple[tuple[str, ...], ...] = ()
     sheets: tuple[str, ...] = ()
     word: str = "line"
-    reopens: bool = False
 
     @property
     def first_is_index(self) -> bool:
@@ -113,10 +110,6 @@ class ColumnSource:
     ) -> tuple[ColumnSource, ReadingOptions]:
         """Return the source as options want it read, and the options in the terms of that source."""
         return self, reading
-
-    def look(self, most: int) -> list[list[Any]]:
-        """Return the first batches, of so many bytes; a source may keep them for the next pass."""
-        return list(_first_of(self.batches(most), most))
 
     def further(self) -> Iterator[list[Any]]:
         """Yield some rows of a large text from places below the first ones."""
@@ -199,7 +192,7 @@ def joined(parts: Sequence[Any], source: str) -> Any:
 
 def whole_fields(source: ColumnSource, most: int | None = None) -> list[Any]:
     """Return columns in memory, those of a text as strings: all rows, or those of so many bytes."""
-    batches = source.batches() if most is None else source.look(most)
+    batches = source.batches() if most is None else _first_of(source.batches(most), most)
     return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
 
 

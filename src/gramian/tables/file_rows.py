@@ -1,7 +1,4 @@
-"""Rows of what is not an array in memory: files, generators, arrays with labels, Dask and memory maps.
-
-:func:`gramian.tables.as_rows.as_rows` imports this module when it meets the first of them.
-"""
+"""Rows of what is not an array in memory: files, generators, arrays with labels, Dask and memory maps."""
 
 from __future__ import annotations
 
@@ -17,9 +14,8 @@ from gramian.core.arrays import is_dask, to_numpy
 from gramian.core.checks import listed
 from gramian.errors import DataError, GramianError, InputTypeError
 from gramian.tables import scan
-from gramian.tables.as_rows import column_names, names_in, to_rows
 from gramian.tables.dask import DaskRows
-from gramian.tables.memory import ArrayRows
+from gramian.tables.memory import ArrayRows, array_rows, column_names, names_in
 from gramian.tables.parts import contiguous, repeated_note, unique_names
 from gramian.tables.rows import Rows
 from gramian.tables.source import whole_within
@@ -77,12 +73,14 @@ def _of_stored(X: StoredRows, request: RowsRequest) -> Rows:
 def _where_they_are(rows: StoredRows, request: RowsRequest) -> Rows:
     """Return all rows in memory for callers that need them; those that will be mapped stay with Dask."""
     if request.limit is None and (rows.in_one_place or request.expected is None):
-        return to_rows(rows.whole(request.working), request)
+        return array_rows(rows.whole(request.working), request)
     return rows
 
 
 def _of_ordered(table: Table, request: RowsRequest) -> Rows:
-    rows = to_rows(table.values, request)
+    values = table.values
+    stored = isinstance(values, StoredRows | np.memmap) or is_dask(values)
+    rows = read(values, request) if stored else array_rows(values, request)
     return replace(rows, feature_names=table.feature_names, row_names=table.row_names, table=table)
 
 

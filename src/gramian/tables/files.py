@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -147,7 +147,6 @@ def opened_source(
     use: Use = "table",
     limit: int | None = None,
     name: str | None = None,
-    looked: list[Any] | None = None,
 ) -> Iterator[tuple[formats.Format, Opened, Source]]:
     """Open a file, a folder, a list of pictures or a stream, whose format follows from its content.
 
@@ -159,8 +158,6 @@ def opened_source(
         Bytes of working memory: a format that is read as a whole raises if it exceeds it.
     name : str, optional
         What messages call it; by default its path, for a stream its ``name`` or standard input.
-    looked : list, optional
-        What an earlier look at this place has opened, which is used again unless the file has changed.
 
     Raises
     ------
@@ -176,11 +173,6 @@ def opened_source(
         pictures, notes = pictures_in_list(place)
         yield formats.FOLDER, Opened(name), picture_source(pictures, name, notes)
         return
-    key, before = place.key if isinstance(place, Location) else None, _state(place)
-    if looked and looked[0] == (place, before):
-        with looked[1][1]:
-            yield looked[1]
-        return
     with _opened(place, use, name) as opened:
         if opened.path is None:
             format = format_of_content(opened)
@@ -191,18 +183,7 @@ def opened_source(
                 require_memory(opened.path.stat().st_size, opened.name, advice, limit)
             if opened.path.is_file():
                 opened.file.seek(0)  # so that every format reports an empty file alike
-        source = format.open(opened, key)
-        if looked is not None and getattr(source, "reopens", False):
-            looked[:] = (place, before), (format, opened, source)
-        yield format, opened, source
-
-
-def _state(place: Any) -> tuple[int, int] | None:
-    """Return what shows that a file has changed."""
-    with suppress(AttributeError, OSError):  # of streams and lists, and a file that is gone
-        state = place.path.stat()
-        return state.st_mtime_ns, state.st_size
-    return None
+        yield format, opened, format.open(opened, place.key if isinstance(place, Location) else None)
 
 
 def _opened(place: Any, use: Use, name: str | None) -> Opened:

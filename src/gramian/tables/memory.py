@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from gramian.core.arrays import (
@@ -20,6 +21,7 @@ from gramian.core.arrays import (
     numpy_dtype,
     require_memory,
     rows_of,
+    to_numpy,
 )
 from gramian.core.checks import counted, first_few
 from gramian.core.checks import slices as cut
@@ -387,3 +389,85 @@ def require_lengths(shape: tuple[int, int], source: str) -> None:
     what = f"{source} is a sparse matrix of {' x '.join(f'{n:,}' for n in shape)}: a computation"
     advice = "Leave out columns without entries, X[:, np.unique(X.nonzero()[1])]"
     require_memory(8 * VECTORS * sum(shape), what, advice)
+
+
+# ---- Frames and arrays of any library, and the names of their rows and columns
+
+
+def array_rows(X: Any, request: RowsRequest) -> Rows:
+    """Return an array, a sparse matrix, a frame or a list as rows, with the names of a frame."""
+    if isinstance(X, np.ndarray):
+        return ArrayRows.checked(X, request)
+    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+        raise InputTypeError(
+            "X is a LazyFrame, a query whose rows are not computed yet.", "Compute them: pass X.collect()."
+        )
+    values = X
+    types = list(X.dtypes) if hasattr(X, "iloc") and hasattr(X, "columns") else []
+    if types and all(str(dtype).startswith("Sparse[") for dtype in types):  # columns of pandas
+        zeros = all(dtype.fill_value == 0 for dtype in types)
+        values = X.sparse.to_coo() if zeros else X.sparse.to_dense()
+    kind = SparseRows if sparse.issparse(values) else ArrayRows
+    return replace(kind.checked(values, request), feature_names=column_names(X), row_names=index_names(X))
+
+
+def column_names(block: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a frame as text; None where they only count columns from 0."""
+    names = getattr(block, "columns", None)
+    if isinstance(names, list):  # of polars
+        return tuple(names) if all(isinstance(name, str) for name in names) else None
+    return names_in(names)
+
+
+def names_in(index: Any) -> tuple[str, ...] | None:
+    """Return the entries of an index as text; None where they only count from 0, as if nobody gave them."""
+    return None if _counts(index) else as_text(index)
+
+
+def index_names(X: Any) -> IndexNames | None:
+    """Return the index of a frame as names of its rows; None where it only counts rows from 0."""
+    index = getattr(X, "index", None)  # of a list and of a tuple a method
+    return None if _counts(index) else IndexNames(index)
+
+
+def _counts(index: Any) -> bool:
+    """Return whether this is no index, or counts its entries from 0."""
+    if not hasattr(index, "dtype"):
+        return True
+    whole = getattr(index.dtype, "kind", "") in "iu"
+    return whole and np.array_equal(to_numpy(index), np.arange(len(index)))
+
+
+def as_text(index: Any) -> tuple[str, ...]:
+    """Return the entries of an index of pandas as text, as pandas writes them to a CSV.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_text(pd.Index([400.0, 402.5])), as_text(pd.to_datetime(["2024-03-02"]))
+    (('400.0', '402.5'), ('2024-03-02',))
+    """
+    times = getattr(index.dtype, "kind", "") in "mM"
+    return tuple(map(str, to_numpy(index.astype(str) if times else index)))
+
+
+class IndexNames(Sequence[str]):
+    """The index of a frame as names of rows, which become text when somebody looks at one.
+
+    Attributes
+    ----------
+    values : pandas.Index
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    @cached_property
+    def _text(self) -> tuple[str, ...]:
+        return as_text(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._text[place]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from gramian.core.checks import counted, listed
 from gramian.errors import DataError, FileError, InputTypeError
-from gramian.tables.as_rows import index_names
 from gramian.tables.files import Location, format_of, locate, opened_source
 from gramian.tables.labels import as_variable, declared_levels, label_texts
+from gramian.tables.memory import index_names
 from gramian.tables.names import readable
 from gramian.tables.parts import label_fields, pick_rows
 from gramian.tables.source import ArraySource, PictureSource

@@ -147,10 +147,8 @@ class Preview:
 
 def preview(
     place: Place,
-    source: str | None = None,
     reading: ReadingOptions | None = None,
     most: int | None = None,
-    looked: list[Any] | None = None,
 ) -> Preview | None:
     """Look at a table.
 
@@ -158,14 +156,10 @@ def preview(
     ----------
     place : Location, sequence of Path, or binary file
         The format of a binary file follows from its content.
-    source : str, optional
-        Its name in error messages.
     reading : ReadingOptions, optional
         Of these, what says how the file is written, whether it is long, and which rows are wanted.
     most : int, optional
         Bytes of a large file that are looked at; None looks at all of it.
-    looked : list, optional
-        As of :func:`gramian.tables.files.opened_source`.
 
     Returns
     -------
@@ -180,11 +174,11 @@ def preview(
     Examples
     --------
     >>> import io
-    >>> result = preview(io.BytesIO(b"a,b,c\\n1,x,2\\n1,y,\\n"), "table")
+    >>> result = preview(io.BytesIO(b"a,b,c\\n1,x,2\\n1,y,\\n"))
     >>> [(column.name, column.kind, column.missing) for column in result.columns]
     [('a', 'constant', 0), ('b', 'text', 0), ('c', 'constant', 1)]
     """
-    with opened_source(place, name=source, looked=looked) as (_, _, opened):
+    with opened_source(place) as (_, _, opened):
         if isinstance(opened, PictureSource):
             return None
         reading = reading or ReadingOptions()

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
 from numbers import Real
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -107,8 +106,6 @@ class Scan(ReadingOptions):
         the same name where both files name their rows, otherwise by order, one for each row. Of a FILE of
         several columns all are joined: the first one whose values repeat labels the rows, the others become
         metadata, and rows without an entry stay without.
-    propose : bool, default False
-        Look at the file, and choose what :func:`gramian.propose` suggests where no argument does.
 
     Raises
     ------
@@ -130,11 +127,8 @@ class Scan(ReadingOptions):
     """
 
     path: Any
-    propose: bool = field(default=False, kw_only=True)
     _place: Location | tuple[Path, ...] | IO[bytes] = field(init=False, repr=False, compare=False)
     _labels: LabelPlace | None = field(init=False, repr=False, compare=False)
-    # What a look at the file has opened and parsed: reading goes on from there.
-    _looked: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -158,13 +152,6 @@ class Scan(ReadingOptions):
         object.__setattr__(self, "_place", _check_path(self.path))
         labels = None if self.labels_from is None else locate_labels(self.labels_from)
         object.__setattr__(self, "_labels", labels)
-        if self.propose:
-            # Proposals are an analysis of what is read, which this folder knows nothing of.
-            found = import_module("gramian.explain.proposals").of_scan(self, "pca")
-            object.__setattr__(self, "propose", False)
-            looked, options = self._looked, vars(self.options) | found.merged(self)
-            self.__init__(self.path, **options)  # type: ignore[misc]
-            object.__setattr__(self, "_looked", looked)
 
     @property
     def options(self) -> ReadingOptions:
@@ -199,7 +186,7 @@ class Scan(ReadingOptions):
                 object.__setattr__(self, name, place)
         stream = None if isinstance(place, Location | tuple) else place
         begin = 0 if stream is None else stream.tell()
-        seen = preview(place, None, self.options, most, None if most is None else self._looked)
+        seen = preview(place, self.options, most)
         if stream is not None:
             stream.seek(begin)
         return seen
@@ -249,8 +236,7 @@ class Scan(ReadingOptions):
         return self._table(None, expected)
 
     def _table(self, limit: int | None, expected: Expected | None) -> Table:
-        table = choose(self._place, self.options, self._labels, limit, expected, self._looked)
-        self._looked.clear()
+        table = choose(self._place, self.options, self._labels, limit, expected)
         key = getattr(self._place, "key", None)
         asked, lasting = _asked(table.origin.reading, self._labels), _lasting(table, key)
         return replace(table, origin=replace(table.origin, asked=asked, reading=lasting))

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from gramian.core.checks import check_choice, counted, either, first_few, listed
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
-from gramian.tables.as_rows import to_rows
 from gramian.tables.labels import NO_LABEL, has_label
+from gramian.tables.memory import array_rows
 from gramian.tables.parts import group_column
 from gramian.tables.reading import IMPUTED, MissingPolicy, Transform
 from gramian.tables.rows import Holes, Rows, row_text
@@ -429,7 +429,7 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
 def rows_of_table(table: Table) -> Rows:
     """Return the numbers of a table as rows with its names, not searched for NaN."""
     values = table.values
-    rows = opened_rows(values) if isinstance(values, StoredRows) else to_rows(table.flat, RowsRequest())
+    rows = opened_rows(values) if isinstance(values, StoredRows) else array_rows(table.flat, RowsRequest())
     return replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
 
 

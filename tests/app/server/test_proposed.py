@@ -13,6 +13,7 @@ from sklearn import datasets
 import gramian
 from gramian.app.cli import main
 from gramian.core.checks import plain
+from helpers import as_proposed
 from served import fitted, until
 
 API, CSV = "/api/v1", {"content-type": "text/csv"}
@@ -91,7 +92,7 @@ def test_the_same_is_proposed_everywhere(method, some, client, tmp_path, capsys,
         found = gramian.propose(tmp_path / "table.csv", method)
         expected = [plain(vars(one)) for one in found]
         if method == "pca":
-            scanned = gramian.scan("table.csv", propose=True)
+            scanned = as_proposed("table.csv")
             assert gramian.propose(scanned).active.reading == {}, name  # nothing is left to propose
         item = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()
         assert item["facts"]["proposals"][method] == expected, name

@@ -103,7 +103,7 @@ class SheetSource(ColumnSource):
         As :class:`gramian.tables.reading.ReadingOptions` has them.
     """
 
-    word, separator, reopens = "row", ",", True
+    word, separator = "row", ","
 
     def __init__(
         self,

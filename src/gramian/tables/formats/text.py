@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
 
@@ -76,7 +75,6 @@ class TextFile:
         self._packed = self._file.read(2) == GZIP
         self._passes = 0
         self.path = opened.path
-        self.looked: dict[Any, _Looked] = {}
         self._head, self._n_lines = b"", 0
         self._digest = hashlib.sha256()
 
@@ -180,26 +178,6 @@ class TextFile:
         return self._head
 
 
-@dataclass
-class _Looked:
-    """What a look at a text has parsed already.
-
-    Attributes
-    ----------
-    size : int
-        Bytes of a block.
-    batches : list of list of pyarrow.Array
-    notes : tuple of str
-    whole : bool
-        Whether these are all rows.
-    """
-
-    size: int
-    batches: list[list[Any]]
-    notes: tuple[str, ...]
-    whole: bool
-
-
 class TextSource(ColumnSource):
     """The columns of a delimited text, whose separator, header and encoding are detected.
 
@@ -224,8 +202,6 @@ class TextSource(ColumnSource):
     >>> source.names, [column.to_pylist() for column in next(source.batches())]
     (('x', 'y'), [['1'], ['2']])
     """
-
-    reopens = True
 
     def __init__(
         self,
@@ -264,29 +240,13 @@ class TextSource(ColumnSource):
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; see :class:`gramian.tables.columns.ColumnSource`."""
-        new = _Looked(self._size(limit), [], self.notes, False)
-        looked = self._file.looked.get((self._layout, self.skip_footer), new)
-        yield from looked.batches
-        self.notes = looked.notes
-        if looked.whole:
-            return
-        every = whole_rows(self._rows(looked.size, whole=limit is None), self.source)
+        every = whole_rows(self._rows(self._size(limit), whole=limit is None), self.source)
         every = every if self.skip_footer is not None else self._first_table(every)
         blocks = self._placed(self._without_footer(every))
-        deque(itertools.islice(blocks, len(looked.batches)), 0)
         for first in itertools.islice(blocks, 1):
             yield self._parsed(*first, plain)
         while group := list(itertools.islice(blocks, _TOGETHER)):
             yield from arrays.parallel_map(lambda block: self._parsed(*block, plain), group)
-
-    def look(self, most: int) -> list[list[Any]]:
-        """Return the first rows, of so many bytes, which are not parsed again."""
-        key = self._layout, self.skip_footer
-        if key not in self._file.looked:
-            batches = super().look(most)
-            whole = sum(column.nbytes for batch in batches for column in batch) < most
-            self._file.looked[key] = _Looked(self._size(most), batches, self.notes, whole)
-        return self._file.looked[key].batches
 
     def _size(self, limit: int | None) -> int:
         """Return the bytes of a block."""
