@@ -192,7 +192,7 @@ def table_of(
         return _table_of_array(source, reading, limit, expected)
     # Arrow takes longer to import than everything else here.
     from gramian.tables.columns import table_of_columns
-    from gramian.tables.pivot import pivoted
+    from gramian.tables.long import pivoted
 
     if reading.pivot is not None:
         source, reading = pivoted(source, reading)

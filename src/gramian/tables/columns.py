@@ -27,8 +27,6 @@ from gramian.errors import DataError, ParameterError, shortened
 from gramian.tables import parts, stored, strings
 from gramian.tables.labels import label_texts
 from gramian.tables.layout import INDEX_NAMES, Layout
-from gramian.tables.long import find_long
-from gramian.tables.names import are_variables
 from gramian.tables.reading import ReadingOptions, one_name
 from gramian.tables.source import whole_within
 from gramian.tables.table import Expected, Table
@@ -37,7 +35,6 @@ EMPTY_LAST_ONE = "an empty last column without a name was left out"
 EMPTY_LAST = "empty last columns without a name were left out"
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
 _MIDNIGHT = " 00:00:00"
-_LOOK = 8  # names of rows that tell what they are
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
 
@@ -913,60 +910,33 @@ def _advised(
     id_column: int | None,
 ) -> dict[str, Any]:
     """Return options with which the table is read: uses of columns of text, and what missing values do."""
-    names, arrays = columns.names, columns.arrays
-    if not (columns.first_row or reading.columns or reading.drop) and (long := find_long(names, arrays)):
-        # Rows of other labels, or of few values, may have holes.
-        return {"pivot": long, "missing": reading.missing or "mean"}
-    numbers = [place for place in value_columns if place not in text or place in marks]
-    values = {place: _has_value(arrays[place], marks.get(place, ())) for place in numbers}
-    # Filled with the mean of one value a column would be constant.
-    poor = [
-        at
-        for at in numbers
-        if not np.all(values[at]) and len(pc.unique(arrays[at].filter(pa.array(values[at])))) < 2
-    ]
-    numbers = [place for place in numbers if place not in poor]
-    rest = [place for place in text if place not in marks] + poor
+    names, arrays, n_rows = columns.names, columns.arrays, len(columns.arrays[0])
+    empty = [at for at in value_columns if at not in text and arrays[at].null_count == n_rows]
+    numbers = [at for at in value_columns if at not in empty and (at not in text or at in marks)]
+    rest = [at for at in text if at not in marks] + empty
     changed: dict[str, Any] = {}
     if not columns.first_row:  # later rows of a file do not show groups
-        words = [place for place in rest if is_text(arrays[place]) and not _is_mostly_numbers(arrays[place])]
-        groups = [place for place in words if _may_group(arrays[place])]
-        unique = [place for place in words if all_different(arrays[place])]
+        words = [at for at in rest if is_text(arrays[at]) and not _is_mostly_numbers(arrays[at])]
+        groups = [at for at in words if _may_group(arrays[at])]
+        unique = [at for at in words if all_different(arrays[at])]
         if groups and reading.label is None and reading.labels_from is None:
             changed["label"] = one_name(names[groups[0]])
         if unique and id_column is None and reading.id is None:
             changed["id"] = names[unique[0]]
     used = {changed.get("id"), *ReadingOptions(**changed).label_columns}
-    out = [names[place] for place in rest if names[place] not in used]
+    out = [names[at] for at in rest if names[at] not in used]
     if reading.columns is not None or len(out) > max(NAMES_SHOWN, len(numbers)):
-        changed["columns"] = tuple(names[place] for place in numbers)
-        changed["drop"] = ()
+        changed |= {"columns": tuple(names[at] for at in numbers), "drop": ()}
     elif out:
         changed["drop"] = (*(reading.drop or ()), *out)
     if marks:
-        more = dict.fromkeys(mark for some in marks.values() for mark in some)
+        more = dict.fromkeys(mark for counts in marks.values() for mark in counts)
         changed["na_values"] = (*(reading.na_values or ()), *more)
-    holes = [pc.is_null(arrays[place]) for place in numbers if arrays[place].null_count or place in marks]
-    if id_column is not None and not columns.first_row and are_variables(as_names(arrays[id_column])[:_LOOK]):
-        changed["transpose"] = True  # else elements would be samples
+    holes = [pc.is_null(arrays[at]) for at in numbers if arrays[at].null_count or at in marks]
     if reading.missing is None and holes:
-        rows = len(arrays[0])
-        incomplete = rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
-        changed["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= rows else "mean"
-        if "transpose" in changed:  # the mean of one value would make a column constant
-            few = np.sum([values[place] for place in numbers], axis=0).min() < 2
-            changed["missing"] = "drop-columns" if few else "mean"
+        incomplete = n_rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
+        changed["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= n_rows else "mean"
     return changed
-
-
-def _has_value(column: Any, marks: Iterable[str]) -> Any:
-    """Return for each entry whether it is neither missing nor one of some marks."""
-    there = pc.is_valid(column)
-    if is_text(column):
-        there = pc.and_(
-            there, pc.invert(pc.is_in(pc.utf8_trim_whitespace(column), pa.array([*marks], pa.string())))
-        )
-    return there.to_numpy(zero_copy_only=False)
 
 
 def _may_group(column: Any) -> bool:

@@ -1,8 +1,9 @@
-"""Long tables: which columns of a table are ids, names of variables, and their values."""
+"""Long tables: which columns are ids, names of variables and values, and the wide table of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -10,8 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gramian.core.arrays import require_memory
+from gramian.core.checks import counted
+from gramian.errors import DataError
+from gramian.tables.columns import Columns, ColumnsInMemory, ColumnSource, as_names, is_number
+from gramian.tables.parts import unknown_columns
+from gramian.tables.reading import ReadingOptions
+
 FEWEST = (3, 2)  # ids and variables
 MOST = 1000  # variables
+_TIMES = 6  # as much memory as a file: its text, its columns and the wide table
 FULL = 0.9  # of the wide table, at least: so an id stands in several rows
 
 
@@ -89,3 +98,85 @@ def codes(column: Any) -> tuple[Any, Any]:
     """
     encoded = pc.dictionary_encode(column)
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary
+
+
+def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource, ReadingOptions]:
+    """Return a long table as a wide one, in memory: a row for each id, NaN where a value is absent.
+
+    Rows are in the order in which ids occur, or in that of time where ids are times.
+
+    Columns that are labels or weights need one value for each id; others are left out.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such column.
+    DataError
+        If values are no numbers, an id has two values of a variable or of a label, or a name is missing.
+    MemoryLimitError
+        If the table may not fit.
+    """
+    name = source.source
+    if source.path is not None:
+        advice = "Give a part of it, or a wide table"
+        require_memory(_TIMES * source.path.stat().st_size, f"A pivot of {name}", advice)
+    columns = Columns.whole(source, reading)
+    position = {column: place for place, column in enumerate(columns.names)}
+    if unknown := [one for one in reading.pivot if one not in position]:
+        raise unknown_columns("pivot", unknown, columns.names, name)
+    id, variable, value = (columns.arrays[position[one]] for one in reading.pivot)
+    id = id if pa.types.is_temporal(id.type) else columns.as_file_has(reading.pivot[0])
+    variable = columns.as_file_has(reading.pivot[1])
+    if not is_number(value):
+        raise DataError(
+            f"The column {reading.pivot[2]!r} of {name} holds no numbers.",
+            'Name the column of values last: pivot="ID,VARIABLE,VALUE".',
+        )
+    for column, called in zip((id, variable), reading.pivot, strict=False):
+        if column.null_count:
+            row = pc.index(pc.is_null(column), pa.scalar(True)).as_py()
+            raise DataError(
+                f"{called!r} is empty in row {row} of {name}. Every value needs an id and a name."
+            )
+    (rows, ids), (places, variables) = codes(id), codes(variable)
+    if by_time := pa.types.is_temporal(ids.type):  # not by the first value, which some times lack
+        order = pc.sort_indices(ids)
+        rows, ids = np.argsort(order.to_numpy())[rows], ids.take(order)
+    n, d = len(ids), len(variables)
+    _, first = np.unique(rows * d + places, return_index=True)
+    if len(first) < len(rows):
+        row = int(np.setdiff1d(np.arange(len(rows)), first)[0])
+        raise DataError(
+            f"{name} has several values of {variables[int(places[row])].as_py()!r} for "
+            f"{ids[int(rows[row])].as_py()!r}, the second one in row {row}.",
+            "Take their mean first, or name another column of ids.",
+        )
+    require_memory(8 * n * d, f"{name} as a table of {n:,} x {d:,}", "Use fewer variables")
+    wide = np.full((d, n), np.nan)
+    wide[places, rows] = value.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    start = pa.array(np.unique(rows, return_index=True)[1])
+    wanted = {*reading.label_columns, reading.weights, *(reading.columns or ()), *(reading.drop or ())}
+    others = [one for one in columns.names if one in wanted and one not in reading.pivot]
+    beside = {one: columns.arrays[position[one]] for one in others}
+    beside |= {one: pa.array(columns.labels(position[one])) for one in reading.label_columns if one in beside}
+    for one in others:
+        column = beside[one]
+        if one in (*reading.label_columns, reading.weights) and not _of_each(column, rows, start):
+            raise DataError(
+                f"{one!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
+            )
+    names = (reading.pivot[0], *others, *as_names(variables))
+    arrays = [ids, *(beside[one].take(start) for one in others), *map(pa.array, wide)]
+    absent = counted(n * d - len(rows), "value is absent", "values are absent")
+    note = (
+        f"{len(rows):,} rows became {n:,} rows x {d:,} columns, one for each {reading.pivot[1]!r}: {absent}"
+        f"{'; rows are in the order of time' if by_time else ''}"
+    )
+    result = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes(), note))
+    return result, replace(reading, id=reading.id or reading.pivot[0], pivot=None)
+
+
+def _of_each(column: Any, rows: Any, start: Any) -> bool:
+    """Say whether a column is the same in all rows of an id."""
+    numbers, _ = codes(column)
+    return bool(np.array_equal(numbers, numbers[start.to_numpy()][rows]))

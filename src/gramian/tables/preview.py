@@ -185,8 +185,7 @@ def preview(
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
         from gramian.tables.columns import Columns, whole_fields
-        from gramian.tables.long import find_long
-        from gramian.tables.pivot import pivoted
+        from gramian.tables.long import find_long, pivoted
 
         table, reading = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
         about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
