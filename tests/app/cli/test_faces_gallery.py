@@ -14,7 +14,7 @@ import pytest
 from damaged import reseal
 from drawn import drawn_faces, drawn_others
 from gramian.app.cli.inputs import read_all_pictures
-from gramian.errors import DataError, FileError, MissingExtraError
+from gramian.errors import FileError, MissingExtraError
 from gramian.faces import FaceSpace
 from gramian.faces.gallery import Gallery
 from gramian.models.model_file import load, read_model
@@ -566,53 +566,6 @@ def test_a_link_that_leads_nowhere(place, gramian):
 
 
 SPACE = SimpleNamespace(picture_shape_=(28, 24))
-
-
-def names(given):
-    return [name for one in given for name in one.names]
-
-
-def test_pictures_in_a_row_are_read_together(place):
-    one, two = "people/p01/4.png", "people/p02/4.png"
-    given = read_all_pictures([one, two, "new/p01/", one], SPACE)
-    assert list(map(len, given)) == [2, 2, 1]
-    assert names(given) == [one, two, "new/p01/7.png", "new/p01/8.png", one]
-    assert [faces.skipped for faces in given] == [(), (), ()]
-
-
-def test_what_can_be_read_is(place, capsys):
-    Path("cut.zip").write_bytes(b"PK")
-    Path("empty").mkdir()
-    for name in ("text.png", "more.png"):
-        Path(name).write_text("no picture")
-    for arguments in (
-        ["new/p01", "text.png"],
-        ["text.png", "more.png", "new/p01"],
-        ["empty", "new/p01"],
-        ["nowhere", "new/p01"],
-        ["nowhere.png", "new/p01"],
-        ["cut.zip", "new/p01"],
-        ["people/p02/4.png", "text.png", "new/p01"],
-        ["new/p01", "text.png", "empty", "nowhere", "people/p02/4.png"],
-    ):
-        given = read_all_pictures(arguments, SPACE)
-        skipped = [one for faces in given for one in faces.skipped]
-        good = ("new/p01", "people/p02/4.png")
-        assert {"new/p01/7.png", "new/p01/8.png"} <= set(names(given))
-        assert [name for name, _ in skipped] == [name for name in arguments if name not in good]
-        err = capsys.readouterr().err
-        for name, why in skipped:
-            said = why if name in why else f"{name} {why}"
-            assert err.count(f"gramian: skipped: {said}\n") == 1
-    for arguments in (["new/p01", "text.png"], ["new/p01", "empty"], ["new/p01", "nowhere"]):
-        with pytest.raises(
-            (DataError, FileError),
-            match=(
-                r"text\.png is not a picture despite|folder empty holds no pictures and|"
-                "nowhere: there is no such file or"
-            ),
-        ):
-            read_all_pictures(arguments, SPACE, strict=True)
 
 
 def test_what_is_missing_to_read_anything_is_no_bad_picture(place, monkeypatch):

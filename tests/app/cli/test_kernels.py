@@ -3,8 +3,6 @@ import re
 import numpy as np
 import pytest
 
-from gramian.kernels.auditing import Examiner
-
 
 def test_a_valid_kernel(gramian):
     ran = gramian.works("kernels audit 'rbf(sigma=2) + linear()' --n-features 1")
@@ -108,12 +106,3 @@ def test_a_search_ends_at_its_time_limit(gramian, folder):
     ran = gramian("kernels audit rbf --time-limit 0")
     assert (ran.code, ran.err) == (2, "gramian: time_limit=0.0 must be a number above 0.\n")
     gramian.refuses("kernels audit precomputed k.npy --time-limit 5", 2, "search without data")
-
-
-def test_ctrl_c_ends_a_search(gramian, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Examiner, "examine", interrupted)
-    ran = gramian("kernels audit rbf")
-    assert (ran.code, ran.out) == (130, "")

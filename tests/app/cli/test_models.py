@@ -5,43 +5,30 @@ from gramian.app.verbs.fit import estimator
 from gramian.errors import ParameterError
 
 
-def test_without_a_kernel_it_is_pca():
-    model = estimator(n_components=3, scale="pareto")
-    assert (type(model).__name__, model.n_components, model.scale, model.random_state) == (
-        "PCA",
-        3,
-        "pareto",
-        0,
-    )
-
-
-def test_with_a_kernel_it_is_kernel_pca():
-    model = estimator(kernel="poly", degree=2, coef0=0.5, gamma=0.1)
-    assert (type(model).__name__, model.degree, model.coef0, model.gamma) == ("KernelPCA", 2, 0.5, 0.1)
-
-
-def test_gamma_can_be_found_from_the_data():
-    for gamma in ["median", "scale"]:
-        assert estimator(kernel="rbf", gamma=gamma).gamma == gamma
-
-
-def test_landmarks_reach_the_estimator():
-    made = estimator(kernel="rbf", solver="nystroem", n_landmarks=50, landmarks="uniform")
-    assert (made.solver, made.n_landmarks, made.landmarks) == ("nystroem", 50, "uniform")
-    made = estimator(kernel="rbf", solver="random-features", n_landmarks=50)
-    assert (made.n_landmarks, made.landmarks) == (50, "rpcholesky")
-    assert estimator(kernel="rbf", solver="nystroem").n_landmarks is None
-
-
-def test_a_repair_reaches_the_estimator():
-    assert estimator(kernel="sigmoid", repair="clip").repair == "clip"
-    assert estimator(kernel="sigmoid").repair is None
-
-
-def test_a_kernel_can_be_an_expression():
-    text = "rbf(sigma=2).on('age') + 0.5 * linear"
-    assert estimator(kernel=text).kernel == text
-    assert estimator(kernel="precomputed").kernel == "precomputed"
+@pytest.mark.parametrize(
+    ("options", "kind", "defaults"),
+    [
+        ({"n_components": 3, "scale": "pareto"}, "PCA", {"random_state": 0}),
+        ({"kernel": "poly", "degree": 2, "coef0": 0.5, "gamma": 0.1}, "KernelPCA", {"repair": None}),
+        ({"kernel": "rbf", "gamma": "median"}, "KernelPCA", {}),
+        ({"kernel": "rbf", "gamma": "scale"}, "KernelPCA", {}),
+        ({"kernel": "rbf", "solver": "nystroem", "n_landmarks": 50, "landmarks": "uniform"}, "KernelPCA", {}),
+        (
+            {"kernel": "rbf", "solver": "random-features", "n_landmarks": 50},
+            "KernelPCA",
+            {"landmarks": "rpcholesky"},
+        ),
+        ({"kernel": "rbf", "solver": "nystroem"}, "KernelPCA", {"n_landmarks": None}),
+        ({"kernel": "sigmoid", "repair": "clip"}, "KernelPCA", {}),
+        ({"kernel": "rbf(sigma=2).on('age') + 0.5 * linear"}, "KernelPCA", {}),
+        ({"kernel": "precomputed"}, "KernelPCA", {}),
+    ],
+    ids=str,
+)
+def test_options_choose_the_estimator_and_reach_it(options, kind, defaults):
+    model = estimator(**options)
+    assert type(model).__name__ == kind
+    assert model.get_params().items() >= (options | defaults).items()
 
 
 def test_what_does_not_apply_is_refused():

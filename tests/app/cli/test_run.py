@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -48,11 +48,6 @@ def test_a_wrong_expression_is_shown_with_a_mark_under_the_column(gramian):
     assert shown[mark.index("^") :].startswith("rfb")
 
 
-def test_help_waits_for_no_arithmetic():
-    program = "import sys, gramian.app.cli.run; sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
-
-
 def test_nothing_asked_shows_the_help(gramian):
     ran = gramian()
     assert ran.code == 2
@@ -67,21 +62,9 @@ def test_warnings_are_a_line(folder, gramian):
 
 
 def test_a_defect_keeps_its_traceback(folder, gramian, monkeypatch):
-    def broken(*_):
-        raise RuntimeError("a defect")
-
-    monkeypatch.setattr(fitting, "kind_and_rules", broken)
+    monkeypatch.setattr(fitting, "kind_and_rules", Mock(side_effect=RuntimeError("a defect")))
     with pytest.raises(RuntimeError, match="a defect"):
         gramian("fit flowers.csv -o r")
-
-
-def test_an_interrupt_is_a_line(folder, gramian, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(fitting, "kind_and_rules", interrupted)
-    ran = gramian("fit flowers.csv -o r")
-    assert (ran.code, ran.err) == (130, "gramian: interrupted; no file was left half-written.\n")
 
 
 def test_standard_input_and_output(folder, flower_model, monkeypatch):
@@ -92,31 +75,6 @@ def test_standard_input_and_output(folder, flower_model, monkeypatch):
     mapped = written(streams[1])
     assert mapped.startswith(b"name,species,PC1,PC2,PC3\n")
     assert mapped.count(b"\n") == 31
-
-
-@pytest.mark.walk
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_ctrl_c_while_writing_leaves_no_half_file(folder):
-    # The tables are held up in the middle of a file, so that the signal always arrives there.
-    program = (
-        "import sys, time\n"
-        "from gramian.report import tables\n"
-        "def slow(file, *_):\n"
-        "    file.write(b'half'); file.flush(); print('writing', flush=True); time.sleep(60)\n"
-        "tables._WRITERS['csv'] = slow\n"
-        "from gramian.app.cli import main\n"
-        "sys.exit(main(['fit', 'flowers.csv', '--label', 'species', '-o', 'r']))\n"
-    )
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's "&" has it ignored
-    with subprocess.Popen([sys.executable, "-c", program], preexec_fn=heeded, **pipes) as process:
-        assert process.stdout.readline() == "writing\n"
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert errors.splitlines()[-1] == "gramian: interrupted; no file was left half-written."
-    assert "Traceback" not in errors
-    assert not Path("r").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
@@ -186,22 +144,18 @@ def test_names_that_are_too_long_are_a_line(folder, gramian):
 
 
 def test_what_the_system_refuses_is_a_line(folder, gramian, monkeypatch):
-    def refused(*_):
-        raise PermissionError(errno.EACCES, "Permission denied", "a/b.csv")
-
-    monkeypatch.setattr(fitting, "kind_and_rules", refused)
-    ran = gramian("fit flowers.csv -o r")
-    expected = "gramian: a/b.csv cannot be used: Permission denied. Check its name and permissions.\n"
-    assert (ran.code, ran.err) == (1, expected)
-
-
-def test_a_disk_that_is_full_is_not_standard_output(folder, gramian, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device", "r")
-
-    monkeypatch.setattr(fitting, "kind_and_rules", full)
-    ran = gramian("fit flowers.csv -o r")
-    assert ran.err == "gramian: r was not written: No space left on device. Free some space.\n"
+    for error, said in (
+        (
+            PermissionError(errno.EACCES, "Permission denied", "a/b.csv"),
+            "a/b.csv cannot be used: Permission denied. Check its name and permissions.",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "r"),
+            "r was not written: No space left on device. Free some space.",
+        ),
+    ):
+        monkeypatch.setattr(fitting, "kind_and_rules", Mock(side_effect=error))
+        gramian.refuses("fit flowers.csv -o r", 1, f"gramian: {said}\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")

@@ -40,12 +40,6 @@ def test_info_of_a_map_of_features(folder, gramian):
     assert gramian("info map.gramian --json").json["model"]["kind"] == "PolynomialMap"
 
 
-def test_info_of_what_is_no_model(folder, gramian):
-    ran = gramian("info flowers.csv")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith("gramian: flowers.csv is")
-
-
 def test_info_waits_for_no_scikit_learn(flower_model, folder, gramian):
     gramian.works("fit flowers.csv --label species --kernel rbf -o k.gramian")
     calls = ["info", str(flower_model)], ["info", "k.gramian"]

@@ -149,13 +149,6 @@ def test_refusals_come_before_anything_is_written(folder):
         assert sorted(Path().iterdir()) == before
 
 
-def test_a_folder_of_other_things_is_left_alone(folder):
-    Path("mine").mkdir()
-    Path("mine/1.png").write_text("mine")
-    with pytest.raises(FileError, match=r"mine is not empty, and its pictures could be overwritten\."):
-        run("faces.npz::X", "mine", {})
-
-
 def test_scores_as_pictures(folder):
     from PIL import Image
 
