@@ -83,29 +83,6 @@ def test_people_are_listed_by_name_and_number(gallery, monkeypatch):
     assert people[1].last > people[1].first
 
 
-def test_vectors_come_in_the_order_of_enrolment(gallery):
-    add(gallery, ["Ben", "Anna"], [1, 2])
-    add(gallery, ["Ben"], [3])
-    vectors, people = gallery.vectors()
-    np.testing.assert_array_equal(vectors, [[1, -1], [2, -2], [3, -3]])
-    assert vectors.dtype == np.float32
-    assert vectors.flags.writeable
-    assert people.tolist() == ["Ben", "Anna", "Ben"]
-
-
-def test_no_vectors(gallery):
-    vectors, people = gallery.vectors()
-    assert vectors.shape == (0, 2)
-    assert people.shape == (0,)
-
-
-def test_removing_takes_everything_of_one_person(gallery):
-    add(gallery, ["Anna", "Ben", "Anna"], [1, 2, 3], kept=True)
-    assert gallery.forget(" Anna ") == 2
-    ((person, _, stored, _, _, data),) = rows(gallery)
-    assert (person, stored, bytes(data)) == ("Ben", digest(2), b"2")
-
-
 def test_somebody_who_is_not_there(gallery):
     with pytest.raises(DataError, match=r"Anna is not among the 0 people of the gallery\. See who"):
         gallery.person("Anna")

@@ -5,12 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
-from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.faces import FaceSpace
-from gramian.faces.gallery import Enrolled, as_batch, check_model, checked, content_of
-from gramian.faces.recognition import Recogniser
+from gramian.errors import DataError, ParameterError
+from gramian.faces.gallery import Enrolled, as_batch, checked, content_of
 
 
 def digest(text):
@@ -43,51 +40,26 @@ def test_vectors_of_any_kind_become_floats(array_kind):
 
 
 def test_what_does_not_fit_together():
-    for given in (
-        {"vectors": [[1, 2, 3], [4, 5, 6]]},
-        {"people": ["Anna"]},
-        {"hashes": [digest("0")]},
-        {"sources": ["a", "b", "c"]},
-        {"pictures": []},
-        {"pictures": [b"0", b"2"]},
-        {"hashes": ["12", "34"]},
-        {"hashes": [digest("0").upper()] * 2},
-        {"hashes": [b"1" * 64] * 2},
-        {"people": ["Anna", ""]},
+    for given, match in (
+        ({"vectors": [[1, 2, 3], [4, 5, 6]]}, "The vectors have 3"),
+        ({"people": ["Anna"]}, "2 vectors but 1"),
+        ({"hashes": [digest("0")]}, "2 vectors but 1"),
+        ({"sources": ["a", "b", "c"]}, "2 vectors but 3"),
+        ({"pictures": []}, "2 vectors but 0"),
+        ({"pictures": [b"0", b"2"]}, "Picture 1 has another"),
+        ({"hashes": ["12", "34"]}, "is not a SHA-256 of"),
+        ({"hashes": [digest("0").upper()] * 2}, "5FECEB66FFC86F38D95278"),
+        ({"hashes": [b"1" * 64] * 2}, "1111111111111111111111"),
+        ({"people": ["Anna", ""]}, r"\)\. Give at least one"),
     ):
-        with pytest.raises(
-            DataError,
-            match=(
-                r"1111111111111111111111|2 vectors but 0|2 vectors but 1|2 vectors but 3|"
-                r"5FECEB66FFC86F38D95278|Picture 1 has another|The vectors have 3|"
-                r"\)\. Give at least one|is not a SHA-256 of"
-            ),
-        ):
+        with pytest.raises(DataError, match=match):
             batch(**given)
-
-
-def test_a_name_of_another_kind():
-    with pytest.raises(InputTypeError, match=r"s name must be text, not NoneType\."):
-        batch(people=["Anna", None])
 
 
 def test_what_was_stored_in_words():
     assert str(Enrolled({"Anna": 1}, ())) == "1 picture of 1 person enrolled"
     several = Enrolled({"Anna": 1000, "Ben": 0}, (("Ben", "b.png"),))
     assert str(several) == "1,000 pictures of 2 people enrolled, 1 known already"
-
-
-def test_what_comes_one_after_the_other_is_taken():
-    made = batch(
-        people=(name for name in ("Anna", "Ben")),
-        hashes=(digest(str(i)) for i in range(2)),
-        sources=iter(["a.png", "b.png"]),
-        pictures=iter([b"0", b"1"]),
-    )
-    assert [(row.person, row.source, bytes(row.original)) for row in made] == [
-        ("Anna", "a.png", b"0"),
-        ("Ben", "b.png", b"1"),
-    ]
 
 
 def model(**changed):
@@ -105,53 +77,19 @@ def test_a_model_is_described_by_what_its_vectors_depend_on():
     assert rounded.variances.tolist() == [2.5, 0]
 
 
-def test_what_is_no_fitted_model():
-    check_model(model())
-    for use in (check_model, lambda model: content_of(model, {})):
-        with pytest.raises(NotFittedError, match="This FaceSpace instance is not fitted yet"):
-            use(FaceSpace(3))
-        for other in (None, "m.gramian"):
-            with pytest.raises(TypeError, match="is not an estimator instance"):
-                use(other)
-
-
-def test_settings_are_stored_and_read():
-    assert checked({"far": None, "match": None}, 5) == {}
-    given = {
-        "distance": "mahalanobis",
-        "match": "mean",
-        "far": 0.5,
-        "discriminant": "auto",
-        "n_components": 3,
-    }
-    assert checked(given, 5) == given
-    assert vars(Recogniser(**given)) == given
-    given = {"far": np.float32(0.25), "n_components": np.int64(3), "discriminant": np.bool_(True)}
-    assert repr(checked(given, 3)) == "{'discriminant': True, 'far': 0.25, 'n_components': 3}"
-    given = {"far": np.float64(0.25), "match": np.str_("mean")}
-    assert repr(checked(given, 3)) == "{'far': 0.25, 'match': 'mean'}"
-
-
 def test_what_no_recogniser_takes():
-    for settings in (
-        {"distance": "cosinus"},
-        {"match": 1},
-        {"far": 2},
-        {"far": "0.1"},
-        {"far": True},
-        {"discriminant": "yes"},
-        {"n_components": 0},
-        {"n_components": True},
-        {"n_components": 4},
+    for settings, match in (
+        ({"distance": "cosinus"}, r"is not known\. Allowed:"),
+        ({"match": 1}, r"match=1 is not known\."),
+        ({"far": 2}, "far=2 must be a"),
+        ({"far": "0.1"}, "must be a number"),
+        ({"far": True}, "far=True must be a"),
+        ({"discriminant": "yes"}, r"is not known\. Give"),
+        ({"n_components": 0}, "n_components=0 must"),
+        ({"n_components": True}, "n_components=True"),
+        ({"n_components": 4}, "n_components=4 must"),
     ):
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"far=2 must be a|far=True must be a|is not known\. Allowed:|is not known\. Give|"
-                r"match=1 is not known\.|must be a number|n_components=0 must|n_components=4 must|"
-                "n_components=True"
-            ),
-        ):
+        with pytest.raises(ParameterError, match=match):
             checked(settings, 3)
     with pytest.raises(TypeError, match="unexpected keyword argument 'distanz'"):
         checked({"distanz": "cosine"}, 3)

@@ -26,27 +26,15 @@ def test_names_of_people():
 
 
 def test_names_that_cannot_be():
-    for name in [
-        "",
-        " \n ",
-        "a" * 201,
-        "An\nna",
-        "An\u2028na",
-        "An\x85na",
-        "An\0na",
-        "An\x1b[31mna",
-        "Anna\u202ecod",
-        "An\udc80na",
-        "An\ufffdna",
-    ]:
-        with pytest.raises(
-            DataError,
-            match=(
-                r"\)\. Give at least one letter\.|\.\.\. has 201 characters; at most 200|"
-                r", which cannot be displayed\. Leave"
-            ),
-        ):
-            person_name(name)
+    hidden = ("An\nna", "An\u2028na", "An\x85na", "An\0na", "An\x1b[31mna", "Anna\u202ecod", "An\udc80na")
+    for names, match in (
+        (("", " \n "), r"\)\. Give at least one letter\."),
+        (("a" * 201,), r"\.\.\. has 201 characters; at most 200"),
+        ((*hidden, "An\ufffdna"), r", which cannot be displayed\. Leave"),
+    ):
+        for name in names:
+            with pytest.raises(DataError, match=match):
+                person_name(name)
 
 
 def test_a_name_is_text():

@@ -163,13 +163,6 @@ def test_verification_asks_about_one_person(world):
     assert recogniser.verify(asked, "p00")[0].threshold == recogniser.verify_threshold_
 
 
-def test_somebody_who_is_not_enrolled(world):
-    with pytest.raises(DataError, match=r"is not among the 15 people enrolled \(people_\)\."):
-        world.recogniser().verify(world.vectors[:1], "p3")
-    with pytest.raises(DataError, match=r"is not among the 15 people enrolled \(people_\)\."):
-        world.recogniser().verify(world.vectors[:1], "Zoë")
-
-
 def test_both_rates_are_as_promised():
     named, refused, predicted = [], [], []
     for seed in range(5):
@@ -310,44 +303,31 @@ def test_nothing_asked(world):
 
 
 def test_parameters_outside_of_what_they_may_be(world):
-    for settings in [
-        {"distance": "manhattan"},
-        {"match": "best"},
-        {"discriminant": "yes"},
-        {"far": 0},
-        {"n_components": 13},
-        {"n_components": 0},
-        {"n_components": True},
-        {"n_components": 2.5},
+    for settings, match in [
+        ({"distance": "manhattan"}, r"is not known\. Allowed:"),
+        ({"match": "best"}, r"is not known\. Allowed:"),
+        ({"discriminant": "yes"}, r"is not known\. Give"),
+        ({"far": 0}, "far=0 must be a"),
+        ({"n_components": 13}, "n_components=13 must"),
+        ({"n_components": 0}, "n_components=0 must"),
+        ({"n_components": True}, "n_components=True"),
+        ({"n_components": 2.5}, r"n_components=2\.5 must"),
     ]:
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"far=0 must be a|is not known\. Allowed:|is not known\. Give|n_components=0 must|"
-                r"n_components=13 must|n_components=2\.5 must|n_components=True"
-            ),
-        ):
+        with pytest.raises(ParameterError, match=match):
             world.recogniser(**settings)
 
 
 def test_names_and_variances_that_do_not_fit(world):
-    for people, variances in (
-        (["a", "b"], world.variances),
-        ("Ann", world.variances),
-        ([None] * 60, world.variances),
-        ([b"Ann"] * 60, world.variances),
-        (["Ann", "  "] * 30, world.variances),
-        ([1.0, float("nan")] * 30, world.variances),
-        (world.people, [1.0, 1.0, 1.0]),
+    for people, variances, match in (
+        (["a", "b"], world.variances, r"60 vectors but 2 people\. Give one"),
+        ("Ann", world.variances, r"60 vectors but 3 people\. Give one"),
+        ([None] * 60, world.variances, r"people\[0\] is None, not a name\. Give"),
+        ([b"Ann"] * 60, world.variances, r", not a name\. Give one for each"),
+        (["Ann", "  "] * 30, world.variances, r", not a name\. Give one for each"),
+        ([1.0, float("nan")] * 30, world.variances, r"people\[1\] is nan, not a name\. Give"),
+        (world.people, [1.0, 1.0, 1.0], "3 variances but vectors of 12"),
     ):
-        with pytest.raises(
-            DataError,
-            match=(
-                r"60 vectors but 2 people\. Give one|60 vectors but 3 people\. Give one|"
-                r"people\[0\] is None, not a name\. Give|, not a name\. Give one for each|"
-                r"people\[1\] is nan, not a name\. Give|3 variances but vectors of 12"
-            ),
-        ):
+        with pytest.raises(DataError, match=match):
             Recogniser().fit(world.vectors, people, variances)
     with pytest.raises(ParameterError, match="variances must be one finite number of at least 0 for"):
         Recogniser().fit(world.vectors, world.people, -world.variances)
@@ -371,11 +351,6 @@ def test_scores_of_faces_go_with_their_threshold(world):
             recogniser.identify(world.vectors[:1], scores, threshold)
     with pytest.raises(ValueError, match=r"zip\(\) argument"):
         recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
-
-
-def test_vectors_of_another_model(world):
-    with pytest.raises(DataError, match="The vectors have 5 components, but the enrolled people"):
-        world.recogniser().similarity(world.vectors[:, :5])
 
 
 def test_asked_before_anybody_is_known(world):
@@ -483,12 +458,6 @@ def test_one_step_is_all_of_them(drawn, space, recogniser):
         result = verify(space, recogniser, new.pictures, "p03")
         assert [answer.person for answer in result] == [answer.person for answer in expected]
         np.testing.assert_allclose([a.score for a in result], [a.score for a in expected], atol=1e-5)
-
-
-def test_what_is_no_face_is_nobody(space, recogniser):
-    noise = np.random.default_rng(0).integers(0, 256, (2, 28, 24), dtype=np.uint8)
-    assert [answer.kind for answer in identify(space, recogniser, noise)] == ["not-a-face"] * 2
-    assert [answer.kind for answer in verify(space, recogniser, noise, "p03")] == ["not-a-face"] * 2
 
 
 def test_what_cannot_be_asked(drawn, space, recogniser):

@@ -193,14 +193,6 @@ def test_of_very_many_people_an_even_part_is_enough(monkeypatch):
     assert np.unique(several[similarity._chosen(several)]).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_nobody_has_two_pictures():
-    vectors, _ = people_at_places()
-    with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
-        discriminants(vectors, np.arange(len(vectors)))
-    with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
-        discriminants(vectors, np.zeros(len(vectors), dtype=int))
-
-
 def test_nobody_varies():
     vectors, people = people_at_places()
     with pytest.raises(DataError, match="All pictures of each person are the same, so there are no"):

@@ -67,12 +67,6 @@ def test_shuffled_columns_obey_nothing():
     assert evidence_of(points_of(unit_circle()), 2, np.zeros(2), 0).by_chance([], 1e-7) == np.inf
 
 
-def test_parts_hold_every_row_once():
-    parts = points_of(np.zeros((23, 1))).parts
-    assert len(parts) == 5
-    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(23))
-
-
 def test_features_measure_in_the_equations_coordinates():
     X = unit_circle() + 5
     monomials = Monomials(2, 2)

@@ -9,16 +9,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
+from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
     KFold,
-    RepeatedKFold,
     StratifiedKFold,
-    check_cv,
     cross_val_score,
 )
 from sklearn.neighbors import KNeighborsClassifier
@@ -27,10 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PCA, KernelPCA, figures, scan
+from gramian import PCA, figures, scan
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.select import filters
-from gramian.select.filters import FeatureFilter, number_of_features, tried_sizes, why_so_many
+from gramian.select.filters import FeatureFilter, tried_sizes, why_so_many
 from gramian.select.mutual_information import mutual_information
 from gramian.statistics.candidates import Candidate
 
@@ -38,15 +34,6 @@ IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 NUMBERS = load_diabetes(return_X_y=True)
 SCORES = ("mutual-information", "f", "correlation")
-
-
-@pytest.fixture
-def golub(data_dir):
-    file = data_dir / "tables" / "golub_leukemia_38x3051.npz"
-    if not file.exists():
-        pytest.skip(f"no {file.name}")
-    with np.load(file) as data:
-        return data["X"], data["y"].astype(int)
 
 
 def logistic():
@@ -177,26 +164,6 @@ def test_texts_as_labels_reach_the_scoring():
     assert model.k_ == 1
 
 
-def test_golub_the_ranking_belongs_inside_of_the_folds(golub):
-    """With labels that are pure chance, a ranking on all rows makes them predictable."""
-    X, y = golub
-    rng = np.random.default_rng(0)
-    folds = StratifiedKFold(5)
-    chosen = FeatureFilter("f", k=20)
-    leaking, free = [], []
-    for _ in range(6):
-        chance = rng.permutation(y)
-        leaking.append(cross_val_score(logistic(), chosen.fit_transform(X, chance), chance, cv=folds).mean())
-        free.append(cross_val_score(make_pipeline(chosen, logistic()), X, chance, cv=folds).mean())
-    majority = (y == 1).mean()
-    assert np.mean(leaking) > 0.85 > majority
-    assert np.mean(free) < majority
-    # With the real labels there is something to find, and the leak shows less.
-    leak = cross_val_score(logistic(), chosen.fit_transform(X, y), y, cv=folds).mean()
-    real = cross_val_score(make_pipeline(chosen, logistic()), X, y, cv=folds).mean()
-    assert 1.0 == leak > real > 0.9
-
-
 def test_chance_stays_chance_inside_of_the_folds():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((40, 1000)), np.repeat([0, 1], 20)
@@ -246,28 +213,6 @@ def test_scale_changes_nothing(score):
         )
 
 
-def test_labels_of_any_scale():
-    X, y = NUMBERS
-    plain = FeatureFilter("f", cv=3).fit(X, y)
-    for scale in (1e-90, 1e90):
-        scaled = FeatureFilter("f", cv=3).fit(X, y * scale)
-        np.testing.assert_allclose(scaled.scores_, plain.scores_, rtol=1e-9)
-        np.testing.assert_allclose(
-            scaled.cv_results_["mean_score"], plain.cv_results_["mean_score"], rtol=1e-9
-        )
-
-
-def test_float32_with_an_offset():
-    X, y = IRIS
-    moved = (X + 4096).astype("f4")
-    assert np.array_equal(
-        FeatureFilter("f", k=2).fit(moved, y).ranking_, FeatureFilter("f", k=2).fit(X, y).ranking_
-    )
-    model = FeatureFilter("f", cv=2).fit(moved, y)
-    assert model.transform(moved).dtype == np.float32
-    assert model.k_ == FeatureFilter("f", cv=2).fit(X, y).k_
-
-
 def test_two_rows(score):
     X = np.array([[1.0, 5.0, 2.0], [2.0, 5.0, 2.0]])
     y = ["a", "b"]
@@ -309,52 +254,37 @@ def test_a_class_of_one_row(score):
 
 
 def test_parameters_that_cannot_be():
-    for given, error in [
-        ({"k": 14}, ParameterError),
-        ({"score_func": "mutual"}, ParameterError),
-        ({"cv": 1}, ParameterError),
-        ({"scoring": "best"}, ParameterError),
-        ({"random_state": "x"}, ParameterError),
-        ({"estimator": Ridge}, InputTypeError),
-        ({"estimator": "ridge"}, InputTypeError),
-        ({"score_func": "corelation"}, ParameterError),
-        ({"redundancy": "mRMR"}, ParameterError),
-        ({"n_neighbors": 0}, ParameterError),
-        ({"k": 0}, ParameterError),
-        ({"k": True}, ParameterError),
-        ({"k": 1.5}, ParameterError),
-        ({"k": [1, 2]}, ParameterError),
-        ({"k": "all"}, ParameterError),
+    for given, error, match in [
+        ({"k": 14}, ParameterError, "k=14 must be a whole"),
+        ({"k": 0}, ParameterError, "k=0 must be a whole"),
+        ({"k": True}, ParameterError, "k=True must be a"),
+        ({"k": 1.5}, ParameterError, r"k=1\.5 must be a"),
+        ({"k": [1, 2]}, ParameterError, r"k=\[1, 2\] must be a"),
+        ({"k": "all"}, ParameterError, r"is not known\. Allowed:"),
+        ({"score_func": "mutual"}, ParameterError, r"is not known\. Allowed:"),
+        ({"redundancy": "mRMR"}, ParameterError, r"is not known\. Allowed:"),
+        ({"scoring": "best"}, ParameterError, r"cannot be used\. Give"),
+        ({"random_state": "x"}, ParameterError, "cannot start a random"),
+        ({"estimator": Ridge}, InputTypeError, r"sklearn\.linear_model\._"),
+        ({"estimator": "ridge"}, InputTypeError, "is not an estimator"),
+        ({"n_neighbors": 0}, ParameterError, "n_neighbors=0 must be"),
     ]:
-        with pytest.raises(
-            error,
-            match=(
-                r"cannot be used\. Give|cannot start a random|cv=1 must be a whole|"
-                r"is not an estimator|is not known\. Allowed:|k=0 must be a whole|"
-                r"k=14 must be a whole|k=1\.5 must be a|k=True must be a|k=\[1, 2\] must be a|"
-                r"n_neighbors=0 must be|sklearn\.linear_model\._"
-            ),
-        ):
+        with pytest.raises(error, match=match):
             FeatureFilter(**{"score_func": "f"} | given).fit(*WINE)
 
 
 def test_data_that_cannot_be():
-    for X, y, error in [
-        (WINE[0], None, DataError),
-        (WINE[0], np.ones(178), DataError),
-        (WINE[0], WINE[1][:5], DataError),
-        (np.where(WINE[0] > 1000, np.nan, WINE[0]), WINE[1], DataError),
+    X, y = WINE
+    for rows, labels, match in [
+        (X, None, "FeatureFilter requires y to be"),
+        (X, np.ones(178), "All 178 labels are the same 1"),
+        (X, y[:5], r"y has 5 labels but X has 178 rows\."),
+        (np.where(X > 1000, np.nan, X), y, "Input X contains NaN: 43 values are"),
     ]:
-        with pytest.raises(
-            error,
-            match=(
-                r"FeatureFilter requires y to be|All 178 labels are the same 1|"
-                r"y has 5 labels but X has 178 rows\.|Input X contains NaN: 43 values are"
-            ),
-        ):
-            FeatureFilter("f").fit(X, y)
+        with pytest.raises(DataError, match=match):
+            FeatureFilter("f").fit(rows, labels)
     with pytest.raises(DataError, match='redundancy="mrmr" compares every feature with every other'):
-        FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(WINE[0]), WINE[1])
+        FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(X), y)
 
 
 def test_what_cannot_be_validated_is_refused_before_the_ranking():
@@ -425,34 +355,6 @@ def test_which_principal_components_help():
     assert pipeline.score(X, y) > 0.9
     first = make_pipeline(PCA(1), logistic()).fit(X, y)
     assert first.score(X, y) < 0.7
-
-
-def test_which_kernel_components_help():
-    rng = np.random.default_rng(1)
-    angle, y = rng.uniform(0, 2 * np.pi, 200), np.repeat([0, 1], 100)
-    radius = 1 + y + 0.1 * rng.standard_normal(200)
-    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    pipeline = make_pipeline(KernelPCA(8, kernel="rbf", gamma=1.0), FeatureFilter("f"), logistic()).fit(X, y)
-    assert pipeline.score(X, y) > 0.95
-    assert 1 <= pipeline[1].k_ < 8
-    # The first two components are the position around the ring; what helps comes later.
-    assert pipeline[1].ranking_[:2].min() > 1
-
-
-def test_in_a_grid():
-    grid = GridSearchCV(
-        make_pipeline(FeatureFilter("f", 2), logistic()),
-        {"featurefilter__k": [1, 5, 13], "featurefilter__redundancy": [None, "mrmr"]},
-        cv=3,
-    ).fit(*WINE)
-    assert grid.best_score_ > 0.95
-
-
-def test_digits_need_few_of_their_pixels():
-    X, y = load_digits(return_X_y=True)
-    model = FeatureFilter("f", estimator=KNeighborsClassifier(), cv=3).fit(X[:200], y[:200])
-    assert model.k_ < 64
-    assert (model.scores_[np.ptp(X[:200], axis=0) == 0] == 0).all()
 
 
 WINE_FRAME = load_wine(return_X_y=True, as_frame=True)
@@ -547,33 +449,6 @@ def test_reasons():
     )
 
 
-def test_numbers_and_shares():
-    assert [number_of_features(k, 9) for k in (1, 9, np.int32(4), 0.5, 0.05, 1.0, np.float64(0.28))] == [
-        *(1, 9, 4, 5, 1, 9, 3)
-    ]
-    assert number_of_features("cv", 9) is None
-
-
-def test_scores_are_those_of_a_pipeline_with_the_filter_in_it():
-    for X, y, score, estimator, cv in (
-        (
-            *WINE,
-            "f",
-            DecisionTreeClassifier(random_state=0),
-            StratifiedKFold(4, shuffle=True, random_state=0),
-        ),
-        (*NUMBERS, "f", Ridge(), KFold(3)),
-    ):
-        result = FeatureFilter(score, estimator=estimator, cv=cv).fit(X, y).cv_results_
-        for place, size in ((0, 1), (2, 3), (6, 10)):
-            pipeline = make_pipeline(FeatureFilter(score, k=size), estimator)
-            expected = cross_val_score(pipeline, X, y, cv=cv)
-            np.testing.assert_allclose(result["fold_scores"][place], expected, rtol=1e-10)
-        folds = result["fold_scores"].shape[1]
-        error = result["fold_scores"].std(axis=1, ddof=1) / folds**0.5
-        np.testing.assert_allclose(result["standard_error"], error)
-
-
 def test_the_ranking_sees_training_rows_only():
     seen = []
 
@@ -648,37 +523,10 @@ def test_tried_sizes():
         assert (np.diff(sizes) > 0).all()
 
 
-def test_folds_are_those_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    X, classes, numbers = rng.standard_normal((30, 3)), np.repeat(["a", "b"], 15), np.arange(30) + 0.5
-    own = [(np.arange(15, 30), np.arange(15)), (np.arange(15), np.arange(15, 30))]
-    for cv, y, expected in (
-        (None, classes, StratifiedKFold(5)),
-        (4, numbers, KFold(4)),
-        (RepeatedKFold(n_splits=2, n_repeats=3, random_state=0), numbers, None),
-        (own, np.tile([0, 1], 15), None),
-    ):
-        model = FeatureFilter("f", cv=cv).fit(X, y)
-        again = FeatureFilter("f", cv=list((expected or check_cv(cv)).split(X, y))).fit(X, y)
-        np.testing.assert_array_equal(model.cv_results_["fold_scores"], again.cv_results_["fold_scores"])
-
-
 def test_folds_that_cannot_be():
-    for cv, y, error, message in [
-        (1, [0, 1] * 5, ParameterError, "cv=1 must be a whole number of at least 2"),
-        (True, [0, 1] * 5, ParameterError, "cv=True must be a whole number of at least 2"),
-        ("five", [0, 1] * 5, ParameterError, "cv='five' cannot be used"),
-        (GroupKFold(2), [0, 1] * 5, DataError, "cannot split 10 rows: The 'groups' parameter"),
-        ([], [0, 1] * 5, DataError, "has no splits"),
-        ([([0, 1, 2], [99])], [0, 1] * 5, DataError, "index 99 is out of bounds"),
-        (5, ["a"] * 10 + ["b"] * 3, DataError, "The class 'b' has 3 rows, fewer than the 5 folds. Give cv=3"),
-        (3, ["a"] * 5 + ["c"], DataError, "The class 'c' has 1 row, fewer than the 3 folds. Leave out"),
-        (5, [0.1, 0.2, 0.3], DataError, "cv=5 cannot split 3 rows"),
-        (KFold(2), [0] * 6 + [1] * 6, DataError, "training rows of fold 1 all have the same label"),
-    ]:
-        X = np.random.default_rng(0).standard_normal((len(y), 3))
-        with pytest.raises(error, match=message):
-            FeatureFilter("f", cv=cv).fit(X, y)
+    X, y = np.random.default_rng(0).standard_normal((12, 3)), [0] * 6 + [1] * 6
+    with pytest.raises(DataError, match="training rows of fold 1 all have the same label"):
+        FeatureFilter("f", cv=KFold(2)).fit(X, y)
 
 
 def test_of_a_given_number_there_is_no_selection_to_draw():

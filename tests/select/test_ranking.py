@@ -29,15 +29,6 @@ def ranker(score, classes=CLASSES, **given):
     return Ranker(score, NAMES, classes, **given)
 
 
-def greedy(relevance, table):
-    """The difference criterion of mRMR, one feature at a time."""
-    order = [int(np.argmax(relevance))]
-    while len(order) < len(relevance):
-        value = {j: relevance[j] - np.mean(table[j, order]) for j in range(len(relevance)) if j not in order}
-        order.append(max(value, key=value.get))
-    return order
-
-
 def test_order_is_by_falling_score():
     for score in SCORES:
         result = ranker(score).rank(X, Y, 13, random_state=0)
@@ -78,18 +69,13 @@ def test_mrmr_is_the_greedy_definition():
         plain = ranker(score).rank(X, Y, 13, random_state=0)
         np.testing.assert_array_equal(result[0].values, plain[0].values)
         if score == "mutual-information":
-            normal = norm.ppf((rankdata(X, axis=0) - 0.5) / len(X))
-            with np.errstate(divide="ignore"):
-                table = np.minimum(
-                    -0.5 * np.log(1 - np.minimum(np.corrcoef(normal.T) ** 2, 1.0)), np.log(len(X))
-                )
-            relevance = plain[0].values
+            table, relevance = copula_information(X), plain[0].values
         else:
             table = np.abs(np.corrcoef(X.T))
             relevance = correlation_score(X, Y, discrete=True).values
             if score == "chi2":
                 relevance = plain[0].values / plain[0].values.max()
-        assert result[1].tolist() == greedy(relevance, table)
+        assert result[1].tolist() == definition(relevance, table, 13)
         assert result[1].tolist() != plain[1].tolist()
 
 

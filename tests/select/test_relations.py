@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -186,7 +184,7 @@ def test_any_kind_of_data(array_kind):
 
 
 def test_sparse_data():
-    assert equations(sparse.csr_array(CIRCLE)) == ["x^2 + y^2 - 6 x - 4 y + 10.75 = 0"]
+    assert equations(sparse.csr_array(CIRCLE)) == equations(CIRCLE)
 
 
 def test_rows_may_come_in_any_order_and_repeatedly(rng):
@@ -194,14 +192,6 @@ def test_rows_may_come_in_any_order_and_repeatedly(rng):
     twice = gramian.relations(CIRCLE[order])
     assert twice.n_samples == 120
     assert [r.equation for r in twice] == equations(CIRCLE)
-
-
-def test_records_are_frozen():
-    result = gramian.relations(CIRCLE)
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        result[0].residual = 0.0
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        result.degree = 3
 
 
 def test_too_few_rows_are_refused():

@@ -358,17 +358,3 @@ def test_sizes_at_the_ends():
     assert search(4).ends == (0, 4)
     assert search(4, direction="backward").ends == (10, 4)
     assert search(4, fixed=[0]).ends == (1, 4)
-
-
-def test_the_sizes_of_steps():
-    class Flat:
-        def scores(self, kept, groups, adding):
-            return np.zeros((len(groups), 2))
-
-    result = search(6, groups=[[0, 1], [2, 3]], fixed=[4])
-    steps = list(result.steps(Flat()))
-    assert [len(step.subset) for step in steps] == [1, 3, 5, 6]
-    assert [s.subset for s in steps] == [s.subset for s in forward(Flat(), result.space, limit=6)]
-    back = search(8, direction="backward")
-    assert [len(step.subset) for step in back.steps(Flat())] == [10, 9, 8]
-    assert result.space.n_features == 10

@@ -61,15 +61,6 @@ def test_groups_are_keyed_by_their_columns():
     assert memory.computed == 1
 
 
-def test_a_later_step_fits_only_what_is_new():
-    general = counting()
-    cached = SubsetScores(general, None)
-    cached.scores(NONE, singles(0, 1), True)
-    cached.scores(NONE, singles(0, 1, 2, 3), True)
-    assert general.fitted == [{0}, {1}, {2}, {3}]
-    assert cached.computed == 4
-
-
 def test_a_failing_candidate_is_named():
     class Stops(Ridge):
         def fit(self, X, y):

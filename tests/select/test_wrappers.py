@@ -1,11 +1,9 @@
 """The selector: against scikit-learn's, exhaustive search, the published example, and as an estimator."""
 
-import io
 import json
 import re
 from itertools import combinations
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,8 +14,6 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
@@ -29,9 +25,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PCA, scan
+from gramian import scan
 from gramian.core.arrays import to_numpy
-from gramian.errors import DataError, InputTypeError, ParameterError
+from gramian.errors import DataError, ParameterError
 from gramian.select import validation
 from gramian.select.wrappers import SequentialFeatureSelector
 
@@ -82,18 +78,6 @@ def test_the_same_as_scikit_learn():
             assert ours.score_ == pytest.approx(expected.mean())
             assert ours.standard_error_ == pytest.approx(expected.std(ddof=1) / 2)
             np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
-
-
-def test_greedy_is_exhaustive_search_on_an_orthogonal_design():
-    for direction in ["forward", "backward"]:
-        rng = np.random.default_rng(0)
-        Q = np.linalg.qr(np.column_stack([np.ones(40), rng.standard_normal((40, 6))]))[0][:, 1:]
-        y = Q @ [3, -1, 0.2, 2, 0, 0.7] + 0.05 * rng.standard_normal(40)
-        result = SequentialFeatureSelector(LinearRegression(), direction=direction, validate=False).fit(Q, y)
-        for step in result.history_:
-            of_size = combinations(range(6), step.size)
-            best = max(of_size, key=lambda c: LinearRegression().fit(Q[:, c], y).score(Q[:, c], y))
-            assert step.subset == best
 
 
 def mixture(n=300):
@@ -187,16 +171,6 @@ def test_sizes_count_features():
     result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=9, groups=only, cv=2).fit(X, y)
     assert result.n_features_to_select_ in (6, 7)
     assert "the most that the groups allow of the 9 that were requested" in str(result.summary())
-
-
-def test_groups_by_the_names_of_a_frame():
-    frame = load_wine(as_frame=True)
-    groups = [["alcohol", "ash"], ["hue", "proline"]]
-    result = SequentialFeatureSelector(
-        GaussianNB(), n_features_to_select=3, groups=groups, fixed=["hue"], cv=2
-    )
-    result.fit(frame.data, frame.target)
-    assert {"hue", "proline"} < set(result.get_feature_names_out())
 
 
 def test_patience_stops_early():
@@ -350,44 +324,22 @@ def test_summary_is_the_history():
 
 
 def test_parameters_refused():
+    """What a fit itself refuses, and one of each of what the space, the search and the folds do."""
     for asked, error, said in [
-        ({"estimator": GaussianNB}, InputTypeError, "is not an estimator with fit"),
-        ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
-        (
-            {"direction": "up"},
-            ParameterError,
-            "direction='up' is not known. Allowed: 'forward', 'backward', 'exhaustive'",
-        ),
+        ({"direction": "up"}, ParameterError, "'up' is not known. Allowed: 'forward', 'backward', 'exhaus"),
         ({"direction": "Forward"}, ParameterError, "Did you mean 'forward'"),
         ({"n_jobs": 0}, ValueError, "n_jobs == 0 in Parallel has no meaning"),
-        ({"cv": 1}, ParameterError, "cv=1 must be a whole number of at least 2"),
-        ({"cv": 51}, DataError, "The class 0 has 50 rows, fewer than the 51 folds"),
-        ({"cv": GroupKFold(3)}, DataError, "For grouped rows give the splits"),
         ({"cv": ShuffleSplit(1), "n_features_to_select": "one-se"}, ParameterError, "there is a single fold"),
         (
             {"validate": False, "n_features_to_select": "one-se"},
             ParameterError,
             "needs a standard error, but there",
         ),
-        (
-            {"n_features_to_select": 5},
-            ParameterError,
-            "n_features_to_select=5 must be a whole number from 1 to 4",
-        ),
-        ({"n_features_to_select": 2, "patience": 1}, ParameterError, "patience=1 applies to best and one-se"),
-        ({"patience": 0}, ParameterError, "patience=0 must be a whole number"),
-        (
-            {"groups": [[0, 1], [1, 2]]},
-            ParameterError,
-            "groups[0] and groups[1] have the feature 'x1' (number 1)",
-        ),
-        (
-            {"groups": [["petal"]]},
-            ParameterError,
-            "groups names 'petal', but the features are 'x0', 'x1', 'x2', 'x3'",
-        ),
+        ({"cv": 51}, DataError, "The class 0 has 50 rows, fewer than the 51 folds"),
+        ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
+        ({"n_features_to_select": 5}, ParameterError, "=5 must be a whole number from 1 to 4"),
+        ({"groups": [[0, 1], [1, 2]]}, ParameterError, "groups[0] and groups[1] have the feature 'x1'"),
         ({"fixed": [4]}, ParameterError, "A feature in fixed=4 must be a whole number from 0 to 3"),
-        ({"fixed": [0, 1, 2, 3]}, ParameterError, "includes all 4 features"),
     ]:
         with pytest.raises(error, match=re.escape(said)):
             SequentialFeatureSelector(**{"estimator": GaussianNB()} | asked).fit(*IRIS)
@@ -396,16 +348,10 @@ def test_parameters_refused():
 def test_data_refused():
     X, y = IRIS
     selector = SequentialFeatureSelector(GaussianNB())
-    with pytest.raises(DataError, match=r"All 150 labels are the same 1 class: 0\. Give at least two"):
-        selector.fit(X, np.zeros(150, dtype=int))
     with pytest.raises(DataError, match="SequentialFeatureSelector requires y to be passed, but"):
         selector.fit(X)
     with pytest.raises(DataError, match=r'Input X contains NaN: row 131, column 0\. Use missing="em"'):
         selector.fit(np.where(X > 7.8, np.nan, X), y)
-    with pytest.raises(DataError, match=r"y has 149 labels but X has 150 rows\. Give one label for"):
-        selector.fit(X, y[1:])
-    with pytest.raises(DataError, match=r"The class 7 has 1 row, fewer than the 5 folds\. Leave out"):
-        selector.fit(X, np.where(np.arange(150) == 3, 7, y))
     with pytest.raises(
         DataError,
         match=r"Scoring KNeighborsClassifier on {'x0'} in fold 1 of 5 failed\. ValueError: .*n_neighbors",
@@ -473,34 +419,6 @@ def test_sparse_rows_are_transformed():
     np.testing.assert_array_equal(result.transform(sp.csr_array(X)).toarray(), X[:, 2:])
 
 
-def test_components_that_help_the_task():
-    X, y = WINE
-    scores = make_pipeline(
-        StandardScaler(), PCA(n_components=6), SequentialFeatureSelector(GaussianNB(), cv=3)
-    )
-    result = scores.fit(X, y)[-1]
-    model = make_pipeline(scores, GaussianNB()).fit(X, y)
-    assert model.score(X, y) > 0.95
-    assert 1 <= result.n_features_to_select_ <= 6
-    assert result.support_[0]
-
-
-def test_in_a_grid_search():
-    X, y = IRIS
-    steps = make_pipeline(
-        SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=2, cv=2), GaussianNB()
-    )
-    grid = GridSearchCV(
-        steps,
-        {
-            "sequentialfeatureselector__estimator__n_neighbors": [1, 5],
-            "sequentialfeatureselector__n_features_to_select": [1, "best"],
-        },
-        cv=2,
-    ).fit(X, y)
-    assert grid.best_score_ > 0.9
-
-
 def test_parameters_are_stored_untouched_and_cloned():
     groups, fixed = [[0, 1]], np.array([3])
     selector = SequentialFeatureSelector(
@@ -513,34 +431,6 @@ def test_parameters_are_stored_untouched_and_cloned():
     assert copied.fixed.tolist() == [3]
     with pytest.raises(NotFittedError, match="not fitted yet"):
         copied.summary()
-
-
-def test_pickled_selectors_work():
-    X, y = IRIS
-    result = SequentialFeatureSelector(GaussianNB()).fit(X, y)
-    buffer = io.BytesIO()
-    joblib.dump(result, buffer)
-    buffer.seek(0)
-    again = joblib.load(buffer)
-    same_history(again.history_, result.history_)
-    np.testing.assert_array_equal(again.transform(X), result.transform(X))
-
-
-def test_jobs_do_not_change_the_result():
-    X, y = IRIS
-    alone = SequentialFeatureSelector(KNeighborsClassifier(), floating=True).fit(X, y)
-    with joblib.parallel_config(backend="threading", n_jobs=3):
-        threads = SequentialFeatureSelector(KNeighborsClassifier(), floating=True).fit(X, y)
-    same_history(threads.history_, alone.history_)
-
-
-def test_leukaemia_has_fewer_rows_than_genes(data_dir):
-    with np.load(data_dir / "tables" / "golub_leukemia_38x3051.npz", allow_pickle=True) as file:
-        X, y = file["X"], file["y"]
-    X = X if len(X) == 38 else X.T
-    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3).fit(X[:, :12], y)
-    theirs = feature_selection.SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=3)
-    assert result.support_.tolist() == theirs.fit(X[:, :12], y).support_.tolist()
 
 
 @parametrize_with_checks(
@@ -618,13 +508,12 @@ def test_an_exhaustive_search_scores_every_subset():
 
 
 def test_an_exhaustive_search_says_what_it_does_not_take():
-    for X, given in [
-        (np.eye(40, 16), {}),
-        (np.eye(40, 3), {"floating": True}),
-        (np.eye(40, 3), {"patience": 2}),
+    for columns, given, match in [
+        (16, {}, "allows at most 15 free features or"),
+        (3, {"floating": True}, "floating=True has no use:"),
+        (3, {"patience": 2}, "patience=2 has no use:"),
     ]:
-        with pytest.raises(
-            ParameterError,
-            match=(r"allows at most 15 free features or|floating=True has no use:|" "patience=2 has no use:"),
-        ):
-            SequentialFeatureSelector(Ridge(), direction="exhaustive", **given).fit(X, np.arange(40.0))
+        with pytest.raises(ParameterError, match=match):
+            SequentialFeatureSelector(Ridge(), direction="exhaustive", **given).fit(
+                np.eye(40, columns), np.arange(40.0)
+            )

@@ -80,11 +80,6 @@ def test_every_format_is_told_by_its_name():
     assert by_name(Path("a")) is None
 
 
-def test_every_format_opens_with_one_function():
-    for format in FORMATS:
-        assert callable(format.open), format.name
-
-
 def rows_of(page):
     """Return the first cells of the tables of a page of docs."""
     return " ".join(re.findall(r"(?m)^\|(.*?[^\\])\|", (DOCS / page).read_text(encoding="utf-8")))
