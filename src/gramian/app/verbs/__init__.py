@@ -1,15 +1,19 @@
-"""The verbs of gramian, each a function of its name in a file of this folder."""
+"""The verbs of gramian, each a function of its name in a file of this folder.
+
+A new verb is a new file with its name.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from gramian.app.verb import Verb
 
 __all__ = ["GROUPS", "VERBS", "verb", "verbs"]
 
-# The file of each verb, in the order of the help.
+# The file of each verb, in the order of the help; files that are not named here are a verb each, after them.
 VERBS = {
     "fit": "fit",
     "transform": "apply",
@@ -40,6 +44,11 @@ VERBS = {
     "faces identify": "faces",
     "faces verify": "faces",
     "diagnose": "explain",
+}
+VERBS |= {
+    stem.replace("_", "-"): stem
+    for stem in sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
+    if stem not in VERBS.values()
 }
 GROUPS = {
     "kernels": """List kernels, or check one for positive semidefiniteness.
