@@ -266,7 +266,7 @@ def proposals(
     """
     reading, parameters = reading or ReadingOptions(), parameters or {}
     if seen is None or seen.genotypes or reading.label_row is not None:
-        return Proposals(tuple(_kernel(None, method, parameters)))
+        return Proposals(tuple(_kernel(None, parameters)) if method == "kernel-pca" else ())
     marks = _marks(replace(seen, marks={}) if again is None else seen, reading)
     if marks is not None:
         reading = replace(reading, na_values=(*(reading.na_values or ()), *marks.value))
@@ -342,7 +342,7 @@ class _Table:
             left = [one for one in candidates if one.sample is not None and one.distinct]
             drops = [one for one in drops if one.value not in {column.name for column in left}]
         if not left:
-            yield from _kernel(None, self.method, self.parameters)
+            yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
         yield from drops
         counts = self.reading.transform is None and _are_counts(left)
@@ -357,8 +357,8 @@ class _Table:
         yield from self._missing(left, deviations, swapped)
         if units is not None:
             yield units
-        sample = None if swapped or self.method == "pca" else _sample(left)
-        yield from _kernel(sample, self.method, self.parameters, deviations)
+        if self.method == "kernel-pca":
+            yield from _kernel(None if swapped else _sample(left, deviations), self.parameters)
 
     # ------------------------------------------------------------ uses of columns
 
@@ -489,7 +489,7 @@ class _Table:
             return
         yield Proposal("missing", "em", why, evidence)
         if "n_components" not in self.parameters:
-            yield _imputing(_sample(used, IMPUTED), deviations)
+            yield _imputing(_sample(used, deviations, IMPUTED))
 
     def _can_impute(self, used: Sequence[Column]) -> bool:
         asked = self.parameters
@@ -545,7 +545,7 @@ def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, 
         return "constant", "is the same in all rows"
     if column.counts and rows >= FEWEST:
         return "counter", "counts the rows"
-    if not column.whole or column.low is None or column.high is None:
+    if not column.whole:
         return "", ""
     if _is_year(column):
         return "date", "looks like a year"
@@ -560,16 +560,19 @@ def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, 
     return "", ""
 
 
+def _are_whole(column: Column, low: float, high: float) -> bool:
+    """Return whether a column holds whole numbers between two."""
+    ends = column.low, column.high
+    return column.whole and None not in ends and low <= ends[0] <= ends[1] <= high  # type: ignore[operator]
+
+
 def _is_year(column: Column) -> bool:
-    ends = column.whole and column.low is not None and column.high is not None
-    within = ends and YEARS[0] <= column.low and column.high <= YEARS[1]  # type: ignore[operator]
-    return bool(within and words_of(column.name) & YEAR_WORDS)
+    return _are_whole(column, *YEARS) and bool(words_of(column.name) & YEAR_WORDS)
 
 
 def _is_part(column: Column, parts: Mapping[str, int]) -> bool:
     largest = max((most for word, most in parts.items() if word in words_of(column.name)), default=0)
-    ends = column.whole and column.low is not None and column.high is not None
-    return bool(ends and column.low >= 0 and 1 < column.high <= largest)  # type: ignore[operator]
+    return _are_whole(column, 0, largest) and (column.high or 0) > 1
 
 
 def _are_days(column: Column) -> bool:
@@ -728,10 +731,8 @@ def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     return Proposal("pivot", list(seen.long), why, {"columns": list(seen.long)})
 
 
-def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:
+def _imputing(X: FloatArray) -> Proposal:
     """Return the number of components that predicts held-out entries best, but 2 for a plane."""
-    if deviations is not None:
-        X = X / np.where(deviations > 0, deviations, 1.0)
     X = X[~np.isnan(X).all(axis=1)]
     size = float(np.nanmax(np.abs(X))) or 1.0
     X = X / size
@@ -745,15 +746,8 @@ def _imputing(X: FloatArray, deviations: FloatArray | None) -> Proposal:
     return Proposal("n_components", number, why, evidence | {"rows": len(X)})
 
 
-def _kernel(
-    sample: FloatArray | None,
-    method: Method,
-    parameters: Mapping[str, Any],
-    deviations: FloatArray | None = None,
-) -> Iterator[Proposal]:
-    """Yield a kernel and its width."""
-    if method == "pca":
-        return
+def _kernel(sample: FloatArray | None, parameters: Mapping[str, Any]) -> Iterator[Proposal]:
+    """Yield a kernel, and its width by rows in the units of the fit."""
     if "kernel" not in parameters:
         yield Proposal("kernel", "rbf", "a smooth kernel for numbers, whose width is the choice that matters")
     if "gamma" in parameters or parameters.get("kernel", "rbf") != "rbf":
@@ -762,8 +756,7 @@ def _kernel(
     if sample is not None:
         from gramian.kernels.widths import median_distance
 
-        X = sample if deviations is None else sample / np.where(deviations > 0, deviations, 1.0)
-        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+        X = np.where(np.isnan(sample), np.nanmean(sample, axis=0), sample)
         with suppress(DataError):  # all rows are equal, or too far apart
             evidence = {"value": 0.5 / median_distance(X) ** 2, "rows": len(X)}
             why = f"the median distance between rows sets the width (gamma {evidence['value']:.3g})"
@@ -778,11 +771,11 @@ def _facts(column: Column, reason: str = "") -> dict[str, Any]:
     return {"reason": reason} | facts if reason else facts
 
 
-def _sample(columns: Iterable[Column], entries: int = 0) -> FloatArray:
-    """Return values of some rows, fewer for at most so many entries."""
+def _sample(columns: Iterable[Column], deviations: FloatArray | None = None, entries: int = 0) -> FloatArray:
+    """Return values of some rows, over the deviations of columns; fewer for at most so many entries."""
     X = np.column_stack([column.sample for column in columns if column.sample is not None])
-    step = max(1, -(-X.size // entries)) if entries else 1
-    return np.asarray(X[::step])
+    X = X if deviations is None else X / np.where(deviations > 0, deviations, 1.0)
+    return np.asarray(X[:: max(1, -(-X.size // entries)) if entries else 1])
 
 
 def _in_memory(data: Any) -> Preview | None:
