@@ -944,8 +944,3 @@ class Remainder:
     norms: Annotated[FloatArray, "d", POSITIVE]
     root_loss: Annotated[float, "", POSITIVE]
     kind: BoundKind
-
-    @property
-    def columns(self) -> int:
-        """Number of columns."""
-        return len(self.norms)

@@ -29,7 +29,6 @@ from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentCho
 from gramian.tables.as_rows import as_rows, weighted
 
 RuleFunction = Callable[[str], ComponentChoice]
-
 PASS = "Pass the data too: choose_components(model, X)."
 
 
@@ -108,13 +107,11 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
     def __str__(self) -> str:
         lines = [f"Number of components of {self.about}", f"{'rule':14} {'components':>11}  evidence"]
         for choice in self.choices:
-            first = f"{choice.rule:14} {choice.answer:>11}  "
-            lines += textwrap.wrap(choice.sentence, 110, initial_indent=first, subsequent_indent=" " * 28)
+            text = f"{choice.rule:14} {choice.answer:>11}  {choice.sentence}"
+            lines += textwrap.wrap(text, 110, subsequent_indent=" " * 28)
         lines += ["", "When to trust it"]
         for rule in self:
-            lines += textwrap.wrap(
-                RULES[rule].trust, 110, initial_indent=f"{rule:14} ", subsequent_indent=" " * 15
-            )
+            lines += textwrap.wrap(f"{rule:14} {RULES[rule].trust}", 110, subsequent_indent=" " * 15)
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -199,13 +196,12 @@ def choose_components(
         raise InputTypeError(f"A {kind_name} is neither data nor a gramian.PCA or KernelPCA. Pass the data.")
     known = KERNEL_RULES if kind.kernel else tuple(RULES)
     asked = [check_choice("rules", rule, known) for rule in (known if rules is None else rules)]
-    if max_rmse is None:
-        if rules is not None and "max_rmse" in asked:
-            hint = "Set max_rmse, a number in fitted units."
-            raise ParameterError("rules", "max_rmse", "needs an error", hint)
-        asked = [rule for rule in asked if rule != "max_rmse"]
-    else:
+    if max_rmse is not None:
         check_rmse(max_rmse)
+    elif rules is not None and "max_rmse" in asked:
+        raise ParameterError("rules", "max_rmse", "needs an error", "Set max_rmse, a number in fitted units.")
+    else:
+        asked = [rule for rule in asked if rule != "max_rmse"]
     check_target(float(fraction), 1, (1, 1))
     if model is None:
         if X is not None:
@@ -214,8 +210,7 @@ def choose_components(
     elif not (center is True and scale is None and ddof == 1):
         own = "is that of the model, and so are scale and ddof"
         raise ParameterError("center", allowed=own, hint="Set them on the model.")
-    rng = generators(random_state, 3)[2]
-    given = X, fraction, max_rmse, rng
+    given = X, fraction, max_rmse, generators(random_state, 3)[2]
     request, about = _of_kernel(model, *given) if kind.kernel else _of_pca(model, *given)
     return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
 
@@ -266,9 +261,7 @@ def _of_pca(
             return fraction_rule(spectrum, float(fraction))
         if rule == "max_rmse" and max_rmse is not None:
             return rmse_rule(spectrum, float(max_rmse))
-        of_spectrum = RULES[rule].request
-        assert of_spectrum is not None
-        return of_spectrum(spectrum)
+        return RULES[rule].request(spectrum)  # type: ignore[misc]
 
     return request, about
 
@@ -282,12 +275,10 @@ def _of_kernel(
     if X is None:
         X, shares = getattr(model, "X_fit_", None), vars(model).get("_mean_weights")
         if X is None:
-            raise ParameterError(
-                "model",
-                allowed="is a KernelPCA without rows: it is not fitted, its kernel is precomputed, or it "
-                "stores only landmarks or random features",
-                hint=PASS,
+            why = (
+                "it is not fitted, its kernel is precomputed, or it stores only landmarks or random features"
             )
+            raise ParameterError("model", allowed=f"is a KernelPCA without rows: it is {why}", hint=PASS)
         model = clone(model).set_params(scale=None)  # its rows are standardised
     rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2)
     rows = rows if shares is None else weighted(rows, shares * rows.shape[0])

@@ -128,15 +128,13 @@ class Comparison(Tabulated):
             it, the angle in radians, and whether they explain that.
         """
         names = component_names(1 + max((max(m.old + m.new) for m in self.matches), default=0))
-        place = 0
+        columns = (self.old_values, self.new_values, self.changes, self.value_bounds)
+        numbers = zip(*(column.tolist() for column in columns), strict=True)
         for match in self.matches:
+            turned = (match.angle, match.angle <= match.angle_bound)
             for old, new in zip(match.old, match.new, strict=True):
-                before, after = float(self.old_values[place]), float(self.new_values[place])
-                change, room = float(self.changes[place]), float(self.value_bounds[place])
-                inside = abs(after - before) <= room
-                turned = (match.angle, match.angle <= match.angle_bound)
-                yield names[old], names[new], before, after, change, inside, *turned
-                place += 1
+                before, after, change, room = next(numbers)
+                yield names[old], names[new], before, after, change, abs(after - before) <= room, *turned
 
     def sentences(self) -> list[str]:
         """Return the answer in sentences: the verdict first."""
@@ -145,12 +143,11 @@ class Comparison(Tabulated):
         verdict = "The result is the same: the error bounds of both fits explain every difference."
         if not self.explained:
             verdict = "The result changed by more than the error bounds of both fits explain."
-        k = len(self.old_values)
         lines = [
             verdict,
             f"The largest change of a variance is {self.largest_change:.2g} of the largest variance; the "
             f"largest angle between matched directions is {self.largest_angle:.2g} radians "
-            f"({counted(k, 'component')}).",
+            f"({counted(len(self.old_values), 'component')}).",
         ]
         names = component_names(1 + max(max(match.old + match.new) for match in self.matches))
         moved = [
@@ -165,10 +162,8 @@ class Comparison(Tabulated):
         lines += [f"The order changed: {', '.join(moved)}."] if moved else []
         lines += [f"The sign changed: {', '.join(flipped)}."] if flipped else []
         lines += [f"Compared as a subspace, because their variances are too close: {span}." for span in spans]
-        if free:
-            which = ", ".join(free)
-            lines.append(f"The certificates do not bound the direction of {which}: any angle is possible.")
-        return lines + list(self.notes)
+        unbound = f"The certificates do not bound the direction of {', '.join(free)}: any angle is possible."
+        return [*lines, *([unbound] if free else []), *self.notes]
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield from self.sentences()
@@ -228,7 +223,11 @@ def compare(old: Any, new: Any) -> Comparison:
     """
     old, new = (_pca(model) for model in (old, new))
     order, notes = _columns(old, new)
-    _require_same_question(old, new)
+    for name in SETTINGS:
+        before, after = getattr(old, name, None), getattr(new, name, None)
+        if not np.array_equal(before, after):  # type: ignore[arg-type]
+            why = f"{name}={before!r} and {name}={after!r}: their components mean different things."
+            raise DataError(f"The models were fitted with {why}", "Fit both with the same one.")
     ranks = [min(int(model.n_components_), int(model.rank_)) for model in (old, new)]
     k = min(ranks)
     if ranks[0] != ranks[1]:
@@ -255,8 +254,7 @@ def compare(old: Any, new: Any) -> Comparison:
         angles = subspace_angles(P[i].T, Q[j].T)
         flipped = len(group) == 1 and float(P[i[0]] @ Q[j[0]]) < 0
         matches.append(MatchedComponents(tuple(i.tolist()), tuple(j.tolist()), angles, room, flipped))
-    every = [place for match in matches for place in match.old]
-    their = [place for match in matches for place in match.new]
+    every, their = ([j for match in matches for j in getattr(match, side)] for side in ("old", "new"))
     values = as_float64(old.explained_variance_)[every], as_float64(new.explained_variance_)[their]
     return Comparison(tuple(matches), *values, _radii(old, every) + _radii(new, their), tuple(notes))
 
@@ -290,15 +288,6 @@ def _columns(old: Any, new: Any) -> tuple[Any, list[str]]:
         raise DataError(lacks if missing else "Column names that differ in order must be unique.")
     place = {name: j for j, name in enumerate(after)}
     return np.array([place[name] for name in before]), ["The order of the columns changed; names match them."]
-
-
-def _require_same_question(old: Any, new: Any) -> None:
-    for name in SETTINGS:
-        before: Any = getattr(old, name, None)
-        after: Any = getattr(new, name, None)
-        if not np.array_equal(before, after):
-            why = f"{name}={before!r} and {name}={after!r}: their components mean different things."
-            raise DataError(f"The models were fitted with {why}", "Fit both with the same one.")
 
 
 def _groups(first: DirectionBounds, second: DirectionBounds, places: Any, partners: Any) -> list[Any]:

@@ -268,13 +268,12 @@ def mapped(
     """
     for part, piece in pieces_of(table, limit):
         try:
-            values = _with_errors(model, piece) if errors else np.asarray(model.transform(piece))
+            if errors:
+                quality = model.projection_quality(piece)
+                values = np.column_stack([quality.scores, quality.standard_errors, quality.observed])
+            else:
+                values = np.asarray(model.transform(piece))
         except DataError:
             as_rows(table, limit=limit)
             raise
         yield part, values.reshape(len(values), -1)
-
-
-def _with_errors(model: Any, table: Table) -> npt.NDArray[np.float64]:
-    quality = model.projection_quality(table)
-    return np.column_stack([quality.scores, quality.standard_errors, quality.observed])
