@@ -19,29 +19,13 @@ from gramian.core.arrays import are_whole, as_float64, dense
 from gramian.core.checks import counted, evenly, first_few, listed, percent
 from gramian.core.records import FloatArray, IntArray, ModelKind
 from gramian.errors import MissingValuesWarning, ignoring
-from gramian.explain.proposals import (
-    ALONE,
-    CLASS_WORDS,
-    ID_WORDS,
-    NAMES_ROWS,
-    PARTS,
-    YEAR_WORDS,
-    is_unrelated,
-    no_measurement,
-    words_of,
-)
-from gramian.explain.proposals import correlations as _correlations
+from gramian.explain import proposals
+from gramian.explain.proposals import NAMES_ROWS, TELLING_WORDS, correlations, words_of
 from gramian.statistics import components
 from gramian.statistics.associations import curve
+from gramian.statistics import findings as of_models
 from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
-from gramian.statistics.findings import (
-    FEWEST,
-    Finding,
-    has_one_unit,
-    scale_dominates,
-    unit_findings,
-    width_findings,
-)
+from gramian.statistics.findings import FEWEST, Finding
 from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
 from gramian.statistics.sampling import named_group, sampling_of
 from gramian.statistics.units import unit_difference
@@ -71,7 +55,6 @@ ZEROS, FOLLOWS, STEADY, SAME = 0.7, 0.9, 0.8, 1e-6
 EVEN, SIZE_SHARE = 0.35, 0.3
 MOST_EXCLUDED, LISTED_PAIRS = 5, 100  # related rows in a remedy, pairs in the evidence
 COINCIDE = 0.95  # share of the rows in which labels agree
-TELLING = {*ID_WORDS, *ALONE, *YEAR_WORDS, *CLASS_WORDS, *PARTS}  # words in names that measure nothing
 LEAVE_OUT = "Leave the column out."
 
 
@@ -172,13 +155,13 @@ Check = Callable[[Evidence], Iterator[Finding]]
 def units(e: Evidence) -> Iterator[Finding]:
     """Find columns that are the first component, or the distances of a kernel, because of their unit."""
     if not len(e.values):
-        yield from () if e.kernel else unit_findings(e.model)
-    elif not has_one_unit(e.model) and e.k:
+        yield from () if e.kernel else of_models.unit_findings(e.model)
+    elif not of_models.has_one_unit(e.model) and e.k:
         variances = np.var(e.values, axis=0) if e.kernel else components.column_variances(e.model)[e.columns]
         clause, evidence = unit_difference(e.names, np.sqrt(variances), e.values)
         if clause:
             subject = "distances between rows" if e.kernel else "the first component"
-            yield scale_dominates(clause, evidence, subject)
+            yield of_models.scale_dominates(clause, evidence, subject)
 
 
 def identifier(e: Evidence) -> Iterator[Finding]:
@@ -190,7 +173,7 @@ def identifier(e: Evidence) -> Iterator[Finding]:
     several = list(reasons.values()).count(NAMES_ROWS) > 1  # measurements without signal
     for j, why in reasons.items():
         if why and not (several and why == NAMES_ROWS):
-            followed = [i for i in e.leading if abs(_correlations(V[:, j], e.scores[:, [i]])[0]) > FOLLOWS]
+            followed = [i for i in e.leading if abs(correlations(V[:, j], e.scores[:, [i]])[0]) > FOLLOWS]
             yield Finding(
                 "identifier",
                 "serious" if followed else "note",
@@ -209,7 +192,7 @@ def _candidates(e: Evidence) -> IntArray:
     ordered = np.sort(head, axis=0)
     telling = np.asarray((ordered[1:] > ordered[:-1]).all(axis=0))
     if len(telling) <= FEWEST_ROWS and names_of(e.model) is not None:
-        telling = telling | np.array([bool(words_of(name) & TELLING) for name in e.names])
+        telling = telling | np.array([bool(words_of(name) & TELLING_WORDS) for name in e.names])
     whole = are_whole(head) & (head != head[0]).any(axis=0)
     return np.flatnonzero(steady | (whole & telling))
 
@@ -222,7 +205,7 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
         # Readers of files are loaded for tables of whole numbers only.
         from gramian.tables.preview import of_numbers
 
-        if why := no_measurement(of_numbers([e.names[j]], x[None])[0], n)[1]:
+        if why := proposals.no_measurement(of_numbers([e.names[j]], x[None])[0], n)[1]:
             return why
     steps = np.diff(x)[e.starts]
     usual = float(np.median(steps)) if len(steps) else 0.0
@@ -231,11 +214,11 @@ def _why_no_measurement(e: Evidence, j: int) -> str:
     if usual and (np.abs(steps - usual) <= SAME * abs(usual)).mean() >= STEADY:
         return "counts the rows in equal steps"
     runs = (steps > 0).all() or (steps < 0).all()
-    if whole and runs and abs(_correlations(x, as_float64(e.places)[:, None])[0]) >= 1 - LEVEL:
+    if whole and runs and abs(correlations(x, as_float64(e.places)[:, None])[0]) >= 1 - LEVEL:
         return f"is a whole number that {'rises' if usual > 0 else 'falls'} with the rows"
     measured = units_of([e.names[j]])[0]
     run = whole and not measured and np.array_equal(np.sort(x), x.min() + np.arange(n))
-    return NAMES_ROWS if run and is_unrelated(e.values, j) else ""
+    return NAMES_ROWS if run and proposals.is_unrelated(e.values, j) else ""
 
 
 def relatives(e: Evidence) -> Iterator[Finding]:
@@ -259,18 +242,16 @@ def relatives(e: Evidence) -> Iterator[Finding]:
     near = pairs[0].kinship >= FIRST_DEGREE
     others = tuple(dict.fromkeys(names[pair.second] for pair in pairs))
     which = f"exclude={','.join(others)!r}" if len(others) <= MOST_EXCLUDED else "exclude"
+    listing = [
+        {"first": names[one.first], "second": names[one.second], "kinship": one.kinship}
+        for one in pairs[:LISTED_PAIRS]
+    ]
     yield Finding(
         *("related-rows", "serious" if near else "note"),
         f"{counted(len(pairs), 'pair')} of rows {'is' if len(pairs) == 1 else 'are'} related: "
         f"{first_few(pairs, said)}. Relatives can be a component by themselves.",
         f"Fit without one of each pair ({which}), and map it with the others' model.",
-        {
-            "pairs": [
-                {"first": names[one.first], "second": names[one.second], "kinship": one.kinship}
-                for one in pairs[:LISTED_PAIRS]
-            ],
-            "count": len(pairs),
-        },
+        {"pairs": listing, "count": len(pairs)},
     )
 
 
@@ -284,7 +265,7 @@ def zeros(e: Evidence) -> Iterator[Finding]:
     Z -= Z.mean(axis=0)
     pattern = Z @ np.linalg.eigh(Z.T @ Z)[1][:, -1]
     for i in e.leading[:2]:
-        r = abs(float(_correlations(pattern, e.scores[:, [i]])[0]))
+        r = abs(float(correlations(pattern, e.scores[:, [i]])[0]))
         if r > ZEROS:
             yield Finding(
                 *("groups-of-zeros", "note"),
@@ -332,7 +313,7 @@ def kernel_width(e: Evidence) -> Iterator[Finding]:
     elif len(rows) >= FEWEST and type(kernel).__name__ in ("Polynomial", "Sigmoid") and kernel.coef0:
         sizes = ((rows - rows.mean(axis=0)) ** 2).sum(axis=1)
         linear = float(sizes.mean()) * abs(kernel.gamma / kernel.coef0) < CURVED
-    yield from width_findings(e.model, rows, identity, linear)
+    yield from of_models.width_findings(e.model, rows, identity, linear)
 
 
 def _as_pca(e: Evidence, rows: FloatArray) -> bool:
@@ -541,8 +522,8 @@ def row_order(e: Evidence) -> Iterator[Finding]:
         if scores.std() <= 1e-6 * e.scores[:, i].std():
             continue
         ranks = np.asarray(rankdata(scores))
-        r = float(_correlations(ranks[e.starts], ranks[e.starts + 1, None])[0])
-        trend = abs(float(_correlations(ranks, as_float64(e.places)[:, None])[0]))
+        r = float(correlations(ranks[e.starts], ranks[e.starts + 1, None])[0])
+        trend = abs(float(correlations(ranks, as_float64(e.places)[:, None])[0]))
         step, share = _change(ranks)
         if r > max(ORDERED, 4 / np.sqrt(m)):
             how = f"neighbours correlate {r:.2f}"

@@ -62,6 +62,7 @@ NAME_WORDS = _words("name names label title") | ID_WORDS | ALONE
 CLASS_WORDS = _words(
     "class classes group target cluster species type label category klasse gruppe art typ diagnosis"
 )
+TELLING_WORDS = ID_WORDS | ALONE | YEAR_WORDS | CLASS_WORDS | set(PARTS)  # of columns that measure nothing
 GENE_WORDS = _words(
     "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
 )
