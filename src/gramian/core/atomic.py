@@ -91,17 +91,15 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         with as_file_error(target):
             os.stat(target.parent)
         if not os.access(target.parent, os.W_OK):
-            raise FileError(
-                f"{target} cannot be written: {target.parent} is write-protected. Choose another place."
-            )
+            why = f"{target.parent} is write-protected"
+            raise FileError(f"{target} cannot be written: {why}. Choose another place.")
 
 
 def _as_file(path: str | os.PathLike[str]) -> Path:
-    target = as_path(path)
-    if os.fspath(path).endswith(("/", os.sep)):
-        raise FileError(
-            f"{shortened(path)} names a folder. Name a file: leave out the {os.fspath(path)[-1]} at the end."
-        )
+    target, text = as_path(path), os.fspath(path)
+    if text.endswith(("/", os.sep)):
+        hint = f"Name a file: leave out the {text[-1]} at the end."
+        raise FileError(f"{shortened(text)} names a folder.", hint)
     return target
 
 
@@ -174,9 +172,8 @@ def atomic_folder(folder: Path, old: Iterable[str] = (), last: str | None = None
     try:
         with as_file_error(folder, only_full=True), temporary_beside(folder / "x", folder=True) as writing:
             yield writing
-            names = sorted(
-                path.relative_to(writing).as_posix() for path in writing.rglob("*") if path.is_file()
-            )
+            files = filter(Path.is_file, writing.rglob("*"))
+            names = sorted(path.relative_to(writing).as_posix() for path in files)
             for name in names:
                 mode = existing_mode(place_inside(folder, name))
                 if mode is not None:
@@ -215,9 +212,8 @@ def place_inside(folder: Path, name: str) -> Path:
     for part in PurePosixPath(name).parts[:-1]:
         place /= part
         if place.is_symlink():
-            raise FileError(
-                f"{place} is a link, and files in it would be replaced. Remove it, or choose another folder."
-            )
+            problem = f"{place} is a link, and files in it would be replaced."
+            raise FileError(problem, "Remove it, or choose another folder.")
     return folder / name
 
 

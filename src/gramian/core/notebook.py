@@ -59,10 +59,8 @@ class Grid:
     def markdown(self) -> str:
         """Return the table with all of its rows as Markdown."""
         rules = ["---:" if kind == "n" else "---" for kind in self.kinds or "t" * len(self.heads)]
-        rows = (
-            [_text(*cell).replace("|", "\\|") for cell in zip(row, self._forms(), strict=True)]
-            for row in self.rows
-        )
+        cells = (map(_text, row, self._forms()) for row in self.rows)
+        rows = ([cell.replace("|", "\\|") for cell in row] for row in cells)
         return "\n".join(f"| {' | '.join(row)} |" for row in (self.heads, rules, *rows))
 
     def html(self) -> str:

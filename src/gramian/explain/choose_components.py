@@ -275,9 +275,7 @@ def _of_kernel(
     if X is None:
         X, shares = getattr(model, "X_fit_", None), vars(model).get("_mean_weights")
         if X is None:
-            why = (
-                "it is not fitted, its kernel is precomputed, or it stores only landmarks or random features"
-            )
+            why = "not fitted, its kernel is precomputed, or it stores only landmarks or random features"
             raise ParameterError("model", allowed=f"is a KernelPCA without rows: it is {why}", hint=PASS)
         model = clone(model).set_params(scale=None)  # its rows are standardised
     rows = as_rows(X, weigh=True, estimator="choose_components", minimum=2)

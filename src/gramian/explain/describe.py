@@ -75,7 +75,11 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
     check_integer("top", top, 0)
     rows: Rows = model._new_rows(X, limit=memory_limit_bytes(model.memory_limit))
     source = "the data" if rows.table is None else rows.table.source
-    metadata = _metadata_of(rows) if meta is None else as_metadata(meta)
+    labels = labels_of(rows.table) if meta is None and rows.table is not None else {}
+    if meta is None and not labels:
+        hint = 'Pass meta, or read the data with label="sex,age" of gramian.scan.'
+        raise ParameterError("meta", allowed="is needed", hint=hint)
+    metadata = Metadata(labels) if meta is None else as_metadata(meta)
     columns, joined = metadata.joined(rows.shape[0], rows.row_names, source)
     scores = as_float64(model._scores(rows))
     kernel = model.model_kind.kernel
@@ -92,18 +96,6 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
     )
 
 
-def _metadata_of(rows: Rows) -> Metadata:
-    """Return the labels of a file, whose rows are those of the table."""
-    labels = {} if rows.table is None else labels_of(rows.table)
-    if not labels:
-        raise ParameterError(
-            "meta",
-            allowed="is needed",
-            hint='Pass meta, or read the data with label="sex,age" of gramian.scan.',
-        )
-    return Metadata(labels)
-
-
 def _correlations(model: Any, rows: Rows, scores: FloatArray) -> FloatArray:
     """Return the correlations of columns with scores, shape (d, k); no columns for a precomputed kernel."""
     if model.kernel_ is None:
@@ -111,15 +103,12 @@ def _correlations(model: Any, rows: Rows, scores: FloatArray) -> FloatArray:
     view = center_rows(rows.here(), center=True, scale=None, ddof=0)
     Z = scores - scores.mean(axis=0)
     Z = Z / np.where(Z.any(axis=0), np.linalg.norm(Z, axis=0), 1.0)
-    products = as_float64(
-        view.transposed_times(from_numpy(np.ascontiguousarray(Z, dtype=view.arithmetic), rows.like))
-    )
+    Z = from_numpy(np.ascontiguousarray(Z, dtype=view.arithmetic), rows.like)
+    products = as_float64(view.transposed_times(Z))
     norms = np.sqrt(view.column_squares)[:, None]
     return np.divide(products, norms, out=np.zeros(products.shape), where=norms > 0)
 
 
 def _largest(weights: FloatArray, names: list[str], count: int) -> Top:
-    if not len(weights):
-        return [[] for _ in range(weights.shape[1])]
     order = np.argsort(-np.abs(weights), axis=0, kind="stable")[:count]
     return [[(names[i], float(weights[i, j])) for i in order[:, j]] for j in range(weights.shape[1])]

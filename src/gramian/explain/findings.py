@@ -22,8 +22,8 @@ from gramian.errors import MissingValuesWarning, ignoring
 from gramian.explain import proposals
 from gramian.explain.proposals import NAMES_ROWS, TELLING_WORDS, correlations, words_of
 from gramian.statistics import components
-from gramian.statistics.associations import curve
 from gramian.statistics import findings as of_models
+from gramian.statistics.associations import curve
 from gramian.statistics.components import column_names, component_names, kind_of, names_of, shares_of
 from gramian.statistics.findings import FEWEST, Finding
 from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related

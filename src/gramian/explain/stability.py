@@ -277,9 +277,8 @@ def stability(
     loadings = np.empty((n_resamples, *P.shape))
     with progress.shows_progress("stability"):
         for part in slices(n_resamples, at_once):
-            progress.report(
-                f"replicate {part.start + 1} of {n_resamples}", "replicate", part.start, n_resamples
-            )
+            message = f"replicate {part.start + 1} of {n_resamples}"
+            progress.report(message, "replicate", part.start, n_resamples)
             counts = np.array([_drawn(n, observed, rng) for _ in range(part.start, part.stop)])
             variances, totals, directions, several = replicates(counts)
             drawn[part] = np.moveaxis(_scales(variances, totals[:, None]), 0, 1)

@@ -196,9 +196,8 @@ def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
     x = alt.X("position:Q", title=position, scale=alt.Scale(zero=False, nice=False), axis=plain)
     color = alt.Color("component:N", sort=None, title=None, scale=alt.Scale(range=list(style.COLOURS)))
     dash = alt.StrokeDash("component:N", sort=None, title=None)
-    lines = (
-        style.Chart().mark_line(strokeWidth=1.4).encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
-    )
+    lines = style.Chart().mark_line(strokeWidth=1.4)
+    lines = lines.encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
     zero = style.chart({"zero": [0.0]}).mark_rule(color=style.ZERO).encode(y="zero:Q")
     return style.Layers(layer=[zero, lines], width=style.width(), height=style.HEIGHT - 70, **parts)
 
@@ -439,9 +438,8 @@ class Arrows:
         }
         few = min(len(tips), NAMED_ARROWS)
         columns["weight"] = [1.0 if place < few else PALE for place in range(len(tips))]
-        base = style.chart(columns).encode(
-            tooltip=["arrow:N"], opacity=alt.Opacity("weight:Q", scale=None, legend=None)
-        )
+        opacity = alt.Opacity("weight:Q", scale=None, legend=None)
+        base = style.chart(columns).encode(tooltip=["arrow:N"], opacity=opacity)
         turn = alt.Angle("angle:Q", scale=None)
         shafts = base.mark_rule(color=style.INK, strokeWidth=1.4)
         heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45)
@@ -523,9 +521,8 @@ def metadata(description: Description) -> Any:
         few if v < len(description.variables) else "",
         width=max(width, 320),
     )
-    return style.Layers(
-        data=style.table(columns), layer=[cells, texts], title=head, width=width, height=24 * v
-    )
+    size = {"width": width, "height": 24 * v}
+    return style.Layers(data=style.table(columns), layer=[cells, texts], title=head, **size)
 
 
 def described(model: Any, table: Any) -> Any:

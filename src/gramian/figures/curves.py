@@ -136,9 +136,8 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     if kind_of(model).faces:
         sets, model = {name: model.relight(pictures) for name, pictures in sets.items()}, inner
     if kind_of(model) is not ModelKind.PCA:
-        raise DataError(
-            f"Errors for every number of components are those of a PCA, not of a {type(model).__name__}."
-        )
+        kind = type(model).__name__
+        raise DataError(f"Errors for every number of components are those of a PCA, not of a {kind}.")
     columns: dict[str, list[Any]] = {"set": [], "components": [], "error": []}
     for name, rows in sets.items():
         sums = model.reconstruction_errors(rows).sum(axis=0)
@@ -228,9 +227,8 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q", strokeDash=dash)
     what = [f"{name}: {at:.4g}" for name, at in marked.items()]
     rule = style.chart({"at": list(marked.values()), "what": what})
-    rule = rule.mark_rule(color=style.INK, strokeDash=[5, 3], strokeWidth=1.4).encode(
-        x="at:Q", tooltip="what:N"
-    )
+    rule = rule.mark_rule(color=style.INK, strokeDash=[5, 3], strokeWidth=1.4)
+    rule = rule.encode(x="at:Q", tooltip="what:N")
     said = [f"{name}: {len(one):,} scores, median {np.median(one):.4g}." for name, one in values.items()]
     drawn = [f"Dashed, {one}." for one in what]
     layers = [bars, steps, *([rule] if marked else [])]

@@ -255,6 +255,5 @@ def contribution_map(monitor: Any, X: Any, event: int | None = None) -> Any:
     said = f"{began}; contributions to T2 or SPE, whichever is larger, relative to its limit."
     more = f"{len(shown)} of {values.shape[1]:,} columns." if len(shown) < values.shape[1] else ""
     rule = chart({"start": [start]}).mark_rule(color=BLUE, strokeDash=[5, 3]).encode(x="start:O")
-    return layered(
-        columns, [cells, rule], "Contributions over time", said, more, height=max(120, 17 * len(shown))
-    )
+    height = max(120, 17 * len(shown))
+    return layered(columns, [cells, rule], "Contributions over time", said, more, height=height)

@@ -36,18 +36,14 @@ def component_titles(model: Any, k: int) -> list[str]:
     ratios = shares_of(model)
     if ratios is None:
         return names
-    return [
-        f"{name} ({100 * ratio:.{1 if ratio >= 0.001 else 2}f} %)"
-        for name, ratio in zip(names, ratios, strict=False)
-    ]
+    digits = [1 if ratio >= 0.001 else 2 for ratio in ratios]
+    return [f"{name} ({100 * r:.{d}f} %)" for name, r, d in zip(names, ratios, digits, strict=False)]
 
 
 def axis_title(model: Any, place: int) -> str:
     """Return "PC1 (44.3 % of the variance)" for place 0."""
-    text = component_titles(model, place + 1)[place]
-    return text.replace(
-        " %)", f" % of the {'variance' if getattr(model, 'center', True) else 'second moments'})"
-    )
+    what = "variance" if getattr(model, "center", True) else "second moments"
+    return component_titles(model, place + 1)[place].replace(" %)", f" % of the {what})")
 
 
 def place_of(component: int | str, count: int, name: str = "component", advice: str = "") -> int:

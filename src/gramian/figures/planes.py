@@ -308,9 +308,8 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
 def _columns_of(law: Any) -> npt.NDArray[Any]:
     """Return the places of the columns that occur in an equation."""
     if not hasattr(law, "powers"):
-        raise DataError(
-            f"A {type(law).__name__} is no single equation. Pass one, such as gramian.relations(X)[0]."
-        )
+        kind = type(law).__name__
+        raise DataError(f"A {kind} is no single equation. Pass one, such as gramian.relations(X)[0].")
     return np.flatnonzero(np.asarray(law.powers).any(axis=0))
 
 
@@ -554,9 +553,7 @@ def _on_law(law: Any, X: FloatArray) -> FloatArray:
     return zero_set(law, _ranges(X))
 
 
-def _points_and_feet(
-    space: _Space, points: FloatArray, onto: FloatArray, colors: dict[str, Any]
-) -> list[Any]:
+def _points_and_feet(space: _Space, points: FloatArray, onto: FloatArray, colors: Any) -> list[Any]:
     """Return lines from points to their projections, in a plane with hollow marks there, and the points."""
     places, feet = space.seen(points), space.seen(onto)
     dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**space.place, **colors)
@@ -658,9 +655,8 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     results = [after.reshape(n, -1) for after in results]
     before = as_float64(numbers_of(X)).reshape(n, -1)
     count = min(one.shape[1] for one in (before, *results))
-    places = [
-        place_of(one, count, name, f"{count} columns are whitened.") for one, name in ((x, "x"), (y, "y"))
-    ]
+    advice = f"{count} columns are whitened."
+    places = [place_of(x, count, "x", advice), place_of(y, count, "y", advice)]
     rows = style.sampled_rows(n)
     shown: list[tuple[str, Any, list[str], str]] = [("before", before, feature_names_of(models[0]), "")]
     for number, (one, after) in enumerate(zip(models, results, strict=True), 1):
@@ -710,9 +706,8 @@ def _whitened_pictures(models: Sequence[Any], X: Any) -> images.Picture:
         limit = images.whitened_limit(whitened)
         sheet.append([images.grey(picture, -limit, limit) for picture in images.coordinates(whitened, shape)])
     captions = ["original", *(one.method for one in models)] * len(originals)
-    return images.contact_sheet(
-        [cell for row in zip(*sheet, strict=True) for cell in row], captions, len(sheet)
-    )
+    cells = [cell for row in zip(*sheet, strict=True) for cell in row]
+    return images.contact_sheet(cells, captions, len(sheet))
 
 
 def _rounded(covariance: Any) -> str:

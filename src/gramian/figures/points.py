@@ -21,6 +21,7 @@ from gramian.statistics.components import decomposition_of, feature_names_of, ki
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.tables.table import Table
 
+Level = float | Literal["auto"] | None  # of ellipses
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
 BINS = (64, 48)
@@ -44,7 +45,7 @@ def scores(
     color: Any = None,
     shape: Any = None,
     names: Sequence[Any] | None = None,
-    ellipses: float | Literal["auto"] | None = "auto",
+    ellipses: Level = "auto",
     linked: bool = False,
     mapped: Any = None,
 ) -> Any:
@@ -149,9 +150,7 @@ class Cloud:
         return columns | self.group.columns(rows) | self.shape.columns(rows, "shape")
 
 
-def draw(
-    cloud: Cloud, ellipses: float | Literal["auto"] | None, linked: bool = False, arrows: Any = None
-) -> Any:
+def draw(cloud: Cloud, ellipses: Level, linked: bool = False, arrows: Any = None) -> Any:
     """Draw scores, perhaps with arrows."""
     n, group, single = len(cloud.values), cloud.group, not cloud.titles[1]
     drawn, caption = np.arange(n) if n <= DENSE else style.sampled_rows(n), [cloud.unit]
@@ -370,9 +369,7 @@ def _is_class(kind: str) -> bool:
     return kind != WITHOUT and not kind.endswith(" others")
 
 
-def _ellipses(
-    cloud: Cloud, level: float | Literal["auto"]
-) -> tuple[list[tuple[str, str, FloatArray]], list[str]]:
+def _ellipses(cloud: Cloud, level: float | str) -> tuple[list[tuple[str, str, FloatArray]], list[str]]:
     """Return the ellipses of classes, and sentences about them."""
     values, group, asked = cloud.values, cloud.group, level != "auto"
     share, result, without = check_share("ellipses", level if asked else USUAL), [], []

@@ -250,11 +250,8 @@ def eigenvalues(model: Any) -> Any:
 
 def _intervals(x: Any, least: float, unit: str) -> list[Any]:
     """Return eigenvalues and their intervals; those that reach 0 end at the axis."""
-    ends = {
-        "low": f"max(datum.lower, {least})",
-        "high": "isValid(datum.upper) ? datum.upper : datum.eigenvalue",
-    }
-    base = Chart().transform_calculate(**ends).encode(x=x)
+    high = "isValid(datum.upper) ? datum.upper : datum.eigenvalue"
+    base = Chart().transform_calculate(low=f"max(datum.lower, {least})", high=high).encode(x=x)
     y = alt.Y("low:Q", title=unit, scale=LOG, axis=alt.Axis(format="~g", tickCount=6))
     dots = base.mark_point(filled=True, color=BLUE, opacity=1, size=28)
     return [
@@ -273,10 +270,8 @@ def _radii(x: Any, tol: float) -> list[Any]:
     y = alt.Y("relative:Q", title="bound / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
     dots = Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
     line = chart({"tol": [tol]}).mark_rule(color=VERMILION, strokeDash=[5, 3])
-    return [
-        dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"]),
-        line.encode(y=alt.Y("tol:Q", scale=LOG)),
-    ]
+    dots = dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"])
+    return [dots, line.encode(y=alt.Y("tol:Q", scale=LOG))]
 
 
 def stability(result: Stability) -> Any:

@@ -122,9 +122,8 @@ def svg_in_page(svg: str) -> str:
     """Return an .svg whose colours follow the page around it, and whose width is that of its place."""
     svg = COLOUR_OF.sub(lambda match: f'{match[1]}="{_variable(match[2])}"', svg)
     head, end, rest = svg.partition(">")
-    return (
-        re.sub(r' (?:width|height)="[^"]*"', "", head) + end + rest.replace('fill="white"', 'fill="none"', 1)
-    )
+    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
+    return head + end + rest.replace('fill="white"', 'fill="none"', 1)
 
 
 def _variable(colour: str) -> str:
@@ -359,16 +358,16 @@ def panel(layers: Sequence[Any], height: int, across: int = 0) -> Any:
 def layered(
     columns: Mapping[str, Any], marks: Sequence[Any], title: str, *said: str, height: int, across: int = 0
 ) -> Layers:
-    """Return a figure of marks over each other, which draw one table; the sentences said are its caption."""
+    """Return a figure of marks over each other, which draw one table, with a caption."""
     size = {"width": across or width(), "height": height}
     return Layers(data=table(columns), layer=list(marks), title=headed(title, *said), **size)
 
 
 def stacked(
-    columns: Mapping[str, Any], panels: Sequence[Any], title: str, *sentences: str, spacing: int = 8
+    columns: Mapping[str, Any], panels: Sequence[Any], title: str, *said: str, spacing: int = 8
 ) -> Lines:
-    """Return a figure of panels below each other, which draw one table; sentences are its caption."""
-    head = headed(title, *sentences)
+    """Return a figure of panels below each other, which draw one table, with a caption."""
+    head = headed(title, *said)
     return Lines(data=table(columns), vconcat=list(panels), title=head, spacing=spacing)
 
 

@@ -104,11 +104,8 @@ def used_text(table: Table) -> str:
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """Return the solver, its reason, its steps and their predicted cost."""
-    names = ("solver", "operator", "reason", "seconds", "bytes")
-    return payload(plan, *names) | {
-        "steps": [asdict(step) for step in plan.steps],
-        "matrices": list(plan.matrices),
-    }
+    facts = payload(plan, "solver", "operator", "reason", "seconds", "bytes")
+    return facts | {"steps": [asdict(step) for step in plan.steps], "matrices": list(plan.matrices)}
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:

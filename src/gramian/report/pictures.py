@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -138,7 +137,6 @@ BLOCK_BYTES = 64 << 20
 PERCENTILES = (0, 10, 50, 90, 100)
 
 
-@dataclass
 class Errors:
     """The errors of reconstructions, row by row.
 
@@ -150,9 +148,8 @@ class Errors:
         ``||x - x~||^2`` and ``||x - mean||`` of every row.
     """
 
-    center: npt.NDArray[Any]
-    squares: array[float] = field(default_factory=lambda: array("d"))
-    sizes: array[float] = field(default_factory=lambda: array("d"))
+    def __init__(self, center: npt.NDArray[Any]) -> None:
+        self.center, self.squares, self.sizes = center, array("d"), array("d")
 
     def add(self, original: npt.NDArray[Any], back: npt.NDArray[Any]) -> None:
         """Add a block of rows."""

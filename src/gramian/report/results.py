@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from gramian.figures.names import component_titles
 from gramian.models.pca.tables import items_table, linear_columns, linear_rows
 from gramian.report import facts, page, sections, sentences, tables
 from gramian.report.facts import Fitted
+from gramian.report.sections import Explanation
 from gramian.statistics import associations, components, imputation
 from gramian.tables.table import Table
 
@@ -114,9 +115,7 @@ def own_files(folder: Path) -> list[str]:
 # ------------------------------------------------------------------- summary
 
 
-def summary_page(
-    fitted: Fitted, whole: sections.Explanation, files: Sequence[str], notes: Sequence[str]
-) -> str:
+def summary_page(fitted: Fitted, whole: Explanation, files: Sequence[str], notes: Sequence[str]) -> str:
     """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
     lines = [f"# {facts.method_name(fitted.model)} of {sentences.quoted(fitted.table.source)}"]
     for said in (*whole.warnings, whole.headline, whole.findings, whole.telling, *whole.notes):
@@ -183,7 +182,7 @@ def _write_scores(written: Written, fitted: Fitted) -> sections.Survey:
     n = table.values.shape[0]
     shown, drawn = np.array(evenly(n, sections.MOST_DRAWN)), []
 
-    def blocks() -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+    def blocks() -> tables.Blocks:
         for rows, scores in tables.mapped(fitted.model, table, memory_limit_bytes(fitted.model.memory_limit)):
             first, last = np.searchsorted(shown, [rows.start, rows.stop])
             drawn.append(scores[shown[first:last] - rows.start, :2])
@@ -195,7 +194,7 @@ def _write_scores(written: Written, fitted: Fitted) -> sections.Survey:
     return sections.Survey(np.concatenate(drawn), shown.tolist() if len(shown) < n else None)
 
 
-def _write_figures(written: Written, whole: sections.Explanation) -> dict[str, str]:
+def _write_figures(written: Written, whole: Explanation) -> dict[str, str]:
     """Write the charts as files, and return them by name for the report, which has the same."""
     drawn = dict[str, str]()
     try:

@@ -193,9 +193,8 @@ class _Explained:
 
     def whole(self) -> Explanation:
         model, ok = self.model, self.model.certificate_.ok
-        number, share = most_of(
-            () if model.explained_variance_ratio_ is None else model.explained_variance_ratio_
-        )
+        ratios = model.explained_variance_ratio_
+        number, share = most_of(() if ratios is None else ratios)
         first = "" if number == self.k else f" by the first {'one' if number == 1 else number}"
         sizes = {
             "rows": f"{model.n_samples_:,}",
@@ -453,10 +452,9 @@ def survey(model: Any, table: Table, limit: int, monitor: Any = None) -> Survey:
             flat = piece.flat
             for rows in slices(flat.shape[0], max(1, BLOCK_BYTES // (8 * flat.shape[1]))):
                 different.update(hash(row.tobytes()) for row in np.ascontiguousarray(dense(flat[rows])))
-    few = n <= MOST_DRAWN
-    return Survey(
-        np.concatenate(drawn), None if few else kept.tolist(), statistics, n - len(different) if few else None
-    )
+    if n > MOST_DRAWN:
+        return Survey(np.concatenate(drawn), kept.tolist(), statistics)
+    return Survey(np.concatenate(drawn), None, statistics, n - len(different))
 
 
 def rule_choices(model: Any, table: Table | None) -> tuple[Sequence[ComponentChoice], list[str]]:

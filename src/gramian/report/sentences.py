@@ -140,9 +140,8 @@ def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
     lines += [f"- Note: {note[:1].upper()}{note[1:]}"] if note else []
     lines += [f"- Number of components, by {choice.rule}: {choice.sentence}"] if choice is not None else []
     if model.rank_ < model.n_components_:
-        lines.append(
-            f"- The numerical rank is {model.rank_}: further components have variance 0 and scores 0"
-        )
+        rank = f"- The numerical rank is {model.rank_}"
+        lines.append(f"{rank}: further components have variance 0 and scores 0")
     seconds = plan.took if seconds is None else seconds
     return lines if seconds is None else [*lines, f"- Time: {duration(seconds)}"]
 
@@ -291,9 +290,7 @@ def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None
     return [*([f"{'; '.join(about)}."] if about else []), groups] if groups else [f"{one}." for one in about]
 
 
-def first_look(
-    model: Any, table: Table | None = None, scores: Any = None
-) -> tuple[tuple[int, int], list[str]]:
+def first_look(model: Any, table: Table | None, scores: Any = None) -> tuple[tuple[int, int], list[str]]:
     """Return the two components that show the groups of the labels apart, and what the data show.
 
     Components are counted from 1. The last sentence says why they are not the first two, if they are not.

@@ -32,6 +32,8 @@ PIECE_BYTES = 64 << 20
 BATCH = 10_000  # rows of CSV that are text at a time
 ALL = slice(None)
 Columns = Mapping[str, "npt.NDArray[Any] | Sequence[Any]"]
+Target = str | os.PathLike[str] | IO[bytes]
+Blocks = Iterator[tuple[slice, npt.NDArray[Any]]]  # of consecutive rows
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -86,7 +88,7 @@ def row_table(
     return dict(zip(moved, left.values(), strict=True)) | dict(zip(titles, values.T, strict=True))
 
 
-def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, kind: str) -> None:
+def write_table(target: Target, columns: Columns, kind: str) -> None:
     """Write columns as a table: atomically to a file, or to an open stream.
 
     Parameters
@@ -101,9 +103,7 @@ def write_table(target: str | os.PathLike[str] | IO[bytes], columns: Columns, ki
     write_pieces(target, [columns], len(next(iter(columns.values()), ())), kind)
 
 
-def write_pieces(
-    target: str | os.PathLike[str] | IO[bytes], pieces: Iterable[Columns], rows: int, kind: str
-) -> None:
+def write_pieces(target: Target, pieces: Iterable[Columns], rows: int, kind: str) -> None:
     """Write a table in pieces, as :func:`write_table` does.
 
     A file has a temporary name until the last piece is in it.
@@ -118,11 +118,7 @@ def write_pieces(
 
 
 def write_blocks(
-    target: str | os.PathLike[str] | IO[bytes],
-    table: Table,
-    blocks: Iterable[tuple[slice, npt.NDArray[Any]]],
-    kind: str,
-    names: Iterable[str] | None = None,
+    target: Target, table: Table, blocks: Blocks, kind: str, names: Iterable[str] | None = None
 ) -> None:
     """Write numbers for the rows of a table, block by block, with names and labels of the rows."""
     pieces = (row_table(table, values, names, rows) for rows, values in blocks)
@@ -256,9 +252,7 @@ def pieces_of(table: Table, limit: int) -> Iterator[tuple[slice, Table]]:
         yield part, replace(table, values=values, **table.labels_at(part))
 
 
-def mapped(
-    model: Any, table: Table, limit: int, *, errors: bool = False
-) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+def mapped(model: Any, table: Table, limit: int, *, errors: bool = False) -> Blocks:
     """Yield the scores of the rows of a table, with ``errors`` also standard errors and the observed share.
 
     Raises
