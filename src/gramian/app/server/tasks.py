@@ -695,7 +695,7 @@ def _telling(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[st
     if not fitted.model_kind.has_components:
         return (1, 2), []
     if table is None or not fitted.model_kind.gives_scores:
-        return first_look(decomposition_of(fitted))
+        return first_look(decomposition_of(fitted), None)
     scores = _scores(fitted, table)[:, :MOST_SCORES]
     return first_look(fitted, replace(table, labels=folders_of(table)), scores)
 
