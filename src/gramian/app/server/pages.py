@@ -101,13 +101,15 @@ async def _read_as(
     Marks of missing values and a pivot are applied as they are chosen, else as they are proposed; "" is none.
     """
     reading, undone = query.options(), dict[str, str]()
-    chosen = {name: reading.pop(name, None) for name in READ_FIRST}
+    marks, pivot = reading.get("na_values"), reading.pop("pivot", None)
+    if marks == [""]:
+        del reading["na_values"]
     facts = await routes.data_facts(state, id, Reading(**reading))
     proposed = facts.get("proposals") or {}
     first = [one for one in proposed.get("pca", ()) if one["option"] in READ_FIRST]
     values = {one["option"]: one["value"] for one in first}
-    for name in READ_FIRST:
-        value = values.get(name) if chosen[name] is None else [one for one in chosen[name] if one]
+    for name, value in (("na_values", marks), ("pivot", pivot)):
+        value = values.get(name) if value is None else [one for one in value if one]
         if value:
             reading[name] = value
         elif name in values:
