@@ -667,10 +667,7 @@ class Verb:
         return memory_limit_bytes(getattr(mapping_of(model), "memory_limit", None))
 
     def __call__(
-        self,
-        values: Mapping[str, Any],
-        opened: Mapping[str, Any],
-        context: Context = Context(),
+        self, values: Mapping[str, Any], opened: Mapping[str, Any], context: Context = Context()
     ) -> Any:
         """Return the result for options and inputs."""
         whole = {**values, **opened, **self.built(values), "context": context}

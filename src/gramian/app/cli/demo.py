@@ -21,11 +21,7 @@ from gramian.errors import GramianError
 SHOWN = re.compile(r"PCA of |Sample: |Certified: |\d+ (components|pictures).*[:.]|.*\.png: ")
 
 
-def demo(
-    context: typer.Context,
-    *,
-    out: Annotated[str, Option(short="-o")] = "gramian-demo",
-) -> None:
+def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "gramian-demo") -> None:
     """Fit a table of penguins, then recognise people who were drawn.
 
     Each command is printed before it runs, with the main lines of its answer. FOLDER/data gets small files to

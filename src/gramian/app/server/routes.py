@@ -152,10 +152,7 @@ async def describe(state: State, kind: fields.Kind, part: dict[str, Any], draft:
 def parts_of(state: State, fit: fields.Fit) -> dict[str, Any]:
     """Return what a process needs for a fit."""
     about = fit.model_dump(include={"data", "estimator", "parameters", "propose"})
-    return {
-        "fit": about | {"reading": fit.reading.options()},
-        "data": read(state, fit.data, fit.reading),
-    }
+    return {"fit": about | {"reading": fit.reading.options()}, "data": read(state, fit.data, fit.reading)}
 
 
 @api.post("/plans")

@@ -61,13 +61,7 @@ from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
 from gramian.report.sentences import first_look, methods_lines, python_calls
 from gramian.report.tables import completed, feature_names, write_table
-from gramian.statistics.components import (
-    component_names,
-    decomposition_of,
-    expanded,
-    mapping_of,
-    reader_of,
-)
+from gramian.statistics.components import component_names, decomposition_of, expanded, mapping_of, reader_of
 from gramian.tables import reading
 from gramian.tables.as_rows import as_rows
 from gramian.tables.files import locate
@@ -753,11 +747,7 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     """Check whether an expression is a kernel; return the proof or a counterexample."""
     verb = verb_of("kernels audit")
     result = verb(verb.values(chosen | {"time_limit": seconds, "kernel": expression}), {})
-    facts: Message = plain(result.facts) | {
-        "text": result.text,
-        "figure": None,
-        "formula": "",
-    }
+    facts: Message = plain(result.facts) | {"text": result.text, "figure": None, "formula": ""}
     with suppress(GramianError):  # a Python function has no formula
         facts["formula"] = str(kernel_from_name(facts["kernel"]))
     with suppress(MissingExtraError):

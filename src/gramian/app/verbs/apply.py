@@ -22,9 +22,6 @@ from gramian.core.checks import check_integer, counted
 from gramian.errors import IndefiniteKernelError, ParameterError
 
 REBUILT = "reconstruction.csv"
-PICTURES_OR_TABLE = (
-    "Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV."
-)
 
 
 def _check_transform(values: Mapping[str, Any], model: Any) -> None:

@@ -1,6 +1,7 @@
-"""Numbers of components, columns and kernels that are best, and equations that hold."""
+"""Numbers of components, columns and kernels that are best, equations that hold, and what is a kernel."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from gramian.app.verb import (
@@ -20,7 +21,7 @@ from gramian.app.verb import (
     only_for,
 )
 from gramian.app.verbs.fit import Center, Ddof, Scale, estimator
-from gramian.core.checks import check_choice, listed
+from gramian.core.checks import check_choice, check_number, listed, six_digits
 from gramian.errors import DataError, ParameterError
 
 RULES = (
@@ -56,10 +57,7 @@ def judged(
     return estimator(kernel=kernel, center=center, scale=scale, ddof=ddof, memory_limit=memory_limit)
 
 
-@about(
-    doing="choosing components",
-    documented={"": "gramian.explain.choose_components:choose_components"},
-)
+@about(doing="choosing components", documented={"": "gramian.explain.choose_components:choose_components"})
 def choose_components(
     data: LargeData,
     *,
@@ -98,6 +96,7 @@ def choose_components(
 WRAPPER_ONLY = ("n_features_to_select", "floating", "patience")
 FILTER_ONLY = ("score_func", "k", "redundancy")
 VALIDATING = ("estimator", "cv", "scoring")
+TIME_LIMIT = 30.0  # seconds of an audit, half of what the server gives a request
 CLASSES = ("logistic", "lda", "knn", "tree")
 NUMBERS = ("ridge", "knn", "tree")
 
@@ -125,8 +124,7 @@ def select(
     data: Data,
     *,
     score_func: Annotated[
-        Literal["mutual-information", "f", "chi2", "correlation"] | None,
-        Option(usual="mutual-information"),
+        Literal["mutual-information", "f", "chi2", "correlation"] | None, Option(usual="mutual-information")
     ] = None,
     k: Annotated[int | float | Literal["cv"] | None, Option(check=check_count)] = None,
     direction: Literal["forward", "backward", "exhaustive"] | None = None,
@@ -459,3 +457,79 @@ def relations(
         return function_of("planes", "relation")(result[first], data)
 
     return Result(f"{result}\n", facts, figures={"relation": draw})
+
+
+# ------------------------------------------------------------------ kernels
+
+
+def table() -> Result:
+    """List all kernels with their formulas.
+
+    Each comes with its parameters and, if it is positive semidefinite, the proof.
+    """
+    from gramian.kernels import table
+
+    kernels = table()
+    return Result(kernels, {"kernels": [asdict(one) for one in kernels]})
+
+
+@about(doing="auditing", documented={"": "gramian.kernels.auditing:audit"})
+def audit(
+    kernel: str,
+    data: Annotated[Any, DATA] = None,
+    *,
+    n_features: int | None = None,
+    value_tol: float | None = None,
+    random_state: Seed = 0,
+    time_limit: Annotated[float | None, Option(usual=f"{TIME_LIMIT:g}", local=True)] = None,
+) -> Result:
+    """Check a function for positive semidefiniteness: proof or counterexample.
+
+    EXPRESSION is made of kernels, or a formula of two rows such as "min(x,y)" or "exp(-norm(x-y))".
+
+    Parameters
+    ----------
+    kernel : EXPRESSION
+        Such as 'rbf(sigma=2) + linear()', a formula of two rows such as 'sum(min(x,y))', or precomputed when
+        DATA is a Gram matrix.
+    data
+        Rows to test, in any format that fit reads. Without them, search for a counterexample.
+    n_features : D, default: 1, 2 and 3
+        Search among points of D features.
+    value_tol : NUMBER, default: 1e-10
+        Error of a precomputed matrix's entries, relative to the largest.
+    time_limit : SECONDS
+        Stop the search after this time, and report it.
+    """
+    from gramian.figures.registry import function_of
+    from gramian.kernels import kernel_from_name
+    from gramian.kernels.auditing import audit
+    from gramian.report.facts import audit_facts
+
+    if time_limit is not None:
+        check_number("time_limit", time_limit, above=0)
+    if data is not None:
+        searching = {"n_features": n_features, "time_limit": time_limit}
+        only_for("the search without data", searching, *searching)
+    elif kernel == "precomputed":
+        raise ParameterError(
+            "data", problem="precomputed needs data, a square Gram matrix.", hint="Name its file."
+        )
+    audited: Any = kernel if kernel == "precomputed" else kernel_from_name(kernel)
+    rows = None if data is None else data.flat  # a picture is one row
+    if data is not None and kernel != "precomputed":
+        # Names of columns end here, and widths that depend on the data are shown as numbers.
+        audited = audited.resolve(rows, data.feature_names)
+    given: dict[str, Any] = {} if value_tol is None else {"value_tol": value_tol}
+    given |= {"n_features": n_features, "random_state": random_state}
+    report = audit(audited, rows, **given, time_limit=time_limit or TIME_LIMIT)
+    drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
+    figures = {} if report.witness is None else drawn
+    text = _rounded(str(report))
+    return Result(text, audit_facts(report), figures=figures)
+
+
+def _rounded(text: str) -> str:
+    """Return a report with the digits of a witness, which are needed, and six of all other numbers."""
+    head, gap, witness = text.partition("\n\n")
+    return six_digits(head) + gap + witness

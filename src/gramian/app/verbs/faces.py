@@ -33,9 +33,7 @@ def _check_model(values: Mapping[str, Any], model: Any) -> None:
     if not model.model_kind.faces:
         fit = "Fit one with: gramian faces fit DIR -o faces.gramian"
         raise ParameterError(
-            "model",
-            problem=f"This is a {type(model).__name__}, not a model of faces.",
-            hint=fit,
+            "model", problem=f"This is a {type(model).__name__}, not a model of faces.", hint=fit
         )
 
 
@@ -308,11 +306,7 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
 
 
 @about(doing="forgetting", shell_only=True)
-def forget(
-    gallery: Annotated[Any, GALLERY._replace(access="change")],
-    *,
-    person: str,
-) -> Result:
+def forget(gallery: Annotated[Any, GALLERY._replace(access="change")], *, person: str) -> Result:
     """Remove all data of a person from a gallery.
 
     Parameters
@@ -356,11 +350,7 @@ def _shown_time(text: str) -> str:
 
 @of_model(doing="comparing")
 def identify(
-    model: Model,
-    gallery: Annotated[Any, GALLERY],
-    pictures: Annotated[Any, PICTURES],
-    *,
-    far: Far = None,
+    model: Model, gallery: Annotated[Any, GALLERY], pictures: Annotated[Any, PICTURES], *, far: Far = None
 ) -> Result:
     """Identify the person on each picture.
 

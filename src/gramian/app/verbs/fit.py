@@ -32,8 +32,7 @@ Center = Annotated[bool, Option()]
 Ddof = Annotated[int | None, Option("NUMBER", usual="1")]
 Scale = Annotated[Literal["unit", "pareto", "genotype"] | None, Option(usual="by the data")]
 Rows = Annotated[
-    Any,
-    DATA._replace(streamed=True, how=lambda values: {"imputes": values.get("kernel") is None}),
+    Any, DATA._replace(streamed=True, how=lambda values: {"imputes": values.get("kernel") is None})
 ]
 
 

@@ -298,9 +298,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 @about(shell_only=True)
-def export(
-    model: Model,
-) -> Annotated[Result, Output("file", ends=(".onnx",), key="out", required=True)]:
+def export(model: Model) -> Annotated[Result, Output("file", ends=(".onnx",), key="out", required=True)]:
     """Write a saved model as ONNX.
 
     Other programs and languages then compute its scores without gramian, in float32.
