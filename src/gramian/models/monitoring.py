@@ -749,10 +749,17 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     """
     names = BOTH[: 1 if known.without_spe else 2]
     level = 1 - (1 - alpha) ** (1 / len(names))
-    of_fit = {"T2": [("Beta", _t2_limit(level, known, of_fit=True))], "SPE": _spe_of_fit(level, known)}
+    spe_of_fit = _jackson_mudholkar(level, known, of_fit=True)
+    if known.own is not None and len(known.own) > 1:
+        spe_of_fit.append(("Box", _box_limit(level, known.own[:, 1])))
+    of_fit = {"T2": [("Beta", _t2_limit(level, known, of_fit=True))], "SPE": spe_of_fit}
     theory = [("F", _t2_limit(level, known)), *_jackson_mudholkar(level, known)]
     tail, measured = _tail_limits(level, known), empirical_limits(alpha, known.held_out, known.weights)
-    heavy = measured is None and prefer != "theory" and len(tail) == len(names) and _heavy_tails(known)
+    heavy = measured is None and prefer != "theory" and len(tail) == len(names)
+    if heavy:  # a value is beyond what theory lets hardly any sample of so many rows reach
+        count = known.independent * known.held_out.shape[1]
+        reached = [value for _, value in _tail_limits(-math.expm1(math.log1p(-RARE) / count), known)]
+        heavy = bool(np.any(known.held_out.max(axis=0) > reached))
     # A new row exceeds the largest of m others with a probability of 1 / (m + 1), whatever the tails.
     method, values = ("largest", known.held_out.max(axis=0)) if heavy else ("empirical", measured)
     empirical: list[tuple[str, float]] = [
@@ -800,13 +807,6 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
     )
 
 
-def _heavy_tails(known: Known) -> bool:
-    """Return whether a held-out value is beyond what theory lets hardly any sample of so many rows reach."""
-    count = known.independent * known.held_out.shape[1]
-    limits = _tail_limits(-math.expm1(math.log1p(-RARE) / count), known)
-    return bool(np.any(known.held_out.max(axis=0) > [value for _, value in limits]))
-
-
 def _t2_limit(level: float, known: Known, *, of_fit: bool = False) -> float:
     n = known.n if of_fit else known.n / known.times[0]
     return t2_limit(level, n, known.k, of_fit=of_fit, centered=known.centered, ddof=known.ddof)
@@ -821,14 +821,6 @@ def _jackson_mudholkar(level: float, known: Known, *, of_fit: bool = False) -> l
         return []
     factor = 1.0 if of_fit else 1 + (known.k + 1) * known.times[1] / known.n
     return [("Jackson-Mudholkar", factor * spe_limit(level, known.discarded))]
-
-
-def _spe_of_fit(level: float, known: Known) -> list[tuple[str, float]]:
-    """Return the limits of SPE of rows of the fit."""
-    limits = _jackson_mudholkar(level, known, of_fit=True)
-    if known.own is not None and len(known.own) > 1:
-        limits.append(("Box", _box_limit(level, known.own[:, 1])))
-    return limits
 
 
 def _tail_limits(level: float, known: Known) -> list[tuple[str, float]]:

@@ -16,13 +16,8 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray, ModelKind
-from gramian.statistics.components import (
-    column_variances,
-    component_names,
-    effective_rows,
-    kind_of,
-    known_variances,
-)
+from gramian.statistics import components
+from gramian.statistics.components import component_names, effective_rows, known_variances
 
 LEVEL = 0.05  # of the test that two population eigenvalues are equal
 NAMED = 3  # groups that a sentence names
@@ -130,13 +125,17 @@ def sampling_of(model: Any) -> Sampling | None:
     theory for principal component analysis. Konishi (1979), Asymptotic expansions for the distributions of
     statistics based on the sample correlation matrix in principal component analysis.
     """
-    rank = 0 if kind_of(model) is not ModelKind.PCA else min(int(model.n_components_), int(model.rank_))
+    rank = (
+        0
+        if components.kind_of(model) is not ModelKind.PCA
+        else min(int(model.n_components_), int(model.rank_))
+    )
     if not rank or not model.center or getattr(model, "n_missing_", False):
         return None
     power = POWERS.get(model.scale, 0.0) if isinstance(model.scale, str) else 0.0
     if isinstance(model.scale, str) and not power:
         return None
-    columns = column_variances(model) if power else np.empty(0)
+    columns = components.column_variances(model) if power else np.empty(0)
     effective, known, k = effective_rows(model), known_variances(model), int(model.n_components_)
     degrees = max(effective - 1.0, 1.0)
     values, total = known[:rank], float(model.total_variance_)

@@ -176,7 +176,11 @@ class FeatureFit(KernelFit):
     def plan(self) -> Plan:
         """What solving does, with predicted seconds and bytes."""
         rows, m = self.rows, self.count
-        target = self._reachable(m)
+        noun, target = "random features" if self._rule is None else "landmarks", self.target
+        if target.count is not None and target.count > m:
+            why = f"but {m} {noun} have at most {m} components"
+            hint = f"Ask for fewer, or set n_landmarks={target.count!r} or more."
+            raise ParameterError("n_components", target.count, why, hint)
         costs = feature_costs(rows.shape, m, self._rule, single=self._single, elsewhere=not rows.in_one_place)
         if self._rule == "rpcholesky" and (room := rows.room) is not None:
             need = rows.shape[0] * m * (4 if self._single else 8)
@@ -282,14 +286,6 @@ class FeatureFit(KernelFit):
         if self.scaling is not None:
             landmarks = self.scaling.rows(landmarks)
         return alike(numpy_rows(landmarks.owned()), numpy_rows(rows.block(slice(0, 1)).values))
-
-    def _reachable(self, m: int) -> Target:
-        of, target = "random features" if self._rule is None else "landmarks", self.target
-        if target.count is not None and target.count > m:
-            why = f"but {m} {of} have at most {m} components"
-            hint = f"Ask for fewer, or set n_landmarks={target.count!r} or more."
-            raise ParameterError("n_components", target.count, why, hint)
-        return target
 
     @property
     def _rule(self) -> str | None:

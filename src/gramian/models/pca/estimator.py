@@ -445,7 +445,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
 
                 table = filled(self, rows, quick=quick)
                 rows = table.rows
-            fit = TableFit(self, rows) if table is None else table.fit(self)
+            fit = TableFit(self, rows) if table is None else table.fit()
             try:
                 plain = fit.wanted.rule in (None, "max_rmse")
                 return fit, rows, table, fit.schedule if plain else fit.plan
@@ -467,7 +467,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         if table is None:
             result = fit.solve(seeds)
         else:
-            table, result = table.solved(self, fit, seeds)
+            table, result = table.solved(fit, seeds)
         inputs.store_features(self, X, rows)
         self.picture_shape_ = rows.picture_shape
         self.__dict__.pop("_moments", None)

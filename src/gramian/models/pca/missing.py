@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian.core.arrays import as_float64, dense, is_numpy, memory_limit_bytes, power_of_two, to_numpy
 from gramian.core.checks import check_choice, check_number, counted, either, first_few
-from gramian.core.records import Components, FloatArray, Moments
+from gramian.core.records import FloatArray, Moments
 from gramian.engine.centered import require_counts
 from gramian.engine.solving import require_memory
 from gramian.engine.stream import StreamMoments
@@ -44,6 +44,7 @@ class Filled:
 
     Attributes
     ----------
+    asked : PCAParameters
     rows : Rows
         Complete.
     given : Rows
@@ -59,6 +60,7 @@ class Filled:
         For ``n_components="cv"``, the number that predicts held-out entries best.
     """
 
+    asked: PCAParameters
     rows: Rows
     given: Rows
     method: str
@@ -67,36 +69,25 @@ class Filled:
     expected: StreamMoments | None = None
     choice: ComponentChoice | None = None
 
-    @property
-    def of_new_rows(self) -> str:
-        """The method for new rows: calls of genotypes are missing in every cohort."""
-        genotypes = self.given.table is not None and self.given.table.alleles is not None
-        return "em" if genotypes and self.method == "error" else self.method
-
-    def fit(self, asked: PCAParameters) -> TableFit:
+    def fit(self) -> TableFit:
         """Return the fit to the table, or to its expected moments."""
         if self.expected is None:
-            fit = TableFit(asked, self.rows)
+            fit = TableFit(self.asked, self.rows)
         else:
-            fit = ExpectedFit(asked, self.expected.table(), self.expected, self.rows)
+            fit = ExpectedFit(self.asked, self.expected.table(), self.expected, self.rows)
         return fit if self.choice is None else fit.counted(int(self.choice.number or 1))
 
-    def solved(self, asked: PCAParameters, fit: TableFit, seeds: list[int]) -> tuple[Filled, Decomposition]:
+    def solved(self, fit: TableFit, seeds: list[int]) -> tuple[Filled, Decomposition]:
         """Return the result of a fit that keeps as much as was asked for, and the table that it is about."""
         table, result = self, self.stated(fit.solve(seeds))
         choice = result.choice or self.choice
-        result = table._enough(asked, result, seeds)
-        if table.imputed is not None and result.count < table.imputed.n_components:
+        while not self.keeps_enough(result):
+            result = self.stated(self.fit().counted(result.count + 1).solve(seeds))
+        if self.imputed is not None and result.count < self.imputed.n_components:
             # One model: what imputes has no other components than those of the fit.
-            table = filled(asked, table.given, number=result.count)
-            result = table.stated(table.fit(asked).counted(result.count).solve(seeds))
-            result = table._enough(asked, result, seeds)
+            table = filled(self.asked, self.given, number=result.count)
+            table, result = table.solved(table.fit().counted(result.count), seeds)
         return table, replace(result, choice=choice)
-
-    def _enough(self, asked: PCAParameters, result: Decomposition, seeds: list[int]) -> Decomposition:
-        while not self.keeps_enough(asked, result):
-            result = self.stated(self.fit(asked).counted(result.count + 1).solve(seeds))
-        return result
 
     def stated(self, result: Decomposition) -> Decomposition:
         """Return a result whose certificate says what was imputed, and whose noise is that of the model."""
@@ -111,18 +102,25 @@ class Filled:
             )
             certificate = replace(certificate, about=about)
             result = replace(result, solution=replace(result.solution, certificate=certificate))
-        if self.method != "iterative" or self.imputed is None:
+        imputed = self.imputed
+        if self.method != "iterative" or imputed is None or imputed.noise_variance is None:
             return result
-        varying = int(np.count_nonzero(~result.problem.measured().constant))
-        components = self._with_noise(result.directions.components, varying)
+        # Discarded variances sum to the noise of the columns that vary.
+        components, k = result.directions.components, imputed.n_components
+        d = int(np.count_nonzero(~result.problem.measured().constant))
+        values, total = components.values, components.total or 0.0
+        beyond, noise = total - float(values[:k].sum()), (d - k) * imputed.noise_variance
+        factor = noise / beyond if beyond > components.tolerance * total else 1.0
+        total = float(values.sum()) + factor * max(total - float(values.sum()), 0.0)
+        components = replace(components, total=total, rest=factor * components.rest, size=d)
         return replace(result, directions=replace(result.directions, components=components))
 
-    def keeps_enough(self, asked: PCAParameters, result: Decomposition) -> bool:
+    def keeps_enough(self, result: Decomposition) -> bool:
         """Return whether the components keep the share, or leave the error, that was asked for.
 
         The number is chosen by the filled table, whose imputed entries have no noise.
         """
-        components, (n, d) = result.directions.components, self.rows.shape
+        asked, components, (n, d) = self.asked, result.directions.components, self.rows.shape
         if self.method != "iterative" or self.imputed is None or result.count >= min(n, d):
             return True
         if asked.max_rmse is not None:
@@ -136,7 +134,9 @@ class Filled:
     def store(self, model: Any) -> None:
         """Set what a fitted model says of the entries that were missing."""
         model.n_missing_, model.imputed_ = self.missing, self.imputed
-        model._fit_parameters["missing"] = self.of_new_rows
+        # Calls of genotypes are missing in every cohort.
+        genotypes = self.given.table is not None and self.given.table.alleles is not None
+        model._fit_parameters["missing"] = "em" if genotypes and self.method == "error" else self.method
         imputed = self.imputed
         if imputed is None:
             return
@@ -158,16 +158,6 @@ class Filled:
             errors.append(incomplete.deviations_at_holes(X)[holes])
         found = np.concatenate(values), np.concatenate(errors)
         model.imputed_ = replace(imputed, values=found[0], standard_errors=found[1])
-
-    def _with_noise(self, components: Components, d: int) -> Components:
-        """Return components whose discarded variances sum to the noise of d columns."""
-        assert self.imputed is not None
-        assert self.imputed.noise_variance is not None
-        values, k, total = components.values, self.imputed.n_components, components.total or 0.0
-        beyond, noise = total - float(values[:k].sum()), (d - k) * self.imputed.noise_variance
-        factor = noise / beyond if beyond > components.tolerance * total else 1.0
-        total = float(values.sum()) + factor * max(total - float(values.sum()), 0.0)
-        return replace(components, total=total, rest=factor * components.rest, size=d)
 
 
 def method_of(asked: PCAParameters, rows: Rows) -> str:
@@ -212,11 +202,14 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     method = method_of(asked, rows)
     read = 0 if rows.table is None else rows.table.missing.filled
     if method not in BY or read:
-        return Filled(rows, rows, method, read)
-    strength = _check_strength(asked.regularization)
+        return Filled(asked, rows, rows, method, read)
+    strength = 1.0 if asked.regularization is None else asked.regularization
+    if not (isinstance(strength, str) and strength == "cv"):
+        hint = "It multiplies the noise variance to subtract. 'cv' chooses it by cross-validation; None is 1."
+        strength = check_number("regularization", strength, least=0.0, advice=hint)
     holes = rows.holes()
     if holes is None:
-        return Filled(rows, rows, method)
+        return Filled(asked, rows, rows, method)
     if holes.infinite:
         rows.require_finite(holes=True)  # raises
     if not isinstance(rows, ArrayRows) or not is_numpy(rows.like):
@@ -236,7 +229,9 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     expected: StreamMoments | None = None
     choice: ComponentChoice | None = None
     if method == "mean" or quick:
-        values, imputed = _by_means(X, rows.weights)
+        (i, j), (means, deviations) = np.nonzero(np.isnan(X)), _spread(X, rows.weights)
+        imputed = imputation.Imputed("mean", i, j, means[j], deviations[j], np.empty(0), None, 0, True)
+        values = np.where(np.isnan(X), means, X)
         if method == "em":
             expected = _moments(rows, np.zeros(X.shape[1]), np.eye(X.shape[1]), 1)
         if method != "mean" and asked.n_components == "cv":
@@ -244,14 +239,7 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
     else:
         values, imputed, expected, choice = _by_model(asked, rows, X, method, strength, number)
     complete = replace(rows, values=values.astype(rows.dtype), borrowed=False)
-    return Filled(complete, rows, method, holes.missing, imputed, expected, choice)
-
-
-def _check_strength(strength: Any) -> float | str:
-    if strength is None or (isinstance(strength, str) and strength == "cv"):
-        return 1.0 if strength is None else "cv"
-    advice = "It multiplies the noise variance to subtract. 'cv' chooses it by cross-validation; None is 1."
-    return check_number("regularization", strength, least=0.0, advice=advice)
+    return Filled(asked, complete, rows, method, holes.missing, imputed, expected, choice)
 
 
 def _refuse_empty(rows: Rows, holes: Holes) -> None:
@@ -273,12 +261,6 @@ def _refuse_empty(rows: Rows, holes: Holes) -> None:
                 "Nothing determines what is missing there.",
                 f"Leave out such {what}s.{advice}",
             )
-
-
-def _by_means(X: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, imputation.Imputed]:
-    (i, j), (means, deviations) = np.nonzero(np.isnan(X)), _spread(X, weights)
-    imputed = imputation.Imputed("mean", i, j, means[j], deviations[j], np.empty(0), None, 0, True)
-    return np.where(np.isnan(X), means, X), imputed
 
 
 def _spread(X: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:

@@ -155,7 +155,12 @@ def settle(
     """
     material = Material(problem, memory_limit_bytes(model.memory_limit))
     if wanted.rule == "max_rmse":
-        fraction = material.fraction_for(float(model.max_rmse))
+        view = problem.measured()
+        if not view.total > 0:
+            return Target(count=1), None
+        # The share of the sum of squares that leaves such an error per entry.
+        mean_square = view.total / (problem.weight * problem.rows.shape[1])
+        fraction = 1.0 - (float(model.max_rmse) / math.sqrt(view.square_unit) / math.sqrt(mean_square)) ** 2
         if fraction <= 0:
             return Target(count=1), None
         if 1 - fraction > SMALL_REST:
@@ -214,14 +219,6 @@ class Material:
     def varying(self) -> int:
         """Number of columns that vary."""
         return self.problem.rows.shape[1] - int(self.view.constant.sum())
-
-    def fraction_for(self, max_rmse: float) -> float:
-        """Return the share of the sum of squares that leaves an error of ``max_rmse`` per entry."""
-        if not self.view.total > 0:
-            return 0.0
-        mean_square = self.view.total / (self.problem.weight * self.problem.rows.shape[1])
-        unit = math.sqrt(self.view.square_unit)
-        return 1.0 - (max_rmse / unit / math.sqrt(mean_square)) ** 2
 
     @cached_property
     def scree(self) -> component_rules.Scree:
