@@ -3,19 +3,18 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian import KernelPCA, load
+from gramian import KernelPCA
 from gramian.core.records import SolveRequest, Target
 from gramian.engine import krylov, solving, tiles
 from gramian.engine.kernel import KernelProblem
 from gramian.engine.krylov import KrylovRoute
 from gramian.engine.solving import solve
 from gramian.engine.tiles import KernelSource, MatrixSource
-from gramian.errors import IndefiniteKernelError, MemoryLimitError, ParameterError, RankWarning
+from gramian.errors import IndefiniteKernelError, MemoryLimitError, RankWarning
 from gramian.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from gramian.tables.as_rows import as_rows
 
@@ -105,15 +104,6 @@ def test_rest_of_a_whole_spectrum_follows_the_kept_part():
     assert solution.certificate.ok
 
 
-def test_beyond_the_rank_nothing_is_divided_by_zero():
-    for solver in ("dense", "krylov"):
-        _, result = decompose(Linear(), X[:, :2].copy(), Target(count=4), solver)
-        assert result.components.rank == 2
-        np.testing.assert_array_equal(result.components.values[2:], 0)
-        np.testing.assert_array_equal(result.coefficients[:, 2:], 0)
-        np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(4), atol=1e-12)
-
-
 def test_rank_0_warns():
     parallel = np.outer(np.arange(1.0, 6), [1, 2, 3])
     cases = [
@@ -129,13 +119,6 @@ def test_rank_0_warns():
         assert model.rank_ == 0
         np.testing.assert_array_equal(model.eigenvalues_, 0)
         np.testing.assert_array_equal(model.transform(data), 0)
-
-
-def test_multiplicity_larger_than_the_block():
-    for copies in (1, 2, 3):
-        rows = np.repeat(1e3 * np.arange(40.0)[:, None], copies, axis=0)
-        model = KernelPCA(10, kernel=RBF(sigma=1.0), solver="krylov", random_state=0).fit(rows)
-        np.testing.assert_allclose(model.eigenvalues_, copies, rtol=1e-10)
 
 
 def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
@@ -357,38 +340,6 @@ def test_a_function_of_two_rows_is_not_called_twice_for_a_value(monkeypatch, sol
 # ---------------------------------------------------------------- rows of its own
 
 
-def test_a_model_keeps_its_own_rows(tmp_path):
-    new = np.random.default_rng(2).standard_normal((5, 4))
-    makers = {
-        "array": np.array,
-        "float32": lambda a: a.astype("f4"),
-        "fortran": np.asfortranarray,
-        "frame": lambda a: pd.DataFrame(np.array(a)),
-        "view": lambda a: np.repeat(a, 2, axis=0)[::2],
-    }
-    for name, make in makers.items():
-        data = make(X)
-        names = list(data.columns) if name == "frame" else None
-        rows = pd.DataFrame(new, columns=names) if name == "frame" else new.astype(np.asarray(data).dtype)
-        model = KernelPCA(3, kernel="rbf").fit(data)
-        model.save(tmp_path / f"{name}-before.gramian")
-        scores = model.transform(rows)
-        back = model.inverse_transform(scores)
-        if name == "frame":
-            data.iloc[:, :] = 0.0
-        else:
-            data[...] = 0.0
-        np.testing.assert_array_equal(model.transform(rows), scores)
-        np.testing.assert_array_equal(model.inverse_transform(scores), back)
-        model.save(tmp_path / f"{name}-after.gramian")
-        for when in ("before", "after"):
-            twin = load(tmp_path / f"{name}-{when}.gramian")
-            np.testing.assert_array_equal(twin.X_fit_, model.X_fit_)
-            np.testing.assert_allclose(
-                twin.transform(rows), scores, atol=1e-6 if name == "float32" else 1e-14
-            )
-
-
 # ------------------------------------------------------------------ extreme sizes
 
 
@@ -409,28 +360,7 @@ def test_matrices_whose_squares_do_not_fit(solver):
         assert math.isfinite(solution.spectrum.error_bound)
 
 
-def test_an_iteration_at_any_scale_is_silent():
-    for exponent in (-95, -20, 20, 95):
-        model = KernelPCA(3, solver="krylov").fit(X * 10.0**exponent)
-        exact = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3] ** 2
-        np.testing.assert_allclose(model.eigenvalues_ / 10.0**exponent / 10.0**exponent, exact, rtol=1e-6)
-        assert model.certificate_.ok
-
-
 # ---------------------------------------------------------------------- indefinite
-
-
-def test_an_error_says_how_many_are_positive():
-    K = shifted([5.0, 4.0, 1.0, -3.0])
-    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -3, negative beyond"):
-        decompose(None, K, Target(count=4), psd=False)
-    with pytest.raises(IndefiniteKernelError, match=r"The Gram matrix has the eigenvalue -3e\+200, negative"):
-        decompose(None, 1e200 * K, Target(count=4), psd=False)
-    assert decompose(None, K, Target(count=3), psd=False)[1].components.rank == 3
-    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -3, negative beyond"):
-        decompose(None, K, Target(fraction=0.5), psd=False)
-    with pytest.raises(ParameterError, match='finds only the largest eigenvalues, but repair="clip"'):
-        KernelPCA(2, kernel="precomputed", solver="krylov", repair="clip").fit(K)
 
 
 def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
@@ -442,48 +372,6 @@ def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
     np.testing.assert_allclose(result.components.values, values, rtol=1e-9)
     with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -1, negative beyond"):
         decompose(None, K, Target(count=4), solver="krylov", psd=False)
-
-
-def test_a_total_only_where_nothing_is_negative():
-    K = shifted(np.linspace(1.0, 0.1, 60))
-    assert decompose(None, K, solver="dense", psd=False)[1].components.total == pytest.approx(np.trace(K))
-    assert decompose(None, K, solver="krylov", psd=False)[1].components.total is None
-    K = shifted([*np.linspace(1.0, 0.1, 60), -0.01])
-    assert decompose(None, K, solver="dense", psd=False)[1].components.total is None
-
-
-def test_clipping_sets_negative_eigenvalues_to_0_and_says_what_that_changes():
-    values = np.array([5.0, 4.0, 1.0, 1e-17, -0.5, -3.0])
-    for factor in (1.0, 2.0**-900, 2.0**900):
-        solution, result = decompose(None, shifted(values) * factor, Target(count=6), psd=False, clip=True)
-        np.testing.assert_allclose(result.components.values / factor, [5.0, 4.0, 1.0, 0, 0, 0], atol=1e-14)
-        assert result.components.rank == 3
-        assert result.components.total / factor == pytest.approx(10.0)
-        repair = result.repair
-        assert (repair.count, repair.size) == (2, 7)
-        assert repair.smallest / factor == pytest.approx(-3.0)
-        assert repair.negative / factor == pytest.approx(3.5)
-        assert repair.total / factor == pytest.approx(13.5)
-        assert repair.change == pytest.approx(np.sqrt((0.25 + 9) / np.sum(values**2)))
-        assert solution.certificate.ok
-
-
-def test_a_proven_kernel_has_nothing_to_clip():
-    solution, result = decompose(RBF(sigma=2.0), clip=True, solver="krylov")
-    repair = result.repair
-    assert (repair.count, repair.size, repair.change) == (0, 120, 0.0)
-    assert repair.total == pytest.approx(result.components.total)
-    assert solution.account.plan.solver == "krylov"
-    assert decompose(RBF(sigma=2.0))[1].repair is None
-
-
-def test_tiny_negative_eigenvalues_are_rounding():
-    K = shifted([1.0, 0.5, 1e-17, -1e-17, -1e-17])
-    _, result = decompose(None, K, Target(count=5), psd=False)
-    assert result.components.rank == 2
-    np.testing.assert_array_equal(result.components.values[2:], 0)
-    with pytest.warns(RankWarning, match="rank 2"):
-        KernelPCA(5, kernel="precomputed").fit(K)
 
 
 # ------------------------------------------------------------------- whatever is asked

@@ -39,22 +39,6 @@ def test_tiles_on_the_diagonal_are_exact_there(source):
     np.testing.assert_array_equal(np.diag(tile), source.diagonal[part])
 
 
-def test_error_bound_is_the_evaluators(source):
-    assert source.relative == source.evaluator.relative
-    assert source.absolute == source.evaluator.absolute
-    assert source.error_kind == source.evaluator.kernel.error_kind
-
-
-@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-def test_diagonal_tiles_of_other_array_kinds(kind):
-    xp = pytest.importorskip(kind)
-    rows = xp.asarray(X + 1e3)
-    source = KernelSource(RBF(sigma=1.0).bind(rows), rows)
-    tile = np.asarray(source(slice(0, 50), slice(0, 50)))
-    np.testing.assert_array_equal(tile, tile.T)
-    np.testing.assert_array_equal(np.diag(tile), np.ones(50))
-
-
 def test_a_function_that_depends_on_the_order_of_rows_is_refused():
     source = KernelSource(FunctionKernel(lambda x, y: float(x[0] - y[1])).bind(X), X)
     with pytest.raises(DataError, match="The kernel function is not symmetric: for rows 12 and 27"):
@@ -62,22 +46,6 @@ def test_a_function_that_depends_on_the_order_of_rows_is_refused():
 
 
 # ------------------------------------------------------------ a given matrix
-
-
-def test_tiles_of_a_matrix_are_its_parts():
-    K = RBF().gram(X)
-    source = MatrixSource(K.astype(np.float32))
-    tile = source(slice(20, 50), slice(0, 20))
-    assert tile.dtype == np.float64
-    np.testing.assert_array_equal(tile, K.astype(np.float32)[20:50, :20])
-    np.testing.assert_array_equal(source.diagonal, np.ones(50))
-    assert source.relative == source.absolute == 0
-
-
-@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (1, 2)])
-def test_a_matrix_that_is_not_square_is_refused(shape):
-    with pytest.raises(DataError, match='kernel="precomputed" needs the square matrix of kernel'):
-        MatrixSource(np.ones(shape))
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (40, 3), (1700, 20), (1700, 1699)])
@@ -101,17 +69,6 @@ def test_asymmetry_of_rounding_is_allowed_and_counted(dtype):
 
 
 # ------------------------------------------------------------- cross products
-
-
-@pytest.mark.parametrize("size", [1, 7, 50, 960])
-def test_cross_product_is_that_of_the_whole_matrix(size):
-    rng = np.random.default_rng(1)
-    new, coefficients = rng.standard_normal((9, 4)), rng.standard_normal((50, 3))
-    for kernel in KERNELS:
-        bound = kernel.bind(X)
-        left, right = bound.encode(new)[0], bound.encode(X)[1]
-        product = bound.times(left, right, coefficients, size)
-        np.testing.assert_allclose(product, kernel.gram(new, X) @ coefficients, atol=1e-10)
 
 
 def test_cross_product_never_holds_the_whole_matrix():

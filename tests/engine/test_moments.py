@@ -137,12 +137,6 @@ def test_the_diagonal_of_a_scatter_matrix_is_exact_for_float32(double):
     np.testing.assert_allclose(np.diag(result.squares), moments(as_rows(X), True).squares, rtol=1e-13)
 
 
-def test_scatter_in_one_thread_or_many():
-    many = scatter(as_rows(TALL), center=True)[0]
-    one = scatter(as_rows(TALL), center=True, workers_limit=0)[0]
-    np.testing.assert_allclose(many.squares, one.squares, rtol=1e-12, atol=1e-9)
-
-
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 5), st.integers(0, 999))
 def test_merged_moments_are_those_of_all_rows(a, b, d, seed):
     X = np.random.default_rng(seed).standard_normal((a + b, d)) + 10
@@ -208,44 +202,6 @@ def test_sparse_products_in_float32_know_their_error(center, case):
     # Centred zeros would round alike, and to 2e-7.
     assert 1e-10 * size < np.linalg.norm(error, 2) < (6e-8 if case == "alike" else 1e-6) * size
     np.testing.assert_allclose(result.gap, error @ G, rtol=0, atol=1e-13 * size)
-
-
-def test_sparse_entries_stored_in_parts_are_added():
-    X = sp.csr_matrix(([1.0, 2.0, 4.0, 8.0], [0, 0, 1, 0], [0, 2, 3, 4]), shape=(3, 2))
-    np.testing.assert_allclose(moments(as_rows(X), True).squares, [32.66666667, 10.66666667])
-
-
-@pytest.mark.parametrize("scale", [1e-97, 1e-70, 1e70, 1e97])
-def test_data_far_from_one_is_divided_by_a_power_of_two(scale):
-    view = view_of(TALL[:200] * scale)
-    assert view.unit_exponent != 0
-    assert 1e-20 < view.total < 1e20
-    C = (TALL[:200] - TALL[:200].mean(axis=0)) * (scale / np.ldexp(1.0, view.unit_exponent))
-    np.testing.assert_allclose(dense(view), C, rtol=1e-10, atol=1e-12 * np.abs(C).max())
-    assert view.square_unit == np.ldexp(1.0, 2 * view.unit_exponent)
-
-
-@pytest.mark.parametrize("scale", ["unit", "pareto"])
-@pytest.mark.parametrize("magnitude", [1e-97, 1.0, 1e97])
-def test_scaling_knows_the_unit_of_the_data(scale, magnitude):
-    X = TALL[:200]
-    view = view_of(X * magnitude, scale=scale)
-    deviation = X.std(axis=0, ddof=1)
-    expected = deviation * magnitude if scale == "unit" else np.sqrt(deviation * magnitude)
-    np.testing.assert_allclose(view.data_divisor, expected, rtol=1e-11)
-    C = (X - X.mean(axis=0)) * magnitude / expected
-    unit = np.ldexp(1.0, view.unit_exponent)
-    np.testing.assert_allclose(dense(view) * unit, C, rtol=1e-9, atol=1e-11 * np.abs(C).max())
-
-
-@pytest.mark.parametrize("divisor", [1e-100, 1e100])
-def test_given_divisors_may_be_far_from_one(divisor):
-    X = TALL[:200]
-    view = view_of(X, scale=np.full(3, divisor))
-    np.testing.assert_allclose(view.data_divisor, divisor, rtol=1e-14)
-    assert 1e-20 < view.total < 1e20
-    C = (X - X.mean(axis=0)) / divisor
-    np.testing.assert_allclose(dense(view) * np.ldexp(1.0, view.unit_exponent), C, rtol=1e-9)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 28.46, 1e20])
@@ -338,27 +294,6 @@ def test_columns_of_float32_are_brought_to_one_range_before_they_are_multiplied(
     np.testing.assert_allclose(result.squares, C.T @ C, rtol=0, atol=1e-6 * np.trace(C.T @ C))
     np.testing.assert_allclose(np.abs(result.drift), 0, atol=1e-6 * np.trace(C.T @ C))
     assert common_unit(center_rows(as_rows(base.astype("f4")), center=True, scale="unit", ddof=1)) is None
-
-
-def test_data_that_does_not_vary_has_a_total_of_zero():
-    for value in (0.1, 1e20, -7.3):
-        view = view_of(np.full((13, 4), value))
-        assert view.total == 0.0
-        assert view.square_unit == 1.0
-
-
-@pytest.mark.parametrize("measure", [center_rows, scatter])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("shape", [(9000, 3), (40, 5000)])
-def test_nan_is_found_in_the_pass_that_measures(measure, bad, shape):
-    if measure is scatter and shape == (40, 5000):
-        shape = (40, 300)
-    X = np.ones(shape)
-    X[17, 2] = bad
-    rows = as_rows(X, check_finite=False)
-    options = {"scale": None, "ddof": 1} if measure is center_rows else {}
-    with pytest.raises(DataError, match=r": row 17, column 2\."):
-        measure(rows, center=True, **options)
 
 
 @pytest.mark.parametrize("center", [True, False])

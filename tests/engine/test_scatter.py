@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.core.arrays import to_float64, to_numpy
+from gramian.core.arrays import to_numpy
 from gramian.engine.centered import center_rows
-from gramian.engine.operator import Operator
 from gramian.engine.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
 from gramian.tables.as_rows import as_rows
 from helpers import spectrum_matrix
@@ -37,60 +36,6 @@ def assert_exact(operator, kind, C, atol=1e-9):
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix])
 def test_products_and_the_matrix(kind, X, form):
     assert_exact(operator_of(kind, form(X)), kind, X - X.mean(axis=0))
-
-
-@SIDES
-@pytest.mark.parametrize("scale", ["unit", "pareto"])
-def test_scaled_columns(kind, X, scale):
-    deviation = X.std(axis=0, ddof=1)
-    D = (X - X.mean(axis=0)) / (deviation if scale == "unit" else np.sqrt(deviation))
-    assert_exact(operator_of(kind, X, scale=scale), kind, D)
-
-
-@SIDES
-def test_without_centring(kind, X):
-    result = operator_of(kind, X, center=False)
-    np.testing.assert_allclose(result.dense(), exact(kind, X), rtol=1e-11)
-    assert result.trace() == pytest.approx((X**2).sum())
-
-
-@SIDES
-def test_every_kind_keeps_its_kind(kind, X, array_kind):
-    C, result = X - X.mean(axis=0), operator_of(kind, array_kind.make(X))
-    wide = to_float64(array_kind.make(V))
-    product = result.matmat(wide)
-    assert type(product) is type(wide)
-    assert product.dtype == result.like.dtype
-    atol = 1e-9 if array_kind.dtype == np.float64 else 0.05
-    np.testing.assert_allclose(to_numpy(product), exact(kind, C) @ V, atol=atol)
-    np.testing.assert_allclose(to_numpy(result.dense()), exact(kind, C), atol=atol)
-
-
-def test_a_matrix_that_is_known_is_not_made_again():
-    view, known = operator_of(CovarianceOperator, TALL).centered, np.eye(40)
-    assert CovarianceOperator(view, whole=True, matrix=known).dense() is known
-
-
-def test_eigenvalues_are_squared_singular_values():
-    values = np.linalg.eigvalsh(operator_of(GramOperator, WIDE).dense())[::-1]
-    singular = np.linalg.svd(WIDE - WIDE.mean(axis=0), compute_uv=False)
-    np.testing.assert_allclose(values, singular**2, atol=1e-10 * singular[0] ** 2)
-    assert abs(values[-1]) <= 1e-12 * values[0]
-
-
-@KINDS
-def test_operators_keep_the_protocol(kind):
-    operator: Operator = operator_of(kind, np.random.default_rng(0).standard_normal((8, 5)))
-    for name in Operator.__annotations__:
-        assert hasattr(operator, name), name
-    assert operator.error_kind in ("deterministic", "probabilistic")
-    few = np.eye(operator.size)[:, :2]
-    assert operator.matmat(few).shape == (operator.size, 2)
-    assert operator.matmat(few).dtype == operator.like.dtype == np.float64
-    assert operator.dense().shape == (operator.size, operator.size)
-    assert operator.trace() == pytest.approx(float(np.trace(operator.dense())), rel=1e-13)
-    assert operator.frobenius() is None or operator.frobenius() >= 0
-    assert len(operator.fingerprint()) == 32
 
 
 @KINDS

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from gramian.core.checks import slices
 from gramian.engine.tiles import TILE, TileMatrix
 from helpers import covering
 
@@ -35,14 +34,6 @@ class Source:
 
 def sum_of_asked(source):
     return sum((rows.stop - rows.start) * (columns.stop - columns.start) for rows, columns in source.asked)
-
-
-@pytest.mark.parametrize("n", [1, 5, 240, 241, 1000])
-@pytest.mark.parametrize("size", [1, 7, 240])
-def test_slices_cover_every_row_once(n, size):
-    covered = [i for part in slices(n, size) for i in range(n)[part]]
-    assert covered == list(range(n))
-    assert all(0 < part.stop - part.start <= size for part in slices(n, size))
 
 
 @pytest.mark.parametrize(("n", "held", "width"), covering(SIZES, HELD, [1, 15, 16, 17, 33]))
@@ -105,40 +96,3 @@ def test_tiles_that_are_not_kept_are_filled_in_every_pass():
         tiles.matmat(np.ones((n, 2)))
         tiles.matmat(np.ones((n, 40)))
         assert sum_of_asked(source) == 2 * (half - kept)
-
-
-def test_a_product_leaves_its_argument_alone():
-    A = symmetric(300)
-    V = np.random.default_rng(1).standard_normal((300, 20))
-    before = V.copy()
-    V.flags.writeable = False
-    TileMatrix(300, Source(A), np.empty(0)).matmat(V)
-    np.testing.assert_array_equal(V, before)
-
-
-def test_errors_of_a_source_come_through():
-    def fails(rows, columns, out=None):
-        raise RuntimeError("no such tile")
-
-    with pytest.raises(RuntimeError, match="no such tile"):
-        TileMatrix(500, fails, np.empty(0))
-
-
-@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-@pytest.mark.parametrize(("storage", "share"), HELD)
-def test_other_array_kinds(kind, storage, share):
-    xp = pytest.importorskip(kind)
-    A = symmetric(90)
-    V = np.random.default_rng(1).standard_normal((90, 18))
-    matrix = xp.asarray(A)
-    like = xp.zeros((0,), dtype=xp.float64)
-
-    def source(rows, columns, out=None):
-        return matrix[rows, columns]
-
-    tiles = TileMatrix(90, source, like, storage, share=share)
-    product = tiles.matmat(xp.asarray(V))
-    assert type(product) is type(matrix)
-    np.testing.assert_allclose(np.asarray(product), A @ V, atol=1e-4 if storage == np.float32 else 1e-11)
-    np.testing.assert_allclose(np.asarray(tiles.dense()), A, rtol=1e-7 if storage == np.float32 else 0)
-    np.testing.assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-11)

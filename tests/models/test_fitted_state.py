@@ -157,6 +157,8 @@ def sources():
         yield KernelPCA(2, kernel="rbf", n_landmarks=40, solver="nystroem"), make(X.copy()), []
         yield KernelPCA(2, kernel=RBF(sigma=(sigma := GIVEN.copy()))), make(X.copy()), [sigma]
         yield RandomFourierMap(8, gamma=(gamma := GIVEN.copy()), random_state=0), make(X.copy()), [gamma]
+    for rows in (np.asfortranarray(X), X.astype("f4"), np.repeat(X, 2, axis=0)[::2]):
+        yield KernelPCA(2, kernel="rbf"), rows, []
     weights = GIVEN.copy()
     yield KernelPCA(2, kernel=weighted, kernel_params={"weights": weights}), X.copy(), [weights]
     yield KernelPCA(2, kernel="precomputed"), RBF(gamma=0.1).gram(X), []

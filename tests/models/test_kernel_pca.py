@@ -30,7 +30,6 @@ from gramian.errors import (
     DataError,
     IndefiniteKernelError,
     IndefiniteKernelWarning,
-    InputTypeError,
     MemoryLimitError,
     ParameterError,
     RankWarning,
@@ -252,14 +251,6 @@ def test_float32_values_beyond_its_range_are_not_kept_in_it():
 # --------------------------------------------------- how many components
 
 
-def test_more_components_than_features():
-    X = data(100, 2)
-    values, scores, _ = definition(pairwise.rbf_kernel(X, gamma=1.0), 10)
-    model = KernelPCA(10, kernel="rbf", gamma=1.0)
-    same_up_to_sign(model.fit_transform(X), scores, 1e-9)
-    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-10)
-
-
 def test_a_fraction_keeps_the_fewest_that_reach_it():
     for fraction, kernel, solver in [
         *((f, k, "dense") for f in (0.3, 0.5, 0.9, 0.95, 0.999) for k in ("rbf", "linear", "poly")),
@@ -351,14 +342,6 @@ def test_more_copies_than_components():
         np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-8)
         single = KernelPCA(5, kernel="rbf").fit(X[::10])
         np.testing.assert_allclose(model.eigenvalues_, 10 * single.eigenvalues_, rtol=1e-8)
-
-
-def test_two_rows():
-    model = KernelPCA(1, kernel="rbf", gamma=0.5).fit([[0.0], [1.0]])
-    assert model.eigenvalues_[0] == pytest.approx(1 - math.exp(-0.5))
-    np.testing.assert_allclose(
-        np.abs(model.transform([[0.0], [1.0]])).ravel(), math.sqrt((1 - math.exp(-0.5)) / 2)
-    )
 
 
 def test_all_components_of_all_rows():
@@ -490,17 +473,6 @@ def test_what_a_certificate_says_is_true_of_any_groups_of_rows(
     assert np.isfinite(model.transform(X)).all()
     if certificate.ok:
         np.testing.assert_allclose(certificate.values, eigenvalues[:k], atol=1e-5 * eigenvalues[0] + rounding)
-
-
-def test_larger_problem_with_clusters_far_apart():
-    rng = np.random.default_rng(1)
-    X = np.repeat(1000.0 * rng.standard_normal((30, 3)), 25, axis=0)
-    X = (X + rng.standard_normal(X.shape)).astype(np.float32)
-    eigenvalues = np.linalg.eigvalsh(centred(exact_rbf(X, 1.0)))[::-1]
-    model = KernelPCA(4, kernel=RBF(sigma=1.0), solver="krylov", random_state=0).fit(X)
-    assert model.spectrum_.route == "krylov"
-    assert (np.abs(model.eigenvalues_ - eigenvalues[:4]) <= model.certificate_.radii).all()
-    assert model.spectrum_.smallest is None or model.spectrum_.smallest > -1e-6
 
 
 def test_a_kernel_so_wide_that_centring_takes_nearly_all():
@@ -756,11 +728,6 @@ def test_parameters_are_refused():
             KernelPCA(**options).fit(data(40, 3))
 
 
-def test_kernels_that_are_none_are_refused():
-    with pytest.raises(InputTypeError, match="kernel=3 is not a name, an expression, a function or a"):
-        KernelPCA(kernel=3).fit(data(10))
-
-
 def test_overflow_is_refused_before_any_nan():
     with pytest.raises(DataError, match=r"poly\(degree=40, gamma=1\.0\) overflows on this data: rows"):
         KernelPCA(2, kernel="poly", degree=40, gamma=1.0).fit(data(20) * 1e8)
@@ -793,14 +760,6 @@ def test_plan_is_what_fit_follows():
         assert not hasattr(model, "eigenvalues_")
         assert plan == model.fit(X).plan_
         assert plan.operator == "centered kernel"
-
-
-def test_certificate_reads_like_sentences():
-    X = data(800, 5)
-    text = str(KernelPCA(5, kernel="rbf", solver="krylov", random_state=0).fit(X).certificate_)
-    assert text.startswith("Certificate: holds (tolerance 1.0e-06 of the largest eigenvalue).")
-    assert "Each of the 5 eigenvalues of Kc is within" in text
-    assert "An upper bound on any eigenvalue it did not find" in text
 
 
 # ------------------------------------------------------------- scikit-learn
@@ -1029,21 +988,6 @@ def test_an_expression_is_the_kernel_it_describes(name):
         assert (np.abs(model.eigenvalues_ - values) <= model.certificate_.radii + 1e-12 * values[0]).all()
 
 
-@pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
-def test_combinations_of_other_arrays(kind):
-    for name in COMBINED:
-        xp = pytest.importorskip(kind)
-        X, new = three_columns(60), three_columns(9, 1)
-        model = KernelPCA(3, kernel=COMBINED[name][0])
-        expected = clone(model).fit(X)
-        scores = model.fit_transform(xp.asarray(X))
-        mapped = model.transform(xp.asarray(new))
-        assert type(mapped) is type(scores) is type(xp.asarray(X))
-        np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-9)
-        np.testing.assert_allclose(np.asarray(scores), expected.fit_transform(X), atol=1e-7)
-        np.testing.assert_allclose(np.asarray(mapped), expected.transform(new), atol=1e-7)
-
-
 def test_the_linear_kernel_in_a_sum_far_from_the_origin():
     X = data(200, 4)
     plain = KernelPCA(3, kernel="linear + rbf(sigma=2)").fit(X)
@@ -1051,15 +995,6 @@ def test_the_linear_kernel_in_a_sum_far_from_the_origin():
     assert moved.certificate_.ok
     np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
     same_up_to_sign(moved.transform(X[:9] + 1e4), plain.transform(X[:9]), 1e-4)
-
-
-def test_mistakes_in_an_expression_are_told_with_their_column():
-    with pytest.raises(ParameterError, match=r"is not known\. Did you mean"):
-        KernelPCA(kernel="rbf + rfb").fit(data(20))
-    with pytest.raises(ParameterError, match=r"has its own parameters\. Set gamma, degree and coef0 there\."):
-        KernelPCA(kernel="rbf + linear", gamma=0.5).fit(data(20))
-    with pytest.raises(ParameterError, match=r"columns=7 is not there: X has 4, counted from 0 to 3\."):
-        KernelPCA(kernel="rbf.on(7)").fit(data(20))
 
 
 def test_columns_by_name():
@@ -1078,18 +1013,13 @@ def test_columns_by_name():
 
 
 def test_the_median_is_a_number_in_what_was_fitted():
-    for options in [{"kernel": "rbf", "gamma": "median"}, {"kernel": "rbf(sigma='median')"}]:
-        X = data(60, 3)
-        gaps = [np.linalg.norm(X[i] - X[j]) for i in range(60) for j in range(i)]
+    X = data(60, 3)
+    for options in ({"kernel": "rbf", "gamma": "median"}, {"kernel": "rbf(sigma='median')"}):
         model = KernelPCA(2, **options).fit(X)
-        assert model.kernel_.gamma == pytest.approx(0.5 / np.median(gaps) ** 2, rel=1e-12)
         assert repr(model.kernel_) == f"rbf(gamma={model.kernel_.gamma!r})"
         # New rows are mapped with the width of the fitted ones.
         fixed = KernelPCA(2, kernel=model.kernel_).fit(X)
         np.testing.assert_allclose(model.transform(X[:5] * 9), fixed.transform(X[:5] * 9), atol=1e-12)
-        manhattan = KernelPCA(2, kernel="laplacian", gamma="median").fit(X)
-        gaps = [np.abs(X[i] - X[j]).sum() for i in range(60) for j in range(i)]
-        assert manhattan.kernel_.gamma == pytest.approx(1 / np.median(gaps), rel=1e-12)
 
 
 def test_parameters_inside_of_a_kernel_are_tuned():
@@ -1209,11 +1139,6 @@ def test_other_repairs_are_refused():
     for repair in ["clop", "shift", True, 1]:
         with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
             KernelPCA(2, repair=repair).fit(data(20))
-
-
-def test_the_error_names_the_repair():
-    with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
-        KernelPCA(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(data(60, 3))
 
 
 def test_clipping_a_difference_of_kernels():

@@ -456,7 +456,7 @@ def test_rows_with_holes_are_mapped_only_where_that_was_asked_for():
 
 def test_weights_and_scales_apply_to_the_imputation():
     weights = np.random.default_rng(1).integers(0, 3, N)
-    for method, scale in (("em", "unit"), ("iterative", None)):
+    for method, scale in (("em", "unit"), ("iterative", None), ("mean", None)):
         weighted = PCA(K, missing=method, scale=scale).fit(HOLED, sample_weight=weights)
         repeated = PCA(K, missing=method, scale=scale).fit(np.repeat(HOLED, weights, axis=0))
         assert np.allclose(weighted.explained_variance_, repeated.explained_variance_, rtol=1e-10)

@@ -23,7 +23,7 @@ from gramian.errors import (
 )
 from gramian.models.events import longest_runs
 from gramian.models.monitor import monitor_of
-from gramian.models.monitoring import correlation_times, of_all_rows, t2_limit
+from gramian.models.monitoring import of_all_rows, t2_limit
 from gramian.report.tables import completed
 from gramian.statistics.components import lags_of
 from gramian.tables.as_rows import as_rows
@@ -162,32 +162,6 @@ def test_false_alarms_of_rows_that_depend_on_their_neighbours():
             shares.append(np.mean(Monitor(PCA(3), alpha=alpha).fit(rows[:300]).predict(rows[300:]) == -1))
     assert 0.03 < np.mean(rates[0.05]) < 0.075
     assert 0.002 < np.mean(rates[0.01]) < 0.016
-
-
-def test_times_of_correlated_rows():
-    def literal(values):
-        m, ranks = len(values), np.argsort(np.argsort(values)) / len(values)
-        C = ranks - ranks.mean()
-        r = np.array([C[j:] @ C[: m - j] for j in range(1, m // 4 + 1)]) / (C @ C)
-        if r[0] <= 2.3263 / np.sqrt(m):
-            return 1.0
-        last, time = np.argmax(np.append(r <= 0, True)), 1.0
-        for _ in range(500):  # each autocorrelation falls short by time / m
-            time = 1 + 2 * np.sum(r[:last] + time / m)
-        return time
-
-    rng, times = np.random.default_rng(0), []
-    for _ in range(60):
-        states = np.zeros((300, 2))
-        for t in range(1, 300):
-            states[t] = 0.9 * states[t - 1] + rng.normal(size=2)
-        values = np.sum(states[200:] ** 2, axis=1)
-        times.append(correlation_times(values[:, None])[0])
-        assert times[-1] == pytest.approx(literal(values), rel=1e-3)
-    # Squares have autocorrelations 0.81^j: the time is 1.81 / 0.19 = 9.5.
-    assert 6.5 < np.median(times) < 12
-    apart = [correlation_times(rng.normal(size=(100, 1)))[0] for _ in range(300)]
-    assert np.mean(np.array(apart) > 1) < 0.03
 
 
 def test_few_rows_with_heavy_tails_say_so_and_are_not_left_to_theory():

@@ -43,7 +43,6 @@ from gramian.errors import (
 from helpers import covering, spectrum_matrix
 
 SOLVERS = ("full", "covariance", "gram", "krylov", "auto")
-PRODUCTS = ("covariance", "gram", "krylov")
 
 DECAY = [10, 5, 3, 1, 0.3, 0.1]
 SPECTRA = {
@@ -210,13 +209,6 @@ def test_constant_data_has_no_components():
         np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-14)
         np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, rtol=1e-15)
         assert model.constant_features_.tolist() == [0, 1, 2]
-
-
-def test_float32_far_from_the_origin():
-    for solver in SOLVERS:
-        X = spectrum_matrix(500, 8, [50, 20, 10, 5, 2, 1, 1, 0.5], seed=12, mean=1000).astype("f4")
-        model = PCA(solver=solver, random_state=0).fit(X)
-        np.testing.assert_allclose(model.explained_variance_, definition(X)[1], rtol=1e-4)
 
 
 def test_the_layout_of_the_array_does_not_matter():
@@ -646,16 +638,6 @@ def test_the_likelihood_of_scaled_data_is_in_units_of_the_data():
     np.testing.assert_allclose(model.score_samples(X), normal.logpdf(X), rtol=1e-10)
 
 
-def test_a_singular_model_has_no_likelihood_and_says_so():
-    for k in [1, 2]:
-        X = spectrum_matrix(30, 3, [2], seed=24)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)
-            model = PCA(k).fit(X)
-        with pytest.raises(DataError, match=r"The fitted covariance is singular \(1 of 3 directions have"):
-            model.get_precision()
-
-
 def test_attributes_of_a_fitted_model():
     X = SPECTRA["separated"]
     model = PCA(3).fit(X)
@@ -918,19 +900,10 @@ def test_sparse_data_is_centred_without_being_densified(monkeypatch, solver, sha
         np.testing.assert_allclose(apart, C @ model.components_.T, atol=1000 * eps * top)
 
 
-def test_small_sparse_data_through_every_solver():
-    for solver, shape in product(SOLVERS, [(60, 20), (20, 60)]):
-        dense = np.where(np.random.default_rng(31).random(shape) < 0.3, 1.0, 0.0)
-        model = PCA(3, solver=solver, random_state=0).fit(sp.csc_array(dense))
-        _, values, vectors = definition(dense)
-        np.testing.assert_allclose(model.explained_variance_, values[:3], rtol=1e-11)
-        assert_subspaces(model.components_, values, vectors, 1e-11)
-
-
 def test_sparse_data_may_be_tiny_or_huge():
     dense = np.where(np.random.default_rng(29).random((60, 9)) < 0.4, SPECTRA["separated"][:, :9], 0)
     plain = PCA(3).fit(dense)
-    for scale in (1e-95, 1e95):
+    for scale in (1e-95, 1.0, 1e95):
         for solver in SOLVERS:
             model = PCA(3, solver=solver, random_state=0).fit(sp.csr_matrix(dense * scale))
             expected = plain.explained_variance_ * scale**2
@@ -1133,13 +1106,6 @@ def test_rotation_and_translation_leave_the_variances(shape, solver):
     Q = np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))[0]
     moved = X @ Q + rng.standard_normal(X.shape[1]) * 5
     assert_same(variances(moved, solver), variances(X, solver))
-
-
-@settings(max_examples=30)
-@given(shapes, solvers, st.floats(-200, 200))
-def test_scaling_scales_the_variances(shape, solver, exponent):
-    X, factor = data(shape), 2.0**exponent
-    assert_same(variances(X * factor, solver) / factor**2, variances(X, solver))
 
 
 @settings(max_examples=30)

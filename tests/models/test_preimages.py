@@ -19,7 +19,6 @@ from gramian.kernels import RBF, Linear, kernel_from_name
 from gramian.kernels.evaluator import DiagonalSlopes, Slopes
 from gramian.kernels.facts import Facts, proven
 from gramian.kernels.formulas import Formula
-from gramian.models.kernel_pca import preimages as search
 from gramian.models.kernel_pca.preimages import PreimageMethod, preimage_method
 
 
@@ -394,8 +393,3 @@ def test_it_goes_back_through_a_pipeline_and_a_copy():
     back = pipeline.inverse_transform(pipeline.transform(NEW))
     assert np.all(np.abs(back - X.mean(axis=0)) < 5 * X.std(axis=0))
     assert clone(pipeline[-1]).preimage == "auto"
-
-
-def test_limits_are_stated_in_one_place():
-    assert search.TOL == 1e-5
-    assert search.LIMIT == 500

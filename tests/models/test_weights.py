@@ -1,12 +1,9 @@
 """Weights of rows: integers have the effect of repeated rows, 0 that of none, and files may hold them."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import config_context
-from sklearn.decomposition import PCA as TheirPCA
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -487,24 +484,3 @@ def test_holes_and_mistakes_in_a_column_of_weights(tmp_path):
         PCA().fit(scan(path, weights="name", missing="drop-rows"))
     with pytest.raises(DataError, match="The rows have weights already, and sample_weight gives"):
         PCA().fit(scan(path, weights="w", missing="drop-rows"), sample_weight=[1, 1, 2])
-
-
-def test_weights_agree_with_another_library():
-    """scikit-learn's PCA of repeated rows, whose variances divide by n - 1 too."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ours, theirs = PCA(3).fit(X, sample_weight=W), TheirPCA(3).fit(REPEATED)
-    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_, rtol=1e-12)
-    np.testing.assert_allclose(ours.noise_variance_, theirs.noise_variance_, rtol=1e-12)
-    np.testing.assert_allclose(np.abs(ours.components_), np.abs(theirs.components_), atol=1e-12)
-
-
-def test_missing_values_are_filled_with_weighted_means():
-    X = np.random.default_rng(3).standard_normal((12, 4))
-    X[[0, 3, 5], [1, 2, 1]] = np.nan
-    weights = np.arange(12) % 4
-    model = PCA(2, missing="mean").fit(X, sample_weight=weights)
-    repeated = PCA(2, missing="mean").fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(model.mean_, repeated.mean_, rtol=1e-12)
-    np.testing.assert_allclose(model.explained_variance_, repeated.explained_variance_, rtol=1e-10)
-    np.testing.assert_allclose(model.transform(X), repeated.transform(X), atol=1e-10)

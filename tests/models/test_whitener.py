@@ -376,6 +376,20 @@ def test_the_shrunk_covariance_is_that_of_scikit_learn():
         np.testing.assert_allclose(model.whitening_matrix_ @ model.whitening_matrix_, inverse, atol=1e-11)
 
 
+@pytest.mark.parametrize("shape", [(60, 200), (200, 60), (900, 500)])
+def test_few_components_do_not_change_the_intensity(shape):
+    for rule in ["oas", "ledoit-wolf"]:
+        X = spectrum_matrix(*shape, 10 * 0.9 ** np.arange(40), seed=0)
+        whole = Whitener(regularization=rule).fit(X)
+        few = Whitener(regularization=rule, n_components=3, random_state=0).fit(X)
+        assert few.regularization_ == pytest.approx(whole.regularization_, rel=1e-9)
+        assert 0 < few.regularization_ < 1
+        values = whole.regularized_eigenvalues_[:3]
+        np.testing.assert_allclose(few.regularized_eigenvalues_, values, rtol=1e-9)
+        assert Whitener(regularization=rule).fit(FULL["one column"]).regularization_ == 0
+        assert Whitener(regularization=rule).fit(FULL["flat"]).regularization_ == pytest.approx(1)
+
+
 def test_regularization_that_is_rounding_does_not_amplify():
     X = DEFICIENT["rank 3"]
     for tiny in (1e-300, 1e-40):

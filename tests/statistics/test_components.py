@@ -96,12 +96,6 @@ def test_a_summary_says_who_chose_the_number():
     assert chosen.rows() == table(2).rows()
 
 
-def test_a_notebook_shows_the_table():
-    page = table(2)._repr_html_()
-    assert page.startswith("<table>")
-    assert "PC2" in page
-
-
 def test_every_model_says_what_it_is():
     for model, kind in (
         (PCA(), ModelKind.PCA),

@@ -15,11 +15,9 @@ from gramian.statistics.imputation import (
     choose_count,
     choose_strength,
     expected_scatter,
-    grams,
     grams_of_holes,
     impute_em,
     impute_iterative,
-    undetermined,
 )
 from gramian.statistics.normal_model import NormalModel
 
@@ -168,16 +166,6 @@ def test_many_components_impute_as_well_as_few():
     assert many < 0.8 * exact
 
 
-def test_patterns_and_their_matrices():
-    rng = np.random.default_rng(1)
-    observed = rng.random((30, 5)) < 0.6
-    patterns, W = Patterns.of(observed), rng.standard_normal((5, 3))
-    assert len(patterns.masks) == len({tuple(row) for row in observed.tolist()})
-    assert (patterns.masks[patterns.of_row] == observed).all()
-    for mask, G in zip(patterns.masks, grams(patterns.masks, W), strict=True):
-        assert np.allclose(G, W[mask == 1].T @ W[mask == 1])
-
-
 def test_small_batches_give_the_same(monkeypatch):
     _, X = holed(30, 8, 3, 0.3)
     whole = impute_em(X, 3)
@@ -318,37 +306,10 @@ def test_cross_validation_looks_beyond_a_rise():
 
 
 @pytest.mark.parametrize("impute", [impute_em, impute_iterative])
-def test_weights_are_repeated_rows(impute):
-    _, X = holed(40, 7, 2, 0.15)
-    weights = np.random.default_rng(4).integers(0, 4, 40)
-    weighted = impute(X, 2, weights=weights.astype(float), tol=1e-9)
-    repeated = impute(np.repeat(X, weights, axis=0), 2, tol=1e-9)
-    assert np.allclose(np.repeat(weighted.filled, weights, axis=0), repeated.filled, rtol=0, atol=1e-10)
-    assert np.isclose(weighted.model.noise, repeated.model.noise, rtol=1e-10)
-    assert weighted.trace == pytest.approx(repeated.trace, rel=1e-9)
-    assert not np.isnan(weighted.filled).any()  # rows of weight 0 too
-    shares = impute(X, 2, weights=np.full(40, 1 / 40), tol=1e-9)
-    assert np.allclose(shares.filled, impute(X, 2, tol=1e-9).filled, atol=1e-5)
-
-
-@pytest.mark.parametrize("impute", [impute_em, impute_iterative])
 def test_a_limit_of_steps_is_stated(impute):
     _, X = holed(30, 8, 2, 0.3)
     result = impute(X, 2, tol=0, max_iter=3)
     assert (result.iterations, result.converged, len(result.trace)) == (3, False, 3)
-
-
-def test_too_few_entries_for_the_components_are_named():
-    rng = np.random.default_rng(10)
-    X = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 4)) + 0.5 * rng.standard_normal((20, 4))
-    X[rng.random(X.shape) < 0.5] = np.nan
-    X = X[~np.isnan(X).all(axis=1)]
-    result = impute_em(X, 2)
-    assert undetermined(X, 2, result.model)
-    assert not undetermined(X, 1, impute_em(X, 1).model)
-    low_rank = np.outer(np.arange(1, 31.0), np.arange(1, 6.0))
-    low_rank[np.random.default_rng(32).random(low_rank.shape) < 0.2] = np.nan
-    assert not undetermined(low_rank, 1, impute_em(low_rank, 1).model)
 
 
 @pytest.mark.parametrize(("d", "count"), [(40, 4), (600, 5), (1500, 60), (1500, 700)])

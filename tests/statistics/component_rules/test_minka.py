@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 from scipy.special import gammaln
-from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA, choose_components
 from gramian.errors import ParameterError
@@ -48,15 +47,6 @@ def test_the_evidence_is_that_of_the_formula():
         np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-9)
         np.testing.assert_allclose(log_evidence(values * 1e-200, n), result, rtol=1e-9)
         np.testing.assert_allclose(log_evidence(values, n, 1), result[:1])
-
-
-def test_the_choice_is_that_of_scikit_learn():
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        d = int(rng.integers(2, 25))
-        X = table(int(rng.integers(d + 1, 4 * d + 5)), d, int(rng.integers(0, d)), seed)
-        peer = PeerPCA("mle", svd_solver="full").fit(X)
-        assert minka(scree_of(X)).number == peer.n_components_
 
 
 def test_the_planted_number_is_found():
