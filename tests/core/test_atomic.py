@@ -69,40 +69,39 @@ def test_a_failing_rename_leaves_everything_as_it_was(tmp_path, monkeypatch):
     assert names(tmp_path) == ["out.csv"]
 
 
-def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
-    with (
-        pytest.raises(FileError, match=r"was not written: No space left on device\. Free"),
-        atomic_write(tmp_path / "out.csv"),
-    ):
-        raise OSError(errno.ENOSPC, "No space left on device")
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (errno.ENOSPC, r"was not written: No space left on device\. Free"),
+        (errno.EFBIG, "larger than this process may write"),
+    ],
+    ids=["full disk", "too large"],
+)
+def test_what_the_system_refuses_is_said_and_leaves_nothing(number, message, tmp_path):
+    with pytest.raises(FileError, match=message), atomic_write(tmp_path / "out.csv"):
+        raise OSError(number, os.strerror(number))
     assert names(tmp_path) == []
 
 
-def test_a_file_that_would_be_too_large_is_said_and_leaves_nothing(tmp_path):
-    with (
-        pytest.raises(FileError, match="larger than this process may write"),
-        atomic_write(tmp_path / "out.csv"),
-    ):
-        raise OSError(errno.EFBIG, "File too large")
-    assert names(tmp_path) == []
+NO_PLACES = {
+    "a name that is too long": (300 * "x", r"the name is too long .*Choose another name for it"),
+    "the name of a folder": ("out.csv/", "names a folder"),
+    "a folder": ("", r"is a folder\. Name a file in it"),
+    "in a folder that is missing": ("missing/out.csv", "there is no folder"),
+    "in a file": ("plain/out.csv", "cannot be written: Not a directory"),
+}
 
 
-def test_a_name_that_is_too_long(tmp_path):
+@pytest.mark.parametrize("place", NO_PLACES)
+def test_where_no_file_can_be_is_refused_before_the_block(place, tmp_path):
+    name, message = NO_PLACES[place]
+    (tmp_path / "plain").write_bytes(b"")
     with (
-        pytest.raises(FileError, match=r"the name is too long .*Choose another name for it"),
-        atomic_write(tmp_path / (300 * "x")),
+        pytest.raises(FileError, match=message),
+        atomic_write(f"{tmp_path}/{name}" if name else tmp_path),
     ):
         pytest.fail("the block must not run")
-    assert names(tmp_path) == []
-
-
-def test_the_name_of_a_folder_is_refused(tmp_path):
-    with (
-        pytest.raises(FileError, match="names a folder"),
-        atomic_write(f"{tmp_path}/out.csv/"),
-    ):
-        pytest.fail("the block must not run")
-    assert names(tmp_path) == []
+    assert names(tmp_path) == ["plain"]
 
 
 @needs_posix
@@ -132,31 +131,6 @@ def test_a_name_as_long_as_the_disk_allows(tmp_path):
     with atomic_write(target) as file:
         file.write(b"all")
     assert target.read_bytes() == b"all"
-
-
-def test_missing_folder(tmp_path):
-    with (
-        pytest.raises(FileError, match="there is no folder"),
-        atomic_write(tmp_path / "missing" / "out.csv"),
-    ):
-        pytest.fail("the block must not run")
-
-
-def test_a_file_in_place_of_the_folder(tmp_path):
-    (tmp_path / "plain").write_bytes(b"")
-    with (
-        pytest.raises(FileError, match="cannot be written: Not a directory"),
-        atomic_write(tmp_path / "plain" / "out.csv"),
-    ):
-        pytest.fail("the block must not run")
-
-
-def test_a_folder_is_refused(tmp_path):
-    with (
-        pytest.raises(FileError, match=r"is a folder\. Name a file in it"),
-        atomic_write(tmp_path),
-    ):
-        pytest.fail("the block must not run")
 
 
 def test_a_write_protected_file_is_refused(tmp_path, monkeypatch):

@@ -70,29 +70,6 @@ def shifted(values, seed=3):
     return (K + K.T) / 2
 
 
-@pytest.mark.parametrize("solver", ["dense", "krylov"])
-@pytest.mark.parametrize("function", [RBF(sigma=2.0), Polynomial(degree=2), Linear()], ids=str)
-def test_every_part_of_the_record(function, solver):
-    for center in (True, False):
-        solution, result = decompose(function, solver=solver, center=center)
-        assert solution.account.plan.solver == solver
-        K = function.gram(X)
-        Kc = centred(K, center=center)
-        values = np.linalg.eigvalsh(Kc)[::-1]
-        np.testing.assert_allclose(result.components.values, values[:3], rtol=1e-8)
-        V, alpha = result.vectors, result.coefficients
-        np.testing.assert_allclose(Kc @ V, V * result.components.values, atol=1e-5 * values[0])
-        np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
-        # alpha.T Kc alpha = I: directions of length 1 in feature space.
-        np.testing.assert_allclose(alpha.T @ Kc @ alpha, np.eye(3), atol=1e-6)
-        assert result.components.total == pytest.approx(np.trace(Kc), rel=1e-10)
-        assert result.components.rank == 3
-        # A linear kernel is computed about the mean of the rows, where its sums vanish.
-        shown = center and function != Linear()
-        np.testing.assert_allclose(result.row_means, K.mean(axis=1) * shown, rtol=1e-12, atol=1e-13)
-        assert result.mean == pytest.approx(K.mean() * shown, rel=1e-12, abs=1e-13)
-
-
 def test_rest_of_a_whole_spectrum_follows_the_kept_part():
     solution, result = decompose(RBF(sigma=2.0), target=Target(fraction=0.9), solver="dense")
     values = np.linalg.eigvalsh(centred(RBF(sigma=2.0).gram(X)))[::-1]

@@ -1,23 +1,20 @@
 """The centred data matrix, its moments and its products, against their formulas."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from gramian.core.arrays import as_float64
-from gramian.core.records import Moments
-from gramian.engine.centered import center_rows, common_unit, merge_moments, moments, scatter
+from gramian.engine.centered import center_rows, common_unit, moments, scatter
 from gramian.errors import DataError, DiagnosticWarning
 from gramian.tables.as_rows import as_rows, weighted
 
 RNG = np.random.default_rng(0)
 TALL = RNG.standard_normal((9000, 3)) * [1, 10, 0.1] + [100, -3, 0]
-WIDE = RNG.standard_normal((40, 5000)) + np.linspace(-5, 5, 5000)
 
 
 def view_of(X, *, center=True, scale=None, ddof=1):
@@ -29,20 +26,6 @@ def dense(view):
 
 
 # --------------------------------------------------------------------- moments
-
-
-@pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-@pytest.mark.parametrize("center", [True, False])
-def test_moments_are_mean_and_sums_of_squares(X, dtype, center):
-    X = X.astype(dtype)
-    result = moments(as_rows(X), center)
-    exact = X.astype(np.float64)
-    mean = exact.mean(axis=0) if center else np.zeros(X.shape[1])
-    squares = ((exact - mean) ** 2).sum(axis=0)
-    assert result.count == len(X)
-    np.testing.assert_allclose(result.mean, mean, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(result.squares, squares, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
@@ -100,19 +83,6 @@ def test_sums_do_not_depend_on_the_number_of_threads():
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("double", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-@pytest.mark.parametrize("center", [True, False])
-def test_scatter_is_the_scatter_matrix(dtype, center, double):
-    X = TALL.astype(dtype)
-    result, _ = scatter(as_rows(X), center=center, double=double)
-    exact = X.astype(np.float64)
-    C = exact - exact.mean(axis=0) if center else exact
-    tol = 1e-12 if dtype == np.float64 or double else 2e-6
-    np.testing.assert_allclose(result.squares, C.T @ C, atol=tol * np.trace(C.T @ C))
-    np.testing.assert_allclose(result.squares, result.squares.T, rtol=1e-14)
-
-
 @pytest.mark.parametrize("offset", [0.0, 0.2, 0.3, 1e6], ids=["none", "small", "large", "far"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 def test_blocks_with_small_means_and_others_are_as_exact(offset, dtype):
@@ -128,39 +98,6 @@ def test_blocks_with_small_means_and_others_are_as_exact(offset, dtype):
     sizes = np.sqrt(np.diag(exact))
     assert (np.abs(result.squares - exact) <= 1e-13 * np.outer(sizes, sizes)).all()
     np.testing.assert_allclose(result.mean, X.astype(np.longdouble).mean(axis=0).astype(float), rtol=1e-12)
-
-
-@pytest.mark.parametrize("double", [False, True])
-def test_the_diagonal_of_a_scatter_matrix_is_exact_for_float32(double):
-    X = (RNG.standard_normal((3000, 4)) * [1, 10, 0.1, 5] + [100, -3, 0, 7]).astype(np.float32)
-    result = scatter(as_rows(X), center=True, double=double)[0]
-    np.testing.assert_allclose(np.diag(result.squares), moments(as_rows(X), True).squares, rtol=1e-13)
-
-
-@given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 5), st.integers(0, 999))
-def test_merged_moments_are_those_of_all_rows(a, b, d, seed):
-    X = np.random.default_rng(seed).standard_normal((a + b, d)) + 10
-
-    def measure(part, whole):
-        C = part - part.mean(axis=0)
-        return Moments(len(part), part.mean(axis=0), C.T @ C if whole else (C * C).sum(axis=0))
-
-    for whole in (False, True):
-        merged = merge_moments(measure(X[:a], whole), measure(X[a:], whole))
-        expected = measure(X, whole)
-        assert merged.count == a + b
-        np.testing.assert_allclose(merged.mean, expected.mean)
-        np.testing.assert_allclose(merged.squares, expected.squares, atol=1e-11)
-
-
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("scale", [1.0, 1e-98, 1e97])
-def test_sparse_moments(center, scale):
-    X = np.where(RNG.random((50, 7)) < 0.3, RNG.standard_normal((50, 7)), 0) * scale
-    view = view_of(sp.csr_matrix(X), center=center)
-    C = (X - X.mean(axis=0) if center else X) / scale
-    unit = np.ldexp(1.0, view.unit_exponent) / scale
-    np.testing.assert_allclose(view.column_squares * unit**2, (C**2).sum(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -310,3 +247,66 @@ def test_a_probe_measures_the_error_of_float32_products(center, offset, monkeypa
     rounding = 1e-12 * np.linalg.norm(C) ** 2
     np.testing.assert_allclose(found.gap, error @ G, atol=rounding)
     assert np.abs(found.gap).max() > 10 * rounding
+
+
+# --------------------------------------------------------------------- moments
+
+
+@pytest.mark.parametrize(
+    ("center", "scale"), [(True, None), (True, "unit"), (False, "pareto"), (True, "pareto"), (False, "array")]
+)
+def test_blocks_of_the_view(array_kind, center, scale):
+    exact = np.random.default_rng(1).standard_normal((30, 4)) * [1, 5, 0.1, 2] + [3, 0, 1, -9]
+    exact = exact.astype(array_kind.dtype).astype(np.float64)
+    given = np.array([1.0, 2.0, 4.0, 8.0])
+    view = view_of(array_kind.make(exact), center=center, scale=given if scale == "array" else scale)
+    C = exact - exact.mean(axis=0) if center else exact
+    deviation = np.sqrt((C**2).sum(axis=0) / 29)
+    divisor = {None: 1.0, "unit": deviation, "pareto": np.sqrt(deviation), "array": given}[scale]
+    tol = 1e-13 if array_kind.dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(dense(view), C / divisor, atol=tol * 10)
+    np.testing.assert_allclose(view.column_squares, ((C / divisor) ** 2).sum(axis=0), rtol=tol)
+    assert view.total == pytest.approx(((C / divisor) ** 2).sum(), rel=tol)
+    part = as_float64(view.block(slice(3, 9), slice(1, 3)))
+    np.testing.assert_allclose(part, (C / divisor)[3:9, 1:3], atol=tol * 10)
+    assert view.constant.tolist() == [False] * 4
+
+
+def test_float32_keeps_the_mean_as_a_pair():
+    X = (np.random.default_rng(2).standard_normal((200, 3)) * 1e-2 + 1000.1).astype(np.float32)
+    C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+    np.testing.assert_allclose(dense(view_of(X)), C, atol=1e-7 * np.abs(C).max())
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e12, 1e15])
+@pytest.mark.parametrize("scale", [None, "unit"])
+def test_far_from_the_origin_nothing_is_lost(offset, scale):
+    """The numbers are multiples of 1/4, so that their differences are known exactly."""
+    steps = np.random.default_rng(4).integers(-9, 9, (40, 3)) / 4.0
+    C = steps - steps.mean(axis=0)
+    C = C / C.std(axis=0, ddof=1) if scale else C
+    view = view_of(steps + offset, scale=scale)
+    # At 1e8 the second half of the mean is not worth a pass: its square is what counts.
+    np.testing.assert_allclose(dense(view), C, atol=1e-8 if offset == 1e8 else 1e-14)
+    assert view.mean_error <= 1e-17 * view.total
+    assert view_of(steps, scale=scale)._mean_in_parts[1] is None
+
+
+def test_what_is_not_subtracted_of_the_mean_is_stated():
+    view = view_of(TALL[:, :1] + 1e10)
+    assert 0 < abs(view.rest[0]) <= 1e-6
+    wider = replace(view, column_squares=view.column_squares * 1e30)
+    assert wider.mean_error == pytest.approx(len(TALL) * float(view.rest[0]) ** 2)
+    assert wider.forming_error >= wider.mean_error
+    shifted = float(np.linalg.norm(dense(wider)) ** 2) - view.total
+    assert shifted == pytest.approx(wider.mean_error, abs=1e-13 * view.total)
+
+
+def test_a_fingerprint_follows_the_data():
+    X = TALL[:100].copy()
+    kept = view_of(X).fingerprint()
+    assert view_of(X.copy()).fingerprint() == kept
+    changed = X.copy()
+    changed[7, 1] *= 1 + 1e-9
+    others = [view_of(changed), view_of(X[:99]), view_of(X, scale="unit"), view_of(sp.csr_matrix(X + 1))]
+    assert len({kept, *(other.fingerprint() for other in others)}) == 5

@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA as PeerPCA
 
-from gramian import PCA, load
+from gramian import PCA
 from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
 from gramian.models.pca.rules import NAMED, scree_of
-from gramian.statistics.component_rules import RULES, ComponentChoice, unknown_noise_factor
+from gramian.statistics.component_rules import RULES, unknown_noise_factor
 from helpers import spectrum_matrix
 
 SHAPES = {"n > d": (200, 30), "n < d": (30, 200)}
@@ -339,11 +339,6 @@ def test_only_a_part_of_the_spectrum_is_computed_for_an_error():
     assert not scree_of(model).whole
 
 
-def test_float32():
-    model = PCA(max_rmse=1.0).fit(planted().astype(np.float32))
-    assert model.n_components_ == PCA(max_rmse=1.0).fit(planted()).n_components_
-
-
 # -------------------------------------------------------------- what a model keeps
 
 
@@ -356,27 +351,6 @@ def test_a_fraction_is_a_choice_and_a_number_is_none():
     assert PCA(np.int64(4)).fit(X).component_choice_ is None
     assert PCA().fit(X).component_choice_ is None
     assert "second moments" in PCA(0.5, center=False).fit(X).component_choice_.sentence
-
-
-@pytest.mark.parametrize("asked", [*NAMED, 0.9])
-def test_a_saved_model_keeps_its_choice(asked, tmp_path):
-    X = planted()
-    model = PCA(asked, random_state=0).fit(X)
-    model.save(tmp_path / "model.gramian")
-    twin = load(tmp_path / "model.gramian")
-    assert twin.n_components == asked
-    assert isinstance(twin.component_choice_, ComponentChoice)
-    assert str(twin.component_choice_) == str(model.component_choice_)
-    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
-    assert str(twin.summary()) == str(model.summary())
-
-
-def test_an_error_is_saved_too(tmp_path):
-    model = PCA(max_rmse=1.0).fit(planted())
-    model.save(tmp_path / "model.gramian")
-    twin = load(tmp_path / "model.gramian")
-    assert twin.max_rmse == 1.0
-    assert twin.component_choice_.number == model.n_components_
 
 
 def test_refitting_forgets_the_choice_before():

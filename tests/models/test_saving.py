@@ -20,6 +20,7 @@ from gramian.errors import FileError, ModelFileError, ParameterError, RankWarnin
 from gramian.kernels.algebra import MAPS
 from gramian.kernels.expression import CLASSES, Points
 from gramian.models.model_file import StoredModel, read_model
+from gramian.models.pca.rules import NAMED
 from helpers import spectrum_matrix
 
 X = spectrum_matrix(30, 8, [5, 3, 2, 1, 0.5], seed=0, mean=2.0)
@@ -83,6 +84,8 @@ PCAS = {
     "list": PCA(2, scale=[1.0, 2, 3, 4, 5, 6, 7, 8]),
     "krylov": PCA(2, solver="krylov", memory_limit="1GB"),
     "generator": PCA(2, random_state=np.random.default_rng(0), memory_limit=10**9),
+    **{rule: PCA(rule, random_state=0) for rule in NAMED},
+    "error": PCA(max_rmse=1.0),
     "numpy scalars": PCA(np.float64(0.5), tol=np.float64(1e-3), whiten=np.bool_(True)),
 }
 
@@ -139,6 +142,19 @@ def test_other_array_kinds_come_back_as_numpy(array_kind, tmp_path):
     assert isinstance(twin.components_, np.ndarray)
     expected = gramian.core.arrays.to_numpy(model.transform(array_kind.make(NEW)))
     np.testing.assert_allclose(twin.transform(NEW.astype(array_kind.dtype)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["zca", "pca", "zca-cor", "pca-cor", "cholesky"])
+def test_whiteners(method, tmp_path):
+    full = X + NEW[:1] * np.random.default_rng(0).standard_normal((30, 8))
+    for rule in [None, 0.1, "oas"]:
+        model = gramian.Whitener(method, regularization=rule).fit(full.astype("f4"))
+        twin = round_trip(model, tmp_path)
+        for data in (full.astype("f4"), NEW):
+            np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+        Z = model.transform(full)
+        np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
+        np.testing.assert_array_equal(twin.whitening_matrix_, model.whitening_matrix_)
 
 
 KERNEL_PCAS = {

@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import PCA, load, scan
+from gramian import PCA
 from gramian.core.arrays import to_numpy
 from gramian.errors import DataError, InputTypeError, ParameterError, RankWarning
 from gramian.models.whitener import Whitener
@@ -159,19 +159,6 @@ def test_float32_up_to_its_range():
         np.testing.assert_allclose(Z, Whitener(method).fit_transform(X), atol=2e-3)
 
 
-def test_small_variances_of_tiny_data_are_not_lost():
-    X = spectrum_matrix(50, 4, [1, 1e-2, 1e-4, 1e-6], seed=12) * 1e-95
-    np.testing.assert_allclose(covariance(Whitener().fit_transform(X)), np.eye(4), atol=1e-8)
-
-
-def test_float32_far_from_the_origin():
-    X = (spectrum_matrix(400, 5, [20, 10, 5, 3, 2], seed=13) + 1e4).astype("f4")
-    for method in METHODS:
-        model = Whitener(method).fit(X)
-        np.testing.assert_allclose(covariance(model.transform(X)), np.eye(5), atol=1e-6)
-        np.testing.assert_allclose(model.transform(X).mean(axis=0), 0, atol=1e-5)
-
-
 def test_small_directions_of_float32_are_centred():
     for method in METHODS:
         X = (spectrum_matrix(3000, 40, np.geomspace(1, 1e-4, 40), seed=19) + 0.02).astype("f4")
@@ -298,14 +285,6 @@ def test_cross_covariance_and_correlation_are_those_of_the_rows():
         np.testing.assert_allclose(model.variances_, X.var(axis=0, ddof=1), rtol=1e-12)
 
 
-def test_traces_choose_the_method():
-    X = FULL["units"]
-    covariances = {m: np.trace(Whitener(m).fit(X).cross_covariance_) for m in METHODS}
-    correlations = {m: np.trace(Whitener(m).fit(X).cross_correlation_) for m in METHODS}
-    assert max(covariances, key=covariances.get) == "zca"
-    assert max(correlations, key=correlations.get) == "zca-cor"
-
-
 def test_cross_correlation_of_wide_data():
     for rule, method in product([None, 0.3, "oas"], THIN):
         X = np.insert(DEFICIENT["wide"], 4, 0.1, axis=1)
@@ -345,9 +324,9 @@ def test_a_number_is_added_to_the_eigenvalues(method):
 def test_regularized_directions_beside_the_rows_are_whitened_too(method):
     """The low-rank form against the whole matrix, for rows that the fitted ones do not span."""
     for rule, name in product(
-        [0.05, "oas", "ledoit-wolf"], ["wide", "rank 3", "wide, rank 3", "duplicated columns"]
+        [0.05, "oas", "ledoit-wolf"], ["units", "wide", "rank 3", "wide, rank 3", "duplicated columns"]
     ):
-        X = DEFICIENT[name]
+        X = (FULL | DEFICIENT)[name]
         model = Whitener(method, regularization=rule, ddof=0).fit(X)
         new = np.random.default_rng(1).standard_normal((6, X.shape[1])) * 3
         if isinstance(rule, str):
@@ -364,16 +343,6 @@ def test_regularized_directions_beside_the_rows_are_whitened_too(method):
         np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-9 * np.abs(W).max())
         # W has an inverse, so every row comes back.
         np.testing.assert_allclose(model.inverse_transform(model.transform(new)), new, atol=1e-11)
-
-
-def test_the_shrunk_covariance_is_that_of_scikit_learn():
-    for rule in ["oas", "ledoit-wolf"]:
-        X = np.random.default_rng(14).standard_normal((40, 12)) * np.linspace(1, 4, 12)
-        model = Whitener(regularization=rule, ddof=0).fit(X)
-        shrunk, intensity = {"oas": oas, "ledoit-wolf": ledoit_wolf}[rule](X)
-        assert model.regularization_ == pytest.approx(intensity, rel=1e-10)
-        inverse = np.linalg.inv(shrunk)
-        np.testing.assert_allclose(model.whitening_matrix_ @ model.whitening_matrix_, inverse, atol=1e-11)
 
 
 @pytest.mark.parametrize("shape", [(60, 200), (200, 60), (900, 500)])
@@ -561,16 +530,6 @@ def test_pictures_come_back_as_pictures():
     assert model.inverse_transform(model.transform(pictures)).shape == (60, 2, 3)
 
 
-def test_files_are_read_with_their_names(tmp_path):
-    X = FULL["units"]
-    file = tmp_path / "table.csv"
-    pd.DataFrame(X, columns=list("abce")).to_csv(file, index=False)
-    for source in (file, scan(file)):
-        model = Whitener().fit(source)
-        assert model.get_feature_names_out().tolist() == list("abce")
-        np.testing.assert_allclose(model.transform(source), Whitener().fit_transform(X), atol=1e-9)
-
-
 def test_integers_become_numbers():
     whole = np.random.default_rng(17).integers(0, 255, (30, 6))
     for dtype, out in [("u1", "f4"), ("i8", "f8")]:
@@ -684,21 +643,3 @@ def test_clone_copy_and_joblib():
     stored.seek(0)
     for twin in (copy.deepcopy(model), copy.copy(model), joblib.load(stored)):
         np.testing.assert_array_equal(twin.transform(FULL["units"]), model.transform(FULL["units"]))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_saved_models_open_again_bit_for_bit(tmp_path, method):
-    for rule in [None, 0.1, "oas"]:
-        X = FULL["units"].astype("f4")
-        model = Whitener(method, regularization=rule).fit(X)
-        model.save(tmp_path / "w.gramian")
-        twin = load(tmp_path / "w.gramian")
-        assert isinstance(twin, Whitener)
-        assert twin.get_params() == model.get_params()
-        assert twin.plan_ == model.plan_
-        for data in (X, FULL["units"]):
-            np.testing.assert_array_equal(twin.transform(data), model.transform(data))
-        Z = model.transform(X)
-        np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
-        np.testing.assert_array_equal(twin.whitening_matrix_, model.whitening_matrix_)
-        assert twin.regularization_ == model.regularization_
