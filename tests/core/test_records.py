@@ -227,16 +227,6 @@ def test_the_short_text_says_no_more_than_the_long_one():
         assert certificate(completeness=result).brief.endswith(f"(relative to the largest), {missed}")
 
 
-def test_a_certificate_of_nothing():
-    empty = certificate(values=np.empty(0), residuals=np.empty(0), radii=np.empty(0))
-    assert "no components to certify" in str(empty)
-
-
-def test_a_certificate_of_zeros_divides_by_nothing():
-    zeros = certificate(values=np.zeros(2), radii=np.zeros(2), residuals=np.zeros(2))
-    assert "nan" not in str(zeros)
-
-
 def test_results_of_several_records_are_sequences():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.standard_normal((60, 3)) * [1, 1000, 1], columns=["mass [kg]", "size [mm]", "age"])

@@ -243,14 +243,6 @@ def test_fractional_powers_of_negative_values_are_refused():
         ((k1 - 2) ** 0.5).gram(torch.asarray(X))
 
 
-def test_fractional_powers_of_what_is_not_divisible_are_not_proven():
-    for kernel in (k2, Linear(), Cosine(), k1 + k3, k1 * k2, k1 + 1.0, k2.normalized()):
-        assert kernel.psd
-        assert not kernel.facts.divisible
-        assert not (kernel**0.5).psd
-        assert (kernel**2).psd
-
-
 def test_judging_deep_chains_takes_no_time():
     kernel = RBF()
     for _ in range(60):

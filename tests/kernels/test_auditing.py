@@ -9,7 +9,7 @@ import pytest
 
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels import RBF, FunctionKernel, Linear, Polynomial, Sigmoid, kernel_from_name
-from gramian.kernels.auditing import Asymmetry, Witness, audit, counted
+from gramian.kernels.auditing import Asymmetry, Witness, audit
 from gramian.kernels.facts import Facts, proven
 
 
@@ -435,11 +435,6 @@ def test_a_valid_report_shows_the_proof_of_every_part():
     assert "Verdict: valid, proven by theory." in text
     assert "Bochner" in text
     assert "A sum of kernels is a kernel." in text
-
-
-def test_numbers_have_their_plural():
-    assert counted(1, "point") == "1 point"
-    assert counted(1234, "trial") == "1,234 trials"
 
 
 def test_a_report_says_what_counts():
