@@ -75,9 +75,25 @@ def certify(
     sigma = math.sqrt(1.0 - loss) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
     together = _norm(spectrum.residuals) / sigma + spectrum.error_bound
-    complete, missed = _completeness(spectrum, operator, sigma, together, tol, rng) if k else (None, None)
+    trace = operator.trace() if operator.psd and k else None
+    left = math.inf
+    if trace is not None:
+        # Of P A P. The error of a trace: at most k parts of it below Q, and sqrt(size) on the diagonal.
+        left = max(trace - float(spectrum.values.sum()), 0.0) + float(spectrum.residuals.sum()) / sigma
+        parts = k + math.sqrt(operator.size) + 1.0
+        left = left + parts * spectrum.searched_to + 1e-14 * abs(trace)
+        left = largest_missed(spectrum.values, left, together)
+    complete: Completeness | None = None
+    missed = None
+    if k:
+        complete, missed = _completeness(spectrum, operator, sigma, together, left, tol, rng)
     reasons = _reasons(spectrum, radii, complete, tol, seen=missed is not None)
-    others, known = _others(spectrum, operator, complete, sigma, together)
+    # The eigenvalues that are not among the computed ones, and whether the bound on them is one of them.
+    others, known = min(left, math.inf if complete is None else complete.bound), False
+    if k >= operator.size:
+        others, known = -math.inf, True
+    elif spectrum.complete and spectrum.rest.size:
+        others, known = float(spectrum.rest.max()) + spectrum.searched_to, True
     kinds = [spectrum.error_kind, operator.error_kind]
     kinds += [] if known or complete is None else [complete.kind]
     directions = direction_bounds(
@@ -208,6 +224,7 @@ def _completeness(
     operator: Operator,
     sigma: float,
     together: float,
+    left: float,
     tol: float,
     rng: Callable[[], np.random.Generator],
 ) -> tuple[Completeness | None, Any]:
@@ -232,10 +249,7 @@ def _completeness(
     def missed(below: float) -> float:
         return largest_missed(spectrum.values, below, together)
 
-    best: Completeness | None = None
-    trace = operator.trace()
-    if operator.psd and trace is not None:
-        best = _bounded("trace", missed(_left_of(trace, spectrum, operator, sigma)), last, kind)
+    best = None if left == math.inf else _bounded("trace", left, last, kind)
     norm = operator.frobenius()
     if norm is not None and (best is None or best.bound > enough):
         seen = max(_norm(spectrum.values) - loss - error, 0.0)
@@ -266,30 +280,6 @@ def _repeated(values: FloatArray, reach: float) -> float:
     edges = [0, *(np.flatnonzero(-np.diff(values) > 2.0 * reach) + 1).tolist()]
     often = [float(values[b - 1]) for a, b in pairwise(edges) if b - a >= PROBE_COLUMNS]
     return often[-1] - reach if often else math.inf
-
-
-def _left_of(trace: float, spectrum: Spectrum, operator: Operator, sigma: float) -> float:
-    """Bound the trace of ``P A P`` for a positive semi-definite A."""
-    left = max(trace - float(spectrum.values.sum()), 0.0) + float(spectrum.residuals.sum()) / sigma
-    # The error of a trace: at most k parts of it below Q, and sqrt(size) of it on the diagonal.
-    parts = spectrum.values.size + math.sqrt(operator.size) + 1.0
-    return left + parts * spectrum.searched_to + 1e-14 * abs(trace)
-
-
-def _others(
-    spectrum: Spectrum, operator: Operator, complete: Completeness | None, sigma: float, together: float
-) -> tuple[float, bool]:
-    """Bound the eigenvalues that are not among the computed ones, and whether the bound is one of them."""
-    if spectrum.values.size >= operator.size:
-        return -math.inf, True
-    if spectrum.complete and spectrum.rest.size:
-        return float(spectrum.rest.max()) + spectrum.searched_to, True
-    bound = math.inf if complete is None else complete.bound
-    trace = operator.trace() if operator.psd and spectrum.values.size else None
-    if trace is not None:
-        left = _left_of(trace, spectrum, operator, sigma)
-        bound = min(bound, largest_missed(spectrum.values, left, together))
-    return bound, False
 
 
 def _share(value: float, top: float) -> float:

@@ -258,8 +258,37 @@ class LinearProblem(Problem):
         count : int or None
             Number of directions: beyond the rank they are orthonormal and have no variance.
         """
-        components = components_of(solution.spectrum, count, self.factor(), self.measured().total, self.most)
-        return Directions(components, *_directions(solution, self.measured(), components))
+        spectrum, view, rows = solution.spectrum, self.measured(), self.rows
+        components = components_of(spectrum, count, self.factor(), view.total, self.most)
+        rank, k = components.rank, components.values.size
+        vectors = spectrum.vectors[:, :rank]
+        scale = np.sqrt(spectrum.values[:rank])
+        scores = None
+        if isinstance(solution.operator, GramOperator):
+            scores = vectors * arrays.from_numpy(scale, vectors)[None, :]
+            vectors, kept = _lift(solution.operator, vectors, scale)
+            scores = scores if kept else None
+        if view.divisor is not None and np.isinf(view.divisor).any():
+            # A constant column has no part in any direction; rounding must not give it one.
+            varying = np.isfinite(view.divisor).astype(arrays.numpy_dtype(vectors))
+            vectors = vectors * arrays.from_numpy(varying, vectors)[:, None]
+            vectors = _orthonormal_again(vectors) if rank else vectors
+        directions = complete_basis(arrays.to_dtype(vectors, rows.dtype), k)
+        signs = fixed_signs(directions)
+        directions = directions * arrays.to_dtype(arrays.from_numpy(signs, directions), rows.dtype)[None, :]
+        directions = arrays.moved(directions, rows.home)
+        # Vectors of weighted rows are scores times the roots of their weights.
+        if scores is None or view.weighted:
+            return Directions(components, directions, None)
+        xp = arrays.namespace(scores)
+        with np.errstate(over="ignore"):  # callers that want scores raise an error
+            scores = scores * arrays.from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
+            scores = arrays.to_dtype(scores, rows.dtype)
+        if rank < k:
+            device = {} if arrays.is_numpy(scores) else {"device": scores.device}
+            empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)
+            scores = xp.concat([scores, empty], axis=1)
+        return Directions(components, directions, arrays.moved(scores, rows.home))
 
     def direction_bounds(self, solution: Solution, result: Directions) -> DirectionBounds | None:
         """Bound the angles between the directions and those of the exact covariance.
@@ -360,39 +389,6 @@ class LinearProblem(Problem):
 def _can_be_probed(rows: Rows) -> bool:
     """Whether rows are those of NumPy in float32, without weights."""
     return arrays.is_numpy(rows.like) and rows.weights is None and rows.block_dtype == np.float32
-
-
-def _directions(solution: Solution, view: CenteredRows, components: Components) -> tuple[Any, Any]:
-    """Directions (d, k) with fixed signs, and the scores (n, k) that the dual route has for free."""
-    rows, spectrum, rank, k = view.rows, solution.spectrum, components.rank, components.values.size
-    vectors = spectrum.vectors[:, :rank]
-    scale = np.sqrt(spectrum.values[:rank])
-    scores = None
-    if isinstance(solution.operator, GramOperator):
-        scores = vectors * arrays.from_numpy(scale, vectors)[None, :]
-        vectors, kept = _lift(solution.operator, vectors, scale)
-        scores = scores if kept else None
-    if view.divisor is not None and np.isinf(view.divisor).any():
-        # A constant column has no part in any direction; rounding must not give it one.
-        varying = np.isfinite(view.divisor).astype(arrays.numpy_dtype(vectors))
-        vectors = vectors * arrays.from_numpy(varying, vectors)[:, None]
-        vectors = _orthonormal_again(vectors) if rank else vectors
-    directions = complete_basis(arrays.to_dtype(vectors, rows.dtype), k)
-    signs = fixed_signs(directions)
-    directions = directions * arrays.to_dtype(arrays.from_numpy(signs, directions), rows.dtype)[None, :]
-    directions = arrays.moved(directions, rows.home)
-    # Vectors of weighted rows are scores times the roots of their weights.
-    if scores is None or view.weighted:
-        return directions, None
-    xp = arrays.namespace(scores)
-    with np.errstate(over="ignore"):  # callers that want scores raise an error
-        scores = scores * arrays.from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
-        scores = arrays.to_dtype(scores, rows.dtype)
-    if rank < k:
-        device = {} if arrays.is_numpy(scores) else {"device": scores.device}
-        empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)
-        scores = xp.concat([scores, empty], axis=1)
-    return directions, arrays.moved(scores, rows.home)
 
 
 def _lift(operator: GramOperator, B: Any, scale: FloatArray) -> tuple[Any, bool]:

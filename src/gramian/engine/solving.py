@@ -554,7 +554,7 @@ def _run(
         if not again or (other is not None and other.seconds <= item.seconds):
             break
         start = arrays.namespace(missed).concat([spectrum.vectors, missed], axis=1)
-    spectrum = replace(spectrum, passes=passes)
+    spectrum = spectrum if passes == spectrum.passes else replace(spectrum, passes=passes)
     return Solution(spectrum, certificate, operator), *_judged(result, spectrum, certificate, planned, tried)
 
 
