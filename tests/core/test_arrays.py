@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import threadpoolctl
+from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from gramian.core.arrays import (
@@ -39,7 +40,7 @@ def test_kinds_go_to_numpy_and_back(array_kind):
     X = array_kind.make(values)
     assert numpy_dtype(X) == array_kind.dtype
     assert is_numpy(X) == array_kind.name.startswith("numpy")
-    np.testing.assert_array_equal(to_numpy(X), values)
+    assert_array_equal(to_numpy(X), values)
     assert as_float64(X).dtype == np.float64
     assert isinstance(as_float64(X), np.ndarray)
     assert numpy_dtype(to_float64(X)) == np.float64
@@ -47,7 +48,7 @@ def test_kinds_go_to_numpy_and_back(array_kind):
     assert numpy_dtype(to_dtype(X, np.dtype("f8"))) == np.float64
     back = from_numpy(values.astype(array_kind.dtype)[::-1], X)
     assert array_kind.same(back)
-    np.testing.assert_array_equal(to_numpy(back), values[::-1])
+    assert_array_equal(to_numpy(back), values[::-1])
     assert namespace(X).sum(X) == 66
 
 
@@ -61,7 +62,7 @@ def test_every_view_of_numpy_goes_to_every_kind(array_kind):
     for view in (*views, read_only):
         there = from_numpy(view.astype(array_kind.dtype, copy=False), like)
         assert array_kind.same(there)
-        np.testing.assert_array_equal(to_numpy(there), view)
+        assert_array_equal(to_numpy(there), view)
 
 
 def test_random_numbers_are_the_same_in_every_kind(array_kind):
@@ -69,22 +70,19 @@ def test_random_numbers_are_the_same_in_every_kind(array_kind):
     drawn = random_normal(np.random.default_rng(3), (5, 2), X)
     expected = np.random.default_rng(3).standard_normal((5, 2)).astype(array_kind.dtype)
     assert array_kind.same(drawn)
-    np.testing.assert_array_equal(to_numpy(drawn), expected)
+    assert_array_equal(to_numpy(drawn), expected)
 
 
 def test_column_norms(array_kind):
     norms = column_norms(array_kind.make([[3.0, 0.0], [4.0, 2.0]]))
     assert norms.dtype == np.float64
-    np.testing.assert_allclose(norms, [5, 2], rtol=1e-6)
+    assert_allclose(norms, [5, 2], rtol=1e-6)
 
 
 def test_torch_arrays_with_gradients_become_numpy():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     tensor = torch.ones(2, 2, requires_grad=True)
-    np.testing.assert_array_equal(to_numpy(tensor), np.ones((2, 2)))
-
-
-# -------------------------------------------------------------- orthonormal bases
+    assert_array_equal(to_numpy(tensor), np.ones((2, 2)))
 
 
 def test_orthonormal_in_every_kind(array_kind):
@@ -92,9 +90,9 @@ def test_orthonormal_in_every_kind(array_kind):
     Q, R = orthonormal(array_kind.make(values))
     Q = as_float64(Q)
     eps = np.finfo(array_kind.dtype).eps
-    np.testing.assert_allclose(Q.T @ Q, np.eye(6), atol=20 * eps)
-    np.testing.assert_allclose(Q @ R, values, atol=50 * eps)
-    np.testing.assert_allclose(R, np.triu(R), atol=20 * eps)
+    assert_allclose(Q.T @ Q, np.eye(6), atol=20 * eps)
+    assert_allclose(Q @ R, values, atol=50 * eps)
+    assert_allclose(R, np.triu(R), atol=20 * eps)
 
 
 @pytest.mark.parametrize("condition", [1e2, 1e5, 1e7, 1e9, 1e12, 1e15])
@@ -104,8 +102,8 @@ def test_orthonormal_on_ill_conditioned_input(condition):
     right = np.linalg.qr(rng.standard_normal((8, 8)))[0]
     V = (left * np.geomspace(1, 1 / condition, 8)) @ right.T
     Q, R = orthonormal(V)
-    np.testing.assert_allclose(Q.T @ Q, np.eye(8), atol=1e-14)
-    np.testing.assert_allclose(Q @ R, V, atol=1e-14)
+    assert_allclose(Q.T @ Q, np.eye(8), atol=1e-14)
+    assert_allclose(Q @ R, V, atol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -121,17 +119,14 @@ def test_orthonormal_on_ill_conditioned_input(condition):
 )
 def test_orthonormal_on_deficient_input(V):
     Q, R = orthonormal(V)
-    np.testing.assert_allclose(Q.T @ Q, np.eye(V.shape[1]), atol=1e-14)
-    np.testing.assert_allclose(Q @ R, V, atol=1e-14)
+    assert_allclose(Q.T @ Q, np.eye(V.shape[1]), atol=1e-14)
+    assert_allclose(Q @ R, V, atol=1e-14)
 
 
 def test_orthonormal_of_nothing():
     Q, R = orthonormal(np.empty((5, 0)))
     assert Q.shape == (5, 0)
     assert R.shape == (0, 0)
-
-
-# ------------------------------------------------------------------- power of two
 
 
 @pytest.mark.parametrize(
@@ -145,9 +140,6 @@ def test_power_of_two(value, exponent):
 @pytest.mark.parametrize("value", [np.inf, np.nan, -1.0])
 def test_power_of_two_of_what_has_none(value):
     assert power_of_two(value) == 0
-
-
-# -------------------------------------------------------------------- threads
 
 
 def blas_limits():
@@ -282,9 +274,6 @@ def test_one_worker_needs_no_threads():
         parallel_map(lambda _: names.append(threading.current_thread().name), range(3))
         each_thread(lambda draw: names.extend(threading.current_thread().name for _ in draw), "abc")
     assert set(names) == {threading.current_thread().name}
-
-
-# --------------------------------------------------------------------- memory
 
 
 @pytest.mark.parametrize(

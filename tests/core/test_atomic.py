@@ -60,10 +60,7 @@ def test_a_failing_rename_leaves_everything_as_it_was(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with (
-        pytest.raises(FileError, match="cannot be written: Permission denied"),
-        atomic_write(target) as file,
-    ):
+    with pytest.raises(FileError, match="cannot be written: Permission denied"), atomic_write(target) as file:
         file.write(b"new")
     assert target.read_bytes() == b"old"
     assert names(tmp_path) == ["out.csv"]
@@ -96,10 +93,7 @@ NO_PLACES = {
 def test_where_no_file_can_be_is_refused_before_the_block(place, tmp_path):
     name, message = NO_PLACES[place]
     (tmp_path / "plain").write_bytes(b"")
-    with (
-        pytest.raises(FileError, match=message),
-        atomic_write(f"{tmp_path}/{name}" if name else tmp_path),
-    ):
+    with pytest.raises(FileError, match=message), atomic_write(f"{tmp_path}/{name}" if name else tmp_path):
         pytest.fail("the block must not run")
     assert names(tmp_path) == ["plain"]
 
@@ -189,10 +183,7 @@ def test_a_device_is_written_to_and_stays_a_device():
 @pytest.mark.parametrize("size", [4, 1 << 20])
 def test_a_full_device_is_said(size):
     # A few bytes fail when the file is closed, many when they are written.
-    with (
-        pytest.raises(FileError, match="was not written: No space left"),
-        atomic_write("/dev/full") as file,
-    ):
+    with pytest.raises(FileError, match="was not written: No space left"), atomic_write("/dev/full") as file:
         file.write(bytes(size))
 
 

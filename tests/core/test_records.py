@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
 import gramian
 from gramian.core.records import (
@@ -130,13 +131,13 @@ def test_an_attempt_says_what_ran_and_why_it_was_not_enough():
 
 def test_components_are_shares_of_a_total():
     result = Components(np.array([4.0, 2.0]), 8.0, 5, 2, 1e-12)
-    np.testing.assert_array_equal(result.ratio, [0.5, 0.25])
+    assert_array_equal(result.ratio, [0.5, 0.25])
     assert (result.left, result.noise) == (2.0, 2 / 3)
     # A total that was rounded otherwise than the values does not make shares exceed 1.
     assert Components(np.array([4.0, 2.0]), 6.0 - 1e-7, 2, 2, 1e-12).ratio.sum() <= 1
     assert Components(np.array([4.0, 2.0]), None, 5, 2, 1e-12).ratio is None
     nothing = Components(np.zeros(2), 0.0, 5, 0, 1.0)
-    np.testing.assert_array_equal(nothing.ratio, 0)
+    assert_array_equal(nothing.ratio, 0)
     assert (nothing.left, nothing.noise) == (0.0, 0.0)
     # Where the rest is known, what is rounding in it does not count.
     known = Components(np.array([4.0]), 4.0 + 1e-3, 3, 1, 1e-12, np.array([1e-3, 1e-15]))
@@ -147,8 +148,8 @@ def test_components_are_shares_of_a_total():
 def test_the_first_pairs_of_a_spectrum():
     whole = spectrum([4, 2, 1], rest=np.array([0.5]))
     cut = whole.first(2)
-    np.testing.assert_array_equal(cut.values, [4, 2])
-    np.testing.assert_array_equal(cut.rest, [1, 0.5])
+    assert_array_equal(cut.values, [4, 2])
+    assert_array_equal(cut.rest, [1, 0.5])
     assert cut.vectors.shape == (3, 2)
     assert cut.residuals.size == 2
     assert cut.rank == whole.rank == 4

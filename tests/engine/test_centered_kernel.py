@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from gramian.engine.tiles import CenteredKernelOperator, KernelSource, MatrixSource, TileMatrix
 from gramian.kernels import RBF, Linear, Polynomial
@@ -39,11 +40,11 @@ def test_everything_is_that_of_the_definition(n, storage):
     operator = operator_of(K, storage=storage)
     V = np.random.default_rng(1).standard_normal((n, 20))
     tolerance = 1e-6 * n if storage == np.float32 else 1e-12 * n
-    np.testing.assert_allclose(operator.matmat(V), Kc @ V, atol=tolerance)
-    np.testing.assert_allclose(operator.dense(), Kc, atol=tolerance)
+    assert_allclose(operator.matmat(V), Kc @ V, atol=tolerance)
+    assert_allclose(operator.dense(), Kc, atol=tolerance)
     assert operator.trace() == pytest.approx(np.trace(Kc), rel=1e-12)
     assert operator.frobenius() == pytest.approx(np.linalg.norm(Kc), rel=1e-9)
-    np.testing.assert_allclose(operator.row_means, K.mean(axis=1), rtol=1e-13)
+    assert_allclose(operator.row_means, K.mean(axis=1), rtol=1e-13)
     assert operator.mean == pytest.approx(K.mean(), rel=1e-13)
 
 
@@ -61,9 +62,9 @@ def test_means_are_those_of_float64_once_a_promoted_matrix_has_been_multiplied(m
     V = np.random.default_rng(1).standard_normal((len(X), more))
     exact = operator.promoted()
     for _ in range(2):
-        np.testing.assert_allclose(exact.matmat(V), centred(K) @ V, atol=1e-11)
+        assert_allclose(exact.matmat(V), centred(K) @ V, atol=1e-11)
     for one in (operator, exact):
-        np.testing.assert_allclose(one.row_means, K.mean(axis=1), rtol=1e-14)
+        assert_allclose(one.row_means, K.mean(axis=1), rtol=1e-14)
         assert one.mean == pytest.approx(K.mean(), rel=1e-14)
         assert one.trace() == pytest.approx(np.trace(centred(K)), rel=1e-13)
 

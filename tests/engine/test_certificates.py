@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from gramian.core.records import Spectrum
 from gramian.engine.centered import center_rows
@@ -130,9 +131,6 @@ def assert_true(certificate, exact, *, completeness=True):
         assert (eigenvalues[:k] <= certificate.upper + rounding).all()
 
 
-# ------------------------------------------------------ every bound is true
-
-
 @settings(max_examples=150)
 @given(
     n=st.integers(2, 12),
@@ -247,9 +245,6 @@ def test_half_of_a_cluster_is_not_called_all_of_it():
     assert_true(certificate, exact)
 
 
-# ---------------------------------------------------- stopped too early
-
-
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_a_solver_stopped_early_is_not_certified(k):
     for steps in [1, 2, 4, 8]:
@@ -271,9 +266,6 @@ def test_an_error_in_forming_the_matrix_is_named():
     assert "because of forming the matrix" in certificate.reasons[0]
     assert certificate.widening >= 1e-4
     assert_true(certificate, exact)
-
-
-# ------------------------------------------------- a missed eigenvalue
 
 
 HIDDEN = np.concatenate([[1.0, 0.9, 0.8, 0.7, 0.6, 0.5], 0.3 * np.ones(154)])
@@ -409,9 +401,6 @@ def test_a_norm_that_is_all_cancellation_proves_nothing():
     assert not certificate.ok
 
 
-# ------------------------------------------- vectors that are not orthonormal
-
-
 @pytest.mark.parametrize("bend", [1e-9, 1e-4, 1e-2])
 def test_loss_of_orthogonality_is_stated_and_widens_the_radii(bend):
     exact, Q = with_spectrum([1.0, 0.8, 0.5, *[0.01] * 20])
@@ -445,9 +434,6 @@ def test_the_same_vector_twice_is_not_two_eigenvalues():
     assert certificate.orthogonality == pytest.approx(1.0)
     assert certificate.set_radius > 0.9
     assert_true(certificate, exact)
-
-
-# --------------------------------------------------------- the probability
 
 
 def krylov_space(values, columns, steps, rng):
@@ -517,9 +503,6 @@ def test_the_probe_follows_from_the_data_too():
     assert np.abs(seen[0] - seen[len(seen) // 2]).max() > 0.01
 
 
-# --------------------------------------------------- complete decompositions
-
-
 def test_a_full_decomposition_is_complete():
     exact, Q = with_spectrum([3.0, 2.0, 1.0, 0.5])
     operator = Matrix(exact)
@@ -553,9 +536,6 @@ def test_the_zero_matrix():
     assert "nan" not in str(certificate)
 
 
-# ------------------------------------------------------------ how it reads
-
-
 def test_kinds_follow_the_weakest_part():
     for kind in ("deterministic", "probabilistic", "estimate"):
         exact, Q = with_spectrum([1.0, 0.9, *[1e-4] * 10])
@@ -577,15 +557,12 @@ def test_factor_changes_the_unit_of_everything():
     rng = np.random.default_rng(1)
     scaled, _ = certify(result, operator, tol=1e-6, rng=lambda: rng, unit="variances", factor=0.125)
     for name in ("values", "residuals", "radii", "set_radius", "widening"):
-        np.testing.assert_array_equal(getattr(scaled, name), 0.125 * getattr(plain, name))
+        assert_array_equal(getattr(scaled, name), 0.125 * getattr(plain, name))
     assert scaled.completeness.bound == 0.125 * plain.completeness.bound
     assert scaled.completeness.delta == plain.completeness.delta
     assert scaled.ok == plain.ok
     assert scaled.orthogonality == plain.orthogonality
     assert "5 variances" in str(scaled)
-
-
-# ----------------------------------- rounding of products of float32 data
 
 
 def rows_of(kind, n, d, seed=0):

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from gramian.engine.features import FeatureSums, feature_sums
 from gramian.tables.as_rows import as_rows
@@ -36,11 +37,11 @@ def test_parts_merge_to_what_all_rows_give_within_the_bound(single, on):
         parts = [sums_of(part, single=single, on=on) for part in np.split(X, cuts)]
         result = functools.reduce(FeatureSums.merged, parts)
         assert result.count == 3000
-        np.testing.assert_allclose(result.mean, X.mean(axis=0), atol=1e-6 if single else 1e-14)
+        assert_allclose(result.mean, X.mean(axis=0), atol=1e-6 if single else 1e-14)
         error = np.linalg.norm(result.moments.squares - C.T @ C, 2)
         assert error <= result.rounding <= (1e-4 if single else 1e-11) * np.trace(C.T @ C)
-        np.testing.assert_allclose(result.squares, X.T @ X, rtol=1e-5 if single else 1e-12)
-        np.testing.assert_allclose(result.diagonal, np.sum(X[:, 0] ** 2), rtol=1e-12)
+        assert_allclose(result.squares, X.T @ X, rtol=1e-5 if single else 1e-12)
+        assert_allclose(result.diagonal, np.sum(X[:, 0] ** 2), rtol=1e-12)
 
 
 def test_equal_rows_have_no_scatter_and_no_warning():

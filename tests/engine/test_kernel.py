@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import KernelPCA
 from gramian.core.records import SolveRequest, Target
@@ -74,7 +75,7 @@ def test_rest_of_a_whole_spectrum_follows_the_kept_part():
     solution, result = decompose(RBF(sigma=2.0), target=Target(fraction=0.9), solver="dense")
     values = np.linalg.eigvalsh(centred(RBF(sigma=2.0).gram(X)))[::-1]
     spectrum = solution.spectrum
-    np.testing.assert_allclose(np.r_[spectrum.values, spectrum.rest], values, atol=1e-12 * values[0])
+    assert_allclose(np.r_[spectrum.values, spectrum.rest], values, atol=1e-12 * values[0])
     assert spectrum.values.size == spectrum.residuals.size == result.vectors.shape[1]
     solution, result = decompose(Linear(), target=Target())
     assert result.components.values.size == result.components.rank == 4
@@ -94,8 +95,8 @@ def test_rank_0_warns():
         with pytest.warns(RankWarning, match="The centred kernel matrix has rank 0: nothing varies"):
             model.fit(data)
         assert model.rank_ == 0
-        np.testing.assert_array_equal(model.eigenvalues_, 0)
-        np.testing.assert_array_equal(model.transform(data), 0)
+        assert_array_equal(model.eigenvalues_, 0)
+        assert_array_equal(model.transform(data), 0)
 
 
 def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
@@ -105,10 +106,7 @@ def test_a_stalled_iteration_hands_over_to_the_whole_matrix(monkeypatch):
     assert solution.spectrum.note.endswith("dense on the centred kernel matrix took over")
     assert [attempt.plan.solver for attempt in solution.account.attempts][-1] == "dense"
     values = np.linalg.eigvalsh(centred(RBF(sigma=0.5).gram(X)))[::-1]
-    np.testing.assert_allclose(result.components.values, values[:3], rtol=1e-10)
-
-
-# ------------------------------------------------------------------ float32 tiles
+    assert_allclose(result.components.values, values[:3], rtol=1e-10)
 
 
 def storages(monkeypatch):
@@ -138,7 +136,7 @@ def test_float32_tiles_and_a_step_in_float64_give_what_float64_gives(monkeypatch
         V = solution.spectrum.vectors
         residuals = np.linalg.norm(Kc @ V - V * result.components.values, axis=0)
         assert (residuals <= 1.01 * tol * exact[0]).all()
-        np.testing.assert_allclose(result.components.values, exact[:3], atol=tol * exact[0])
+        assert_allclose(result.components.values, exact[:3], atol=tol * exact[0])
         assert (np.abs(result.components.values - exact[:3]) <= solution.certificate.radii).all()
         assert solution.certificate.ok
         assert result.vectors.dtype == values.dtype
@@ -158,16 +156,13 @@ def test_where_float32_tiles_would_show_they_do_not(monkeypatch, function, facto
     C = values.astype("f8") / factor - (values.astype("f8") / factor).mean(axis=0)
     if factor != 1.0:
         exact = np.linalg.svd(C, compute_uv=False)[:3] ** 2 * factor * factor
-        np.testing.assert_allclose(result.components.values, exact, rtol=1e-5)
+        assert_allclose(result.components.values, exact, rtol=1e-5)
     else:
         # To first order a very wide kernel is a multiple of the linear one.
-        np.testing.assert_allclose(
+        assert_allclose(
             result.components.values * 300.0**2, np.linalg.svd(C, compute_uv=False)[:3] ** 2, rtol=1e-3
         )
     assert solution.certificate.ok
-
-
-# ------------------------------------------------------- tiles made again, in float32 where that will do
 
 
 def tables(n=700):
@@ -255,7 +250,7 @@ def test_where_float32_leaves_digits_open_float64_follows(monkeypatch):
     model.memory_limit = min(other.bytes for other in model.plan(values).alternatives)
     model.fit(values)
     assert model.certificate_.ok
-    np.testing.assert_allclose(model.eigenvalues_, exact[:4], rtol=1e-7)
+    assert_allclose(model.eigenvalues_, exact[:4], rtol=1e-7)
 
 
 def test_a_start_from_few_rows_saves_passes_and_hides_nothing(monkeypatch):
@@ -271,7 +266,7 @@ def test_a_start_from_few_rows_saves_passes_and_hides_nothing(monkeypatch):
     model.fit(values)
     assert len(source) == 1
     exact = np.linalg.eigvalsh(of_definition(values, 4.0))[::-1]
-    np.testing.assert_allclose(model.eigenvalues_, exact[:3], rtol=1e-5)
+    assert_allclose(model.eigenvalues_, exact[:3], rtol=1e-5)
     assert model.certificate_.ok
     passes = model.attempts_[0].passes
     monkeypatch.setattr(tiles, "leading_from_few", lambda *_: None)
@@ -284,9 +279,6 @@ def test_orthonormality_is_that_of_the_vectors_that_the_user_holds():
         V = model.eigenvectors_.astype("f8")
         assert np.linalg.norm(V.T @ V - np.eye(20), 2) <= model.certificate_.orthogonality < 1e-5
         assert model.explained_variance_ratio_.sum() <= 1
-
-
-# ---------------------------------------------------------------- user's functions
 
 
 @pytest.mark.parametrize("passes", [400, 2])
@@ -314,9 +306,6 @@ def test_a_function_of_two_rows_is_not_called_twice_for_a_value(monkeypatch, sol
     assert len(calls) <= 70 * 70 + 1
 
 
-# ---------------------------------------------------------------- rows of its own
-
-
 # ------------------------------------------------------------------ extreme sizes
 
 
@@ -327,17 +316,12 @@ def test_matrices_whose_squares_do_not_fit(solver):
     for exponent in (-900, -400, 400, 900):
         factor = 2.0**exponent
         solution, result = decompose(None, K * factor, solver=solver, psd=False)
-        np.testing.assert_allclose(result.components.values / factor, expected.components.values, rtol=1e-12)
-        np.testing.assert_allclose(
-            solution.certificate.values / factor, expected.components.values, rtol=1e-12
-        )
-        np.testing.assert_allclose(result.row_means / factor, expected.row_means, rtol=1e-12)
+        assert_allclose(result.components.values / factor, expected.components.values, rtol=1e-12)
+        assert_allclose(solution.certificate.values / factor, expected.components.values, rtol=1e-12)
+        assert_allclose(result.row_means / factor, expected.row_means, rtol=1e-12)
         assert result.mean / factor == pytest.approx(expected.mean)
         assert solution.certificate.ok
         assert math.isfinite(solution.spectrum.error_bound)
-
-
-# ---------------------------------------------------------------------- indefinite
 
 
 def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
@@ -346,12 +330,9 @@ def test_an_iteration_that_has_not_found_the_positive_ones_does_not_deny_them():
     K = shifted([*values, *-np.linspace(0.01, 1, 400)])
     solution, result = decompose(None, K, solver="krylov", psd=False)
     assert [attempt.plan.solver for attempt in solution.account.attempts] == ["krylov", "dense"]
-    np.testing.assert_allclose(result.components.values, values, rtol=1e-9)
+    assert_allclose(result.components.values, values, rtol=1e-9)
     with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -1, negative beyond"):
         decompose(None, K, Target(count=4), solver="krylov", psd=False)
-
-
-# ------------------------------------------------------------------- whatever is asked
 
 
 @st.composite
@@ -406,7 +387,7 @@ def test_whatever_is_asked_the_certificate_is_true(question):
     slack = 1e-12 * np.abs(K).max() * len(K)
     values = result.components.values
     assert target.count in (None, values.size)
-    np.testing.assert_allclose(values, exact[: values.size], rtol=0, atol=1e-5 * exact[0] + slack)
+    assert_allclose(values, exact[: values.size], rtol=0, atol=1e-5 * exact[0] + slack)
     if not certificate.ok:
         # Where centring takes nearly everything away, the rounding of the kernel's values is what is left.
         assert certificate.widening > 0.5e-5 * exact[0]
@@ -415,7 +396,7 @@ def test_whatever_is_asked_the_certificate_is_true(question):
     assert (np.abs(known - exact[: known.size]) <= certificate.set_radius + slack).all()
     assert (certificate.radii <= 1e-5 * max(known[0], 0) + slack).all()
     V = np.asarray(result.vectors, dtype="f8")
-    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-5)
+    assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-5)
     rank = result.components.rank
     residuals = np.linalg.norm(Kc @ V[:, :rank] - V[:, :rank] * values[:rank], axis=0)
     assert (residuals <= 2e-5 * exact[0] + slack).all()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.engine.tiles import KernelSource, MatrixSource
 from gramian.errors import DataError
@@ -29,23 +30,20 @@ def test_tiles_are_parts_of_the_gram_matrix(source):
     K = source.evaluator.kernel.gram(X)
     for rows, columns in [(slice(0, 20), slice(0, 20)), (slice(20, 50), slice(0, 20))]:
         tile = source(rows, columns, np.full((rows.stop - rows.start, 20), np.nan))
-        np.testing.assert_allclose(tile, K[rows, columns], rtol=1e-13, atol=1e-15)
+        assert_allclose(tile, K[rows, columns], rtol=1e-13, atol=1e-15)
 
 
 def test_tiles_on_the_diagonal_are_exact_there(source):
     part = slice(10, 30)
     tile = source(part, part)
-    np.testing.assert_array_equal(tile, tile.T)
-    np.testing.assert_array_equal(np.diag(tile), source.diagonal[part])
+    assert_array_equal(tile, tile.T)
+    assert_array_equal(np.diag(tile), source.diagonal[part])
 
 
 def test_a_function_that_depends_on_the_order_of_rows_is_refused():
     source = KernelSource(FunctionKernel(lambda x, y: float(x[0] - y[1])).bind(X), X)
     with pytest.raises(DataError, match="The kernel function is not symmetric: for rows 12 and 27"):
         source(slice(10, 30), slice(10, 30))
-
-
-# ------------------------------------------------------------ a given matrix
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (40, 3), (1700, 20), (1700, 1699)])
@@ -65,10 +63,7 @@ def test_asymmetry_of_rounding_is_allowed_and_counted(dtype):
     gap = np.linalg.norm(noisy.astype(float) - noisy.astype(float).T, 2) / 2
     assert 0 < gap <= len(K) * source.absolute
     tile = source(slice(0, 50), slice(0, 50))
-    np.testing.assert_array_equal(tile, tile.T)
-
-
-# ------------------------------------------------------------- cross products
+    assert_array_equal(tile, tile.T)
 
 
 def test_cross_product_never_holds_the_whole_matrix():
@@ -86,6 +81,6 @@ def test_cross_product_never_holds_the_whole_matrix():
     new, fitted = rng.standard_normal((20, 2)), rng.standard_normal((5000, 2))
     coefficients = rng.standard_normal((5000, 3))
     product = bound.times(new, fitted, coefficients)
-    np.testing.assert_allclose(product, new @ (fitted.T @ coefficients), atol=1e-9)
+    assert_allclose(product, new @ (fitted.T @ coefficients), atol=1e-9)
     assert max(width for _, width in widths) <= 960
     assert sum(width for _, width in widths) == 5000

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import Target
@@ -64,10 +65,10 @@ def assert_solved(matrix, spectrum, tol):
     V = as_float64(spectrum.vectors)
     top = matrix.values.max()
     expected = np.sort(matrix.values)[::-1][:k]
-    np.testing.assert_allclose(spectrum.values, expected, atol=tol * top)
-    np.testing.assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
+    assert_allclose(spectrum.values, expected, atol=tol * top)
+    assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
     residuals = np.linalg.norm(as_float64(matrix.A) @ V - V * spectrum.values, axis=0)
-    np.testing.assert_allclose(spectrum.residuals, residuals, atol=1e-10 * top)
+    assert_allclose(spectrum.residuals, residuals, atol=1e-10 * top)
     assert (residuals <= tol * top).all()
     assert spectrum.route == "krylov"
     assert spectrum.passes == len(matrix.products)
@@ -129,17 +130,17 @@ def test_an_invariant_subspace_ends_the_iteration():
         values[:rank] = np.arange(rank, 0, -1.0)
         matrix = Matrix(values)
         spectrum = solve(matrix, Target(count=6), columns=100)
-        np.testing.assert_allclose(spectrum.values, values[:6], atol=1e-12 * rank)
+        assert_allclose(spectrum.values, values[:6], atol=1e-12 * rank)
         assert spectrum.rank == min(rank, 6)
         assert len(matrix.products) <= 5
         V = spectrum.vectors
-        np.testing.assert_allclose(V.T @ V, np.eye(6), atol=1e-12)
+        assert_allclose(V.T @ V, np.eye(6), atol=1e-12)
 
 
 def test_a_basis_that_fills_the_space_is_complete():
     matrix = Matrix(np.linspace(2, 1, 20))
     spectrum = solve(matrix, Target(count=3), block=5, columns=20, tol=1e-14)
-    np.testing.assert_allclose(spectrum.values, matrix.values[:3], rtol=1e-13)
+    assert_allclose(spectrum.values, matrix.values[:3], rtol=1e-13)
     assert spectrum.complete
 
 

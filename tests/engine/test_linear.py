@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from gramian import PCA, scan
@@ -42,9 +43,9 @@ def test_small_singular_values_keep_the_lifted_directions_orthonormal():
     _, _, result = run(X, "gram", Target(count=4))
     assert result.components.rank == 4
     assert result.scores is None
-    np.testing.assert_allclose(result.vectors.T @ result.vectors, np.eye(4), atol=1e-13)
+    assert_allclose(result.vectors.T @ result.vectors, np.eye(4), atol=1e-13)
     exact = np.linalg.svd(X - X.mean(axis=0))[2][:2].T
-    np.testing.assert_allclose(np.abs((exact * result.vectors[:, :2]).sum(axis=0)), 1, rtol=1e-12)
+    assert_allclose(np.abs((exact * result.vectors[:, :2]).sum(axis=0)), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("solver", ["full", "covariance", "gram"])
@@ -53,9 +54,6 @@ def test_a_variance_outside_of_float64_is_refused(solver):
     for divisor in (1e-160, 1e160):
         with pytest.raises(DataError, match="whose square float64 cannot hold"):
             run(X, solver, scale=np.full(5, divisor))
-
-
-# ------------------------------------------------------------------- float32
 
 
 @pytest.mark.parametrize("solver", ["covariance", "gram", "krylov"])
@@ -75,11 +73,11 @@ def test_float32_data_end_up_as_accurate_as_tol(solver, monkeypatch):
         V, values = solution.spectrum.vectors, solution.spectrum.values
         residuals = np.linalg.norm(exact @ V - V * values, axis=0)
         assert (residuals <= tol * top[0]).all()
-        np.testing.assert_allclose(values, top, rtol=1e-4 if tol > 1e-6 else 1e-8)
+        assert_allclose(values, top, rtol=1e-4 if tol > 1e-6 else 1e-8)
         assert solution.certificate.ok
         assert result.vectors.dtype == np.float32
         W = result.vectors.astype(float)
-        np.testing.assert_allclose(W.T @ W, np.eye(5), atol=1e-6)
+        assert_allclose(W.T @ W, np.eye(5), atol=1e-6)
     assert "float32" in steps
 
 
@@ -110,7 +108,7 @@ def test_the_matrix_is_formed_once(monkeypatch):
         assert [attempt.plan.solver for attempt in solution.account.attempts] == ["gram", "gram"]
         assert formed == [np.dtype(dtype)]
         assert solution.certificate.ok
-        np.testing.assert_allclose(solution.spectrum.values, np.linspace(1, 0.999, 140)[:3] ** 2, rtol=1e-6)
+        assert_allclose(solution.spectrum.values, np.linspace(1, 0.999, 140)[:3] ** 2, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")
@@ -125,7 +123,7 @@ def test_float32_data_have_the_rank_that_their_numbers_have():
                 for solver in SOLVERS:
                     single = PCA(asked, solver=solver).fit(X)
                     assert single.rank_ == double.rank_ >= (asked or 40), (shape, mean, asked, solver)
-                    np.testing.assert_allclose(
+                    assert_allclose(
                         single.explained_variance_,
                         double.explained_variance_,
                         rtol=2e-4,
@@ -157,9 +155,6 @@ def test_shares_and_orthonormality_are_those_that_the_user_holds():
                     assert model.certificate_.orthogonality <= (1e-5 if dtype == "f4" else 1e-12)
 
 
-# --------------------------------------------------------------------- scales
-
-
 def test_every_attribute_scales_with_the_data():
     X = np.random.default_rng(0).standard_normal((200, 3))
     plain = PCA(2).fit(X)
@@ -167,14 +162,14 @@ def test_every_attribute_scales_with_the_data():
         scale = 10.0**exponent
         model = PCA(2).fit(X * scale)
         for name in ("explained_variance_", "noise_variance_", "total_variance_", "reconstruction_error_"):
-            np.testing.assert_allclose(getattr(model, name) / scale / scale, getattr(plain, name), rtol=1e-9)
-        np.testing.assert_allclose(model.singular_values_ / scale, plain.singular_values_, rtol=1e-9)
-        np.testing.assert_allclose(model.certificate_.values, model.explained_variance_, rtol=1e-9)
+            assert_allclose(getattr(model, name) / scale / scale, getattr(plain, name), rtol=1e-9)
+        assert_allclose(model.singular_values_ / scale, plain.singular_values_, rtol=1e-9)
+        assert_allclose(model.certificate_.values, model.explained_variance_, rtol=1e-9)
         assert model.certificate_.ok
         assert np.isfinite(model.certificate_.radii).all()
         assert np.isfinite(model.certificate_.set_radius)
         assert np.isfinite(model.certificate_.completeness.bound)
-        np.testing.assert_allclose(model.transform(X[:5] * scale) / scale, plain.transform(X[:5]), rtol=1e-8)
+        assert_allclose(model.transform(X[:5] * scale) / scale, plain.transform(X[:5]), rtol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(300, 190), (190, 300)])
@@ -186,10 +181,7 @@ def test_an_iteration_at_any_scale_is_silent(shape):
         assert model.plan_.solver == "krylov"
         assert model.certificate_.ok
         expected = 100 * 0.81 ** np.arange(3) / (shape[0] - 1)
-        np.testing.assert_allclose(model.explained_variance_ / scale / scale, expected, rtol=1e-6)
-
-
-# ------------------------------------------------------------------ the model
+        assert_allclose(model.explained_variance_ / scale / scale, expected, rtol=1e-6)
 
 
 def test_the_plan_of_a_model_is_the_route_that_gave_the_answer(monkeypatch):
@@ -220,7 +212,7 @@ def test_a_divisor_whose_reciprocal_float32_cannot_hold():
     exact = np.linalg.svd((X - X.mean(axis=0, dtype=np.float64)) / scale, compute_uv=False) ** 2 / 59
     for solver in ("krylov", "covariance", "gram", "full"):
         model = PCA(2, scale=scale, solver=solver).fit(X)
-        np.testing.assert_allclose(model.explained_variance_, exact[:2], rtol=1e-4)
+        assert_allclose(model.explained_variance_, exact[:2], rtol=1e-4)
         assert model.certificate_.ok
 
 
@@ -274,7 +266,7 @@ def test_columns_of_float32_far_apart_are_scaled_as_exactly_as_others(array_kind
             block = np.array([[240.0, r * np.sqrt(240 * 60)], [r * np.sqrt(240 * 60), 60.0]])
             exact = np.linalg.eigvalsh(block)[::-1]
             assert model.certificate_.ok
-            np.testing.assert_allclose(as_float64(model.explained_variance_), exact, rtol=1e-5)
+            assert_allclose(as_float64(model.explained_variance_), exact, rtol=1e-5)
             assert (np.abs(model.certificate_.values - exact) <= model.certificate_.radii + 1e-9).all()
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_limits
 
 from gramian.core.arrays import as_float64
@@ -25,9 +26,6 @@ def dense(view):
     return as_float64(view.block(slice(None), slice(None)))
 
 
-# --------------------------------------------------------------------- moments
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 def test_first_rows_unlike_all_others_do_not_spoil_a_spread(dtype):
     X = RNG.standard_normal((8000, 30))
@@ -39,8 +37,8 @@ def test_first_rows_unlike_all_others_do_not_spoil_a_spread(dtype):
     squares = ((exact - mean) ** 2).sum(axis=0)
     squares[2:4] = 0
     result = moments(as_rows(X), True)
-    np.testing.assert_allclose(result.squares, squares.astype(float), rtol=1e-13)
-    np.testing.assert_allclose(result.mean, mean.astype(float), rtol=1e-14)
+    assert_allclose(result.squares, squares.astype(float), rtol=1e-13)
+    assert_allclose(result.mean, mean.astype(float), rtol=1e-14)
 
 
 def exact_moments(X):
@@ -97,7 +95,7 @@ def test_blocks_with_small_means_and_others_are_as_exact(offset, dtype):
     result, _ = scatter(as_rows(X), center=True, double=True)
     sizes = np.sqrt(np.diag(exact))
     assert (np.abs(result.squares - exact) <= 1e-13 * np.outer(sizes, sizes)).all()
-    np.testing.assert_allclose(result.mean, X.astype(np.longdouble).mean(axis=0).astype(float), rtol=1e-12)
+    assert_allclose(result.mean, X.astype(np.longdouble).mean(axis=0).astype(float), rtol=1e-12)
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -120,7 +118,7 @@ def test_products_of_sparse_rows_whose_columns_are_filled_unequally(center, case
     result, _ = scatter(as_rows(S), center=center)
     C = X - X.mean(axis=0) if center else X
     C = C - C.mean(axis=0) if center else C
-    np.testing.assert_allclose(result.squares, C.T @ C, rtol=0, atol=1e-13 * max(np.sum(C * C), 1e-300))
+    assert_allclose(result.squares, C.T @ C, rtol=0, atol=1e-13 * max(np.sum(C * C), 1e-300))
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -138,7 +136,7 @@ def test_sparse_products_in_float32_know_their_error(center, case):
     error, size = result.squares - exact, np.linalg.norm(exact, 2)
     # Centred zeros would round alike, and to 2e-7.
     assert 1e-10 * size < np.linalg.norm(error, 2) < (6e-8 if case == "alike" else 1e-6) * size
-    np.testing.assert_allclose(result.gap, error @ G, rtol=0, atol=1e-13 * size)
+    assert_allclose(result.gap, error @ G, rtol=0, atol=1e-13 * size)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 28.46, 1e20])
@@ -169,7 +167,7 @@ def test_columns_from_one_end_of_the_range_to_the_other_are_exact(form):
     base = RNG.standard_normal((30, 3))
     X = base * [1e99, 1e3, 1e-98]
     C = (base - base.mean(axis=0)) / base.std(axis=0, ddof=1)
-    np.testing.assert_allclose(dense(view_of(form(X), scale="unit")), C, rtol=1e-12, atol=1e-14)
+    assert_allclose(dense(view_of(form(X), scale="unit")), C, rtol=1e-12, atol=1e-14)
     assert view_of(form(X)).constant.tolist() == [False, False, False]
     X[:, 2] = 7.0
     assert view_of(form(X), scale="unit").constant.tolist() == [False, False, True]
@@ -228,8 +226,8 @@ def test_columns_of_float32_are_brought_to_one_range_before_they_are_multiplied(
     unit = common_unit(center_rows(rows, center=True, scale="unit", ddof=1))
     C = (X - X.astype(float).mean(axis=0)) / unit
     result, _ = scatter(rows, center=True, unit=unit)
-    np.testing.assert_allclose(result.squares, C.T @ C, rtol=0, atol=1e-6 * np.trace(C.T @ C))
-    np.testing.assert_allclose(np.abs(result.drift), 0, atol=1e-6 * np.trace(C.T @ C))
+    assert_allclose(result.squares, C.T @ C, rtol=0, atol=1e-6 * np.trace(C.T @ C))
+    assert_allclose(np.abs(result.drift), 0, atol=1e-6 * np.trace(C.T @ C))
     assert common_unit(center_rows(as_rows(base.astype("f4")), center=True, scale="unit", ddof=1)) is None
 
 
@@ -245,11 +243,8 @@ def test_a_probe_measures_the_error_of_float32_products(center, offset, monkeypa
     C -= C.mean(axis=0) if center else 0.0
     error = found.squares - C.T @ C
     rounding = 1e-12 * np.linalg.norm(C) ** 2
-    np.testing.assert_allclose(found.gap, error @ G, atol=rounding)
+    assert_allclose(found.gap, error @ G, atol=rounding)
     assert np.abs(found.gap).max() > 10 * rounding
-
-
-# --------------------------------------------------------------------- moments
 
 
 @pytest.mark.parametrize(
@@ -264,18 +259,18 @@ def test_blocks_of_the_view(array_kind, center, scale):
     deviation = np.sqrt((C**2).sum(axis=0) / 29)
     divisor = {None: 1.0, "unit": deviation, "pareto": np.sqrt(deviation), "array": given}[scale]
     tol = 1e-13 if array_kind.dtype == np.float64 else 1e-5
-    np.testing.assert_allclose(dense(view), C / divisor, atol=tol * 10)
-    np.testing.assert_allclose(view.column_squares, ((C / divisor) ** 2).sum(axis=0), rtol=tol)
+    assert_allclose(dense(view), C / divisor, atol=tol * 10)
+    assert_allclose(view.column_squares, ((C / divisor) ** 2).sum(axis=0), rtol=tol)
     assert view.total == pytest.approx(((C / divisor) ** 2).sum(), rel=tol)
     part = as_float64(view.block(slice(3, 9), slice(1, 3)))
-    np.testing.assert_allclose(part, (C / divisor)[3:9, 1:3], atol=tol * 10)
+    assert_allclose(part, (C / divisor)[3:9, 1:3], atol=tol * 10)
     assert view.constant.tolist() == [False] * 4
 
 
 def test_float32_keeps_the_mean_as_a_pair():
     X = (np.random.default_rng(2).standard_normal((200, 3)) * 1e-2 + 1000.1).astype(np.float32)
     C = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
-    np.testing.assert_allclose(dense(view_of(X)), C, atol=1e-7 * np.abs(C).max())
+    assert_allclose(dense(view_of(X)), C, atol=1e-7 * np.abs(C).max())
 
 
 @pytest.mark.parametrize("offset", [1e8, 1e12, 1e15])
@@ -287,7 +282,7 @@ def test_far_from_the_origin_nothing_is_lost(offset, scale):
     C = C / C.std(axis=0, ddof=1) if scale else C
     view = view_of(steps + offset, scale=scale)
     # At 1e8 the second half of the mean is not worth a pass: its square is what counts.
-    np.testing.assert_allclose(dense(view), C, atol=1e-8 if offset == 1e8 else 1e-14)
+    assert_allclose(dense(view), C, atol=1e-8 if offset == 1e8 else 1e-14)
     assert view.mean_error <= 1e-17 * view.total
     assert view_of(steps, scale=scale)._mean_in_parts[1] is None
 

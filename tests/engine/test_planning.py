@@ -28,9 +28,6 @@ def kernel(n, target=FIVE, solver="auto", limit=PLENTY, *, psd=True, calls=None,
     return plan(costs, SolveRequest(target, 1e-6, limit, solver), everything=all_)
 
 
-# --------------------------------------------------------------------- tables
-
-
 @pytest.mark.parametrize(
     ("shape", "target", "solver", "operator"),
     [
@@ -60,11 +57,7 @@ def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
 
 def test_genotypes_are_taken_to_have_a_flat_spectrum():
     X = np.zeros((900, 5000), dtype="f4")
-    for scale, count, solver in (
-        ("genotype", 10, "gram"),
-        ("genotype", 2, "krylov"),
-        ("unit", 10, "krylov"),
-    ):
+    for scale, count, solver in (("genotype", 10, "gram"), ("genotype", 2, "krylov"), ("unit", 10, "krylov")):
         assert PCA(count, scale=scale).plan(X).solver == solver, (scale, count)
 
 
@@ -121,9 +114,6 @@ def test_an_iteration_gets_as_many_passes_as_the_direct_route_is_worth():
         assert not item.route.foresees
 
 
-# --------------------------------------------------- what float32 can resolve
-
-
 def test_below_the_floor_of_float32_no_route_multiplies_in_it():
     # The side that is not the smaller one does not count.
     for shape in ((2000, 400), (400, 2000)):
@@ -156,9 +146,6 @@ def test_sparse_data_are_never_decomposed_as_a_whole():
             item.route.solver != "full"
             for item in ranked(TableCosts(shape, F8, True), SolveRequest(FIVE, 1, PLENTY))
         )
-
-
-# -------------------------------------------------------------------- memory
 
 
 @pytest.mark.parametrize("dtype", [F4, F8], ids=str)
@@ -202,9 +189,6 @@ def test_nothing_fits(solver):
 def test_an_iteration_that_does_not_fit_wants_less_data():
     with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 69\.8 MB of working memory,"):
         pca((50_000, 9000), FIVE, solver="krylov", limit=1000)
-
-
-# ------------------------------------------------------------------- kernels
 
 
 def test_few_components_of_many_rows_are_iterated():
@@ -301,9 +285,6 @@ def test_a_substitute_is_planned_before_any_route_and_counts_in_memory():
     assert result.reason == "It is approximate."
     with pytest.raises(MemoryLimitError, match="A smaller matrix needs about 1 GB of working memory, and"):
         plan(costs, SolveRequest(ALL, 1e-9, 10**9))
-
-
-# ---------------------------------------------------------------------- words
 
 
 def test_a_plan_names_what_else_would_do_cheapest_first():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.core.arrays import as_float64
 from gramian.core.records import Target
@@ -28,10 +29,10 @@ def assert_solved(op, spectrum, singular=VALUES):
     expected = np.zeros(max(k, len(singular)))
     expected[: len(singular)] = np.asarray(singular) ** 2
     top = expected[0]
-    np.testing.assert_allclose(spectrum.values, expected[:k], atol=1e-13 * top)
-    np.testing.assert_allclose(V.T @ V, np.eye(k), atol=1e-13)
+    assert_allclose(spectrum.values, expected[:k], atol=1e-13 * top)
+    assert_allclose(V.T @ V, np.eye(k), atol=1e-13)
     residuals = np.linalg.norm(matrix @ V - V * spectrum.values, axis=0)
-    np.testing.assert_allclose(spectrum.residuals, residuals, atol=1e-12 * top)
+    assert_allclose(spectrum.residuals, residuals, atol=1e-12 * top)
     assert (residuals <= 1e-12 * top).all()
     assert (np.diff(spectrum.values) <= 1e-13 * top).all()
     assert spectrum.complete
@@ -87,9 +88,6 @@ def test_vectors_that_are_not_those_of_the_values_are_computed_anew(monkeypatch,
     assert_solved(op, solve_dense(op, Target(count=2), "covariance"))
 
 
-# ------------------------------------------------------------------------- SVD
-
-
 @pytest.mark.parametrize("shape", [(90, 30), (30, 90)])
 def test_svd(shape):
     C = spectrum_matrix(*shape, VALUES, seed=1)
@@ -98,10 +96,10 @@ def test_svd(shape):
     for target in (Target(count=4), Target(fraction=0.9), Target()):
         spectrum = solve_svd(C, target, 0.0, 1e-26)
         k = spectrum.values.size
-        np.testing.assert_allclose(spectrum.values, expected[:k], atol=1e-13)
+        assert_allclose(spectrum.values, expected[:k], atol=1e-13)
         scores = C @ spectrum.vectors
-        np.testing.assert_allclose(scores.T @ scores, np.diag(spectrum.values), atol=1e-13)
-        np.testing.assert_allclose(np.r_[spectrum.values, spectrum.rest], expected, atol=1e-13)
+        assert_allclose(scores.T @ scores, np.diag(spectrum.values), atol=1e-13)
+        assert_allclose(np.r_[spectrum.values, spectrum.rest], expected, atol=1e-13)
         assert spectrum.rank == min(8, k + spectrum.rest.size)
         assert spectrum.complete
         assert (spectrum.residuals < 1e-12).all()
@@ -111,7 +109,7 @@ def test_svd_resolves_what_products_cannot():
     singular = np.array([1.0, 1e-6, 1e-11])
     C = spectrum_matrix(50, 10, singular, seed=2)
     spectrum = solve_svd(C, Target(count=3), 0.0, 1e-26)
-    np.testing.assert_allclose(np.sqrt(spectrum.values), singular, rtol=1e-4)
+    assert_allclose(np.sqrt(spectrum.values), singular, rtol=1e-4)
     assert spectrum.rank == 3
 
 
@@ -121,19 +119,16 @@ def test_svd_without_left_vectors_is_that_with_them(shape, monkeypatch):
     before = C.copy()
     _, s, Vt = scipy.linalg.svd(C, full_matrices=False)
     spectrum = solve_svd(C, Target(), 0.0, 1e-26)
-    np.testing.assert_allclose(spectrum.values, s**2, rtol=1e-13)
-    np.testing.assert_allclose(np.abs(spectrum.vectors.T), np.abs(Vt), atol=1e-13)
-    np.testing.assert_array_equal(C, before)
+    assert_allclose(spectrum.values, s**2, rtol=1e-13)
+    assert_allclose(np.abs(spectrum.vectors.T), np.abs(Vt), atol=1e-13)
+    assert_array_equal(C, before)
 
     def fails(A, **options):
         return None, None, None, 1
 
     monkeypatch.setattr(scipy.linalg.lapack, "dgesdd", fails)
     again = solve_svd(C, Target(), 0.0, 1e-26)
-    np.testing.assert_allclose(again.values, s**2, rtol=1e-13)
-
-
-# ------------------------------------------------------- counting and tolerances
+    assert_allclose(again.values, s**2, rtol=1e-13)
 
 
 def test_count_for_fraction():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 
 from gramian.core.arrays import to_numpy
 from gramian.engine.centered import center_rows
@@ -28,8 +29,8 @@ def exact(kind, C):
 
 def assert_exact(operator, kind, C, atol=1e-9):
     assert operator.size == 40
-    np.testing.assert_allclose(to_numpy(operator.dense()), exact(kind, C), atol=atol)
-    np.testing.assert_allclose(to_numpy(operator.matmat(V)), exact(kind, C) @ V, atol=atol)
+    assert_allclose(to_numpy(operator.dense()), exact(kind, C), atol=atol)
+    assert_allclose(to_numpy(operator.matmat(V)), exact(kind, C) @ V, atol=atol)
 
 
 @SIDES

@@ -9,6 +9,7 @@ import scipy.linalg
 import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from gramian import PCA, KernelPCA
 from gramian.core.records import Cost, SolveRequest, Step, Target
@@ -33,9 +34,6 @@ FLAT = np.linspace(1, 0.9999, 180)
 def request(target=None, **options):
     defaults = {"tol": 1e-6, "memory_limit": PLENTY}
     return SolveRequest(target or Target(count=3), **{**defaults, **options})
-
-
-# --------------------------------------------------------- routes that are made up
 
 
 GIVEN = Form("given", "whole")
@@ -108,7 +106,7 @@ def test_a_certified_answer_is_kept_when_what_follows_is_worse(monkeypatch):
     assert [attempt.plan.solver for attempt in solution.account.attempts] == ["good", "bad"]
     assert solution.account.plan == solution.account.attempts[0].plan
     assert solution.certificate.ok
-    np.testing.assert_allclose(solution.spectrum.values, [9, 8, 7], rtol=1e-12)
+    assert_allclose(solution.spectrum.values, [9, 8, 7], rtol=1e-12)
     assert solution.spectrum.note == "not all of it; then stalled"
 
 
@@ -145,7 +143,7 @@ def test_a_missed_eigenvalue_is_looked_for_and_the_probe_says_so(monkeypatch):
     solution = solve(SymmetricProblem(B, psd=True), request())
     assert solution.account.attempts[0].why == "a larger eigenvalue was missed"
     assert solution.spectrum.note.endswith("; dense on the given took over")
-    np.testing.assert_allclose(solution.spectrum.values, [90, 8, 7], rtol=1e-12)
+    assert_allclose(solution.spectrum.values, [90, 8, 7], rtol=1e-12)
     assert solution.certificate.ok
     assert not may_have_missed(solution.certificate)
 
@@ -161,7 +159,7 @@ def test_what_was_found_starts_what_follows_where_the_orders_agree(monkeypatch):
     stalls = Made("stalls", 1.0, answers(1e-3, "stalled"), form=again)
     take(monkeypatch, stalls, Made("next", 2.0, watched))
     solution = solve(SymmetricProblem(A, psd=True), request())
-    np.testing.assert_allclose(np.abs(starts[0][:3, :3]), np.eye(3), atol=2e-3)
+    assert_allclose(np.abs(starts[0][:3, :3]), np.eye(3), atol=2e-3)
 
     @dataclass(frozen=True)
     class Orders(SymmetricCosts):
@@ -189,9 +187,6 @@ def test_attempts_can_be_read(monkeypatch):
     assert solution.account.plan == solution.account.attempts[-1].plan
     assert "It took" in str(solution.account.plan)
     assert "slow is cheap" not in str(solution.account.attempts[0].plan)
-
-
-# ------------------------------------------------------------ the limit on memory
 
 
 @pytest.mark.parametrize("kind", ["table", "kernel"])
@@ -265,9 +260,6 @@ def test_digits_that_float32_lacks_come_from_an_iteration_where_nothing_else_fit
     assert solution.certificate.ok
 
 
-# ------------------------------------------------------------------ small tables
-
-
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(
     ("spectrum", "count", "solver"),
@@ -288,7 +280,7 @@ def test_the_svd_takes_over_where_a_small_table_has_values_near_rounding(spectru
     assert solution.certificate.ok
     exact = np.linalg.svd(X.astype("f8") - X.astype("f8").mean(axis=0), compute_uv=False) ** 2
     r = min(count, len(spectrum))
-    np.testing.assert_allclose(solution.spectrum.values[:r], exact[:r], rtol=1e-6 if dtype == "f8" else 1e-5)
+    assert_allclose(solution.spectrum.values[:r], exact[:r], rtol=1e-6 if dtype == "f8" else 1e-5)
     asked = replace(request(Target(count=count)), solver="covariance")
     assert len(solve(LinearProblem(as_rows(X)), asked).account.attempts) == 1
 
@@ -299,10 +291,7 @@ def test_all_eigenvalues_come_with_few_vectors():
         found = solve(LinearProblem(as_rows(X)), request(Target(count=3), solver="covariance")).spectrum
         assert found.vectors.shape == (90, 3)
         every = np.concatenate([found.values, found.rest])
-        np.testing.assert_allclose(every, spectrum**2, atol=1e-13)
-
-
-# ------------------------------------------------------------------ stalls
+        assert_allclose(every, spectrum**2, atol=1e-13)
 
 
 def test_a_stall_is_foreseen_from_the_first_passes():
@@ -314,9 +303,6 @@ def test_a_stall_is_foreseen_from_the_first_passes():
     assert result.spectrum.passes <= 20
     assert result.spectrum.values.size == 5
     assert np.isfinite(result.spectrum.residuals).all()
-
-
-# --------------------------------------------------------------- BLAS threads
 
 
 def test_lapack_runs_on_one_thread(monkeypatch):
@@ -362,9 +348,6 @@ def test_blas_has_one_thread_in_a_brief_route_only(monkeypatch):
     assert seen == [1, 2]
 
 
-# -------------------------------------------------------- whatever is asked
-
-
 @st.composite
 def questions(draw):
     n, d = draw(st.integers(2, 50)), draw(st.integers(1, 50))
@@ -408,13 +391,11 @@ def test_whatever_is_asked_the_certificate_is_true(question):
     values, slack = certificate.values / unit**2, 1e-12 * max(exact[0], 1e-18)
     assert target.count in (None, values.size)
     assert certificate.ok
-    np.testing.assert_allclose(
-        values, exact[: values.size], rtol=0, atol=certificate.set_radius / unit**2 + slack
-    )
+    assert_allclose(values, exact[: values.size], rtol=0, atol=certificate.set_radius / unit**2 + slack)
     assert (certificate.radii / unit**2 <= 1e-5 * values[0] + slack).all()
     result = problem.directions(solution, target.count)
     W = np.asarray(result.vectors, dtype=float)
-    np.testing.assert_allclose(W.T @ W, np.eye(W.shape[1]), atol=1e-5)
+    assert_allclose(W.T @ W, np.eye(W.shape[1]), atol=1e-5)
     V, theta = W[:, : result.components.rank], result.components.values[: result.components.rank] / unit**2
     residuals = np.linalg.norm(C.T @ (C @ V) / (len(X) - 1) - V * theta, axis=0)
     assert (residuals <= 2e-5 * exact[0] + slack).all()
@@ -435,7 +416,7 @@ def test_an_iteration_that_found_pairs_is_improved_in_float64():
             V = result.spectrum.vectors
             residuals = np.linalg.norm(exact @ V - V * result.spectrum.values, axis=0)
             assert (residuals <= 1.1e-8 * result.spectrum.values[0]).all()
-            np.testing.assert_allclose(result.spectrum.residuals, residuals, atol=1e-11 * exact.trace())
+            assert_allclose(result.spectrum.residuals, residuals, atol=1e-11 * exact.trace())
             assert result.spectrum.search_error > result.spectrum.error_bound
 
 

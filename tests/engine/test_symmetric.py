@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.core.records import SolveRequest, Target
 from gramian.engine import solving
@@ -23,12 +24,12 @@ def test_eigenpairs_of_a_matrix(m):
     for A in (symmetric(np.linspace(3, -1, m)), symmetric(0.9 ** np.arange(m)), np.zeros((m, m))):
         before = A.copy()
         exact = np.linalg.eigvalsh(A)[::-1]
-        np.testing.assert_allclose(eigenvalues(A), exact, atol=1e-13)
+        assert_allclose(eigenvalues(A), exact, atol=1e-13)
         values, V = eigenpairs(A)
-        np.testing.assert_allclose(values, exact, atol=1e-13)
-        np.testing.assert_allclose(V.T @ V, np.eye(m), atol=1e-12)
-        np.testing.assert_allclose(A @ V, V * values, atol=1e-12)
-        np.testing.assert_array_equal(A, before)
+        assert_allclose(values, exact, atol=1e-13)
+        assert_allclose(V.T @ V, np.eye(m), atol=1e-12)
+        assert_allclose(A @ V, V * values, atol=1e-12)
+        assert_array_equal(A, before)
 
 
 def clustered(m):
@@ -53,9 +54,9 @@ def test_few_eigenpairs_of_a_dense_matrix(m):
         exact = np.linalg.eigvalsh(A)[::-1]
         for k in (1, 5, m // 4):
             found, V, rest = leading(A, Target(count=k))
-            np.testing.assert_allclose(np.concatenate([found, rest]), exact, rtol=0, atol=1e-13 * exact[0])
-            np.testing.assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
-            np.testing.assert_allclose(A @ V, V * found, atol=1e-12 * exact[0])
+            assert_allclose(np.concatenate([found, rest]), exact, rtol=0, atol=1e-13 * exact[0])
+            assert_allclose(V.T @ V, np.eye(k), atol=1e-12)
+            assert_allclose(A @ V, V * found, atol=1e-12 * exact[0])
 
 
 def test_few_eigenpairs_of_a_large_matrix_are_iterated():
@@ -63,9 +64,9 @@ def test_few_eigenpairs_of_a_large_matrix_are_iterated():
     solution = solve(SymmetricProblem(A, psd=True), SolveRequest(Target(count=4), 1e-9, 1 << 40))
     values, V = solution.spectrum.values, solution.spectrum.vectors
     assert solution.account.plan.solver == "krylov"
-    np.testing.assert_allclose(values, 0.8 ** np.arange(4), rtol=1e-10)
+    assert_allclose(values, 0.8 ** np.arange(4), rtol=1e-10)
     assert V.shape == (900, 4)
-    np.testing.assert_allclose(A @ V, V * values, atol=1e-11)
+    assert_allclose(A @ V, V * values, atol=1e-11)
 
 
 def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
@@ -75,7 +76,7 @@ def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
     for solver in ("auto", "krylov", "dense"):
         solution = solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 1 << 40, solver))
         assert solver in ("auto", solution.account.plan.solver)
-        np.testing.assert_allclose(solution.spectrum.values, [5, 3, 2], atol=1e-8)
+        assert_allclose(solution.spectrum.values, [5, 3, 2], atol=1e-8)
         assert solution.certificate.ok
     with pytest.raises(MemoryLimitError, match="The krylov route needs about 330 kB of working memory,"):
         solve(SymmetricProblem(A), SolveRequest(Target(count=3), 1e-9, 100))
@@ -87,7 +88,7 @@ def test_leading_values_are_squared_singular_values():
             A = np.random.default_rng(9).standard_normal(shape).astype(dtype)
             expected = np.linalg.svd(A.astype("f8"), compute_uv=False) ** 2
             for count in (1, 8, 40):
-                np.testing.assert_allclose(leading_values(A, count, 1 << 40), expected[:count], rtol=3e-4)
+                assert_allclose(leading_values(A, count, 1 << 40), expected[:count], rtol=3e-4)
             assert leading_values(A, 0, 1 << 40).size == 0
 
 
@@ -95,7 +96,7 @@ def test_leading_values_are_squared_singular_values():
 def test_leading_values_by_iteration(scale):
     A = spectrum_matrix(1500, 900, 100 * 0.9 ** np.arange(60), seed=10) * scale
     result = leading_values(A, 4, 1 << 40)
-    np.testing.assert_allclose(result / scale / scale, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
+    assert_allclose(result / scale / scale, (100 * 0.9 ** np.arange(4)) ** 2, rtol=3e-4)
 
 
 def test_factors_are_singular_triplets():
@@ -103,9 +104,9 @@ def test_factors_are_singular_triplets():
         for scale in (1.0, 1e-90, 1e90):
             D = np.random.default_rng(11).standard_normal(shape) * scale
             U, s, Vt = factors(D, 5)
-            np.testing.assert_allclose(s, np.linalg.svd(D, compute_uv=False)[:5], rtol=1e-9)
-            np.testing.assert_allclose(D @ Vt.T / scale, U * (s / scale), atol=1e-8)
-            np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-8)
+            assert_allclose(s, np.linalg.svd(D, compute_uv=False)[:5], rtol=1e-9)
+            assert_allclose(D @ Vt.T / scale, U * (s / scale), atol=1e-8)
+            assert_allclose(U.T @ U, np.eye(5), atol=1e-8)
             low = D[:, :2] @ np.random.default_rng(12).standard_normal((2, shape[1]))
             assert factors(low, 5)[1].size == 2
         assert factors(np.zeros(shape), 5)[1].size == 0

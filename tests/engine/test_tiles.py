@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.engine.tiles import TILE, TileMatrix
 from helpers import covering
@@ -42,9 +43,9 @@ def test_product_is_the_product(n, held, width):
     V = np.random.default_rng(1).standard_normal((n, width))
     tiles = TileMatrix(n, Source(A), np.empty(0), storage, share=share)
     tolerance = 1e-5 if storage == np.float32 else 1e-12
-    np.testing.assert_allclose(tiles.matmat(V), A @ V, atol=tolerance * n)
+    assert_allclose(tiles.matmat(V), A @ V, atol=tolerance * n)
     fortran = np.asfortranarray(V)
-    np.testing.assert_allclose(tiles.matmat(fortran), A @ V, atol=tolerance * n)
+    assert_allclose(tiles.matmat(fortran), A @ V, atol=tolerance * n)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -52,10 +53,10 @@ def test_product_is_the_product(n, held, width):
 def test_row_sums_squares_and_dense(n, storage, share):
     A = symmetric(n)
     tiles = TileMatrix(n, Source(A), np.empty(0), storage, share=share)
-    np.testing.assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-12 * n)
+    assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-12 * n)
     assert tiles.squares == pytest.approx(float((A * A).sum()), rel=1e-13)
     expected = A.astype(np.float32) if storage == np.float32 else A
-    np.testing.assert_array_equal(tiles.dense(), expected)
+    assert_array_equal(tiles.dense(), expected)
 
 
 def test_float32_tiles_are_multiplied_in_float32_and_summed_in_float64():
@@ -67,8 +68,8 @@ def test_float32_tiles_are_multiplied_in_float32_and_summed_in_float64():
     gap = np.abs(product - A @ V)
     assert 0 < gap.max() <= 1e-5 * (np.abs(A) @ np.abs(V)).max()
     exact = tiles.promoted()
-    np.testing.assert_allclose(exact.matmat(V), A @ V, atol=1e-11)
-    np.testing.assert_array_equal(exact.row_sums, tiles.row_sums)
+    assert_allclose(exact.matmat(V), A @ V, atol=1e-11)
+    assert_array_equal(exact.row_sums, tiles.row_sums)
 
 
 def test_kept_tiles_are_filled_once_and_half_of_them():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from exact_kernels import clusters, exact_gram, excess, expressions, quadratic_form
 from gramian.errors import DataError, InputTypeError, ParameterError
@@ -38,12 +39,9 @@ k1, k2, k3 = RBF(sigma=1.3), Polynomial(2, 0.5, 1.0), Matern(0.7, 1.5)
 
 
 def same(first, second, rtol=1e-13):
-    np.testing.assert_allclose(first.gram(X), second.gram(X), rtol=rtol)
-    np.testing.assert_allclose(first.gram(X, Y), second.gram(X, Y), rtol=rtol)
-    np.testing.assert_allclose(first.bind(X).diagonal(X), second.bind(X).diagonal(X), rtol=rtol)
-
-
-# -------------------------------------------------------------- what they are
+    assert_allclose(first.gram(X), second.gram(X), rtol=rtol)
+    assert_allclose(first.gram(X, Y), second.gram(X, Y), rtol=rtol)
+    assert_allclose(first.bind(X).diagonal(X), second.bind(X).diagonal(X), rtol=rtol)
 
 
 def test_operators_make_objects():
@@ -80,9 +78,6 @@ def test_what_has_no_meaning():
             bad()
 
 
-# ------------------------------------------------------------------- values
-
-
 # --------------------------------------------------------------------- laws
 
 
@@ -93,9 +88,6 @@ def test_kernels_that_are_each_other_in_disguise():
     same(exp(2 * 0.3 * Linear()).normalized(), RBF(gamma=0.3), rtol=1e-12)
     same(Laplacian(0.2) ** 3, Laplacian(0.6))
     same(RBF(sigma=(1.0, 2.0, 4.0)), RBF(1.0).on(0) * RBF(2.0).on(1) * RBF(4.0).on(2))
-
-
-# ------------------------------------------------------------------- proofs
 
 
 @settings(max_examples=120)
@@ -232,9 +224,6 @@ def test_a_difference_is_never_proven(a, b):
     assert (b * -0.5).validity.status in ("unknown", "refuted")
 
 
-# ------------------------------------------------------------------- powers
-
-
 def test_fractional_powers_of_negative_values_are_refused():
     with pytest.raises(DataError, match=r"- 2\) \*\* 0\.5 has no value where rbf\(gamma="):
         ((k1 - 2) ** 0.5).gram(X)
@@ -258,9 +247,6 @@ def test_judging_huge_exponents_takes_no_time():
     assert (Sigmoid(1.0, 0.0) ** 10**9).validity.status == "unknown"
     assert (k2**1e300).psd
     assert not ((k1 - 2) ** 1e300).psd
-
-
-# ------------------------------------------------------------------ printing
 
 
 def test_printed_forms():
@@ -288,9 +274,6 @@ def test_printed_forms():
         if formula is not None:
             assert str(kernel) == formula, (kernel, text, formula)
         assert str(kernel), (kernel, text, formula)
-
-
-# ---- Kernels made of kernels: side by side, with bounds that hold for every combination
 
 
 ROWS = X[:12]
@@ -401,9 +384,6 @@ def test_a_bound_that_forgets_a_part_is_noticed():
     assert excess(Careless(gauss, line), clusters(3.0, 100.0)) > 2
 
 
-# ------------------------------------------------------------------ binding
-
-
 def test_parts_are_bound_side_by_side():
     kernel = RBF() + Linear() * Polynomial().on(0, 2)
     bound = kernel.bind(ROWS)
@@ -412,8 +392,8 @@ def test_parts_are_bound_side_by_side():
     assert left.shape == right.shape == (12, sum(bound.widths))
     assert len(bound.parts) == len(bound.widths) == 2
     expected = RBF().gram(ROWS) + Linear().gram(ROWS) * Polynomial().gram(ROWS[:, [0, 2]])
-    np.testing.assert_allclose(bound.tile(left, right), expected, rtol=1e-12)
-    np.testing.assert_allclose(bound.diagonal(ROWS), np.diag(expected), rtol=1e-14)
+    assert_allclose(bound.tile(left, right), expected, rtol=1e-12)
+    assert_allclose(bound.diagonal(ROWS), np.diag(expected), rtol=1e-14)
 
 
 def test_only_sums_hand_centring_down():
@@ -425,10 +405,10 @@ def test_only_sums_hand_centring_down():
         assert bound.absolute < plain.absolute / 1e3
         K = bound.tile(*bound.encode(rows))
         exact = plain.tile(*plain.encode(rows))
-        np.testing.assert_allclose(H @ K @ H, H @ exact @ H, atol=1e-13 * np.abs(exact).max())
+        assert_allclose(H @ K @ H, H @ exact @ H, atol=1e-13 * np.abs(exact).max())
     for kernel in (Linear() * RBF(), Linear() ** 2, Linear().normalized()):
         bound = kernel.bind(rows, centered=True)
-        np.testing.assert_allclose(bound.tile(*bound.encode(rows)), kernel.gram(rows), rtol=1e-9)
+        assert_allclose(bound.tile(*bound.encode(rows)), kernel.gram(rows), rtol=1e-9)
 
 
 def test_precision_reaches_the_parts():

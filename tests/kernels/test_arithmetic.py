@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
-from gramian.kernels.arithmetic import (
-    is_number,
-    largest_norm,
-    squared_distances,
-    whole_power,
-)
+from gramian.kernels.arithmetic import is_number, largest_norm, squared_distances, whole_power
 
 RNG = np.random.default_rng(2)
 X, Y = RNG.standard_normal((7, 3)), RNG.standard_normal((5, 3))
@@ -33,7 +29,7 @@ def test_distances_of_many_rows_are_worked_out_a_few_at_a_time():
     torch = pytest.importorskip("torch")
     many, d = RNG.standard_normal((60, 40)), RNG.standard_normal((3000, 40))
     result = squared_distances(torch.asarray(many), torch.asarray(d))
-    np.testing.assert_allclose(result.numpy(), squared_distances(many, d), rtol=1e-12)
+    assert_allclose(result.numpy(), squared_distances(many, d), rtol=1e-12)
 
 
 @settings(max_examples=30)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from gramian.errors import DataError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels import RBF, FunctionKernel, Linear, Polynomial, Sigmoid, kernel_from_name
@@ -70,18 +71,10 @@ REFUTED = {
         lambda x, y: Fraction(decimal(squared(x, y)).exp()),
         2,
     ),
-    "min": (
-        lambda x, y: float(np.minimum(x, y).sum()),
-        lambda x, y: sum(map(min, x, y), Fraction(0)),
-        1,
-    ),
+    "min": (lambda x, y: float(np.minimum(x, y).sum()), lambda x, y: sum(map(min, x, y), Fraction(0)), 1),
     "sigmoid": (Sigmoid(gamma=1.0, coef0=1.0), lambda x, y: tanh(dot(x, y) + 1), 3),
     "tanh": (lambda x, y: float(np.tanh(x @ y)), lambda x, y: tanh(dot(x, y)), 2),
-    "negative constant": (
-        Polynomial(degree=2, gamma=1.0, coef0=-1.0),
-        lambda x, y: (dot(x, y) - 1) ** 2,
-        2,
-    ),
+    "negative constant": (Polynomial(degree=2, gamma=1.0, coef0=-1.0), lambda x, y: (dot(x, y) - 1) ** 2, 2),
 }
 for p, m in ((0.5, 3), (1.5, 4), (2.5, 5)):
 
@@ -162,9 +155,6 @@ def test_a_function_that_is_not_symmetric():
     assert result.values[0] != result.values[1]
     assert report.eigenvalue is None
     assert "k(y, x) =" in str(report)
-
-
-# ------------------------------------------------------- what must not be refuted
 
 
 def hostile():
@@ -251,15 +241,12 @@ def test_a_proof_and_a_witness_are_a_defect(monkeypatch):
         audit(Sigmoid(gamma=1.0), random_state=0)
 
 
-# ------------------------------------------------------------------- given data
-
-
 def test_a_witness_of_data_consists_of_its_rows():
     X = np.random.default_rng(0).standard_normal((60, 4))
     report = audit("sigmoid(gamma=1)", X)
     rows = list(report.witness.rows)
-    np.testing.assert_array_equal(X[rows], report.witness.points)
-    np.testing.assert_array_equal(
+    assert_array_equal(X[rows], report.witness.points)
+    assert_array_equal(
         kernel_from_name("sigmoid(gamma=1)").gram(X[rows]).round(12), report.witness.gram.round(12)
     )
     assert report.tested == "the 60 rows given, and nothing else."
@@ -283,10 +270,7 @@ def test_the_given_data_is_left_as_it_is():
     X = np.random.default_rng(0).standard_normal((9, 2))
     before = X.copy()
     audit("rbf", X)
-    np.testing.assert_array_equal(X, before)
-
-
-# ------------------------------------------------------------------ precomputed
+    assert_array_equal(X, before)
 
 
 def test_a_precomputed_matrix():
@@ -319,9 +303,6 @@ def test_a_precomputed_matrix_that_is_not_symmetric():
 def test_what_is_no_gram_matrix(K, error):
     with pytest.raises(error, match="Gram matrix"):
         audit("precomputed", K)
-
-
-# ------------------------------------------------------- functions that misbehave
 
 
 def changes_its_arguments(x, y):
@@ -396,18 +377,11 @@ def test_a_function_that_needs_more_features():
     assert report.witness.points.shape == (1, 30)
 
 
-# --------------------------------------------------------------------- arguments
-
-
 def test_arguments_that_mean_nothing():
     for arguments, error, match in [
         ({"value_tol": 1}, ParameterError, "value_tol=1 must be a number of at least 0 and below 1"),
         ({"value_tol": "small"}, ParameterError, "value_tol='small'"),
-        (
-            {"n_features": 0},
-            ParameterError,
-            "n_features=0 must be a whole number of at least 1",
-        ),
+        ({"n_features": 0}, ParameterError, "n_features=0 must be a whole number of at least 1"),
         ({"n_features": 2, "X": np.ones((3, 4))}, ParameterError, "n_features=2 but X has 4 columns"),
         ({"random_state": "dice"}, ValueError, "random_state='dice' must be a whole number"),
         ({"random_state": -1}, ValueError, "random_state=-1 must be a whole number from 0"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
@@ -25,12 +26,12 @@ def test_machines_and_ridges_equal_those_of_the_same_matrix(rows):
     for kernel in (2.0 * RBF(sigma=0.8) + 0.5, Matern(0.9, nu=1.5) * Laplacian(0.2), RBF(gamma=0.4) ** 1.7):
         machine = SVC(kernel=kernel).fit(X, labels)
         expected = SVC(kernel="precomputed").fit(kernel.gram(X), labels)
-        np.testing.assert_allclose(
+        assert_allclose(
             machine.decision_function(new), expected.decision_function(kernel.gram(new, X)), rtol=1e-8
         )
         ridge = KernelRidge(kernel=kernel, alpha=0.1).fit(X, y)
         expected = KernelRidge(kernel="precomputed", alpha=0.1).fit(kernel.gram(X), y)
-        np.testing.assert_allclose(ridge.predict(new), expected.predict(kernel.gram(new, X)), rtol=1e-8)
+        assert_allclose(ridge.predict(new), expected.predict(kernel.gram(new, X)), rtol=1e-8)
         # float32 rows too: the optimizers take float64.
         assert kernel(X.astype(np.float32)).dtype == np.float64
 
@@ -59,15 +60,13 @@ def test_a_width_of_the_rows_must_be_filled_in_before_a_fit(rows):
         # Rows of a prediction leave the width as it is.
         machine = SVC(kernel=fixed).fit(X, labels)
         values = machine.predict(new)
-        np.testing.assert_array_equal([machine.predict(row[None])[0] for row in new], values)
+        assert_array_equal([machine.predict(row[None])[0] for row in new], values)
         with pytest.raises(ParameterError, match="two tables of rows"):
             kernel.gram(new, X)
-        np.testing.assert_array_equal(kernel.gram(X, X), kernel.resolve(X).gram(X))
+        assert_array_equal(kernel.gram(X, X), kernel.resolve(X).gram(X))
     machine = SVC(kernel=RBF("median").resolve(X)).fit(X, labels)
     gamma = 0.5 / np.median(pdist(X)) ** 2
     expected = SVC(kernel="rbf", gamma=gamma).fit(X, labels)
-    np.testing.assert_allclose(
-        machine.decision_function(new), expected.decision_function(new), rtol=1e-6, atol=1e-9
-    )
+    assert_allclose(machine.decision_function(new), expected.decision_function(new), rtol=1e-6, atol=1e-9)
     # A column with that name is none.
     RBF(gamma=1.0).on("scale").check_numbers("")

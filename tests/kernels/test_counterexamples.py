@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.errors import DataError
 from gramian.kernels import Linear, kernel_from_name
@@ -32,7 +33,7 @@ def test_the_margin_is_the_smallest_eigenvalue_at_every_scale(scale):
     result = margin(K, no_error(2))
     assert result.eigenvalue == pytest.approx(-scale, rel=1e-12)
     assert result.ratio < -1e12
-    np.testing.assert_allclose(np.abs(result.vector), [1.0, 1.0])
+    assert_allclose(np.abs(result.vector), [1.0, 1.0])
     assert result.vector[0] * result.vector[1] < 0
 
 
@@ -139,7 +140,7 @@ def test_two_points_remain_of_many():
     X = np.random.default_rng(0).standard_normal((60, 2))
     result = shrunk(examiner(distance).examine(X, tuple(range(60))))
     assert len(result.points) == 2
-    np.testing.assert_array_equal(X[list(result.rows)], result.points)
+    assert_array_equal(X[list(result.rows)], result.points)
 
 
 def test_no_point_can_be_left_out():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.kernels import RBF, Cosine, Laplacian, Linear, Matern, Polynomial
 from gramian.kernels.evaluator import TILE
@@ -40,15 +41,15 @@ def test_any_number_of_rows():
             X = rows(n)
             K = kernel.gram(X)
             assert K.shape == (n, n), (n, kernel)
-            np.testing.assert_array_equal(K, K.T, err_msg=repr((n, kernel)))
+            assert_array_equal(K, K.T, err_msg=repr((n, kernel)))
             picked = np.unique(np.linspace(0, n - 1, 7).astype(int))
             bound = kernel.bind(X)
             left, right = bound.encode(X)
             tile = bound.tile(left[picked], right[picked])
-            np.testing.assert_allclose(
+            assert_allclose(
                 K[np.ix_(picked, picked)], tile, rtol=1e-12, atol=1e-14, err_msg=repr((n, kernel))
             )
-            np.testing.assert_array_equal(np.diag(K), bound.diagonal(X), err_msg=repr((n, kernel)))
+            assert_array_equal(np.diag(K), bound.diagonal(X), err_msg=repr((n, kernel)))
 
 
 def test_any_number_of_other_rows():
@@ -60,7 +61,7 @@ def test_any_number_of_other_rows():
             picked = np.unique(np.linspace(0, max(m - 1, 0), 4).astype(int))[:m]
             bound = kernel.bind(X)
             tile = bound.tile(bound.encode(X)[0][:9], bound.encode(Y)[1][picked])
-            np.testing.assert_allclose(K[:9, picked], tile, rtol=1e-12, atol=1e-14, err_msg=repr((m, kernel)))
+            assert_allclose(K[:9, picked], tile, rtol=1e-12, atol=1e-14, err_msg=repr((m, kernel)))
 
 
 def test_rows_beside_themselves_take_half_of_the_tiles(kernel, monkeypatch):
@@ -76,18 +77,16 @@ def test_rows_beside_themselves_take_half_of_the_tiles(kernel, monkeypatch):
     assert few == as_few < many
     assert np.array_equal(alone, beside)
     assert np.array_equal(beside, beside.T)
-    np.testing.assert_allclose(beside, other, rtol=1e-12, atol=1e-12 * np.abs(other).max())
+    assert_allclose(beside, other, rtol=1e-12, atol=1e-12 * np.abs(other).max())
 
 
 def test_every_entry_is_that_of_its_pair():
     for kernel in KERNELS:
         X, Y = rows(11), rows(6, seed=1)
-        np.testing.assert_allclose(
+        assert_allclose(
             kernel.gram(X, Y), reference(kernel, X, Y), rtol=1e-12, atol=1e-14, err_msg=repr(kernel)
         )
-        np.testing.assert_allclose(
-            kernel.gram(X), reference(kernel, X), rtol=1e-12, atol=1e-14, err_msg=repr(kernel)
-        )
+        assert_allclose(kernel.gram(X), reference(kernel, X), rtol=1e-12, atol=1e-14, err_msg=repr(kernel))
 
 
 def test_float32_rows_are_evaluated_in_float64_and_rounded_once():
@@ -98,7 +97,7 @@ def test_float32_rows_are_evaluated_in_float64_and_rounded_once():
             (kernel.gram(X, Y), kernel.gram(X.astype("f8"), Y.astype("f8"))),
         ]:
             assert result.dtype == np.float32, kernel
-            np.testing.assert_array_equal(result, expected.astype("f4"), err_msg=repr(kernel))
+            assert_array_equal(result, expected.astype("f4"), err_msg=repr(kernel))
         assert kernel.gram(X, Y.astype("f8")).dtype == np.float64, kernel
         assert kernel.gram(X.astype("f8"), Y).dtype == np.float64, kernel
 
@@ -106,7 +105,7 @@ def test_float32_rows_are_evaluated_in_float64_and_rounded_once():
 def test_whole_numbers_are_rows_too():
     X = np.arange(12).reshape(4, 3)
     assert RBF(sigma=5.0).gram(X).dtype == np.float64
-    np.testing.assert_array_equal(RBF(sigma=5.0).gram(X), RBF(sigma=5.0).gram(X.astype("f8")))
+    assert_array_equal(RBF(sigma=5.0).gram(X), RBF(sigma=5.0).gram(X.astype("f8")))
 
 
 def test_memory_order_of_the_rows_makes_no_difference():
@@ -115,7 +114,7 @@ def test_memory_order_of_the_rows_makes_no_difference():
             for kernel in KERNELS:
                 X = np.array(rows(40), order=order)[::step]
                 X.flags.writeable = False
-                np.testing.assert_allclose(
+                assert_allclose(
                     kernel.gram(X),
                     kernel.gram(X.copy()),
                     rtol=1e-14,
@@ -136,16 +135,14 @@ def test_other_kinds_of_arrays():
                     assert type(result) is type(xp.asarray(X)), (kind, dtype, kernel)
                     assert result.dtype == getattr(xp, dtype), (kind, dtype, kernel)
                     tolerance = 1e-6 if dtype == "float32" else 1e-12
-                    np.testing.assert_allclose(
+                    assert_allclose(
                         np.asarray(result),
                         expected,
                         rtol=tolerance,
                         atol=tolerance / 10,
                         err_msg=repr((kind, dtype, kernel)),
                     )
-                np.testing.assert_array_equal(
-                    np.asarray(K), np.asarray(K).T, err_msg=repr((kind, dtype, kernel))
-                )
+                assert_array_equal(np.asarray(K), np.asarray(K).T, err_msg=repr((kind, dtype, kernel)))
 
 
 def test_values_beyond_float32_stay_float64():

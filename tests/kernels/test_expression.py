@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from exact_kernels import expressions
 from gramian.errors import InputTypeError, ParameterError
@@ -130,8 +131,6 @@ def test_numbers_are_printed_to_their_last_digit():
         assert parse(repr(factor * RBF(sigma=factor))) == factor * RBF(sigma=factor)
 
 
-# ----------------------------------------------------------------- refusals
-
 # (text, column, part of the message)
 REFUSED = [
     ("rfb", 1, "kernel 'rfb' is not known. Did you mean 'rbf'? Known: linear, poly, rbf"),
@@ -141,11 +140,7 @@ REFUSED = [
     ("rbf.on('größe', 'ß') + rfb", 24, "'rfb' is not known"),
     ("  rbf.on('日本') *  rfb", 19, "'rfb' is not known"),
     ("rbf(sigma='é') + linear", 1, "sigma='é' must be a number above 0"),
-    (
-        "linear + rbf(sigma=-1)",
-        10,
-        "sigma=-1 must be a number above 0. Give one, one for every feature",
-    ),
+    ("linear + rbf(sigma=-1)", 10, "sigma=-1 must be a number above 0. Give one, one for every feature"),
     ("rbf(1, gamma=2)", 1, "gamma=2 and sigma are two names of one width"),
     ("rbf(sigma=((1, 2), (3,)))", 11, "a parameter is a number, a list of numbers"),
     ("rbf(sigma={1})", 11, "a parameter is a number, a list of numbers"),
@@ -319,11 +314,11 @@ def test_deep_nesting_is_refused():
 def test_the_deepest_that_is_read_can_be_used():
     kernel = parse("+".join(["rbf"] * (DEEPEST - 1)))
     rows = np.random.default_rng(0).standard_normal((4, 2))
-    np.testing.assert_allclose(kernel.gram(rows), (DEEPEST - 1) * RBF().gram(rows), rtol=1e-12)
+    assert_allclose(kernel.gram(rows), (DEEPEST - 1) * RBF().gram(rows), rtol=1e-12)
     assert kernel.psd
     assert parse(repr(kernel)) == kernel
     chain = parse("rbf" + ".on(0, 1).normalized()" * (DEEPEST // 2 - 1))
-    np.testing.assert_allclose(chain.gram(rows), RBF().gram(rows), rtol=1e-12)
+    assert_allclose(chain.gram(rows), RBF().gram(rows), rtol=1e-12)
     assert chain.psd
 
 

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from gramian.kernels import RBF, Linear, Sigmoid
 from gramian.kernels.facts import CLOSURE, ORDER, Facts, Series, proven, refuted, unknown
@@ -39,22 +40,19 @@ def test_a_part_that_is_none_is_named_where_it_stands():
     assert lines[2].startswith("  sigmoid(gamma=1.0): refuted.")
 
 
-# ------------------------------------------------------------------ Taylor series
-
-
 def padded(terms):
     return Series.of([float(term) for term in terms] + [0.0] * (ORDER + 1 - len(terms)))
 
 
 def test_exp_of_the_identity():
     expected = [1 / math.factorial(m) for m in range(ORDER + 1)]
-    np.testing.assert_allclose(padded([0, 1]).exp().terms, expected, rtol=1e-14)
+    assert_allclose(padded([0, 1]).exp().terms, expected, rtol=1e-14)
     # exp(2 - t): the same with alternating signs.
     alternating = [math.exp(2) * (-1) ** m * value for m, value in enumerate(expected)]
-    np.testing.assert_allclose(padded([2, -1]).exp().terms, alternating, rtol=1e-13)
+    assert_allclose(padded([2, -1]).exp().terms, alternating, rtol=1e-13)
     # exp(t^2)
     even = [0 if m % 2 else 1 / math.factorial(m // 2) for m in range(ORDER + 1)]
-    np.testing.assert_allclose(padded([0, 0, 1]).exp().terms, even, atol=1e-15)
+    assert_allclose(padded([0, 0, 1]).exp().terms, even, atol=1e-15)
 
 
 def test_fractional_powers_are_binomial_series():
@@ -64,7 +62,7 @@ def test_fractional_powers_are_binomial_series():
             for m in range(1, ORDER + 1):
                 expected.append(expected[-1] * (exponent - m + 1) / m / constant)
             result = padded([constant, 1]).power(exponent)
-            np.testing.assert_allclose(result.terms, expected, rtol=1e-12, err_msg=repr((exponent, constant)))
+            assert_allclose(result.terms, expected, rtol=1e-12, err_msg=repr((exponent, constant)))
             assert (result.sizes * (1 + 1e-12) >= np.abs(result.terms)).all(), (exponent, constant)
 
 
@@ -80,9 +78,6 @@ def test_rounding_is_not_negative():
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_nothing_is_concluded_beyond_what_is_no_number(bad):
     assert padded([1, bad, -3]).negative() is None
-
-
-# ---------------------------------------------------------------- the closure table
 
 
 def test_every_row_says_why_or_what_is_lost():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest
 
 from gramian.errors import DataError, ParameterError
@@ -70,13 +71,13 @@ def test_every_feature_is_its_term_of_the_expansion():
             phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
             terms = expanded(X, degree, gamma, coef0)
             for power, column in zip(phi.powers.tolist(), phi(X).T, strict=True):
-                np.testing.assert_allclose(
+                assert_allclose(
                     column, terms.pop(tuple(power)), rtol=1e-13, err_msg=repr((gamma, coef0, d, degree))
                 )
             # What is left over are the terms that coef0 = 0 makes vanish.
             assert all((values == 0).all() for values in terms.values()), (gamma, coef0, d, degree)
             monomials = np.prod(X[:, None, :] ** phi.powers, axis=2)
-            np.testing.assert_allclose(
+            assert_allclose(
                 monomials * phi.coefficients, phi(X), rtol=1e-13, err_msg=repr((gamma, coef0, d, degree))
             )
 
@@ -89,7 +90,7 @@ def test_degree_3_in_two_dimensions_by_hand():
     )  # fmt: skip
     s, t = math.sqrt(3), math.sqrt(6)
     by_hand = [1, 2 * s, 5 * s, 4 * s, 10 * t, 25 * s, 8, 20 * s, 50 * s, 125]
-    np.testing.assert_allclose(phi([[2.0, 5.0]])[0], by_hand)
+    assert_allclose(phi([[2.0, 5.0]])[0], by_hand)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_high_degrees_are_accurate(d, degree):
 def test_gamma_brings_any_scale_into_range(scale):
     X = rows(8, 3)
     phi = polynomial_map(3, degree=3, gamma=scale**-2)
-    np.testing.assert_allclose(phi(X * scale), polynomial_map(3, degree=3, gamma=1)(X), rtol=1e-12)
+    assert_allclose(phi(X * scale), polynomial_map(3, degree=3, gamma=1)(X), rtol=1e-12)
     assert phi.kernel_error(X * scale).relative < 1e-12
 
 
@@ -219,7 +220,7 @@ def test_the_circle_is_a_null_direction_of_the_features():
     assert values[-2] > 1e-3 * values[0]
     law = vectors[-1] * phi.coefficients
     # 1, x, y, x^2, x y, y^2
-    np.testing.assert_allclose(law / law[3], [10.75, -6, -4, 1, 0, 1], atol=1e-10)
+    assert_allclose(law / law[3], [10.75, -6, -4, 1, 0, 1], atol=1e-10)
 
 
 def test_an_error_larger_than_the_bound_is_not_ok(monkeypatch):
@@ -242,7 +243,7 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     phi = polynomial_map(3, degree=3)
     whole = phi(X)
     monkeypatch.setattr("gramian.kernels.feature_maps.BLOCK", 60)
-    np.testing.assert_array_equal(phi(X), whole)
+    assert_array_equal(phi(X), whole)
     assert phi.radius(X) == pytest.approx(np.linalg.norm(X, axis=1).max() / math.sqrt(3), rel=1e-14)
 
 
@@ -257,11 +258,11 @@ def test_monomials_without_coefficients():
         values = mapping(X)
         assert values.shape == (6, len(expected))
         for column, power in zip(values.T, mapping.powers.tolist(), strict=True):
-            np.testing.assert_allclose(column, expected[tuple(power)], rtol=1e-13)
+            assert_allclose(column, expected[tuple(power)], rtol=1e-13)
         assert set(mapping.coefficients) == {1.0}
         assert not any("sqrt" in name for name in mapping.names)
         kernel = sum(np.outer(np.prod(X**p, axis=1), np.prod(Y**p, axis=1)) for p in mapping.powers)
-        np.testing.assert_allclose(mapping.kernel(X, Y), kernel, rtol=1e-12, atol=1e-12)
+        assert_allclose(mapping.kernel(X, Y), kernel, rtol=1e-12, atol=1e-12)
         error = mapping.kernel_error(X, Y)
         assert error.maximum <= error.bound < 1e-8
     for wrong in ({"gamma": 0.5}, {"coef0": 2.0}):
@@ -294,7 +295,7 @@ def test_lists_frames_integers_and_float32(phi):
         whole.astype("f4"),
         whole.astype(">f8"),
     ):
-        np.testing.assert_array_equal(phi(other), expected)
+        assert_array_equal(phi(other), expected)
         assert phi(other).dtype == np.float64
     assert phi(np.zeros((0, 3))).shape == (0, len(phi))
 
@@ -353,10 +354,10 @@ def test_maps_print_what_they_are(phi):
 def test_the_gaussian_kernel_is_its_definition(gamma):
     Y = POINTS[:5] * 2
     expected = [[math.exp(-sum(gamma[i] * (x[i] - y[i]) ** 2 for i in range(3))) for y in Y] for x in POINTS]
-    np.testing.assert_allclose(fourier_map(3, gamma=gamma).kernel(POINTS, Y), expected, rtol=1e-14)
+    assert_allclose(fourier_map(3, gamma=gamma).kernel(POINTS, Y), expected, rtol=1e-14)
     for scale in (1e-100, 1e100):
         scaled = fourier_map(3, gamma=gamma / scale**2).kernel(POINTS * scale, Y * scale)
-        np.testing.assert_allclose(scaled, expected, rtol=1e-12)
+        assert_allclose(scaled, expected, rtol=1e-12)
 
 
 def test_widths():
@@ -391,8 +392,8 @@ def test_features_are_cosines_and_sines():
     W = phi.frequencies
     assert W.shape == (3, 5)
     expected = [[f(w @ x) / math.sqrt(3) for f in (math.cos, math.sin) for w in W] for x in X]
-    np.testing.assert_allclose(phi(X), expected, atol=1e-14)
-    np.testing.assert_allclose((phi(X) ** 2).sum(axis=1), 1.0, rtol=1e-14)
+    assert_allclose(phi(X), expected, atol=1e-14)
+    assert_allclose((phi(X) ** 2).sum(axis=1), 1.0, rtol=1e-14)
     assert phi.names == ("cos(w1.x)", "cos(w2.x)", "cos(w3.x)", "sin(w1.x)", "sin(w2.x)", "sin(w3.x)")
 
 
@@ -405,14 +406,14 @@ def test_frequencies_are_normal():
             independent = W[:: d if orthogonal else 1]
             assert kstest(independent[:, 0], "norm").pvalue > 1e-3, (orthogonal, d, count)
             assert kstest((W**2).sum(axis=1), "chi2", args=(d,)).pvalue > 1e-3, (orthogonal, d, count)
-            np.testing.assert_allclose(
+            assert_allclose(
                 W.mean(axis=0), 0, atol=5 / math.sqrt(count), err_msg=repr((orthogonal, d, count))
             )
             for start in range(0, count, d):
                 group = W[start : start + d]
                 inner = group @ group.T
                 if orthogonal:
-                    np.testing.assert_allclose(
+                    assert_allclose(
                         inner,
                         np.diag(np.diag(inner)),
                         atol=1e-12 * d * inner.max(),
@@ -423,7 +424,7 @@ def test_frequencies_are_normal():
 def test_fewer_frequencies_than_features_cost_no_square_matrix():
     W = frequencies(3, 20000, orthogonal=True, rng=np.random.default_rng(0))
     inner = W @ W.T
-    np.testing.assert_allclose(inner - np.diag(np.diag(inner)), 0, atol=1e-8)
+    assert_allclose(inner - np.diag(np.diag(inner)), 0, atol=1e-8)
 
 
 def test_an_odd_number_of_features_ends_with_an_offset():
@@ -431,7 +432,7 @@ def test_an_odd_number_of_features_ends_with_an_offset():
     assert len(phi) == len(phi.names) == phi(X).shape[1] == 5
     assert phi.names[2:] == ("sin(w1.x)", "sin(w2.x)", "sqrt(2) cos(w3.x + b)")
     expected = [math.sqrt(2 / 3) * math.cos(phi.frequencies[2] @ x + phi.offset) for x in X]
-    np.testing.assert_allclose(phi(X)[:, 4], expected, atol=1e-14)
+    assert_allclose(phi(X)[:, 4], expected, atol=1e-14)
     assert len(fourier_map(2, n_components=1, rng=0).names) == 1
 
 
@@ -516,8 +517,8 @@ def test_one_width_for_each_feature():
     sigma = np.array([0.5, 1, 2, 4, 8])
     phi = fourier_map(5, n_components=20, sigma=sigma, rng=2)
     plain = fourier_map(5, n_components=20, sigma=1.0, rng=2)
-    np.testing.assert_allclose(phi(X), plain(X / sigma), atol=1e-12)
-    np.testing.assert_allclose(phi.kernel(X), RBF(sigma=1.0).gram(X / sigma), atol=1e-13)
+    assert_allclose(phi(X), plain(X / sigma), atol=1e-12)
+    assert_allclose(phi.kernel(X), RBF(sigma=1.0).gram(X / sigma), atol=1e-13)
     assert fourier_map(5, n_components=4000, sigma=sigma, rng=2).kernel_error(X).maximum < 0.1
 
 
@@ -556,14 +557,7 @@ def test_random_features_outside_their_range():
             fourier_map(2, **arguments)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (0,),
-        (1, 1.0),
-        (1, 0),
-    ],
-)
+@pytest.mark.parametrize("arguments", [(0,), (1, 1.0), (1, 0)])
 def test_arguments_of_the_bound(arguments):
     with pytest.raises(ParameterError, match="0 must be a"):
         fourier_map(2, rng=0).error_bound(*arguments)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
@@ -91,16 +92,14 @@ def test_every_entry_is_the_formula_to_the_stated_bound():
 def test_agrees_with_scikit_learn():
     for case in CASES.values():
         kernel, reference = case
-        np.testing.assert_allclose(
-            kernel.gram(X, Y), reference(X, Y), rtol=1e-10, atol=1e-14, err_msg=repr(case)
-        )
+        assert_allclose(kernel.gram(X, Y), reference(X, Y), rtol=1e-10, atol=1e-14, err_msg=repr(case))
 
 
 def test_calling_a_kernel_is_its_gram_matrix():
     for case in CASES.values():
         kernel = case[0]
-        np.testing.assert_array_equal(kernel(X), kernel.gram(X), err_msg=repr(case))
-        np.testing.assert_array_equal(kernel(X, Y), kernel.gram(X, Y), err_msg=repr(case))
+        assert_array_equal(kernel(X), kernel.gram(X), err_msg=repr(case))
+        assert_array_equal(kernel(X, Y), kernel.gram(X, Y), err_msg=repr(case))
 
 
 def test_gram_is_exactly_symmetric():
@@ -109,13 +108,13 @@ def test_gram_is_exactly_symmetric():
         for rows in (X, X.astype(np.float32), np.asfortranarray(X), X * 1e-3 + 1e4):
             K = kernel.gram(rows)
             assert K.dtype == rows.dtype, case
-            np.testing.assert_array_equal(K, K.T, err_msg=repr(case))
+            assert_array_equal(K, K.T, err_msg=repr(case))
 
 
 def test_the_diagonal_is_that_of_the_gram_matrix():
     for case in CASES.values():
         kernel = case[0]
-        np.testing.assert_array_equal(np.diag(kernel.gram(X)), kernel.bind(X).diagonal(X), err_msg=repr(case))
+        assert_array_equal(np.diag(kernel.gram(X)), kernel.bind(X).diagonal(X), err_msg=repr(case))
 
 
 def test_a_formula_prints_its_parameters():
@@ -146,9 +145,6 @@ def test_formulas_in_print():
         (Sigmoid(coef0=-1), "tanh(gamma x . y + -1)"),
     ]:
         assert str(kernel) == formula, (kernel, formula)
-
-
-# --------------------------------------------------------- the stated bound
 
 
 FAR = [
@@ -211,10 +207,7 @@ def test_the_error_bound_of_a_fractional_power_near_its_zero(degree):
 )
 @settings(max_examples=12)
 @given(
-    d=st.integers(1, 12),
-    scale=st.floats(1e-3, 1e5),
-    offset=st.floats(-1e5, 1e5),
-    seed=st.integers(0, 10**6),
+    d=st.integers(1, 12), scale=st.floats(1e-3, 1e5), offset=st.floats(-1e5, 1e5), seed=st.integers(0, 10**6)
 )
 def test_the_error_bound_on_random_rows(kernel, d, scale, offset, seed):
     rng = np.random.default_rng(seed)
@@ -243,9 +236,6 @@ def test_a_bound_that_is_too_small_is_noticed():
             return 0.0, 1e-18
 
     assert excess(Careless(), clusters(3.0)) > 10
-
-
-# ----------------------------------------------------------------- binding
 
 
 def test_distances_are_expanded_where_that_is_accurate():
@@ -286,13 +276,13 @@ def test_neighbours_far_from_the_mean_keep_their_digits():
 def test_rows_are_shifted_only_where_that_changes_nothing_wanted():
     rows = X + 100
     assert Linear().bind(rows).shift is None
-    np.testing.assert_allclose(Linear().bind(rows, centered=True).shift, rows.mean(axis=0), rtol=1e-15)
+    assert_allclose(Linear().bind(rows, centered=True).shift, rows.mean(axis=0), rtol=1e-15)
     assert Polynomial().bind(rows, centered=True).shift is None
     shifted, plain = Linear().bind(rows, centered=True), Linear().bind(rows)
     assert shifted.absolute < plain.absolute / 100
     K = shifted.tile(*shifted.encode(rows))
     H = np.eye(37) - 1 / 37
-    np.testing.assert_allclose(H @ K @ H, H @ Linear().gram(rows) @ H, atol=1e-9)
+    assert_allclose(H @ K @ H, H @ Linear().gram(rows) @ H, atol=1e-9)
 
 
 def test_stated_errors_are_small_for_ordinary_data():
@@ -301,9 +291,6 @@ def test_stated_errors_are_small_for_ordinary_data():
         assert 0 <= bound.absolute < 1e-9 * max(1.0, bound.largest), case
         assert 0 <= bound.relative < 1e-12, case
         assert np.abs(case[0].gram(X)).max() <= bound.largest * (1 + 1e-12), case
-
-
-# ------------------------------------------------ formulas of one's own
 
 
 class Brownian(Formula):
@@ -333,11 +320,11 @@ class Brownian(Formula):
 def test_a_formula_of_ones_own_takes_part_in_everything():
     K = np.minimum(X[:, :1], X[:, 0])
     kernel = Brownian()
-    np.testing.assert_array_equal(kernel.gram(X), K)
+    assert_array_equal(kernel.gram(X), K)
     assert kernel.psd
     assert repr(kernel) == "brownian()"
-    np.testing.assert_allclose((2 * kernel + kernel**2).gram(X), 2 * K + K**2, rtol=1e-15)
-    np.testing.assert_allclose((kernel * RBF()).gram(X, Y), np.minimum(X[:, :1], Y[:, 0]) * RBF().gram(X, Y))
+    assert_allclose((2 * kernel + kernel**2).gram(X), 2 * K + K**2, rtol=1e-15)
+    assert_allclose((kernel * RBF()).gram(X, Y), np.minimum(X[:, :1], Y[:, 0]) * RBF().gram(X, Y))
     assert (kernel + RBF()).normalized().psd
     assert np.linalg.eigvalsh((kernel + RBF()).normalized().gram(X))[0] > -1e-12
 
@@ -346,4 +333,4 @@ def test_a_formula_of_ones_own_takes_part_in_everything():
 def test_a_diagonal_that_is_the_data_is_not_written_into(combined):
     before = X.copy()
     combined.gram(X)
-    np.testing.assert_array_equal(X, before)
+    assert_array_equal(X, before)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from gramian.errors import DataError
@@ -22,9 +23,9 @@ def many(A, B, width=1.0):
 def test_is_called_with_two_rows_and_keywords():
     kernel = FunctionKernel(laplace, {"width": 2.0})
     expected = [[laplace(x, y, width=2.0) for y in X] for x in X]
-    np.testing.assert_array_equal(kernel.gram(X, X), expected)
-    np.testing.assert_array_equal(kernel.gram(X), expected)
-    np.testing.assert_array_equal(kernel.bind(X).diagonal(X), np.ones(6))
+    assert_array_equal(kernel.gram(X, X), expected)
+    assert_array_equal(kernel.gram(X), expected)
+    assert_array_equal(kernel.bind(X).diagonal(X), np.ones(6))
 
 
 def test_is_called_with_many_rows_and_keywords():
@@ -32,8 +33,8 @@ def test_is_called_with_many_rows_and_keywords():
     for vectorised in (True, None):
         kernel = FunctionKernel(many, {"width": 2.0}, vectorised)
         assert kernel.resolve(X) == FunctionKernel(many, {"width": 2.0}, True)
-        np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-14)
-        np.testing.assert_allclose(kernel.bind(X).diagonal(X), np.ones(6))
+        assert_allclose(kernel.gram(X, Y), expected, rtol=1e-14)
+        assert_allclose(kernel.bind(X).diagonal(X), np.ones(6))
 
 
 def test_rows_are_vectors_of_float64():
@@ -46,9 +47,6 @@ def test_rows_are_vectors_of_float64():
     K = FunctionKernel(look, vectorised=False).gram(X.astype(np.float32))
     assert set(seen) == {((3,), (3,), np.dtype(np.float64))}
     assert K.dtype == np.float32
-
-
-# ------------------------------------------------------ which of the two it is
 
 
 def test_it_is_found_out_how_a_function_is_called():
@@ -101,16 +99,16 @@ def test_a_product_of_two_columns_is_no_trap():
     """x @ y of (3, 2) and (2, 2) has the right shape and means something else."""
     kernel = FunctionKernel(lambda x, y: x @ y)
     for rows in (X[:, :2], X[:, :1], X[:1, :1], X[:2, :2]):
-        np.testing.assert_allclose(kernel.gram(rows), rows @ rows.T, rtol=1e-14)
-        np.testing.assert_allclose(kernel.gram(rows, rows[::-1]), rows @ rows[::-1].T, rtol=1e-14)
+        assert_allclose(kernel.gram(rows), rows @ rows.T, rtol=1e-14)
+        assert_allclose(kernel.gram(rows, rows[::-1]), rows @ rows[::-1].T, rtol=1e-14)
 
 
 def test_functions_that_broadcast():
     kernel = FunctionKernel(lambda x, y: np.exp(-np.sum((x - y) ** 2, axis=-1)))
-    np.testing.assert_allclose(kernel.gram(X), RBF(gamma=1.0).gram(X), rtol=1e-12)
+    assert_allclose(kernel.gram(X), RBF(gamma=1.0).gram(X), rtol=1e-12)
     pairs = FunctionKernel(lambda x, y: np.exp(-np.sum((x[:, None] - y[None]) ** 2, axis=-1)))
     assert pairs.resolve(X).vectorised
-    np.testing.assert_allclose(pairs.gram(X, Y), RBF(gamma=1.0).gram(X, Y), rtol=1e-12)
+    assert_allclose(pairs.gram(X, Y), RBF(gamma=1.0).gram(X, Y), rtol=1e-12)
 
 
 def test_what_a_function_raises_while_it_is_tried_does_not_matter():
@@ -119,7 +117,7 @@ def test_what_a_function_raises_while_it_is_tried_does_not_matter():
             raise ZeroDivisionError("one row at a time")
         return float(x @ y)
 
-    np.testing.assert_allclose(FunctionKernel(strict).gram(X), X @ X.T, rtol=1e-14)
+    assert_allclose(FunctionKernel(strict).gram(X), X @ X.T, rtol=1e-14)
 
 
 @pytest.mark.parametrize("vectorised", [None, True, False])
@@ -131,7 +129,7 @@ def test_rows_cannot_be_written_into(vectorised):
     before = X.copy()
     with pytest.raises(ValueError, match="read-only"):
         FunctionKernel(shifts, vectorised=vectorised).gram(X)
-    np.testing.assert_array_equal(X, before)
+    assert_array_equal(X, before)
 
 
 def test_what_a_function_keeps_and_returns_again_is_copied():
@@ -140,7 +138,7 @@ def test_what_a_function_keeps_and_returns_again_is_copied():
     kernel = FunctionKernel(lambda A, B: kept[: len(A), : len(B)], vectorised=True)
     before = kept.copy()
     (2 * kernel + 1).gram(X)
-    np.testing.assert_array_equal(kept, before)
+    assert_array_equal(kept, before)
 
 
 @pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
@@ -149,10 +147,7 @@ def test_functions_see_numpy_whatever_the_rows_are(kind, function):
     xp = pytest.importorskip(kind)
     K = FunctionKernel(function).gram(xp.asarray(X), xp.asarray(Y))
     assert type(K) is type(xp.asarray(X))
-    np.testing.assert_array_equal(np.asarray(K), FunctionKernel(function).gram(X, Y))
-
-
-# ---------------------------------------------------------------- refusals
+    assert_array_equal(np.asarray(K), FunctionKernel(function).gram(X, Y))
 
 
 def test_anything_but_one_finite_number_is_refused():
@@ -165,7 +160,7 @@ def test_anything_but_one_finite_number_is_refused():
 def test_numbers_of_any_kind_are_taken(good):
     K = FunctionKernel(lambda x, y: good).gram(X)
     assert K.dtype == np.float64
-    np.testing.assert_array_equal(K, np.full((6, 6), float(good)))
+    assert_array_equal(K, np.full((6, 6), float(good)))
 
 
 @pytest.mark.parametrize(
@@ -190,9 +185,6 @@ def test_errors_of_the_function_come_through():
     for vectorised in (None, True, False):
         with pytest.raises(ZeroDivisionError, match="from the function"):
             FunctionKernel(fails, vectorised=vectorised).gram(X)
-
-
-# ------------------------------------------------------------------- claims
 
 
 def test_claims_nothing():

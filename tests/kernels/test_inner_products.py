@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from exact_kernels import excess, quadratic_form
 from gramian.errors import DataError
@@ -14,16 +15,13 @@ from gramian.kernels import RBF, Constant, Cosine, Linear, Polynomial, Sigmoid
 X = np.random.default_rng(5).standard_normal((37, 5))
 
 
-# -------------------------------------------------------------- parameters
-
-
 # ------------------------------------------------------- ends of the range
 
 
 def test_cosine_of_a_zero_row_is_zero():
     rows = np.array([[0.0, 0.0], [3.0, 4.0], [1e-200, 0.0], [1e200, 1e200], [5e-324, 0.0]])
     half = math.sqrt(0.5)
-    np.testing.assert_allclose(
+    assert_allclose(
         Cosine().gram(rows),
         [
             [0, 0, 0, 0, 0],
@@ -52,9 +50,6 @@ def test_fractional_power_of_a_negative_number_is_refused(coef0):
     # Where only the diagonal is negative as well.
     with pytest.raises(DataError, match=r"poly\(degree=1\.5, gamma=1\.0, coef0=-1\.0\) has no value"):
         Polynomial(degree=1.5, gamma=1.0, coef0=-1.0).gram([[0.5]])
-
-
-# ----------------------------------------------------------------- proofs
 
 
 def test_proven():
@@ -175,16 +170,16 @@ def test_what_has_no_series_is_not_refuted_by_it():
 
 @pytest.mark.parametrize("value", [0, 1, 2.5, -3.0, 1e300])
 def test_every_value_is_the_constant(value):
-    np.testing.assert_array_equal(Constant(value).gram(X), np.full((37, 37), float(value)))
-    np.testing.assert_array_equal(Constant(value).gram(X, X[:4]), np.full((37, 4), float(value)))
-    np.testing.assert_array_equal(Constant(value).bind(X).diagonal(X), np.full(37, float(value)))
+    assert_array_equal(Constant(value).gram(X), np.full((37, 37), float(value)))
+    assert_array_equal(Constant(value).gram(X, X[:4]), np.full((37, 4), float(value)))
+    assert_array_equal(Constant(value).bind(X).diagonal(X), np.full(37, float(value)))
     assert excess(Constant(value), X[:3]) == 0
 
 
 def test_it_stands_for_numbers_in_sums():
     assert RBF() + 2 == RBF() + Constant(2)
     assert -Constant(2.0) == Constant(-2.0)
-    np.testing.assert_allclose((Linear() + 2).gram(X), X @ X.T + 2, rtol=1e-12)
+    assert_allclose((Linear() + 2).gram(X), X @ X.T + 2, rtol=1e-12)
 
 
 @pytest.mark.parametrize("value", [0.0, 0, 1.0, 3])
@@ -207,6 +202,6 @@ def test_one_point_refutes_a_negative_constant(value):
 def test_it_does_not_change():
     bound = Constant(2.5).bind(X)
     result = bound.slopes(X[:2], bound.encode(X)[1])
-    np.testing.assert_array_equal(result.values, np.full((2, 37), 2.5))
-    np.testing.assert_array_equal(result.pull(np.ones((2, 37))), np.zeros((2, 5)))
-    np.testing.assert_array_equal(result.stiffness(np.ones((2, 37))), np.zeros((2, 5)))
+    assert_array_equal(result.values, np.full((2, 37), 2.5))
+    assert_array_equal(result.pull(np.ones((2, 37))), np.zeros((2, 5)))
+    assert_array_equal(result.stiffness(np.ones((2, 37))), np.zeros((2, 5)))

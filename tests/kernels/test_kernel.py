@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from exact_kernels import expressions
@@ -129,9 +130,6 @@ def test_parameters_that_mean_nothing_are_refused(name):
         assert make(value).validity.status == "unknown", value
 
 
-# ----------------------------------------------------------------- comparison
-
-
 def test_compares_and_hashes_by_value(kernel):
     same = type(kernel)(**kernel.get_params(deep=False))
     assert same == kernel
@@ -168,9 +166,6 @@ def test_copies_pickles_and_clones(kernel):
         assert repr(made) == repr(kernel)
     for part in kernel.parts:
         assert part is getattr(kernel, "left", None) or part is not clone(kernel).parts[0]
-
-
-# ----------------------------------------------------------------- parameters
 
 
 def test_parameters_are_set_by_name():
@@ -233,15 +228,12 @@ def test_resolving_twice_changes_nothing(kernel):
     assert resolved.resolve(X * 7) == resolved
 
 
-# ----------------------------------------------------------------------- rows
-
-
 def test_rows_of_many_kinds(kernel):
     expected = kernel.gram(X)
     for rows in (X.tolist(), pd.DataFrame(X), np.asfortranarray(X)):
-        np.testing.assert_allclose(kernel.gram(rows), expected, rtol=1e-13, atol=1e-15)
-        np.testing.assert_allclose(kernel.gram(X, rows), kernel.gram(X, X), rtol=1e-13, atol=1e-15)
-    np.testing.assert_array_equal(kernel(X), expected)
+        assert_allclose(kernel.gram(rows), expected, rtol=1e-13, atol=1e-15)
+        assert_allclose(kernel.gram(X, rows), kernel.gram(X, X), rtol=1e-13, atol=1e-15)
+    assert_array_equal(kernel(X), expected)
 
 
 def test_what_is_no_table_of_rows_is_refused():
@@ -268,15 +260,15 @@ def test_binding_leaves_the_kernel_and_the_data_alone(kernel):
     kernel.gram(rows, rows)
     kernel.bind(rows)
     assert repr(kernel) == before
-    np.testing.assert_array_equal(rows, X)
+    assert_array_equal(rows, X)
 
 
 def test_scratch_memory_changes_nothing(kernel):
     bound = kernel.bind(X)
     left, right = bound.encode(X)
     expected = bound.tile(left, right)
-    np.testing.assert_array_equal(bound.tile(left, right, np.full((12, 12), np.nan)), expected)
-    np.testing.assert_array_equal(left, bound.encode(X)[0])
+    assert_array_equal(bound.tile(left, right, np.full((12, 12), np.nan)), expected)
+    assert_array_equal(left, bound.encode(X)[0])
 
 
 def test_other_array_kinds_give_the_same_values(kernel):
@@ -290,21 +282,14 @@ def test_other_array_kinds_give_the_same_values(kernel):
                 assert type(K) is type(xp.asarray(values)), (kind, gap)
                 assert K.dtype == xp.float64, (kind, gap)
                 K = np.asarray(K)
-                np.testing.assert_array_equal(K, K.T, err_msg=repr((kind, gap)))
-                np.testing.assert_allclose(
-                    K, kernel.gram(values), rtol=1e-9, atol=1e-12, err_msg=repr((kind, gap))
-                )
+                assert_array_equal(K, K.T, err_msg=repr((kind, gap)))
+                assert_allclose(K, kernel.gram(values), rtol=1e-9, atol=1e-12, err_msg=repr((kind, gap)))
                 if kernel.stationary:
-                    np.testing.assert_array_equal(
-                        np.diag(K), np.diag(kernel.gram(values)), err_msg=repr((kind, gap))
-                    )
+                    assert_array_equal(np.diag(K), np.diag(kernel.gram(values)), err_msg=repr((kind, gap)))
                 between = np.asarray(kernel.gram(xp.asarray(values), xp.asarray(values[:3])))
-                np.testing.assert_allclose(
+                assert_allclose(
                     between, kernel.gram(values, values[:3]), rtol=1e-9, atol=1e-12, err_msg=repr((kind, gap))
                 )
-
-
-# ------------------------------------------------------------------- one class
 
 
 class Histogram(Kernel):
@@ -335,13 +320,10 @@ class Bound:
 def test_a_kernel_is_what_binds_itself():
     rows = np.abs(X) + 0.1
     expected = [[sum(map(min, x, y)) for y in rows] for x in rows]
-    np.testing.assert_allclose(Histogram().gram(rows), expected, rtol=1e-14)
+    assert_allclose(Histogram().gram(rows), expected, rtol=1e-14)
     assert repr(Histogram()) == "Histogram()"
-    np.testing.assert_allclose((RBF() * Histogram()).gram(rows), RBF().gram(rows) * expected, rtol=1e-13)
+    assert_allclose((RBF() * Histogram()).gram(rows), RBF().gram(rows) * expected, rtol=1e-13)
     assert (RBF() * Histogram()).psd
-
-
-# --------------------------------------------------------------------- helpers
 
 
 @pytest.mark.parametrize("made", [Cosine(), Laplacian(), Sigmoid(), Constant()])
@@ -374,10 +356,8 @@ def test_a_centred_matrix_is_that_of_centred_features():
     phi = k.feature_map(rows.shape[1])
     mean = phi(rows).mean(axis=0)
     expected = (phi(rows) - mean) @ (phi(rows) - mean).T
-    np.testing.assert_allclose(k.centered_gram(rows), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(k.centered_gram(rows), expected, rtol=1e-12, atol=1e-12)
     median = RBF("median")
-    np.testing.assert_array_equal(
-        median.centered_gram(rows, 3 * new), median.resolve(rows).centered_gram(rows, 3 * new)
-    )
+    assert_array_equal(median.centered_gram(rows, 3 * new), median.resolve(rows).centered_gram(rows, 3 * new))
     expected = (phi(new) - mean) @ (phi(rows) - mean).T
-    np.testing.assert_allclose(k.centered_gram(rows, new), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(k.centered_gram(rows, new), expected, rtol=1e-12, atol=1e-12)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from gramian import kernels
 from gramian.errors import InputTypeError, ParameterError
@@ -89,7 +90,7 @@ def test_a_function_takes_keyword_arguments():
 
     kernel = kernel_from_name(product, params={"factor": 3.0})
     assert kernel == FunctionKernel(product, {"factor": 3.0})
-    np.testing.assert_allclose(kernel.gram([[1.0, 2.0]], [[3.0, 4.0]]), [[33.0]])
+    assert_allclose(kernel.gram([[1.0, 2.0]], [[3.0, 4.0]]), [[33.0]])
 
 
 def test_files_may_hold_every_kernel_there_is_but_functions():

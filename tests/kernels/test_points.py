@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import gramian
 from gramian.errors import DataError, ParameterError
@@ -28,12 +29,12 @@ DEFINITIONS = {
 @pytest.mark.parametrize("text", DEFINITIONS)
 def test_values_are_those_of_the_definition(text, monkeypatch):
     kernel, expected = kernel_from_name(text), [[DEFINITIONS[text](x, y) for y in Y] for x in X]
-    np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
+    assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
     assert kernel.psd is text.startswith("exp(-norm")
     monkeypatch.setattr("gramian.kernels.expression.MOST", 2)  # in many blocks
-    np.testing.assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
+    assert_allclose(kernel.gram(X, Y), expected, rtol=1e-13)
     bound = kernel.bind(X)
-    np.testing.assert_allclose(bound.diagonal(X), [DEFINITIONS[text](x, x) for x in X], rtol=1e-13)
+    assert_allclose(bound.diagonal(X), [DEFINITIONS[text](x, x) for x in X], rtol=1e-13)
 
 
 def test_kernels_inside_are_resolved_once_and_kept_in_a_file(tmp_path):
@@ -42,12 +43,12 @@ def test_kernels_inside_are_resolved_once_and_kept_in_a_file(tmp_path):
     assert repr(resolved) == f"2 * {width!r} + sum(min(x, y))"
     assert resolved == kernel_from_name(repr(resolved))
     changed = PointFormula("dot(x, y)").set_params(text="2*dot(x, y)")
-    np.testing.assert_allclose(changed.gram(X, Y), 2 * X @ Y.T)
+    assert_allclose(changed.gram(X, Y), 2 * X @ Y.T)
     model = gramian.KernelPCA(2, kernel="log(2 + rbf.on(0)) + dot(x, y)").fit(X)
     model.save(tmp_path / "m.gramian")
     again = gramian.load(tmp_path / "m.gramian")
     assert isinstance(again.kernel_, PointFormula)
-    np.testing.assert_array_equal(again.transform(Y), model.transform(Y))
+    assert_array_equal(again.transform(Y), model.transform(Y))
 
 
 PROVEN = (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import pairwise
 
 from exact_kernels import clusters
@@ -16,9 +17,6 @@ X = np.random.default_rng(5).standard_normal((37, 5))
 KINDS = [RBF, Matern, RationalQuadratic]
 NUS = (0.5, 1.5, 2.5)
 KERNELS = [RBF(), *(Matern(nu=nu) for nu in NUS), RationalQuadratic(), RationalQuadratic(alpha=50.0)]
-
-
-# -------------------------------------------------------------- parameters
 
 
 def test_widths_whose_square_does_not_fit_are_refused():
@@ -43,7 +41,7 @@ def test_sigma_and_gamma_together_are_refused():
 
 def test_sigma_is_the_width():
     assert RBF(sigma=2.0).resolve(X) == RBF(gamma=0.125)
-    np.testing.assert_array_equal(RBF(sigma=2.0).gram(X), RBF(gamma=0.125).gram(X))
+    assert_array_equal(RBF(sigma=2.0).gram(X), RBF(gamma=0.125).gram(X))
     assert RBF().resolve(X) == RBF(gamma=0.2)
 
 
@@ -51,7 +49,7 @@ def test_widths_of_features_are_units():
     for kind in [list, tuple, np.array]:
         for cls in KINDS:
             widths = [0.5, 2.0, 1e3, 1.0, 1e-3]
-            np.testing.assert_allclose(
+            assert_allclose(
                 cls(kind(widths)).gram(X * widths),
                 cls(1.0).gram(X),
                 rtol=1e-12,
@@ -67,10 +65,7 @@ def test_equal_widths_are_one_width():
         name = "sigma" if isinstance(kernel, RBF) else "length_scale"
         one = type(kernel)(**{**kernel.get_params(), name: 1.7})
         many = type(kernel)(**{**kernel.get_params(), name: (1.7,) * 5})
-        np.testing.assert_allclose(many.gram(X), one.gram(X), rtol=1e-13, err_msg=repr(kernel))
-
-
-# --------------------------------------------------------------- the values
+        assert_allclose(many.gram(X), one.gram(X), rtol=1e-13, err_msg=repr(kernel))
 
 
 def test_the_diagonal_is_exactly_1():
@@ -79,12 +74,8 @@ def test_the_diagonal_is_exactly_1():
             for kernel in KERNELS:
                 assert kernel.stationary, (offset, dtype, kernel)
                 rows = (X + offset).astype(dtype)
-                np.testing.assert_array_equal(
-                    np.diag(kernel.gram(rows)), 1, err_msg=repr((offset, dtype, kernel))
-                )
-                np.testing.assert_array_equal(
-                    kernel.bind(rows).diagonal(rows), 1, err_msg=repr((offset, dtype, kernel))
-                )
+                assert_array_equal(np.diag(kernel.gram(rows)), 1, err_msg=repr((offset, dtype, kernel)))
+                assert_array_equal(kernel.bind(rows).diagonal(rows), 1, err_msg=repr((offset, dtype, kernel)))
 
 
 def test_values_lie_between_0_and_1():
@@ -106,9 +97,7 @@ def test_matern_approaches_the_gaussian_from_below_as_it_gets_smoother():
 
 @pytest.mark.parametrize("alpha", [1e6, 1e9])
 def test_rational_quadratic_approaches_the_gaussian(alpha):
-    np.testing.assert_allclose(
-        RationalQuadratic(1.3, alpha).gram(X), RBF(sigma=1.3).gram(X), atol=30 / alpha + 1e-8
-    )
+    assert_allclose(RationalQuadratic(1.3, alpha).gram(X), RBF(sigma=1.3).gram(X), atol=30 / alpha + 1e-8)
 
 
 def test_far_rows_have_kernel_0_and_never_nan():
@@ -117,8 +106,8 @@ def test_far_rows_have_kernel_0_and_never_nan():
             continue
         for scale in (1e8, 1e155, 1e200, 1e300):
             rows = scale * np.array([[1.0], [-1.0], [0.0]])
-            np.testing.assert_array_equal(kernel.gram(rows), np.eye(3), err_msg=repr(kernel))
-            np.testing.assert_array_equal(
+            assert_array_equal(kernel.gram(rows), np.eye(3), err_msg=repr(kernel))
+            assert_array_equal(
                 kernel.gram(np.zeros((2, 1)), rows[:2]), np.zeros((2, 2)), err_msg=repr(kernel)
             )
 
@@ -129,7 +118,7 @@ def test_rows_and_width_in_other_units():
             name = "sigma" if isinstance(kernel, RBF) else "length_scale"
             one = type(kernel)(**{**kernel.get_params(), name: 0.7})
             other = type(kernel)(**{**kernel.get_params(), name: 0.7 * scale})
-            np.testing.assert_allclose(
+            assert_allclose(
                 other.gram(X * scale), one.gram(X), rtol=1e-11, atol=1e-300, err_msg=repr((scale, kernel))
             )
 
@@ -137,11 +126,11 @@ def test_rows_and_width_in_other_units():
 @pytest.mark.parametrize(("gamma", "scale"), [(1e-310, 1e155), (5e-324, 4e161), (1e308, 1e-154)])
 def test_gamma_at_the_ends_of_the_range(gamma, scale):
     expected = np.exp(-gamma * scale * scale * np.sum((X[:, None] - X) ** 2, axis=2))
-    np.testing.assert_allclose(RBF(gamma=gamma).gram(X * scale), expected, rtol=1e-9, atol=1e-300)
+    assert_allclose(RBF(gamma=gamma).gram(X * scale), expected, rtol=1e-9, atol=1e-300)
 
 
 def test_widths_beyond_the_root_of_the_range():
-    np.testing.assert_allclose(
+    assert_allclose(
         RBF(sigma=(1e160, 1e160, 1.0, 1.0, 1.0)).gram(X), RBF(sigma=1.0).gram(X[:, 2:]), rtol=1e-13
     )
 
@@ -161,9 +150,6 @@ def test_the_bound_of_a_width_for_each_feature_is_that_of_scaled_rows():
     ours, scaled = RBF(sigma=widths).bind(rows * widths), RBF(sigma=1.0).bind(rows)
     assert not ours.direct
     assert scaled.relative / 20 < ours.relative < scaled.relative * 20
-
-
-# -------------------------------------------------------------------- proofs
 
 
 def test_proven_with_every_positive_power():
@@ -195,7 +181,7 @@ def test_neither_translation_nor_rotation_is_seen(seed, angle, index):
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     moved = rows @ turn + rng.uniform(-10, 10, 2)
     # The root of a small distance loses half of the digits that turning has left.
-    np.testing.assert_allclose(KERNELS[index].gram(moved), KERNELS[index].gram(rows), atol=1e-7)
+    assert_allclose(KERNELS[index].gram(moved), KERNELS[index].gram(rows), atol=1e-7)
 
 
 ROWS = np.random.default_rng(5).standard_normal((20, 3))
@@ -205,15 +191,15 @@ HISTOGRAMS = np.abs(ROWS)
 def test_defaults_are_those_of_scikit_learn():
     assert Laplacian().resolve(ROWS).gamma == 1 / 3
     assert ChiSquared().resolve(HISTOGRAMS).gamma == 1.0
-    np.testing.assert_allclose(Laplacian().gram(ROWS), pairwise.laplacian_kernel(ROWS), rtol=1e-13)
-    np.testing.assert_allclose(ChiSquared().gram(HISTOGRAMS), pairwise.chi2_kernel(HISTOGRAMS), rtol=1e-13)
+    assert_allclose(Laplacian().gram(ROWS), pairwise.laplacian_kernel(ROWS), rtol=1e-13)
+    assert_allclose(ChiSquared().gram(HISTOGRAMS), pairwise.chi2_kernel(HISTOGRAMS), rtol=1e-13)
 
 
 def test_the_diagonal_of_absolute_differences_is_exactly_1():
     for offset in [0.0, 1e4, 1e8]:
         for gamma in [None, 300.0]:
             for kernel in (Laplacian(gamma), ChiSquared(gamma or 1.0)):
-                np.testing.assert_array_equal(
+                assert_array_equal(
                     np.diag(kernel.gram(HISTOGRAMS + offset)), 1, err_msg=repr((offset, gamma))
                 )
             assert Laplacian().stationary, (offset, gamma)
@@ -223,13 +209,13 @@ def test_the_diagonal_of_absolute_differences_is_exactly_1():
 @pytest.mark.parametrize("scale", [1e8, 1e155, 1e300])
 def test_rows_far_apart_by_absolute_differences_have_kernel_0(scale):
     rows = scale * np.array([[1.0], [7.0], [30.0]])
-    np.testing.assert_array_equal(Laplacian(gamma=1.0).gram(rows), np.eye(3))
-    np.testing.assert_array_equal(ChiSquared().gram(rows), np.eye(3))
+    assert_array_equal(Laplacian(gamma=1.0).gram(rows), np.eye(3))
+    assert_array_equal(ChiSquared().gram(rows), np.eye(3))
 
 
 def test_chi_squared_where_a_sum_of_two_entries_overflows():
     rows = np.array([[1.7e308], [1e308]])
-    np.testing.assert_array_equal(ChiSquared().gram(rows), np.eye(2))
+    assert_array_equal(ChiSquared().gram(rows), np.eye(2))
     expected = math.exp(-1e-308 * 0.7e308 * (0.7 / 2.7))
     assert ChiSquared(1e-308).gram(rows)[0, 1] == pytest.approx(expected, rel=1e-12)
 
@@ -237,7 +223,7 @@ def test_chi_squared_where_a_sum_of_two_entries_overflows():
 def test_bins_that_are_empty_in_both_count_nothing():
     full = np.array([[3.0, 0.0, 1.0, 0.0], [1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     K = ChiSquared().gram(full)
-    np.testing.assert_array_equal(K, ChiSquared().gram(full[:, [0, 2]]))
+    assert_array_equal(K, ChiSquared().gram(full[:, [0, 2]]))
     assert K[0, 1] == pytest.approx(math.exp(-(4 / 4 + 1 / 3)))
     assert K[0, 2] == pytest.approx(math.exp(-4.0))
 

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.kernels import (
     RBF,
@@ -96,11 +97,11 @@ def test_pull_is_the_derivative_of_a_weighted_sum_of_values():
                 _, right = bound.encode(Y)
                 result = bound.slopes(X, right)
                 values = bound.tile(bound.encode(X)[0], right)
-                np.testing.assert_allclose(
+                assert_allclose(
                     result.values, values, rtol=1e-9, atol=1e-9, err_msg=repr((precision, centered, kernel))
                 )
                 expected = central(partial(weighted, bound, W, right), X)
-                np.testing.assert_allclose(
+                assert_allclose(
                     result.pull(W),
                     expected,
                     rtol=1e-6,
@@ -114,9 +115,9 @@ def test_the_diagonal_has_its_derivative():
         X = rows(6, 0)
         bound = kernel.bind(rows(7, 1))
         result = bound.diagonal_slopes(X)
-        np.testing.assert_allclose(result.values, bound.diagonal(X), rtol=1e-12, err_msg=repr(kernel))
+        assert_allclose(result.values, bound.diagonal(X), rtol=1e-12, err_msg=repr(kernel))
         expected = central(bound.diagonal, X)
-        np.testing.assert_allclose(result.gradient, expected, rtol=1e-6, atol=1e-6, err_msg=repr(kernel))
+        assert_allclose(result.gradient, expected, rtol=1e-6, atol=1e-6, err_msg=repr(kernel))
 
 
 def test_a_stationary_kernel_pulls_towards_a_weighted_mean():
@@ -143,7 +144,7 @@ def test_the_weighted_mean_of_the_gaussian_kernel_is_that_of_mika():
     for b in range(4):
         weights = W[b] * np.exp(-0.4 * np.sum((X[b] - Y) ** 2, axis=1))
         step = result.pull(W)[b] / result.stiffness(W)[b]
-        np.testing.assert_allclose(X[b] + step, weights @ Y / weights.sum(), rtol=1e-9)
+        assert_allclose(X[b] + step, weights @ Y / weights.sum(), rtol=1e-9)
 
 
 def test_other_kernels_state_no_weighted_mean():
@@ -163,10 +164,10 @@ def test_kernels_with_kinks_say_so():
 
 
 def test_histograms_do_not_go_below_zero():
-    np.testing.assert_array_equal(ChiSquared().floor(2), [0.0, 0.0])
-    np.testing.assert_array_equal(RBF().floor(2), [-np.inf, -np.inf])
+    assert_array_equal(ChiSquared().floor(2), [0.0, 0.0])
+    assert_array_equal(RBF().floor(2), [-np.inf, -np.inf])
     kernel = (ChiSquared(0.5).on(1) * RBF(gamma=0.3)).resolve(rows(4, 0))
-    np.testing.assert_array_equal(kernel.floor(3), [-np.inf, 0.0, -np.inf])
+    assert_array_equal(kernel.floor(3), [-np.inf, 0.0, -np.inf])
 
 
 def test_the_slope_of_histograms_at_empty_bins_is_the_one_towards_positive_numbers():
@@ -180,7 +181,7 @@ def test_the_slope_of_histograms_at_empty_bins_is_the_one_towards_positive_numbe
         (np.sum(W * bound.tile(X + step, right)) - np.sum(W * bound.tile(X, right))) / h
         for step in h * np.eye(2)
     ]
-    np.testing.assert_allclose(bound.slopes(X, right).pull(W)[0], expected, rtol=1e-5)
+    assert_allclose(bound.slopes(X, right).pull(W)[0], expected, rtol=1e-5)
 
 
 def test_values_that_underflow_pull_nothing():
@@ -197,11 +198,11 @@ def test_the_zero_row_has_no_direction():
     for kernel in (Cosine(), Linear().normalized()):
         bound = kernel.bind(Y)
         result = bound.slopes(np.zeros((1, 3)), bound.encode(Y)[1])
-        np.testing.assert_array_equal(result.pull(np.ones((1, 4))), np.zeros((1, 3)))
+        assert_array_equal(result.pull(np.ones((1, 4))), np.zeros((1, 3)))
 
 
 def test_a_flat_diagonal_and_the_chain_rule():
-    np.testing.assert_array_equal(flat(np.ones(2), 3).gradient, np.zeros((2, 3)))
+    assert_array_equal(flat(np.ones(2), 3).gradient, np.zeros((2, 3)))
     inner = Slopes(np.full((1, 1), 3.0), lambda W: W * 5.0)
     square = chained(inner.values**2, [inner], [2 * inner.values])
     assert square.values[0, 0] == 9.0

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from exact_kernels import clusters, excess, expressions
 from gramian.errors import DataError, GramianError
@@ -45,11 +46,11 @@ def test_the_gram_matrix_of_sparse_rows_is_that_of_dense_ones():
     for kernel in [*TAKEN, *(k.normalized() for k in TAKEN), 0.5 + RBF() * Linear() ** 2, Cosine().exp()]:
         for rows, make in kinds:
             expected = kernel.gram(rows.toarray())
-            np.testing.assert_allclose(kernel.gram(make(rows)), expected, rtol=1e-11, atol=1e-13)
+            assert_allclose(kernel.gram(make(rows)), expected, rtol=1e-11, atol=1e-13)
         fixed = kernel.resolve(X.toarray())  # a median width of two tables raises an error
         crossed = fixed.gram(X.toarray(), Y.toarray())
         for one, other in [(X, Y), (X.toarray(), Y), (X, Y.toarray())]:
-            np.testing.assert_allclose(fixed.gram(one, other), crossed, rtol=1e-11, atol=1e-13)
+            assert_allclose(fixed.gram(one, other), crossed, rtol=1e-11, atol=1e-13)
 
 
 def test_entries_stored_in_parts_are_added():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
@@ -20,12 +21,7 @@ from gramian.kernels import (
     kernel_from_name,
     widths,
 )
-from gramian.kernels.widths import (
-    MEDIAN_ROWS,
-    check_width,
-    is_median,
-    median_distance,
-)
+from gramian.kernels.widths import MEDIAN_ROWS, check_width, is_median, median_distance
 
 
 def rows(n, d=3, seed=0):
@@ -121,7 +117,7 @@ def test_kernels_take_the_median_for_their_width(kernel, name):
     median = literal(X)
     result = getattr(kernel.resolve(X), name)
     assert result == pytest.approx(0.5 / median**2 if name == "gamma" else median, rel=1e-12)
-    np.testing.assert_allclose(kernel.gram(X), type(kernel)(median).gram(X), rtol=1e-9)
+    assert_allclose(kernel.gram(X), type(kernel)(median).gram(X), rtol=1e-9)
 
 
 def test_other_kernels_of_the_median():

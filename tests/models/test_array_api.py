@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
@@ -67,10 +68,10 @@ def test_mixed_kinds_follow_what_comes_in(tmp_path):
         expected = host.transform(NEW)
         for result in (host.transform(make(NEW)), device.transform(make(NEW))):
             assert moved(result, make(NEW)) is result
-            np.testing.assert_allclose(to_numpy(result), expected, atol=1e-6)
+            assert_allclose(to_numpy(result), expected, atol=1e-6)
         assert isinstance(device.transform(NEW), np.ndarray)
         device.save(tmp_path / "model.gramian")
-        np.testing.assert_allclose(load(tmp_path / "model.gramian").transform(NEW), expected, atol=1e-6)
+        assert_allclose(load(tmp_path / "model.gramian").transform(NEW), expected, atol=1e-6)
         for name, value in vars(host).items():
             if isinstance(value, np.ndarray):
                 assert type(getattr(device, name)) is type(make(X)), name
@@ -87,7 +88,7 @@ def test_one_component_in_every_kind(array_kind):
     ):
         scores = model.fit(array_kind.make(X)).transform(array_kind.make(NEW))
         assert array_kind.same(scores)
-        np.testing.assert_allclose(to_numpy(scores), clone(model).fit(X).transform(NEW), atol=1e-4)
+        assert_allclose(to_numpy(scores), clone(model).fit(X).transform(NEW), atol=1e-4)
 
 
 def test_the_seconds_of_a_processor_are_no_warning_about_a_device(monkeypatch):
@@ -128,28 +129,28 @@ def test_landmarks_and_random_features_are_fitted_where_the_rows_are(monkeypatch
             assert type(device.eigenvalues_) is type(make(X))
             assert device.certificate_.ok
             rtol = 1e-5 if single else 1e-10
-            np.testing.assert_allclose(to_numpy(device.eigenvalues_), host.eigenvalues_, rtol=rtol)
+            assert_allclose(to_numpy(device.eigenvalues_), host.eigenvalues_, rtol=rtol)
             scores = to_numpy(device.transform(make(at_once)))
-            np.testing.assert_allclose(scores, host.transform(at_once), atol=10 * rtol)
+            assert_allclose(scores, host.transform(at_once), atol=10 * rtol)
 
 
 def test_what_else_a_fitted_model_says():
     make = pretended()
     host, device = PCA(3).fit(X), PCA(3).fit(make(X))
     assert device.score(make(X)) == pytest.approx(host.score(X))
-    np.testing.assert_allclose(device.get_covariance(), host.get_covariance(), atol=1e-10)
+    assert_allclose(device.get_covariance(), host.get_covariance(), atol=1e-10)
     assert str(device.summary()).splitlines()[:-1] == str(host.summary()).splitlines()[:-1]
     assert str(choose_components(make(X), random_state=0)) == str(choose_components(X, random_state=0))
     counts = RNG.integers(0, 3, (50, 8)).astype(float)
     result = PCA(2, scale="genotype").fit(make(counts))
-    np.testing.assert_allclose(to_numpy(result.scale_), PCA(2, scale="genotype").fit(counts).scale_)
+    assert_allclose(to_numpy(result.scale_), PCA(2, scale="genotype").fit(counts).scale_)
     whole = PCA(random_state=0).fit(make(X)).partial_fit(make(NEW))
     expected = PCA().fit(np.concatenate([X, NEW])).explained_variance_
-    np.testing.assert_allclose(as_float64(whole.explained_variance_), expected, rtol=1e-9)
+    assert_allclose(as_float64(whole.explained_variance_), expected, rtol=1e-9)
     gram = RBF(gamma=0.3).gram(make(X))
     scores = KernelPCA(2, kernel="precomputed").fit_transform(gram)
     expected = KernelPCA(2, kernel="precomputed").fit_transform(RBF(gamma=0.3).gram(X))
-    np.testing.assert_allclose(to_numpy(scores), expected, atol=1e-7)
+    assert_allclose(to_numpy(scores), expected, atol=1e-7)
 
 
 @pytest.mark.walk
@@ -172,10 +173,10 @@ def test_the_way_back_is_searched_where_the_scores_are(monkeypatch):
         for model in (host, device):
             result, off = model.denoise(make(new), return_error=True)
             assert moved(result, make(new)) is result
-            np.testing.assert_allclose(to_numpy(result), expected, atol=1e-5, err_msg=kernel)
-            np.testing.assert_allclose(to_numpy(off), errors, atol=1e-6, err_msg=kernel)
+            assert_allclose(to_numpy(result), expected, atol=1e-5, err_msg=kernel)
+            assert_allclose(to_numpy(off), errors, atol=1e-6, err_msg=kernel)
             result = to_numpy(model.inverse_transform(make(host.transform(new))))
-            np.testing.assert_allclose(result, back, atol=1e-5, err_msg=kernel)
+            assert_allclose(result, back, atol=1e-5, err_msg=kernel)
         assert kinds == {type(make(X))}
         monkeypatch.undo()
 
@@ -200,7 +201,7 @@ def test_a_device_decomposes_small_matrices_only(monkeypatch, limit):
         result = clone(model).fit(make(X))
         assert result.certificate_.ok
         expected = clone(model).fit(X).transform(NEW)
-        np.testing.assert_allclose(to_numpy(result.transform(make(NEW))), expected, atol=1e-7)
+        assert_allclose(to_numpy(result.transform(make(NEW))), expected, atol=1e-7)
     assert bool(orders) == (limit == 5000)
     assert max(orders, default=0) <= limit
 
@@ -213,7 +214,7 @@ def test_a_solver_that_fails_on_its_device_is_followed_by_the_host(monkeypatch):
 
     monkeypatch.setattr(xp.linalg, "eigh", failing)
     model = PCA(2, solver="covariance").fit(pretended()(X))
-    np.testing.assert_allclose(as_float64(model.explained_variance_), PCA(2).fit(X).explained_variance_)
+    assert_allclose(as_float64(model.explained_variance_), PCA(2).fit(X).explained_variance_)
 
 
 def test_refusals():

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import check_fit_score_takes_y
 
 import gramian
@@ -100,12 +101,12 @@ def test_the_loss_is_about_the_largest_discarded_eigenvalue():
         # Means, the total and the spread of every column are exact.
         assert model.n_samples_ == 90
         assert model.n_components_ == k
-        np.testing.assert_allclose(model.mean_, X.mean(axis=0), atol=1e-14)
-        np.testing.assert_allclose(model.total_variance_, whole.total_variance_, rtol=1e-12)
+        assert_allclose(model.mean_, X.mean(axis=0), atol=1e-14)
+        assert_allclose(model.total_variance_, whole.total_variance_, rtol=1e-12)
         model.set_params(scale="unit").partial_fit(X[:1])
         with pytest.warns(CertificateWarning, match="fit discarded components"):
             scale = model.scale_
-        np.testing.assert_allclose(scale, np.vstack([X, X[:1]]).std(axis=0, ddof=1), rtol=1e-12)
+        assert_allclose(scale, np.vstack([X, X[:1]]).std(axis=0, ddof=1), rtol=1e-12)
 
 
 def test_nothing_is_lost_of_data_that_the_components_hold():
@@ -114,13 +115,13 @@ def test_nothing_is_lost_of_data_that_the_components_hold():
             model = PCA(3, **settings).fit(data[: len(data) // 2]).set_params(solver="auto")
             model.partial_fit(data[len(data) // 2 :])
             expected = PCA(3, scale=model.scale).fit(data).explained_variance_
-            np.testing.assert_allclose(model.explained_variance_, expected, rtol=1e-9)
+            assert_allclose(model.explained_variance_, expected, rtol=1e-9)
             assert model.certificate_.ok
     single = X.astype(np.float32)
     model = PCA().fit(single[:45]).partial_fit(single[45:])
     assert model.certificate_.ok
     assert model.components_.dtype == np.float32
-    np.testing.assert_allclose(model.explained_variance_, PCA().fit(single).explained_variance_, rtol=1e-4)
+    assert_allclose(model.explained_variance_, PCA().fit(single).explained_variance_, rtol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.CertificateWarning", "ignore::gramian.errors.RankWarning")
@@ -143,8 +144,8 @@ def test_the_model_continues_from_a_file_as_it_does_in_memory(tmp_path):
         again.save(tmp_path / "m.gramian")
         again = gramian.load(tmp_path / "m.gramian").partial_fit(X[60:])
         model.partial_fit(X[45:60]).partial_fit(X[60:])
-        np.testing.assert_array_equal(again.explained_variance_, model.explained_variance_)
-        np.testing.assert_array_equal(again.certificate_.radii, model.certificate_.radii)
+        assert_array_equal(again.explained_variance_, model.explained_variance_)
+        assert_array_equal(again.certificate_.radii, model.certificate_.radii)
 
 
 def test_a_covariance_that_does_not_fit_is_refused_before_it_is_made():
@@ -158,9 +159,6 @@ def test_a_covariance_that_does_not_fit_is_refused_before_it_is_made():
 
 def test_scikit_learn_fits_scores_and_continues_with_few_components():
     check_fit_score_takes_y("PCA", PCA(2))
-
-
-# ---------------------------------------------------------------- far from 0
 
 
 def test_variances_that_an_offset_hides_are_one_warning():

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian import PCA, KernelPCA, PolynomialMap, RandomFourierMap, Whitener
 from gramian.errors import DataError, MemoryLimitError, RankWarning
@@ -62,19 +63,19 @@ def test_estimators(model):
         assert isinstance(result, da.Array)
         assert result.dtype == expected.dtype
         assert result.shape == expected.shape
-        np.testing.assert_allclose(result.compute(), expected, atol=1e-9)
+        assert_allclose(result.compute(), expected, atol=1e-9)
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_allclose(again.transform(values), expected, atol=1e-9)
+    assert_allclose(again.transform(values), expected, atol=1e-9)
     if hasattr(model, "inverse_transform") and getattr(model, "solver", "") != "random-features":
         whole = model.inverse_transform(expected)
         # A search by gradients takes the rows of a chunk together, and ends within its tolerance.
         searched = getattr(getattr(model, "preimage_", None), "method", "") == "gradient"
         back = model.inverse_transform(chunked(expected)).compute()
-        np.testing.assert_allclose(back, whole, atol=1e-3 if searched else 1e-9)
+        assert_allclose(back, whole, atol=1e-3 if searched else 1e-9)
     some = np.where(X > 25, np.nan, X)
     holed = chunked(some)
     if getattr(model, "_maps_holes", False):
-        np.testing.assert_allclose(model.transform(holed).compute(), model.transform(some), atol=1e-9)
+        assert_allclose(model.transform(holed).compute(), model.transform(some), atol=1e-9)
     else:
         with pytest.raises(DataError, match=r'\. Use missing="em" or "iterative", by which PCA imputes'):
             model.transform(holed).compute()
@@ -86,15 +87,15 @@ def test_likelihoods_and_what_a_model_says():
     ours, whole = PCA(3).fit(chunked(X)), PCA(3).fit(X)
     lazy = ours.score_samples(chunked(X.astype("f4")))
     assert (lazy.shape, lazy.dtype) == ((300,), "f8")
-    np.testing.assert_allclose(lazy.compute(), whole.score_samples(X), rtol=1e-5)
+    assert_allclose(lazy.compute(), whole.score_samples(X), rtol=1e-5)
     assert ours.score(chunked(X)) == pytest.approx(whole.score(X))
     assert str(ours.summary()).splitlines()[:-1] == str(whole.summary()).splitlines()[:-1]
-    np.testing.assert_allclose(ours.get_covariance(), whole.get_covariance(), atol=1e-12)
+    assert_allclose(ours.get_covariance(), whole.get_covariance(), atol=1e-12)
 
 
 def test_batches_of_chunks_are_merged():
     model = PCA(3).partial_fit(chunked(X[:100])).partial_fit(X[100:120]).partial_fit(chunked(X[120:]))
-    np.testing.assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
+    assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
 
 
 def test_what_needs_every_row_has_a_limit():
@@ -110,9 +111,9 @@ def test_frames():
     assert model.feature_names_in_.tolist() == NAMES
     result = model.transform(lazy)
     assert isinstance(result, da.Array)
-    np.testing.assert_allclose(result.compute(), whole.transform(frame), atol=1e-12)
+    assert_allclose(result.compute(), whole.transform(frame), atol=1e-12)
     some = lazy[lazy.a > 0]
-    np.testing.assert_allclose(
+    assert_allclose(
         Whitener().fit(some).eigenvalues_, Whitener().fit(frame[frame.a > 0]).eigenvalues_, rtol=1e-12
     )
     with pytest.raises(
@@ -139,16 +140,16 @@ def test_rows_that_are_all_alike():
 def test_exact_kernel_pca_brings_the_rows_here():
     model = KernelPCA(3, kernel="rbf", gamma=0.01, solver="krylov").fit(chunked(X))
     assert model.certificate_.ok
-    np.testing.assert_array_equal(model.X_fit_, X)
+    assert_array_equal(model.X_fit_, X)
     scores = model.transform(chunked(X[:20]))
     for ours, whole in (
         (model.inverse_transform(scores), model.inverse_transform(scores.compute())),
         (model.denoise(chunked(X[:20])), model.denoise(X[:20])),
     ):
         assert isinstance(ours, da.Array)
-        np.testing.assert_allclose(ours.compute(), whole, atol=1e-6)
+        assert_allclose(ours.compute(), whole, atol=1e-6)
     _, residuals = model.denoise(chunked(X[:20]), return_error=True)
-    np.testing.assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
+    assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
     with pytest.raises(
         MemoryLimitError, match=r"This needs all 300 rows of the Dask array in memory \(19\.2"
     ):
@@ -158,16 +159,16 @@ def test_exact_kernel_pca_brings_the_rows_here():
 def test_landmarks_of_rows_that_are_spread():
     options = {"kernel": "rbf", "gamma": 0.01, "solver": "nystroem", "n_landmarks": 20, "random_state": 0}
     ours, whole = KernelPCA(3, **options).fit(chunked(X)), KernelPCA(3, **options).fit(X)
-    np.testing.assert_array_equal(ours.landmark_indices_, whole.landmark_indices_)
-    np.testing.assert_array_equal(ours.landmarks_, whole.landmarks_)
-    np.testing.assert_allclose(ours.certificate_.upper, whole.certificate_.upper, rtol=1e-9)
+    assert_array_equal(ours.landmark_indices_, whole.landmark_indices_)
+    assert_array_equal(ours.landmarks_, whole.landmarks_)
+    assert_allclose(ours.certificate_.upper, whole.certificate_.upper, rtol=1e-9)
     streamed = KernelPCA(3, **options)
     for part in (X[:100], X[100:]):
         streamed.partial_fit(part)
     lazily = KernelPCA(3, **options)
     for part in (X[:100], X[100:]):
         lazily.partial_fit(chunked(part, 40))
-    np.testing.assert_allclose(lazily.eigenvalues_, streamed.eigenvalues_, rtol=1e-9)
+    assert_allclose(lazily.eigenvalues_, streamed.eigenvalues_, rtol=1e-9)
     with pytest.raises(DataError, match="Input X contains NaN: 2,400 values are missing in 300"):
         lazily.partial_fit(chunked(X * np.nan))
     assert lazily.n_samples_ == 300

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_circles
 from sklearn.exceptions import NotFittedError
@@ -57,9 +58,6 @@ def data(n=80, d=3, seed=0, mean=(5.0, -2.0, 0.5)):
 @pytest.fixture(params=MODELS)
 def name(request):
     return request.param
-
-
-# ------------------------------------------------------------------- the error
 
 
 def test_the_error_reported_is_the_error_there_is(name):
@@ -120,23 +118,18 @@ def test_many_features_are_measured_on_fewer_rows(monkeypatch):
     assert model.kernel_error_.pairs == 100
 
 
-# ------------------------------------------------------- PCA of the features
-
-
 def test_pca_of_the_features_is_kernel_pca():
     for degree, gamma, coef0 in [(2, None, 1), (3, 0.5, 1), (2, 1.0, 0), (3, 0.2, 2.5)]:
         X, new = data(60, mean=0.3), data(20, seed=1, mean=0.3)
         mapper = PolynomialMap(degree, gamma=gamma, coef0=coef0)
         linear = PCA(5).fit(mapper.fit_transform(X))
         kernel = KernelPCA(5, kernel="poly", degree=degree, gamma=gamma, coef0=coef0).fit(X)
-        np.testing.assert_allclose(linear.explained_variance_, kernel.eigenvalues_ / 59, rtol=1e-9)
-        np.testing.assert_allclose(
-            linear.explained_variance_ratio_, kernel.explained_variance_ratio_, rtol=1e-9
-        )
+        assert_allclose(linear.explained_variance_, kernel.eigenvalues_ / 59, rtol=1e-9)
+        assert_allclose(linear.explained_variance_ratio_, kernel.explained_variance_ratio_, rtol=1e-9)
         for rows in (X, new):
             ours, theirs = linear.transform(mapper.transform(rows)), kernel.transform(rows)
             signs = np.sign((ours * theirs).sum(axis=0))
-            np.testing.assert_allclose(ours * signs, theirs, atol=1e-8 * np.abs(theirs).max())
+            assert_allclose(ours * signs, theirs, atol=1e-8 * np.abs(theirs).max())
 
 
 def test_circles_that_no_line_separates():
@@ -148,9 +141,6 @@ def test_circles_that_no_line_separates():
     assert LinearRegression().fit(scores, y).score(scores, y) > 0.9
     random = RandomFourierMap(100, sigma=1.0, random_state=0)
     assert make_pipeline(random, LogisticRegression()).fit(X, y).score(X, y) > 0.99
-
-
-# ----------------------------------------------------------------------- names
 
 
 def test_names():
@@ -181,14 +171,11 @@ def test_frames_in_and_out(name):
         frame = make({column: X[:, j] for j, column in enumerate("abc")})
         model = clone(MODELS[name]).fit(frame)
         expected = clone(MODELS[name]).fit(X).transform(X)
-        np.testing.assert_allclose(model.transform(frame), expected, rtol=1e-11, atol=1e-13)
+        assert_allclose(model.transform(frame), expected, rtol=1e-11, atol=1e-13)
         out = clone(MODELS[name]).set_output(transform="pandas").fit(frame).transform(frame)
         assert out.columns.tolist() == model.get_feature_names_out().tolist()
         with pytest.raises(DataError, match="feature names should match"):
             model.transform(pd.DataFrame(X, columns=["a", "b", "z"]))
-
-
-# -------------------------------------------------------------- array kinds, data
 
 
 def test_array_kinds_give_their_own_kind(array_kind):
@@ -200,9 +187,7 @@ def test_array_kinds_give_their_own_kind(array_kind):
         assert array_kind.same(Z) or array_kind.name == "numpy-read-only"
         expected = clone(MODELS[name]).fit(reference)
         atol = 1e-11 if array_kind.dtype == np.float64 else 1e-4
-        np.testing.assert_allclose(
-            gramian.core.arrays.to_numpy(Z), expected.transform(reference), atol=atol, rtol=1e-6
-        )
+        assert_allclose(gramian.core.arrays.to_numpy(Z), expected.transform(reference), atol=atol, rtol=1e-6)
         assert isinstance(model.kernel_error_.maximum, float)
         assert model.kernel_error_.ok
 
@@ -253,9 +238,6 @@ def test_features_beyond_the_dtype_are_refused():
         RandomFourierMap().fit([[1.7e308, 1.0], [1.7e308, 3.0]])
 
 
-# ------------------------------------------------------------------- parameters
-
-
 @pytest.mark.parametrize(
     ("model", "message"),
     [
@@ -286,7 +268,7 @@ def test_parameters_set_after_the_fit_wait_for_the_next():
         (RandomFourierMap(10, random_state=0), {"n_components": 20, "orthogonal": False}),
     ]:
         before = model.fit(X).transform(X)
-        np.testing.assert_array_equal(model.set_params(**parameters).transform(X), before)
+        assert_array_equal(model.set_params(**parameters).transform(X), before)
         assert model.fit(X).transform(X).shape != before.shape
 
 
@@ -296,10 +278,10 @@ def test_random_state():
     def draw(state):
         return RandomFourierMap(20, random_state=state).fit(X).frequencies_
 
-    np.testing.assert_array_equal(draw(0), draw(0))
+    assert_array_equal(draw(0), draw(0))
     assert np.abs(draw(0) - draw(1)).max() > 0.01
-    np.testing.assert_array_equal(draw(np.random.default_rng(5)), draw(np.random.default_rng(5)))
-    np.testing.assert_array_equal(draw(np.random.RandomState(5)), draw(np.random.RandomState(5)))
+    assert_array_equal(draw(np.random.default_rng(5)), draw(np.random.default_rng(5)))
+    assert_array_equal(draw(np.random.RandomState(5)), draw(np.random.RandomState(5)))
     assert np.abs(draw(None) - draw(None)).max() > 0.01
 
 
@@ -308,9 +290,6 @@ def test_a_result_larger_than_the_machine_is_refused(monkeypatch):
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "20MB")
     with pytest.raises(MemoryLimitError, match=r"2,000 rows x 1,771 features take 28\.3 MB, and 20 MB may"):
         model.transform(data(2000, 20))
-
-
-# ---------------------------------------------------------------- scikit-learn
 
 
 # The three share fit and transform: what differs is where the series is expanded, and the seed.
@@ -352,7 +331,7 @@ def test_copies_and_files(name, tmp_path):
         model.save(tmp_path / "m.gramian")
         new = pd.DataFrame(data(9, seed=4).astype(dtype), columns=["a", "b", "c"])
         for twin in (copy.deepcopy(model), joblib.load(stored), gramian.load(tmp_path / "m.gramian")):
-            np.testing.assert_array_equal(twin.transform(new), model.transform(new))
+            assert_array_equal(twin.transform(new), model.transform(new))
             assert twin.transform(new).dtype == dtype
             assert twin.kernel_error_ == model.kernel_error_
             assert twin.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brute, minimize, nnls, rosen, rosen_der
 
 from gramian.kernels import RBF, ChiSquared, Matern, Polynomial, RationalQuadratic
@@ -63,7 +64,7 @@ def test_the_nearest_fitted_row_is_the_nearest_in_feature_space(name, monkeypatc
         space = space_of(KERNELS[name], rows(), r=8, center=center)
         Z = 0.5 * np.random.default_rng(2).standard_normal((9, 8))
         expected = [np.argmin(definition(space, space.rows, z)) for z in Z]
-        np.testing.assert_array_equal(nearest_rows(space, Z), expected)
+        assert_array_equal(nearest_rows(space, Z), expected)
 
 
 METHODS = [(name, "gradient") for name in KERNELS] + [(name, "fixed-point") for name in STATIONARY]
@@ -92,7 +93,7 @@ def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
                 options={"ftol": 1e-15, "gtol": 1e-9},
             )
             assert error**2 <= local.fun + 1e-7
-            np.testing.assert_allclose(x, local.x, atol=2e-3)
+            assert_allclose(x, local.x, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", ["rbf", "poly", "mixed"])
@@ -118,7 +119,7 @@ def test_the_fixed_point_is_that_of_mika_written_out():
         for _ in range(2000):
             weights = g * np.exp(-0.3 * np.sum((x - space.rows) ** 2, axis=1))
             x = weights @ space.rows / weights.sum()
-        np.testing.assert_allclose(result[0][b], x, atol=1e-4)
+        assert_allclose(result[0][b], x, atol=1e-4)
 
 
 def test_a_start_is_used_where_it_is_nearer():
@@ -140,7 +141,7 @@ def test_histograms_stay_histograms():
     space = space_of(ChiSquared(0.7), X)
     result = minimised(space, 2 * space.scores, "gradient")
     assert np.all(result[0] >= 0)
-    np.testing.assert_allclose(result[0][:, 0], 0.0, atol=1e-12)
+    assert_allclose(result[0][:, 0], 0.0, atol=1e-12)
 
 
 def test_batches_do_not_matter(monkeypatch):
@@ -148,7 +149,7 @@ def test_batches_do_not_matter(monkeypatch):
     whole = minimised(space, space.scores, "gradient")[0]
     monkeypatch.setattr(preimages, "COLUMNS", 6)
     monkeypatch.setattr(preimages, "BLOCK_BYTES", 8)
-    np.testing.assert_allclose(minimised(space, space.scores, "gradient")[0], whole, atol=1e-4)
+    assert_allclose(minimised(space, space.scores, "gradient")[0], whole, atol=1e-4)
 
 
 def test_both_signs_of_a_square_are_as_good():
@@ -156,7 +157,7 @@ def test_both_signs_of_a_square_are_as_good():
     space = space_of(Polynomial(degree=2, gamma=1.0, coef0=0.0), X, r=3, center=False)
     result = minimised(space, space.scores, "gradient")
     # Three components hold all three monomials, so that nothing is lost but the sign.
-    np.testing.assert_allclose(residuals(space, result[0], space.scores), 0.0, atol=1e-4)
+    assert_allclose(residuals(space, result[0], space.scores), 0.0, atol=1e-4)
     away = np.minimum(np.linalg.norm(result[0] - X, axis=1), np.linalg.norm(result[0] + X, axis=1))
     assert away.max() < 1e-3
 
@@ -183,7 +184,7 @@ def test_a_narrow_curved_valley_is_followed(rng):
     result = quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
     assert result[1].all()
     for x, begin in zip(result[0], start, strict=True):
-        np.testing.assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
+        assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
 
 
 def test_the_floor_holds_as_in_non_negative_least_squares(rng):
@@ -198,7 +199,7 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
     assert result[1].all()
     expected = np.array([nnls(B, r)[0] for r in right])
     assert np.any(expected == 0)
-    np.testing.assert_allclose(result[0], expected, atol=1e-5)
+    assert_allclose(result[0], expected, atol=1e-5)
 
 
 def test_no_row_ends_worse_than_it_began(rng):
@@ -243,7 +244,7 @@ def test_where_weights_cancel_the_fixed_point_goes_on_by_quasi_newton():
 
         result = fixed_points(objective, np.ones((2, 3)), floor=FREE, tol=1e-9, limit=50)
         assert result[1].all()
-        np.testing.assert_allclose(result[0], 0.0, atol=1e-8)
+        assert_allclose(result[0], 0.0, atol=1e-8)
 
 
 def data(n=80, seed=0):
@@ -283,7 +284,7 @@ def test_the_map_is_ridge_regression_with_the_penalty_it_states():
         )
         new = rng.standard_normal((5, 2))
         expected = (features(learned, new) - A.mean(axis=0)) @ beta + mean
-        np.testing.assert_allclose(learned(new), expected, rtol=1e-6, atol=1e-8)
+        assert_allclose(learned(new), expected, rtol=1e-6, atol=1e-8)
         assert learned.score == pytest.approx(criterion(A, Y, learned.penalty), rel=1e-6)
 
 
@@ -307,21 +308,21 @@ def test_rows_that_are_linear_in_the_scores_come_back_to_rounding():
     learned = learn_map(Z, Z @ B + c)
     assert learned.width is None
     new = 10 * rng.standard_normal((6, 2))
-    np.testing.assert_allclose(learned(new), new @ B + c, rtol=1e-12, atol=1e-9)
+    assert_allclose(learned(new), new @ B + c, rtol=1e-12, atol=1e-9)
 
 
 def test_curves_need_more_than_lines():
     t = np.linspace(-3, 3, 200)[:, None]
     learned = learn_map(t, np.hstack([np.sin(t), np.cos(t)]))
     middle = np.array([[0.123], [1.234]])
-    np.testing.assert_allclose(learned(middle), np.hstack([np.sin(middle), np.cos(middle)]), atol=1e-3)
+    assert_allclose(learned(middle), np.hstack([np.sin(middle), np.cos(middle)]), atol=1e-3)
 
 
 def test_pure_noise_is_shrunk_towards_the_mean():
     Z, rng = data(n=60)
     Y = rng.standard_normal((60, 3))
     learned = learn_map(Z, Y)
-    np.testing.assert_allclose(learned(np.zeros((1, 2)))[0], Y.mean(axis=0), atol=0.5)
+    assert_allclose(learned(np.zeros((1, 2)))[0], Y.mean(axis=0), atol=0.5)
 
 
 def test_more_components_than_rows_and_none():
@@ -331,9 +332,9 @@ def test_more_components_than_rows_and_none():
     assert np.isfinite(wide(rng.standard_normal((3, 5)))).all()
     assert wide.penalty > 0
     none = learn_map(np.zeros((6, 0)), Y)
-    np.testing.assert_allclose(none(np.zeros((2, 0))), np.tile(Y.mean(axis=0), (2, 1)))
+    assert_allclose(none(np.zeros((2, 0))), np.tile(Y.mean(axis=0), (2, 1)))
     flat = learn_map(np.zeros((6, 2)), np.full((6, 3), 7.0))
-    np.testing.assert_allclose(flat(np.ones((1, 2))), np.full((1, 3), 7.0))
+    assert_allclose(flat(np.ones((1, 2))), np.full((1, 3), 7.0))
 
 
 def test_many_components_and_rows_are_cut_to_what_can_be_solved(monkeypatch):

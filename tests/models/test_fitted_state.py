@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -124,11 +125,8 @@ def test_parameters_set_after_a_fit_wait_for_the_next_one(model, others):
         old = getattr(model, name)
         model.set_params(**{name: others[name]})
         for answer, expected in zip(answers(model), before, strict=True):
-            np.testing.assert_array_equal(answer, expected, err_msg=name)
+            assert_array_equal(answer, expected, err_msg=name)
         model.set_params(**{name: old})
-
-
-# ---------------------------------------------------------- arrays of the caller
 
 
 def weighted(x, y, weights):

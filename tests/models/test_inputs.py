@@ -3,15 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import gramian
 from gramian import PCA, FeatureFilter, KernelPCA, Monitor, Whitener
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.models.inputs import (
-    check_tol,
-    generators,
-)
+from gramian.models.inputs import check_tol, generators
 from gramian.tables.as_rows import as_rows
 
 
@@ -70,7 +68,7 @@ def test_names_that_are_no_text_are_checked_as_text_is(model, names, request, tm
         known = getattr(one, maps)
         expected = np.asarray(known(frame))
         for same in (*files, text):
-            np.testing.assert_allclose(np.asarray(known(same)), expected, rtol=1e-7)
+            assert_allclose(np.asarray(known(same)), expected, rtol=1e-7)
         with pytest.raises(DataError, match=r"same order(.|\n)*X\[the columns of the fit\]"):
             known(frame[frame.columns[::-1]])
         with pytest.raises(DataError, match="unseen at fit time:\n- 11\n"):
@@ -93,7 +91,7 @@ def test_names_of_a_file_are_those_of_a_frame_with_numbers(tmp_path):
     frame = pd.DataFrame(X, columns=[2020, 2021, 2022])
     frame.to_csv(tmp_path / "x.csv", index=False)
     model = PCA(2).fit(tmp_path / "x.csv")
-    np.testing.assert_allclose(model.transform(frame), model.transform(tmp_path / "x.csv"))
+    assert_allclose(model.transform(frame), model.transform(tmp_path / "x.csv"))
     with pytest.raises(DataError, match="same order"):
         model.transform(frame[[2022, 2021, 2020]])
     with pytest.raises(DataError, match="unseen at fit time:\n- 2023\n"):

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_circles
@@ -74,7 +75,7 @@ def definition(K, k, new=None, center=True):
 def same_up_to_sign(actual, expected, atol, rtol=0.0):
     signs = np.sign(np.sum(np.asarray(actual) * expected, axis=0))
     signs[signs == 0] = 1.0
-    np.testing.assert_allclose(np.asarray(actual) * signs, expected, atol=atol, rtol=rtol)
+    assert_allclose(np.asarray(actual) * signs, expected, atol=atol, rtol=rtol)
 
 
 def data(n=150, d=4, seed=0, spread=(2.0, 1.3, 0.9, 0.6, 0.4)):
@@ -96,10 +97,7 @@ KERNELS = {
         lambda A, B: pairwise.laplacian_kernel(A, B, gamma=0.1),
     ),
     "cosine": ({"kernel": "cosine"}, pairwise.cosine_similarity),
-    "rbf-object": (
-        {"kernel": RBF(sigma=2.0)},
-        lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.125),
-    ),
+    "rbf-object": ({"kernel": RBF(sigma=2.0)}, lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.125)),
     "poly-object": (
         {"kernel": Polynomial(degree=3, gamma=0.1, coef0=2.0)},
         lambda A, B: pairwise.polynomial_kernel(A, B, degree=3, gamma=0.1, coef0=2.0),
@@ -125,20 +123,20 @@ def test_every_kernel_is_its_definition(named):
         assert model.certificate_.ok
         assert model.spectrum_.route == ("krylov" if solver == "krylov" else "dense")
         single = dtype == np.float32
-        np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-4 if single else 1e-9)
+        assert_allclose(model.eigenvalues_, values, rtol=1e-4 if single else 1e-9)
         size = math.sqrt(values[0])
         tolerance = size * (3e-4 if single else 1e-4 if solver == "krylov" else 1e-9)
         same_up_to_sign(model.transform(X), scores, tolerance)
         same_up_to_sign(model.transform(new), new_scores, tolerance)
         fitted = clone(model).fit_transform(X)
-        np.testing.assert_allclose(fitted, model.transform(X), atol=tolerance)
+        assert_allclose(fitted, model.transform(X), atol=tolerance)
         assert fitted.dtype == model.transform(new).dtype == model.eigenvectors_.dtype == dtype
         assert model.projection_coef_.dtype == dtype
         assert model.eigenvalues_.dtype == model.explained_variance_.dtype == np.float64
-        np.testing.assert_array_equal(model.explained_variance_, model.eigenvalues_ / 99)
+        assert_array_equal(model.explained_variance_, model.eigenvalues_ / 99)
         K = function(wide, wide)
         total = np.trace(K) - (len(K) * K.mean() if center else 0)
-        np.testing.assert_allclose(model.explained_variance_ratio_, model.eigenvalues_ / total, rtol=1e-6)
+        assert_allclose(model.explained_variance_ratio_, model.eigenvalues_ / total, rtol=1e-6)
 
 
 @cache
@@ -168,7 +166,7 @@ def test_block_krylov_really_iterates(kernel):
         assert model.certificate_.ok
         assert model.certificate_.completeness.method != "full decomposition"
         single = dtype == np.float32
-        np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-4 if single else 1e-6)
+        assert_allclose(model.eigenvalues_, values, rtol=1e-4 if single else 1e-6)
         tolerance = math.sqrt(values[0]) * (1e-3 if single else 1e-5)
         same_up_to_sign(model.transform(X), scores, tolerance)
         same_up_to_sign(model.transform(-X[:50]), new_scores, tolerance)
@@ -187,10 +185,10 @@ def test_precomputed_matrix():
         assert model.kernel_ is None
         assert model.X_fit_ is None
         tolerance = 2e-4 if dtype == np.float32 else 1e-5
-        np.testing.assert_allclose(model.eigenvalues_, values, rtol=tolerance)
+        assert_allclose(model.eigenvalues_, values, rtol=tolerance)
         same_up_to_sign(fitted, scores, 10 * tolerance)
         same_up_to_sign(model.transform(between), new_scores, 10 * tolerance)
-        np.testing.assert_allclose(model.transform(K), fitted, atol=10 * tolerance)
+        assert_allclose(model.transform(K), fitted, atol=10 * tolerance)
         assert fitted.dtype == dtype
 
 
@@ -208,14 +206,11 @@ def test_callable_with_parameters():
     K, between = (np.array([[student(x, y, 1.5) for y in X] for x in rows]) for rows in (X, new))
     values, scores, new_scores = definition(K, 4, between)
     model = KernelPCA(4, kernel=student, kernel_params={"power": 1.5}).fit(X)
-    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-10)
+    assert_allclose(model.eigenvalues_, values, rtol=1e-10)
     same_up_to_sign(model.transform(X), scores, 1e-9)
     same_up_to_sign(model.transform(new), new_scores, 1e-9)
     assert model.certificate_.widening_kind == "estimate"
     assert "[estimate]" in str(model.certificate_)
-
-
-# ------------------------------------------------------- the linear kernel
 
 
 def test_linear_kernel_is_pca():
@@ -224,8 +219,8 @@ def test_linear_kernel_is_pca():
         pca = PCA(4).fit(X)
         model = KernelPCA(4, solver=solver, random_state=0).fit(X)
         assert model.certificate_.ok
-        np.testing.assert_allclose(model.explained_variance_, pca.explained_variance_, rtol=1e-6)
-        np.testing.assert_allclose(model.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-6)
+        assert_allclose(model.explained_variance_, pca.explained_variance_, rtol=1e-6)
+        assert_allclose(model.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-6)
         new = data(30, 6, seed=5) + offset
         same_up_to_sign(model.transform(new), pca.transform(new), 2e-5)
 
@@ -235,7 +230,7 @@ def test_scales_near_the_ends_of_the_range():
         X = data(60, 4)
         expected = KernelPCA(3, random_state=0).fit(X)
         model = KernelPCA(3, solver=solver, random_state=0).fit(X * scale)
-        np.testing.assert_allclose(model.eigenvalues_ / scale / scale, expected.eigenvalues_, rtol=1e-9)
+        assert_allclose(model.eigenvalues_ / scale / scale, expected.eigenvalues_, rtol=1e-9)
         same_up_to_sign(model.transform(X * scale) / scale, expected.transform(X), 1e-4)
         assert model.certificate_.ok
 
@@ -245,11 +240,8 @@ def test_float32_values_beyond_its_range_are_not_kept_in_it():
         X = (data(700, 4) * scale).astype(np.float32)
         model = KernelPCA(3, solver="krylov", random_state=0).fit(X)
         expected = PCA(3).fit(X.astype(np.float64))
-        np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-5)
+        assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-5)
         assert model.certificate_.ok
-
-
-# --------------------------------------------------- how many components
 
 
 def test_a_fraction_keeps_the_fewest_that_reach_it():
@@ -269,7 +261,7 @@ def test_a_fraction_keeps_the_fewest_that_reach_it():
         assert model.n_components_ == k
         assert model.explained_variance_ratio_.sum() >= fraction - 1e-9
         assert model.explained_variance_ratio_[:-1].sum() < fraction
-        np.testing.assert_allclose(model.eigenvalues_, values[:k], rtol=1e-4)
+        assert_allclose(model.eigenvalues_, values[:k], rtol=1e-4)
 
 
 def eigenvalues_of(K, center=True):
@@ -300,12 +292,12 @@ def test_components_beyond_the_rank_are_zero():
             scores = model.fit_transform(X)
         assert model.rank_ == 3
         assert scores.shape == (80, 5)
-        np.testing.assert_array_equal(model.eigenvalues_[3:], 0)
-        np.testing.assert_array_equal(scores[:, 3:], 0)
-        np.testing.assert_array_equal(model.transform(X[:7] + 1)[:, 3:], 0)
-        np.testing.assert_array_equal(model.explained_variance_ratio_[3:], 0)
+        assert_array_equal(model.eigenvalues_[3:], 0)
+        assert_array_equal(scores[:, 3:], 0)
+        assert_array_equal(model.transform(X[:7] + 1)[:, 3:], 0)
+        assert_array_equal(model.explained_variance_ratio_[3:], 0)
         V = model.eigenvectors_
-        np.testing.assert_allclose(V.T @ V, np.eye(5), atol=1e-5 if dtype == np.float32 else 1e-9)
+        assert_allclose(V.T @ V, np.eye(5), atol=1e-5 if dtype == np.float32 else 1e-9)
         assert np.isfinite(model.projection_coef_).all()
 
 
@@ -315,9 +307,9 @@ def test_one_row_many_times():
         model = KernelPCA(2, kernel=kernel)
         with pytest.warns(RankWarning, match="has rank 0"):
             scores = model.fit_transform(X)
-        np.testing.assert_array_equal(scores, 0)
-        np.testing.assert_array_equal(model.transform(X + 1), 0)
-        np.testing.assert_array_equal(model.eigenvalues_, 0)
+        assert_array_equal(scores, 0)
+        assert_array_equal(model.transform(X + 1), 0)
+        assert_array_equal(model.eigenvalues_, 0)
         assert np.isfinite(model.explained_variance_ratio_).all()
         assert "nan" not in str(model.certificate_)
 
@@ -327,12 +319,12 @@ def test_duplicated_rows_keep_a_cluster_of_equal_eigenvalues():
     for solver in ["dense", "krylov"]:
         X = np.repeat(1e3 * np.arange(40.0)[:, None], 3, axis=0)
         model = KernelPCA(20, kernel="rbf", gamma=1.0, solver=solver, random_state=0).fit(X)
-        np.testing.assert_allclose(model.eigenvalues_, 3.0, rtol=1e-9)
+        assert_allclose(model.eigenvalues_, 3.0, rtol=1e-9)
         assert model.rank_ == 20
         assert model.certificate_.ok
         scores = model.transform(X)
-        np.testing.assert_allclose(scores[0::3], scores[1::3], atol=1e-6)
-        np.testing.assert_allclose(scores.T @ scores, 3.0 * np.eye(20), atol=1e-6)
+        assert_allclose(scores[0::3], scores[1::3], atol=1e-6)
+        assert_allclose(scores.T @ scores, 3.0 * np.eye(20), atol=1e-6)
 
 
 def test_more_copies_than_components():
@@ -340,9 +332,9 @@ def test_more_copies_than_components():
         X = np.repeat(data(30, 3), 10, axis=0)
         values, _, _ = definition(pairwise.rbf_kernel(X), 5)
         model = KernelPCA(5, kernel="rbf", solver=solver, random_state=0).fit(X)
-        np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-8)
+        assert_allclose(model.eigenvalues_, values, rtol=1e-8)
         single = KernelPCA(5, kernel="rbf").fit(X[::10])
-        np.testing.assert_allclose(model.eigenvalues_, 10 * single.eigenvalues_, rtol=1e-8)
+        assert_allclose(model.eigenvalues_, 10 * single.eigenvalues_, rtol=1e-8)
 
 
 def test_all_components_of_all_rows():
@@ -352,20 +344,17 @@ def test_all_components_of_all_rows():
     assert model.explained_variance_ratio_.sum() == pytest.approx(1.0)
 
 
-# ------------------------------------------------------- figures to reproduce
-
-
 def test_iris_with_a_gaussian_kernel():
     X = load_iris().data
     expected = [48.72566, 17.85913, 5.31710, 3.72334]
     for solver in ("dense", "krylov"):
         model = KernelPCA(4, kernel="rbf", gamma=0.2, solver=solver, random_state=0).fit(X)
-        np.testing.assert_allclose(model.eigenvalues_, expected, atol=6e-6)
+        assert_allclose(model.eigenvalues_, expected, atol=6e-6)
 
 
 def test_iris_with_a_cubic_kernel():
     model = KernelPCA(3, kernel="poly", gamma=0.25, degree=3, coef0=1).fit(load_iris().data)
-    np.testing.assert_allclose(model.eigenvalues_, [251928.541, 7354.3506, 3576.1253], rtol=2e-8)
+    assert_allclose(model.eigenvalues_, [251928.541, 7354.3506, 3576.1253], rtol=2e-8)
 
 
 def test_circles_are_separated_by_an_rbf_kernel_and_not_by_pca():
@@ -386,9 +375,6 @@ def test_circle_is_a_linear_subspace_of_quadratic_features():
     X = np.column_stack([3 + 1.5 * np.cos(angle), 2 + 1.5 * np.sin(angle)])
     model = KernelPCA(kernel="poly", degree=2, gamma=1.0, coef0=1.0, center=False).fit(X)
     assert model.n_components_ == 5
-
-
-# ----------------------------------------------------- precision and clusters
 
 
 def exact_rbf(X, sigma):
@@ -476,7 +462,7 @@ def test_what_a_certificate_says_is_true_of_any_groups_of_rows(
     assert certificate.completeness.bound >= eigenvalues[k] - rounding
     assert np.isfinite(model.transform(X)).all()
     if certificate.ok:
-        np.testing.assert_allclose(certificate.values, eigenvalues[:k], atol=1e-5 * eigenvalues[0] + rounding)
+        assert_allclose(certificate.values, eigenvalues[:k], atol=1e-5 * eigenvalues[0] + rounding)
 
 
 def test_a_kernel_so_wide_that_centring_takes_nearly_all():
@@ -509,9 +495,6 @@ def test_tolerance_that_cannot_be_met_is_said():
     assert str(model.certificate_).startswith("Certificate: DOES NOT HOLD")
 
 
-# ---------------------------------------------------------- transform
-
-
 def test_transform_never_holds_the_kernel_matrix_of_the_new_rows():
     X, new = data(1500, 3), data(3000, 3, seed=1)
     model = KernelPCA(2, kernel="rbf", random_state=0).fit(X)
@@ -529,8 +512,8 @@ def test_blocks_of_new_rows_change_nothing(monkeypatch):
     model = KernelPCA(3, kernel="rbf").fit(X)
     whole = model.transform(new)
     monkeypatch.setattr(module, "BLOCK", 7)
-    np.testing.assert_allclose(model.transform(new), whole, atol=1e-13)
-    np.testing.assert_allclose(np.vstack([model.transform(row[None, :]) for row in new]), whole, atol=1e-13)
+    assert_allclose(model.transform(new), whole, atol=1e-13)
+    assert_allclose(np.vstack([model.transform(row[None, :]) for row in new]), whole, atol=1e-13)
 
 
 def test_float32_model_takes_float64_rows_and_the_other_way():
@@ -550,7 +533,7 @@ def test_input_is_left_alone():
     before = X.copy()
     model = KernelPCA(2, kernel="rbf").fit(X)
     model.transform(X)
-    np.testing.assert_array_equal(X, before)
+    assert_array_equal(X, before)
     K = pairwise.rbf_kernel(before)
     K.flags.writeable = False
     KernelPCA(2, kernel="precomputed").fit(K).transform(K)
@@ -560,7 +543,7 @@ def test_fitted_rows_are_the_users_and_not_a_view_of_scratch():
     for solver in ["dense", "krylov"]:
         X = data(80, 3)
         model = KernelPCA(2, kernel="rbf", solver=solver, random_state=0).fit(X)
-        np.testing.assert_array_equal(model.X_fit_, X)
+        assert_array_equal(model.X_fit_, X)
 
 
 def test_signs_are_fixed():
@@ -570,9 +553,6 @@ def test_signs_are_fixed():
         for column in V.T:
             near = np.flatnonzero(np.abs(column) >= (1 - 1e-6) * np.abs(column).max())
             assert column[near[0]] > 0
-
-
-# -------------------------------------------------------- indefinite matrices
 
 
 def indefinite(values, seed=0):
@@ -600,7 +580,7 @@ def test_negative_eigenvalues_outside_of_what_is_asked_for_are_allowed():
         with pytest.warns(IndefiniteKernelWarning, match=r"of -0\.\d+ or below.*repair=.clip.") as caught:
             model = KernelPCA(3, kernel="precomputed", solver=solver, random_state=0).fit(K)
         assert [warning.filename for warning in caught] == [__file__]
-        np.testing.assert_allclose(model.eigenvalues_, [9.0, 7.0, 6.0], rtol=1e-9)
+        assert_allclose(model.eigenvalues_, [9.0, 7.0, 6.0], rtol=1e-9)
         assert model.explained_variance_ratio_ is None
         assert model.certificate_.ok
         assert np.isfinite(model.transform(K)).all()
@@ -612,7 +592,7 @@ def test_negative_eigenvalues_larger_in_size_than_those_asked_for():
         model = KernelPCA(2, kernel="precomputed", solver=solver, random_state=0)
         with pytest.warns(IndefiniteKernelWarning, match=r"of -[89]\S* or below"):
             model.fit(indefinite(values))
-        np.testing.assert_allclose(model.eigenvalues_, [4.0, 2.0], rtol=1e-8)
+        assert_allclose(model.eigenvalues_, [4.0, 2.0], rtol=1e-8)
         assert model.explained_variance_ratio_ is None
 
 
@@ -634,8 +614,8 @@ def test_negative_eigenvalues_of_rounding_are_zeroed():
     assert model.n_components_ == 2
     with pytest.warns(RankWarning, match="rank 2"):
         model = KernelPCA(10, kernel="precomputed").fit(K)
-    np.testing.assert_array_equal(model.eigenvalues_[2:], 0)
-    np.testing.assert_array_equal(model.transform(K)[:, 2:], 0)
+    assert_array_equal(model.eigenvalues_[2:], 0)
+    assert_array_equal(model.transform(K)[:, 2:], 0)
 
 
 def test_ratio_where_the_whole_spectrum_shows_no_negative_eigenvalue():
@@ -643,7 +623,7 @@ def test_ratio_where_the_whole_spectrum_shows_no_negative_eigenvalue():
     K = pairwise.rbf_kernel(X)
     dense = KernelPCA(3, kernel="precomputed", solver="dense").fit(K)
     named = KernelPCA(3, kernel="rbf").fit(X)
-    np.testing.assert_allclose(dense.explained_variance_ratio_, named.explained_variance_ratio_, rtol=1e-9)
+    assert_allclose(dense.explained_variance_ratio_, named.explained_variance_ratio_, rtol=1e-9)
     krylov = KernelPCA(3, kernel="precomputed", solver="krylov", random_state=0).fit(K)
     assert krylov.explained_variance_ratio_ is None
     fraction = KernelPCA(0.9, kernel="precomputed").fit(K)
@@ -660,12 +640,12 @@ def test_sigmoid_is_audited():
         KernelPCA(**options).fit(X)
     with pytest.warns(IndefiniteKernelWarning):
         model = KernelPCA(2, **options).fit(X)
-    np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:2], rtol=1e-9)
+    assert_allclose(model.eigenvalues_, eigenvalues[:2], rtol=1e-9)
     assert model.explained_variance_ratio_ is None
     positive = int((eigenvalues > 1e-9).sum())
     with pytest.warns(IndefiniteKernelWarning):
         model = KernelPCA(positive, kernel=Sigmoid(gamma=0.5, coef0=-1.0)).fit(X)
-    np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:positive], atol=1e-9)
+    assert_allclose(model.eigenvalues_, eigenvalues[:positive], atol=1e-9)
     with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -"):
         KernelPCA(positive + 1, **options).fit(X)
 
@@ -681,7 +661,7 @@ def test_a_random_symmetric_matrix_gives_its_eigenvalues_or_an_error(n, k, seed)
     if eigenvalues[k - 1] > 1e-9:
         with nullcontext() if eigenvalues[-1] > -1e-9 else pytest.warns(IndefiniteKernelWarning):
             model.fit(K)
-        np.testing.assert_allclose(model.eigenvalues_, eigenvalues[:k], rtol=1e-8)
+        assert_allclose(model.eigenvalues_, eigenvalues[:k], rtol=1e-8)
         assert np.isfinite(model.transform(K)).all()
     elif eigenvalues[-1] < -1e-9:
         with pytest.raises(
@@ -700,9 +680,6 @@ def test_asymmetric_and_oblong_matrices_are_refused():
         KernelPCA(2, kernel="precomputed").fit(K)
     with pytest.raises(DataError, match='kernel="precomputed" needs the square matrix of kernel'):
         KernelPCA(2, kernel="precomputed").fit(data(30, 4))
-
-
-# ------------------------------------------------------------------ refusals
 
 
 def test_parameters_are_refused():
@@ -726,8 +703,7 @@ def test_parameters_are_refused():
         {"memory_limit": -1},
     ]:
         with pytest.raises(
-            ParameterError,
-            match=r"must be|and sigma|is not|kernel=rbf\(sigma|but \d+ rows|True",
+            ParameterError, match=r"must be|and sigma|is not|kernel=rbf\(sigma|but \d+ rows|True"
         ):
             KernelPCA(**options).fit(data(40, 3))
 
@@ -753,9 +729,6 @@ def test_no_route_within_memory():
         KernelPCA(2, kernel="rbf", memory_limit=1000).fit(data(600))
 
 
-# ----------------------------------------------------- plan and certificate
-
-
 def test_plan_is_what_fit_follows():
     X = data(700, 3)
     for options in ({"n_components": 3}, {"n_components": None}, {"n_components": 0.5}):
@@ -766,15 +739,9 @@ def test_plan_is_what_fit_follows():
         assert plan.operator == "centered kernel"
 
 
-# ------------------------------------------------------------- scikit-learn
-
-
 @parametrize_with_checks(
     # The second takes no sparse rows, and says so.
-    [
-        KernelPCA(),
-        KernelPCA(kernel="laplacian", solver="krylov", n_components=1, tol=1e-9),
-    ]
+    [KernelPCA(), KernelPCA(kernel="laplacian", solver="krylov", n_components=1, tol=1e-9)]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -820,7 +787,7 @@ def test_frames_in_and_out(kind):
     scores = model.fit_transform(frame)
     assert isinstance(scores, frames.DataFrame)
     assert list(scores.columns) == ["PC1", "PC2"]
-    np.testing.assert_allclose(scores.to_numpy(), KernelPCA(2, kernel="rbf").fit_transform(X), atol=1e-12)
+    assert_allclose(scores.to_numpy(), KernelPCA(2, kernel="rbf").fit_transform(X), atol=1e-12)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     assert list(model.get_feature_names_out()) == ["PC1", "PC2"]
     with pytest.raises(DataError, match="feature names should match"):
@@ -839,7 +806,7 @@ def test_pickle_joblib_and_copy(tmp_path):
             copy.deepcopy(model),
             copy.copy(model),
         ):
-            np.testing.assert_array_equal(other.transform(X), expected)
+            assert_array_equal(other.transform(X), expected)
 
 
 def test_same_seed_same_answer():
@@ -847,12 +814,12 @@ def test_same_seed_same_answer():
         X = data(300, 4)
         models = [KernelPCA(4, kernel="rbf", solver=solver, random_state=seed).fit(X) for seed in (5, 5, 6)]
         # Threads add up in another order each time: the same to rounding, not to the last bit.
-        np.testing.assert_allclose(models[0].eigenvalues_, models[1].eigenvalues_, rtol=1e-13)
-        np.testing.assert_allclose(models[0].eigenvectors_, models[1].eigenvectors_, atol=1e-9)
-        np.testing.assert_allclose(models[0].eigenvectors_, models[2].eigenvectors_, atol=1e-4)
+        assert_allclose(models[0].eigenvalues_, models[1].eigenvalues_, rtol=1e-13)
+        assert_allclose(models[0].eigenvectors_, models[1].eigenvectors_, atol=1e-9)
+        assert_allclose(models[0].eigenvectors_, models[2].eigenvectors_, atol=1e-4)
         for state in (np.random.RandomState(5), np.random.default_rng(5)):
             other = KernelPCA(4, kernel="rbf", solver=solver, random_state=state).fit(X)
-            np.testing.assert_allclose(other.eigenvalues_, models[0].eigenvalues_, rtol=1e-9)
+            assert_allclose(other.eigenvalues_, models[0].eigenvalues_, rtol=1e-9)
 
 
 def test_parallel_fits_agree():
@@ -863,10 +830,7 @@ def test_parallel_fits_agree():
         joblib.delayed(lambda: clone(model).fit(X).eigenvalues_)() for _ in range(4)
     )
     for values in result:
-        np.testing.assert_allclose(values, expected, rtol=1e-10)
-
-
-# ---------------------------------------------------------- other array kinds
+        assert_allclose(values, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["torch", "array_api_strict"])
@@ -892,28 +856,21 @@ def test_same_kind_out(kind):
         assert type(model.eigenvalues_) is type(values)
         assert model.eigenvalues_.dtype == xp.float64
         single = dtype == "float32"
-        np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-5 if single else 1e-8)
+        assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-5 if single else 1e-8)
         size = math.sqrt(expected.eigenvalues_[0]) * (1e-3 if single else 1e-4)
-        np.testing.assert_allclose(np.asarray(scores), expected.fit_transform(X), atol=size)
-        np.testing.assert_allclose(np.asarray(mapped), expected.transform(new), atol=size)
+        assert_allclose(np.asarray(scores), expected.fit_transform(X), atol=size)
+        assert_allclose(np.asarray(mapped), expected.transform(new), atol=size)
         assert model.certificate_.ok
 
 
-# ------------------------------------------------------------- invariances
-
-
 @settings(max_examples=20)
-@given(
-    seed=st.integers(0, 10**6),
-    shift=st.floats(-1e3, 1e3),
-    kernel=st.sampled_from(["rbf", "linear"]),
-)
+@given(seed=st.integers(0, 10**6), shift=st.floats(-1e3, 1e3), kernel=st.sampled_from(["rbf", "linear"]))
 def test_translation_and_rotation_change_nothing(seed, shift, kernel):
     X = data(40, 3, seed)
     Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
     plain = KernelPCA(3, kernel=kernel).fit(X)
     moved = KernelPCA(3, kernel=kernel).fit(X @ Q + shift)
-    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
+    assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
     same_up_to_sign(moved.fit_transform(X @ Q + shift), plain.fit_transform(X), 1e-4)
 
 
@@ -924,21 +881,19 @@ def test_order_of_rows_changes_nothing(seed, kernel):
     order = np.random.default_rng(seed).permutation(35)
     plain = KernelPCA(2, kernel=kernel).fit(X)
     mixed = KernelPCA(2, kernel=kernel).fit(X[order])
-    np.testing.assert_allclose(mixed.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+    assert_allclose(mixed.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
     same_up_to_sign(mixed.transform(X), plain.transform(X), 1e-5)
 
 
 @settings(max_examples=20)
 @given(
-    seed=st.integers(0, 10**6),
-    copies=st.integers(2, 5),
-    kernel=st.sampled_from(["rbf", "poly", "linear"]),
+    seed=st.integers(0, 10**6), copies=st.integers(2, 5), kernel=st.sampled_from(["rbf", "poly", "linear"])
 )
 def test_every_row_repeated_multiplies_the_eigenvalues(seed, copies, kernel):
     X = data(20, 3, seed)
     plain = KernelPCA(2, kernel=kernel).fit(X)
     repeated = KernelPCA(2, kernel=kernel).fit(np.tile(X, (copies, 1)))
-    np.testing.assert_allclose(repeated.eigenvalues_, copies * plain.eigenvalues_, rtol=1e-9)
+    assert_allclose(repeated.eigenvalues_, copies * plain.eigenvalues_, rtol=1e-9)
     same_up_to_sign(repeated.transform(X), plain.transform(X), 1e-5)
     assert repeated.explained_variance_ratio_ == pytest.approx(plain.explained_variance_ratio_)
 
@@ -949,10 +904,7 @@ def test_scaling_rows_and_width_together_changes_nothing(seed, factor):
     X = data(25, 3, seed)
     plain = KernelPCA(2, kernel=RBF(sigma=1.5)).fit(X)
     scaled = KernelPCA(2, kernel=RBF(sigma=1.5 * factor)).fit(X * factor)
-    np.testing.assert_allclose(scaled.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
-
-
-# --------------------------------------------- expressions and combinations
+    assert_allclose(scaled.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
 
 
 def three_columns(n=90, seed=0):
@@ -983,12 +935,12 @@ def test_an_expression_is_the_kernel_it_describes(name):
         single = dtype == np.float32
         assert model.kernel_ == resolved
         assert model.certificate_.ok
-        np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-4 if single else 1e-8)
+        assert_allclose(model.eigenvalues_, values, rtol=1e-4 if single else 1e-8)
         size = math.sqrt(values[0]) * (1e-3 if single else 1e-4)
         same_up_to_sign(fitted, scores, size)
         same_up_to_sign(model.transform(new), new_scores, size)
         by_object = KernelPCA(3, kernel=kernel, solver=solver, random_state=0).fit(X)
-        np.testing.assert_allclose(by_object.eigenvalues_, model.eigenvalues_, rtol=1e-9)
+        assert_allclose(by_object.eigenvalues_, model.eigenvalues_, rtol=1e-9)
         assert (np.abs(model.eigenvalues_ - values) <= model.certificate_.radii + 1e-12 * values[0]).all()
 
 
@@ -997,7 +949,7 @@ def test_the_linear_kernel_in_a_sum_far_from_the_origin():
     plain = KernelPCA(3, kernel="linear + rbf(sigma=2)").fit(X)
     moved = KernelPCA(3, kernel="linear + rbf(sigma=2)").fit(X + 1e4)
     assert moved.certificate_.ok
-    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
+    assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
     same_up_to_sign(moved.transform(X[:9] + 1e4), plain.transform(X[:9]), 1e-4)
 
 
@@ -1008,8 +960,8 @@ def test_columns_by_name():
     model = KernelPCA(2, kernel="rbf.on('größe', 'age') * linear.on('weight')").fit(frame)
     by_place = KernelPCA(2, kernel="rbf.on(2, 0) * linear.on(1)").fit(X)
     assert model.kernel_ == by_place.kernel_
-    np.testing.assert_allclose(model.eigenvalues_, by_place.eigenvalues_, rtol=1e-12)
-    np.testing.assert_allclose(model.transform(frame), by_place.transform(X), atol=1e-12)
+    assert_allclose(model.eigenvalues_, by_place.eigenvalues_, rtol=1e-12)
+    assert_allclose(model.transform(frame), by_place.transform(X), atol=1e-12)
     with pytest.raises(ParameterError, match="is not there: X has"):
         KernelPCA(2, kernel="rbf.on('height')").fit(frame)
     with pytest.raises(ParameterError, match=r"is not there: X has no column names\."):
@@ -1023,7 +975,7 @@ def test_the_median_is_a_number_in_what_was_fitted():
         assert repr(model.kernel_) == f"rbf(gamma={model.kernel_.gamma!r})"
         # New rows are mapped with the width of the fitted ones.
         fixed = KernelPCA(2, kernel=model.kernel_).fit(X)
-        np.testing.assert_allclose(model.transform(X[:5] * 9), fixed.transform(X[:5] * 9), atol=1e-12)
+        assert_allclose(model.transform(X[:5] * 9), fixed.transform(X[:5] * 9), atol=1e-12)
 
 
 def test_parameters_inside_of_a_kernel_are_tuned():
@@ -1047,17 +999,12 @@ def test_a_function_of_many_rows_at_once():
     values, _, new_scores = definition(
         pairwise.rbf_kernel(X, gamma=0.2), 3, pairwise.rbf_kernel(new, X, gamma=0.2)
     )
-    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-10)
+    assert_allclose(model.eigenvalues_, values, rtol=1e-10)
     same_up_to_sign(model.transform(new), new_scores, 1e-9)
     mixed = KernelPCA(3, kernel=kernel_from_name(lambda x, y: float(x @ y)) + RBF()).fit(X)
     assert "called for each pair of rows" in str(mixed.plan_)
     assert mixed.certificate_.widening_kind == "estimate"
-    np.testing.assert_allclose(
-        mixed.eigenvalues_, KernelPCA(3, kernel="linear + rbf").fit(X).eigenvalues_, rtol=1e-9
-    )
-
-
-# --------------------------------------------------------------------- repair
+    assert_allclose(mixed.eigenvalues_, KernelPCA(3, kernel="linear + rbf").fit(X).eigenvalues_, rtol=1e-9)
 
 
 def clipped(K, k, center=True):
@@ -1078,9 +1025,9 @@ def test_clipping_is_the_eigenvalues_with_the_negative_ones_set_to_0():
         values, scores, every = clipped(K, 4, center)
         model = KernelPCA(4, kernel="sigmoid", repair="clip", solver=solver, center=center, **options)
         fitted = model.fit_transform(X)
-        np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)
+        assert_allclose(model.eigenvalues_, values, rtol=1e-9)
         same_up_to_sign(fitted, scores, 1e-8)
-        np.testing.assert_allclose(model.transform(X), fitted, atol=1e-7)
+        assert_allclose(model.transform(X), fitted, atol=1e-7)
         _, _, new_scores = definition(K, 4, between, center)
         same_up_to_sign(model.transform(new), new_scores, 1e-7)
         repair = model.repair_
@@ -1091,9 +1038,7 @@ def test_clipping_is_the_eigenvalues_with_the_negative_ones_set_to_0():
         assert repair.total == pytest.approx(np.abs(every).sum())
         clipped_matrix = np.linalg.norm(np.minimum(every, 0)) / np.linalg.norm(every)
         assert repair.change == pytest.approx(clipped_matrix)
-        np.testing.assert_allclose(
-            model.explained_variance_ratio_, values / every[every > 0].sum(), rtol=1e-9
-        )
+        assert_allclose(model.explained_variance_ratio_, values / every[every > 0].sum(), rtol=1e-9)
         assert f"{negative.size} of 80 eigenvalues were negative" in str(repair)
         assert model.certificate_.ok
 
@@ -1101,11 +1046,11 @@ def test_clipping_is_the_eigenvalues_with_the_negative_ones_set_to_0():
 def test_clipping_keeps_all_positive_eigenvalues_and_no_other():
     K = indefinite([5.0, 3.0, 1e-17, -2.0])
     model = KernelPCA(kernel="precomputed", repair="clip").fit(K)
-    np.testing.assert_allclose(model.eigenvalues_, [5.0, 3.0], rtol=1e-12)
+    assert_allclose(model.eigenvalues_, [5.0, 3.0], rtol=1e-12)
     with pytest.warns(RankWarning, match="n_components=4 .* rank 2"):
         model = KernelPCA(4, kernel="precomputed", repair="clip").fit(K)
-    np.testing.assert_allclose(model.eigenvalues_, [5.0, 3.0, 0, 0], atol=1e-15)
-    np.testing.assert_array_equal(model.transform(K)[:, 2:], 0)
+    assert_allclose(model.eigenvalues_, [5.0, 3.0, 0, 0], atol=1e-15)
+    assert_array_equal(model.transform(K)[:, 2:], 0)
     assert model.repair_.count == 1
     assert model.repair_.smallest == pytest.approx(-2.0)
 
@@ -1116,9 +1061,7 @@ def test_a_fraction_of_what_clipping_leaves():
         model = KernelPCA(fraction, kernel="precomputed", repair="clip").fit(indefinite(values))
         share = np.cumsum(values[:4]) / 17.5
         assert model.n_components_ == int(np.flatnonzero(share >= fraction)[0]) + 1
-        np.testing.assert_allclose(
-            model.explained_variance_ratio_, values[: model.n_components_] / 17.5, rtol=1e-9
-        )
+        assert_allclose(model.explained_variance_ratio_, values[: model.n_components_] / 17.5, rtol=1e-9)
 
 
 def test_nothing_of_a_proven_kernel_is_clipped():
@@ -1126,7 +1069,7 @@ def test_nothing_of_a_proven_kernel_is_clipped():
         X = data(510, 3)
         model = KernelPCA(3, kernel="rbf", repair="clip", solver=solver, random_state=0).fit(X)
         plain = KernelPCA(3, kernel="rbf", solver=solver, random_state=0).fit(X)
-        np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+        assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
         assert model.plan_ == plain.plan_
         assert plain.repair_ is None
         assert (model.repair_.count, model.repair_.change) == (0, 0.0)
@@ -1154,10 +1097,7 @@ def test_clipping_a_difference_of_kernels():
         KernelPCA(kernel=text).fit(X)
     model = KernelPCA(3, kernel=text, repair="clip")
     same_up_to_sign(model.fit_transform(X), scores, 1e-8)
-    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)
-
-
-# -------------------------------------------------------------- rules
+    assert_allclose(model.eigenvalues_, values, rtol=1e-9)
 
 
 def curve(n=120):
@@ -1212,5 +1152,5 @@ def test_eigenvalues_beyond_float64_are_refused():
 
 def test_rows_so_far_apart_that_every_eigenvalue_is_the_same():
     model = KernelPCA(2, kernel="rbf", gamma=0.1).fit(data(80, 5) * 1e95)
-    np.testing.assert_allclose(model.eigenvalues_, [1.0, 1.0], rtol=1e-12)
+    assert_allclose(model.eigenvalues_, [1.0, 1.0], rtol=1e-12)
     assert model.rank_ == 2

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import gramian
 from gramian.models.kernel_pca.rules import PASSES, first_components, held_out_preimages
@@ -79,11 +80,11 @@ def test_first_components_are_those_of_a_fit_with_fewer(kernel):
         whole.inverse_transform(whole.transform(new))
     part = first_components(whole, 2)
     assert (whole.n_components_, part.n_components_, part.rank_) == (6, 2, 2)
-    np.testing.assert_allclose(part.transform(new), fewer.transform(new), atol=1e-8)
-    np.testing.assert_allclose(part.eigenvalues_, fewer.eigenvalues_)
-    np.testing.assert_allclose(part.explained_variance_ratio_, fewer.explained_variance_ratio_)
+    assert_allclose(part.transform(new), fewer.transform(new), atol=1e-8)
+    assert_allclose(part.eigenvalues_, fewer.eigenvalues_)
+    assert_allclose(part.explained_variance_ratio_, fewer.explained_variance_ratio_)
     back = part.inverse_transform(part.transform(new))
-    np.testing.assert_allclose(back, fewer.inverse_transform(fewer.transform(new)), atol=1e-4)
+    assert_allclose(back, fewer.inverse_transform(fewer.transform(new)), atol=1e-4)
 
 
 def test_first_components_of_an_unproven_kernel_have_no_shares():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -40,9 +41,9 @@ def standardised(rows, by=X, weights=None, ddof=1):
 
 
 def assert_equal_models(model, plain, atol=1e-9):
-    np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
+    assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
     scores, expected = np.asarray(model.transform(NEW)), plain.transform(standardised(NEW))
-    np.testing.assert_allclose(scores, expected, atol=atol * np.abs(expected).max())
+    assert_allclose(scores, expected, atol=atol * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -53,11 +54,11 @@ def test_it_is_kernel_pca_of_standardised_columns(kernel):
         assert_equal_models(model, plain)
         assert model.gamma_ == (None if plain.gamma_ is None else pytest.approx(plain.gamma_, rel=1e-9))
         assert model.certificate_.ok
-        np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-14)
-        np.testing.assert_allclose(model.scale_[:4], X.std(axis=0, ddof=1)[:4], rtol=1e-9)
+        assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-14)
+        assert_allclose(model.scale_[:4], X.std(axis=0, ddof=1)[:4], rtol=1e-9)
         assert model.scale_[4] == 1
         scores = model.fit_transform(X)
-        np.testing.assert_allclose(scores, model.transform(X), atol=1e-10 * np.abs(scores).max())
+        assert_allclose(scores, model.transform(X), atol=1e-10 * np.abs(scores).max())
 
 
 def test_every_kind_of_rows(rows_kind):
@@ -65,16 +66,16 @@ def test_every_kind_of_rows(rows_kind):
     model = KernelPCA(3, kernel="rbf", gamma=0.2, scale="unit").fit(rows_kind.make(table))
     plain = KernelPCA(3, kernel="rbf", gamma=0.2).fit(standardised(table, table))
     rounding = 1e-9 if rows_kind.dtype == np.float64 else 3e-5
-    np.testing.assert_allclose(to_numpy(model.eigenvalues_), plain.eigenvalues_, rtol=rounding)
+    assert_allclose(to_numpy(model.eigenvalues_), plain.eigenvalues_, rtol=rounding)
     expected = plain.transform(standardised(table, table))
     for rows in (rows_kind.make(table), table):
-        np.testing.assert_allclose(to_numpy(model.transform(rows)), expected, atol=rounding)
+        assert_allclose(to_numpy(model.transform(rows)), expected, atol=rounding)
 
 
 def test_an_offset_of_float32_data_takes_no_digits_of_their_own():
     table = (X[:, :3] + [1e6, 50, 0]).astype(np.float32)
     model = KernelPCA(3, kernel="rbf", scale="unit").fit(table)
-    np.testing.assert_allclose(np.asarray(model.X_fit_), standardised(table, table), rtol=2e-7, atol=1e-9)
+    assert_allclose(np.asarray(model.X_fit_), standardised(table, table), rtol=2e-7, atol=1e-9)
 
 
 def test_the_certificate_is_about_the_standardised_rows():
@@ -99,14 +100,12 @@ def test_weights_are_repeated_rows():
     for options in ({}, {"solver": "random-features", "n_landmarks": 40, "random_state": 0}):
         unfitted = KernelPCA(3, kernel="rbf", gamma=0.2, scale="unit", **options)
         model, plain = unfitted.fit(X, sample_weight=weights), clone(unfitted).fit(repeated)
-        np.testing.assert_allclose(model.scale_, plain.scale_, rtol=1e-12)
-        np.testing.assert_allclose(model.mean_, plain.mean_, rtol=1e-12)
-        np.testing.assert_allclose(model.transform(NEW), plain.transform(NEW), atol=1e-9)
-        np.testing.assert_allclose(
-            model.fit_transform(X, sample_weight=weights), model.transform(X), atol=1e-9
-        )
+        assert_allclose(model.scale_, plain.scale_, rtol=1e-12)
+        assert_allclose(model.mean_, plain.mean_, rtol=1e-12)
+        assert_allclose(model.transform(NEW), plain.transform(NEW), atol=1e-9)
+        assert_allclose(model.fit_transform(X, sample_weight=weights), model.transform(X), atol=1e-9)
     Z = standardised(X, X, weights.astype(float))
-    np.testing.assert_allclose(Z, standardised(X, repeated), atol=1e-9)
+    assert_allclose(Z, standardised(X, repeated), atol=1e-9)
 
 
 def test_files_that_are_larger_than_memory_and_parts(tmp_path):
@@ -116,14 +115,14 @@ def test_files_that_are_larger_than_memory_and_parts(tmp_path):
         unfitted = KernelPCA(3, kernel="rbf", gamma=0.2, n_landmarks=30, scale="unit", **options)
         file = clone(unfitted).set_params(memory_limit=16_000_000).fit(tmp_path / "x.npy")
         whole = unfitted.fit(table)
-        np.testing.assert_allclose(file.scale_, whole.scale_, rtol=1e-12)
-        np.testing.assert_allclose(file.transform(NEW), whole.transform(NEW), atol=1e-8)
+        assert_allclose(file.scale_, whole.scale_, rtol=1e-12)
+        assert_allclose(file.transform(NEW), whole.transform(NEW), atol=1e-8)
         # Later rows are standardised as the first ones were.
         parts = clone(unfitted).partial_fit(table[: len(X)]).partial_fit(table[len(X) : 3 * len(X)])
-        np.testing.assert_array_equal(parts.mean_, clone(unfitted).fit(X).mean_)
+        assert_array_equal(parts.mean_, clone(unfitted).fit(X).mean_)
         plain = clone(unfitted).set_params(scale=None).fit(np.tile(standardised(X), (3, 1)))
         if options["solver"] == "random-features":
-            np.testing.assert_allclose(parts.transform(NEW), plain.transform(standardised(NEW)), atol=1e-8)
+            assert_allclose(parts.transform(NEW), plain.transform(standardised(NEW)), atol=1e-8)
 
 
 def test_landmarks_are_given_in_the_units_of_the_data():
@@ -145,9 +144,9 @@ def test_pre_images_are_in_the_units_of_the_data(kernel):
         ),
         (*model.denoise(NEW, return_error=True), plain.denoise(standardised(NEW), return_error=True)),
     ):
-        np.testing.assert_allclose(rows, expected[0] * deviation + X.mean(axis=0), rtol=1e-6, atol=1e-5)
+        assert_allclose(rows, expected[0] * deviation + X.mean(axis=0), rtol=1e-6, atol=1e-5)
         if kernel != "linear":  # exact, but for the rounding of what is handed back
-            np.testing.assert_allclose(residuals, expected[1], atol=1e-5)
+            assert_allclose(residuals, expected[1], atol=1e-5)
         assert (rows[:, 4] == X[0, 4]).all()
 
 
@@ -157,8 +156,8 @@ def test_a_saved_model_and_one_of_an_older_version(tmp_path):
         model = KernelPCA(3, kernel="rbf", scale="unit", **options).fit(X)
         model.save(path)
         again = load(path)
-        np.testing.assert_array_equal(again.transform(NEW), model.transform(NEW))
-        np.testing.assert_array_equal(again.scale_, model.scale_)
+        assert_array_equal(again.transform(NEW), model.transform(NEW))
+        assert_array_equal(again.scale_, model.scale_)
         assert again.get_params()["scale"] == "unit"
 
 
@@ -178,7 +177,7 @@ def test_what_is_no_scale_and_what_has_no_columns(monkeypatch):
     # A later change of the parameter does not change the model.
     model = KernelPCA(2, kernel="rbf", scale="unit").fit(X)
     scores = model.transform(NEW)
-    np.testing.assert_array_equal(model.set_params(scale=None).transform(NEW), scores)
+    assert_array_equal(model.set_params(scale=None).transform(NEW), scores)
 
 
 def test_units_of_the_columns_do_not_matter():
@@ -186,8 +185,8 @@ def test_units_of_the_columns_do_not_matter():
     units = 10.0 ** RNG.integers(-30, 30, wine.shape[1])
     model = KernelPCA(4, kernel="rbf", gamma="median", scale="unit")
     one, other = model.fit_transform(wine), model.fit_transform(wine * units)
-    np.testing.assert_allclose(one, other, atol=1e-9)
-    np.testing.assert_allclose(model.inverse_transform(other)[:5] / units, wine[:5], rtol=2)
+    assert_allclose(one, other, atol=1e-9)
+    assert_allclose(model.inverse_transform(other)[:5] / units, wine[:5], rtol=2)
 
 
 def test_a_row_far_away_is_refused_or_mapped():
@@ -203,22 +202,16 @@ def test_what_describes_a_model_sees_the_same():
     plain = KernelPCA(3, kernel="rbf").fit(standardised(X))
     labels = {"sign": X[:, 1] > 3}
     one, other = describe(model, X, labels), describe(plain, standardised(X), labels)
-    np.testing.assert_allclose(one.r2, other.r2, rtol=1e-8)
+    assert_allclose(one.r2, other.r2, rtol=1e-8)
     assert [[name for name, _ in top] for top in one.top] == [[name for name, _ in top] for top in other.top]
     for name, values in model.table("rows", X).items():
         if np.asarray(values).dtype.kind == "f":
-            np.testing.assert_allclose(
-                values, plain.table("rows", standardised(X))[name], atol=1e-7, err_msg=name
-            )
+            assert_allclose(values, plain.table("rows", standardised(X))[name], atol=1e-7, err_msg=name)
     one, other = Monitor(model).fit(X), Monitor(plain).fit(standardised(X))
-    np.testing.assert_allclose(
-        one.statistics(NEW)["T2"], other.statistics(standardised(NEW))["T2"], rtol=1e-6
-    )
-    np.testing.assert_allclose(
-        one.statistics(NEW)["SPE"], other.statistics(standardised(NEW))["SPE"], rtol=1e-5
-    )
+    assert_allclose(one.statistics(NEW)["T2"], other.statistics(standardised(NEW))["T2"], rtol=1e-6)
+    assert_allclose(one.statistics(NEW)["SPE"], other.statistics(standardised(NEW))["SPE"], rtol=1e-5)
     for name, values in one.contributions(NEW).items():
-        np.testing.assert_allclose(values, other.contributions(standardised(NEW))[name], atol=1e-5)
+        assert_allclose(values, other.contributions(standardised(NEW))[name], atol=1e-5)
     few = X[:13, :3]
     model, plain = clone(model).fit(few), clone(plain).fit(standardised(few, few))
     rules = [choose_components(one, random_state=0) for one in (model, plain)]

@@ -499,12 +499,7 @@ def test_what_the_fit_raises():
     infinite[2, 2] = np.inf
     sparse = sp.csr_matrix(np.where(HOLES, np.nan, 0.0))
     for method in METHODS:
-        for X in (
-            row,
-            column,
-            infinite,
-            sparse,
-        ):
+        for X in (row, column, infinite, sparse):
             with pytest.raises(
                 DataError,
                 match=(

@@ -17,6 +17,7 @@ import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import gramian
@@ -81,7 +82,7 @@ def test_every_dtype_shape_and_layout(tmp_path):
     for code in "?bhilqBHILQefd":
         for shape in [(), (0,), (0, 3), (1,), (2, 3, 4)]:
             array = np.arange(math.prod(shape)).reshape(shape).astype(code)
-            np.testing.assert_array_equal(written(tmp_path / "m", array), array, strict=True)
+            assert_array_equal(written(tmp_path / "m", array), array, strict=True)
     for array in [
         np.arange(24.0).reshape(4, 6)[::2, ::-3].T,
         np.arange(6, dtype=">f8").reshape(2, 3),
@@ -89,7 +90,7 @@ def test_every_dtype_shape_and_layout(tmp_path):
     ]:
         array.flags.writeable = False
         native = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
-        np.testing.assert_array_equal(written(tmp_path / "given", array), native, strict=True)
+        assert_array_equal(written(tmp_path / "given", array), native, strict=True)
         written(tmp_path / "plain", native)
         assert (tmp_path / "given").read_bytes() == (tmp_path / "plain").read_bytes()
 

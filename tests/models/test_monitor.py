@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.signal import lfilter
 from sklearn.base import clone
@@ -61,9 +62,9 @@ def test_statistics_of_every_kind_of_pca():
         model = PCA(3, **options).fit(X)
         table = Monitor(model).fit(X).statistics(NEW[:200])
         for name, expected in zip(("T2", "SPE"), definition(model, NEW[:200]), strict=True):
-            np.testing.assert_allclose(table[name], expected, rtol=1e-9)
+            assert_allclose(table[name], expected, rtol=1e-9)
     single = Monitor(PCA(3)).fit(X.astype("f4")).statistics(NEW[:200].astype("f4"))
-    np.testing.assert_allclose(single["SPE"], definition(PCA(3).fit(X), NEW[:200])[1], rtol=1e-3)
+    assert_allclose(single["SPE"], definition(PCA(3).fit(X), NEW[:200])[1], rtol=1e-3)
 
 
 def test_false_alarms_on_new_rows():
@@ -98,14 +99,14 @@ def test_held_out_rows_are_those_of_models_without_them():
         others = PCA(2, scale="unit").fit(np.delete(X[:100], fold, axis=0))
         expected.append(np.stack(definition(others, X[fold]), axis=1))
     expected, own = np.concatenate(expected), np.stack(definition(monitor.model_, X[:100]), axis=1)
-    np.testing.assert_allclose(monitor._held_out, of_all_rows(expected, own, 2 / 3), rtol=1e-9)
+    assert_allclose(monitor._held_out, of_all_rows(expected, own, 2 / 3), rtol=1e-9)
     # The same for a fitted model and the rows of its fit; other rows are held out already.
     fitted = PCA(2, scale="unit").fit(X[:100])
     same = Monitor(fitted, cv=3).fit(X[:100])
     assert same.model_ is fitted
-    np.testing.assert_allclose(same._held_out, monitor._held_out)
+    assert_allclose(same._held_out, monitor._held_out)
     other = Monitor(fitted).fit(X[100:300])
-    np.testing.assert_allclose(other._held_out, np.stack(definition(fitted, X[100:300]), axis=1))
+    assert_allclose(other._held_out, np.stack(definition(fitted, X[100:300]), axis=1))
     assert "explained_variance_" not in vars(monitor.model)
 
 
@@ -214,21 +215,19 @@ def test_rows_with_missing_values():
         for rows in (holed, monitor.model_.impute(holed)):
             found = monitor.statistics(rows, rows="auto")
             assert found["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
-            np.testing.assert_allclose(found["T2"], own["T2"])
+            assert_allclose(found["T2"], own["T2"])
         with pytest.raises(ParameterError, match=r"gives rows with missing values too small a T2 and SPE\."):
             Monitor(PCA(3, missing="mean")).fit(holed)
         with pytest.raises(DataError, match='rows="fit", but these 300 rows are not the 300 rows of'):
             monitor.statistics(new[:300], rows="fit")
     # Without holes the monitor is the one of a plain PCA; a model of complete rows may map holes too.
     whole, plain = Monitor(PCA(3, missing="em")).fit(X[:300]), Monitor(PCA(3)).fit(X[:300])
-    np.testing.assert_allclose(whole._held_out, plain._held_out, rtol=1e-6)
+    assert_allclose(whole._held_out, plain._held_out, rtol=1e-6)
     every = Monitor(PCA(missing="em")).fit(holed[:60, :4])  # all components, but fewer impute
     assert set(every.limits_.deciding()) == {"T2"}
     assert every.limits_.held_out == 60
     mapping = Monitor(PCA(3, missing="projection")).fit(X)
-    np.testing.assert_allclose(
-        mapping.predict(new[determined]) == -1, mapping.statistics(new[determined]).alarms
-    )
+    assert_allclose(mapping.predict(new[determined]) == -1, mapping.statistics(new[determined]).alarms)
 
 
 def test_a_table_that_was_completed_for_a_report_is_monitored_as_it_was_observed():
@@ -237,7 +236,7 @@ def test_a_table_that_was_completed_for_a_report_is_monitored_as_it_was_observed
     holed[3] = np.nan
     table = completed(model, Table(holed))
     expected = monitor_of(model).statistics(np.delete(holed, 3, axis=0))
-    np.testing.assert_array_equal(monitor_of(model).statistics(table)["SPE"], expected["SPE"])
+    assert_array_equal(monitor_of(model).statistics(table)["SPE"], expected["SPE"])
 
 
 def test_rows_that_determine_no_statistics():
@@ -248,12 +247,12 @@ def test_rows_that_determine_no_statistics():
     rows[2, 0] += 1000
     with pytest.warns(MissingValuesWarning, match="1 row has too few observed entries.*: row 1"):
         table = monitor.statistics(rows)
-    np.testing.assert_array_equal(np.isnan(table["T2"]), [False, True, False, False])
-    np.testing.assert_array_equal(np.isnan(table["SPE"]), [False, True, True, False])
+    assert_array_equal(np.isnan(table["T2"]), [False, True, False, False])
+    assert_array_equal(np.isnan(table["SPE"]), [False, True, True, False])
     assert table["alarm"].tolist() == ["", "", "T2", ""]
     assert table.worst(1)[0] == 2
     with pytest.warns(MissingValuesWarning, match="too few observed entries"):
-        np.testing.assert_array_equal(monitor.predict(rows), [1, 1, -1, 1])
+        assert_array_equal(monitor.predict(rows), [1, 1, -1, 1])
     rows[0, 0] = np.inf
     with pytest.raises(DataError, match=r"Input X contains inf \(infinity\): row 0, column 0\. Replace"):
         monitor.predict(rows)
@@ -267,17 +266,17 @@ def test_decision_score_and_table_agree():
     rows[7, 2] += 9
     table, decision = monitor.statistics(rows), monitor.decision_function(rows)
     ratio = np.maximum(table["T2"] / table["T2 limit"], table["SPE"] / table["SPE limit"])
-    np.testing.assert_allclose(decision, 1 - ratio)
-    np.testing.assert_allclose(monitor.score_samples(rows), -ratio)
-    np.testing.assert_array_equal(monitor.predict(rows) == -1, table.alarms)
+    assert_allclose(decision, 1 - ratio)
+    assert_allclose(monitor.score_samples(rows), -ratio)
+    assert_array_equal(monitor.predict(rows) == -1, table.alarms)
     for name in ("T2", "SPE"):
         said = [name in text for text in table["alarm"]]
-        np.testing.assert_array_equal(said, table[name] > table[f"{name} limit"])
+        assert_array_equal(said, table[name] > table[f"{name} limit"])
     assert (table.worst(1)[0], table["contributor 1"][7]) == (7, "x2")
     assert f"{table.alarms.sum()} alarms in 500 rows. Limits for 5.00 % false alarms: T2" in str(table)
     assert "The 10 largest:" in str(table)
     assert list(table.to_frame().columns) == list(table.columns)
-    np.testing.assert_array_equal(monitor.fit(X).predict(X), clone(monitor).fit_predict(X))
+    assert_array_equal(monitor.fit(X).predict(X), clone(monitor).fit_predict(X))
 
 
 def test_contributions_of_a_pca_name_the_column():
@@ -295,16 +294,16 @@ def test_the_linear_kernel_gives_the_statistics_of_pca():
     for other in (kernel, landmarks):
         expected, got = pca.statistics(NEW[:40]), other.statistics(NEW[:40])
         for name in ("T2", "SPE", "SPE limit"):
-            np.testing.assert_allclose(got[name], expected[name], rtol=1e-6)
+            assert_allclose(got[name], expected[name], rtol=1e-6)
     # Contributions of kernels are complete decompositions, which sum to the statistics.
     expected, parts = pca.statistics(NEW[:40]), kernel.contributions(NEW[:40])
     C = NEW[:40] - X[:300].mean(axis=0)
     back = pca.model_.inverse_transform(pca.model_.transform(NEW[:40]))
-    np.testing.assert_allclose(parts["SPE"], (NEW[:40] - back) ** 2, atol=1e-9)
+    assert_allclose(parts["SPE"], (NEW[:40] - back) ** 2, atol=1e-9)
     for name in ("T2", "SPE"):
-        np.testing.assert_allclose(parts[name].sum(axis=1), expected[name])
+        assert_allclose(parts[name].sum(axis=1), expected[name])
     weights = pca.model_.components_.T / pca.model_.explained_variance_
-    np.testing.assert_allclose(parts["T2"], C * (C @ (weights @ pca.model_.components_)), atol=1e-9)
+    assert_allclose(parts["T2"], C * (C @ (weights @ pca.model_.components_)), atol=1e-9)
 
 
 def test_kernel_statistics_and_gradients_are_their_definitions():
@@ -322,15 +321,13 @@ def test_kernel_statistics_and_gradients_are_their_definitions():
 
     table, parts = monitor.statistics(new), monitor.contributions(new)
     for name, expected in zip(("T2", "SPE"), statistics(new), strict=True):
-        np.testing.assert_allclose(table[name], expected, rtol=1e-8)
+        assert_allclose(table[name], expected, rtol=1e-8)
     step = 1e-5
     for j, shift in enumerate(step * np.eye(8)):
         both = zip(statistics(new + shift), statistics(new - shift), strict=True)
         by_t2, by_spe = ((up - down) / (2 * step) for up, down in both)
-        np.testing.assert_allclose(
-            parts["T2"][:, j], 0.5 * (new - rows.mean(axis=0))[:, j] * by_t2, atol=1e-6
-        )
-        np.testing.assert_allclose(parts["SPE"][:, j], (0.5 * by_spe) ** 2, atol=1e-8)
+        assert_allclose(parts["T2"][:, j], 0.5 * (new - rows.mean(axis=0))[:, j] * by_t2, atol=1e-6)
+        assert_allclose(parts["SPE"][:, j], (0.5 * by_spe) ** 2, atol=1e-8)
 
 
 def test_kernels_without_derivatives_have_no_contributors():
@@ -346,7 +343,7 @@ def test_all_components_leave_no_spe():
     assert "No component was discarded, so there is no SPE." in str(monitor.limits_)
     table = monitor.statistics(NEW[:5])
     assert "SPE" not in table.columns
-    np.testing.assert_allclose(table["T2"], definition(monitor.model_, NEW[:5])[0])
+    assert_allclose(table["T2"], definition(monitor.model_, NEW[:5])[0])
     assert set(monitor.contributions(NEW[:5])) == {"T2"}
 
 
@@ -386,9 +383,9 @@ def test_a_stream_forgets():
     plain = PCA(3, forgetting=0.7)
     for batch in drift:
         plain.partial_fit(batch)
-    np.testing.assert_allclose(monitor.model_.explained_variance_, plain.explained_variance_)
+    assert_allclose(monitor.model_.explained_variance_, plain.explained_variance_)
     # Each batch was measured before the model learnt it; weights fall with every batch.
-    np.testing.assert_allclose(monitor._held_out[-100:, 0], before["T2"])
+    assert_allclose(monitor._held_out[-100:, 0], before["T2"])
     assert monitor._weights[-101] == pytest.approx(0.7)
     assert len(monitor._held_out) == 2900
     n = plain._moments.effective
@@ -416,19 +413,19 @@ def test_earlier_rows_are_columns():
     wide = np.concatenate([new[2:], new[1:-1], new[:-2]], axis=1)
     table, expected = monitor.statistics(new), plain.statistics(wide)
     for name in ("T2", "SPE", "SPE limit"):
-        np.testing.assert_allclose(table[name][2:], expected[name])
+        assert_allclose(table[name][2:], expected[name])
         assert np.isnan(table[name][:2]).all() == (name != "SPE limit")
     assert table["row"].tolist() == list(range(60))
     assert table["alarm"][:2].tolist() == ["", ""]
     assert "2 rows have no T2, and so no alarm." in table.summary
     assert table["contributor 1"][30] == "x4"
-    np.testing.assert_array_equal(monitor.predict(new)[2:], plain.predict(wide))
+    assert_array_equal(monitor.predict(new)[2:], plain.predict(wide))
     parts = monitor.contributions(new)
-    np.testing.assert_allclose(parts["SPE"][2:], plain.contributions(wide)["SPE"])
+    assert_allclose(parts["SPE"][2:], plain.contributions(wide)["SPE"])
     assert np.isnan(parts["T2"][:2]).all()
     assert monitor.run_rules(faulty=new[28:]).delays[0] == 1
     added = monitor.with_earlier_rows(new)
-    np.testing.assert_array_equal(added.values, wide)
+    assert_array_equal(added.values, wide)
     assert (added.feature_names, list(added.row_numbers)) == (tuple(names), list(range(2, 60)))
     assert plain.with_earlier_rows(wide) is wide
     # The rows of the fit are recognised; a frame keeps its names.
@@ -439,9 +436,9 @@ def test_earlier_rows_are_columns():
     assert named.model_.feature_names_in_[[0, 8]].tolist() == ["a", "a (1 row before)"]
     assert named.feature_names_in_.tolist() == list("abcdefgh")
     again = named.statistics(frame[list("hgfedcba")])
-    np.testing.assert_allclose(again["T2"], named.statistics(frame)["T2"])
+    assert_allclose(again["T2"], named.statistics(frame)["T2"])
     assert again["row"][:2].tolist() == ["h0", "h1"]
-    np.testing.assert_allclose(named.statistics(rows)["T2"], again["T2"])
+    assert_allclose(named.statistics(rows)["T2"], again["T2"])
     for start, unit, zone in (
         ("2024-03-31", "s", None),
         ("2024-03-31 00:00:00.1", "ns", None),
@@ -463,7 +460,7 @@ def test_a_model_of_rows_with_missing_values_takes_rows_without_history(tmp_path
     assert table.alarms[:2].sum() == 0
     monitor.save(tmp_path / "m.gramian")
     again = gramian.load(tmp_path / "m.gramian")
-    np.testing.assert_allclose(again.statistics(remembering(60, 2))["SPE"], table["SPE"])
+    assert_allclose(again.statistics(remembering(60, 2))["SPE"], table["SPE"])
     stream = Monitor(PCA(3), lags=1).partial_fit(rows[:200]).partial_fit(rows[200:])
     assert stream.limits_.held_out == 199
     for other, said in ((rows[:, :5], "X has 5 features"), (rows[:1], "leave no row with a history")):
@@ -521,7 +518,7 @@ def test_run_rules_count_false_events_and_delays():
     assert rules.false_events[2] == (lengths >= 3).sum()  # none so near to another that they are one
     assert rules.delays.tolist()[1:] == [6, 7]
     frame = rules.to_frame()
-    np.testing.assert_allclose(frame["per 1,000 rows"], rules.false_events / 20)
+    assert_allclose(frame["per 1,000 rows"], rules.false_events / 20)
     held_out = monitor.run_rules()
     assert held_out.rows == 1500
     assert held_out.delays is None
@@ -546,7 +543,7 @@ def test_saved_and_loaded(tmp_path):
         rows = pd.DataFrame(NEW[:99], columns=frame.columns) if named else NEW[:99]
         before, after = monitor.statistics(rows), again.statistics(rows)
         for name in before.columns:
-            np.testing.assert_array_equal(before[name], after[name])
+            assert_array_equal(before[name], after[name])
         assert str(again.limits_) == str(monitor.limits_)
         assert again.get_params(deep=False) | {"model": None} == monitor.get_params(deep=False) | {
             "model": None
@@ -556,7 +553,7 @@ def test_saved_and_loaded(tmp_path):
     stream = monitors[2]
     stream.save(tmp_path / "m.gramian")
     resumed = gramian.load(tmp_path / "m.gramian").partial_fit(NEW[:200])
-    np.testing.assert_allclose(resumed.predict(NEW[:99]), stream.partial_fit(NEW[:200]).predict(NEW[:99]))
+    assert_allclose(resumed.predict(NEW[:99]), stream.partial_fit(NEW[:200]).predict(NEW[:99]))
 
 
 def test_names_of_rows_and_columns():
@@ -570,7 +567,7 @@ def test_names_of_rows_and_columns():
     assert table["row"].tolist() == ["hour 0", "hour 1", "hour 2"]
     assert table.alarms[1]
     assert "sensor 4" in [table[f"contributor {place}"][1] for place in (1, 2, 3)]
-    np.testing.assert_array_equal(table["T2"], monitor.statistics(odd[frame.columns[:]])["T2"])
+    assert_array_equal(table["T2"], monitor.statistics(odd[frame.columns[:]])["T2"])
 
 
 def test_files_larger_than_memory_give_the_same(tmp_path):
@@ -582,14 +579,14 @@ def test_files_larger_than_memory_give_the_same(tmp_path):
         whole = Monitor(model, cv=2).fit(rows)
         small = Monitor(clone(model).set_params(memory_limit=20_000_000), cv=2).fit(scan)
         assert not small._new_rows(scan).free_to_revisit  # it stays in its file
-        np.testing.assert_allclose(small._held_out, whole._held_out, rtol=1e-5, atol=1e-9)
-        np.testing.assert_allclose(small.statistics(scan)["SPE"], whole.statistics(rows)["SPE"], rtol=1e-5)
+        assert_allclose(small._held_out, whole._held_out, rtol=1e-5, atol=1e-9)
+        assert_allclose(small.statistics(scan)["SPE"], whole.statistics(rows)["SPE"], rtol=1e-5)
 
 
 def test_sparse_rows_give_the_same():
     rows = sparse.csr_array(X)
     got, expected = Monitor(PCA(3)).fit(rows).statistics(rows), Monitor(PCA(3)).fit(X).statistics(X)
-    np.testing.assert_allclose(got["SPE"], expected["SPE"])
+    assert_allclose(got["SPE"], expected["SPE"])
 
 
 def test_every_kind_of_rows_gives_the_same():
@@ -598,10 +595,10 @@ def test_every_kind_of_rows_gives_the_same():
     kinds = [dask, iter(np.array_split(rows, 3)), pd.DataFrame(rows, columns=list("abcdefgh"))]
     for given in kinds:
         monitor = Monitor(PCA(3)).fit(given)
-        np.testing.assert_allclose(monitor._held_out, expected._held_out)
-    np.testing.assert_allclose(expected.statistics(dask)["SPE"], expected.statistics(rows)["SPE"])
+        assert_allclose(monitor._held_out, expected._held_out)
+    assert_allclose(expected.statistics(dask)["SPE"], expected.statistics(rows)["SPE"])
     pictures = Monitor(PCA(3)).fit(rows.reshape(400, 2, 4)).statistics(rows.reshape(400, 2, 4))
-    np.testing.assert_allclose(pictures["SPE"], expected.statistics(rows)["SPE"])
+    assert_allclose(pictures["SPE"], expected.statistics(rows)["SPE"])
     assert set(pictures["contributor 1"]) <= {f"r{i}c{j}" for i in range(2) for j in range(4)}
 
 
@@ -609,9 +606,9 @@ def test_tensors_give_the_same():
     torch = pytest.importorskip("torch")
     for model in (PCA(3), KernelPCA(3, kernel="rbf", gamma=0.01)):
         expected, got = (Monitor(clone(model)).fit(rows) for rows in (X[:200], torch.from_numpy(X[:200])))
-        np.testing.assert_allclose(got._held_out, expected._held_out, rtol=1e-6)
+        assert_allclose(got._held_out, expected._held_out, rtol=1e-6)
         predicted = got.predict(torch.from_numpy(NEW[:50]))
-        np.testing.assert_array_equal(predicted, expected.predict(NEW[:50]))
+        assert_array_equal(predicted, expected.predict(NEW[:50]))
 
 
 def test_a_stream_of_single_rows_has_limits_when_it_has_a_model():
@@ -662,7 +659,7 @@ def test_kernels_without_spe_have_t2():
         scores = monitor.model_.transform(rows)
         expected = (scores**2 / monitor.model_.explained_variance_).sum(axis=1)
         table = monitor.statistics(rows, rows="auto")
-        np.testing.assert_allclose(table["T2"], expected)
+        assert_allclose(table["T2"], expected)
         assert table["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
         assert ("SPE" in table.columns, said in str(monitor.limits_)) == (False, True)
         assert set(table["contributor 1"]) == {""}
@@ -673,17 +670,10 @@ def test_kernels_without_spe_have_t2():
 
 
 def test_refusals():
-    for model in (
-        gramian.Whitener(),
-        None,
-    ):
+    for model in (gramian.Whitener(), None):
         with pytest.raises(ParameterError, match=r", but must be a PCA or a KernelPCA\."):
             Monitor(model).fit(X[:50])
-    for options in (
-        {"alpha": 0.0},
-        {"limit": "sigma"},
-        {"cv": 1},
-    ):
+    for options in ({"alpha": 0.0}, {"limit": "sigma"}, {"cv": 1}):
         with pytest.raises(
             ParameterError,
             match=(
@@ -766,11 +756,8 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
     # What the warning says to do: empty rows, or the parts one by one.
     with pytest.warns(MissingValuesWarning):
         whole = monitor.statistics(gap.reindex(frame.index))
-    np.testing.assert_allclose(whole["T2"][60:], monitor.statistics(frame[60:])["T2"], rtol=1e-8)
+    assert_allclose(whole["T2"][60:], monitor.statistics(frame[60:])["T2"], rtol=1e-8)
     monitor.predict(Table(frame.to_numpy(), tuple("abcdefghi"), tuple(f"{i}" for i in range(400))))
-
-
-# ------------------------------------------------------------------ frozen sensors
 
 
 def test_longest_runs_are_those_of_a_loop():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from gramian.models.monitoring import (
@@ -45,19 +46,19 @@ def test_contributions_are_by_reconstruction():
     C = RNG.normal(size=(7, 6))
     for place, M in enumerate((P.T @ np.diag(1 / values[:2]) @ P, np.eye(6) - P.T @ P)):
         parts, before = statistics.contributions(C)[place], statistics.measured(C)[:, place]
-        np.testing.assert_allclose(parts, [[reconstructed(row, M, i) for i in range(6)] for row in C])
+        assert_allclose(parts, [[reconstructed(row, M, i) for i in range(6)] for row in C])
         for i in range(6):  # the least value over all values of the column
             values_of_column = np.linspace(-30, 30, 20_001)
             rows = np.repeat(C[:1], 20_001, axis=0)
             rows[:, i] = values_of_column
             least = statistics.measured(rows)[:, place].min()
-            np.testing.assert_allclose(before[0] - least, parts[0, i], atol=1e-4)
+            assert_allclose(before[0] - least, parts[0, i], atol=1e-4)
         assert (parts <= before[:, None] * (1 + 1e-9)).all()
         # A fault in one column alone has the largest contribution there (Alcala and Qin 2009).
         alone = statistics.contributions(5 * np.eye(6))[place]
-        np.testing.assert_allclose(alone.max(axis=1), np.diag(alone))
+        assert_allclose(alone.max(axis=1), np.diag(alone))
         # Complete decompositions sum to the statistic.
-        np.testing.assert_allclose(np.sum(C * (C @ M), axis=1), before)
+        assert_allclose(np.sum(C * (C @ M), axis=1), before)
     # Columns without a say have none: constant ones, and those that components give back.
     P = np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
     to_t2, to_spe = linear(P[1:], values[:1]).contributions(np.array([[3.0, 1.0, 1.0]]))
@@ -65,7 +66,7 @@ def test_contributions_are_by_reconstruction():
     to_t2, to_spe = linear(P, values[:2]).contributions(np.array([[3.0, 1.0, 1.0]]))
     assert (to_spe[0, 0], to_spe[0, 1] > 0) == (0, True)
     large = linear(P, 1e300 * values[:2]).contributions(1e150 * np.array([[3.0, 1.0, 1.0]]))[0]
-    np.testing.assert_allclose(large, to_t2)
+    assert_allclose(large, to_t2)
 
 
 def test_statistics_of_incomplete_rows_are_their_definitions():
@@ -90,8 +91,8 @@ def test_statistics_of_incomplete_rows_are_their_definitions():
         q = min(there.sum(), 2)
         free = np.array([q, there.sum() - q])
         expected = [equally_probable(part, free[:1], 2)[0], s * equally_probable(rest, free[1:], 4)[0]]
-        np.testing.assert_allclose([t2, spe], expected)
-        np.testing.assert_array_equal(np.isnan([t2, spe]), free == 0)
+        assert_allclose([t2, spe], expected)
+        assert_array_equal(np.isnan([t2, spe]), free == 0)
         if free.all() and np.linalg.matrix_rank(A) == 2:
             # By the matrices of both parts, and the share that the probabilities change.
             of_t2 = np.linalg.inv(covariance) @ W[there] @ np.linalg.inv(A)
@@ -101,15 +102,15 @@ def test_statistics_of_incomplete_rows_are_their_definitions():
             for M, contribution, value in zip((of_t2, of_spe), parts, (t2, spe), strict=True):
                 share = value / (row[there] @ M @ row[there])
                 wanted = [share * reconstructed(row[there], M, i) for i in range(there.sum())]
-                np.testing.assert_allclose(contribution[there], wanted, rtol=1e-6, atol=1e-9)
+                assert_allclose(contribution[there], wanted, rtol=1e-6, atol=1e-9)
     assert np.isnan(measured[0]).all()
     determined = np.isfinite(measured).all(axis=1)[:, None] & np.isnan(C)
     for parts in both:
         assert (parts[determined] == 0).all()
     # Without missing values they are those of complete rows, whatever the noise.
-    np.testing.assert_array_equal(measured[30:], linear(P, variances).measured(C[30:]))
+    assert_array_equal(measured[30:], linear(P, variances).measured(C[30:]))
     complete_only = linear(P, variances).measured(C)
-    np.testing.assert_array_equal(np.isnan(complete_only).all(axis=1), np.isnan(C).any(axis=1))
+    assert_array_equal(np.isnan(complete_only).all(axis=1), np.isnan(C).any(axis=1))
 
 
 def test_equally_probable_values():
@@ -127,10 +128,10 @@ def test_limits_are_their_formulas():
     n, k, a = 60, 3, 0.05
     beta = (n - 1) ** 2 / n * stats.beta.ppf(1 - a, k / 2, (n - k - 1) / 2)
     F = k * (n - 1) * (n + 1) / (n * (n - k)) * stats.f.ppf(1 - a, k, n - k)
-    np.testing.assert_allclose(t2_limit(a, n, k, of_fit=True), beta)
-    np.testing.assert_allclose(t2_limit(a, n, k), F)
+    assert_allclose(t2_limit(a, n, k, of_fit=True), beta)
+    assert_allclose(t2_limit(a, n, k), F)
     # Variances divided by n are smaller, so that T2 is larger.
-    np.testing.assert_allclose(t2_limit(a, n, k, ddof=0), F * n / (n - 1))
+    assert_allclose(t2_limit(a, n, k, ddof=0), F * n / (n - 1))
     assert t2_limit(a, 4, 3, of_fit=True) == np.inf  # every row of the fit has 9 / 4, but for rounding
     assert t2_limit(a, 3, 3) == np.inf
     left = np.array([0.5, 0.3, 0.1, 0.1])
@@ -138,9 +139,9 @@ def test_limits_are_their_formulas():
     h = 1 - 2 * theta[0] * theta[2] / (3 * theta[1] ** 2)
     z = stats.norm.ppf(1 - a)
     inside = 1 + z * np.sqrt(2 * theta[1]) * h / theta[0] + theta[1] * h * (h - 1) / theta[0] ** 2
-    np.testing.assert_allclose(spe_limit(a, left), theta[0] * inside ** (1 / h))
-    np.testing.assert_allclose(spe_limit(a, 1e-200 * left), 1e-200 * spe_limit(a, left))
-    np.testing.assert_allclose(box_limit(a, 2.0, 0.5), 0.125 * stats.chi2.ppf(1 - a, 16))
+    assert_allclose(spe_limit(a, left), theta[0] * inside ** (1 / h))
+    assert_allclose(spe_limit(a, 1e-200 * left), 1e-200 * spe_limit(a, left))
+    assert_allclose(box_limit(a, 2.0, 0.5), 0.125 * stats.chi2.ppf(1 - a, 16))
     assert box_limit(a, 2.0, 0.0) == 2.0
 
 
@@ -189,7 +190,7 @@ def test_empirical_limits_hold_for_both_statistics_together():
             normal, new = RNG.gamma(2.0, size=(1000, 2)), RNG.gamma(2.0, size=(1000, 2))
             limits = empirical_limits(alpha, normal, np.ones(1000))
             # Both statistics have the same level.
-            np.testing.assert_allclose(*(normal > limits).mean(axis=0), atol=2e-3)
+            assert_allclose(*(normal > limits).mean(axis=0), atol=2e-3)
             rates.append(np.mean((new > limits).any(axis=1)))
         assert abs(np.mean(rates) - alpha) < 0.1 * alpha
     assert empirical_limits(0.05, np.ones((18, 1)), np.ones(18)) is None
@@ -209,13 +210,11 @@ def test_weights_of_held_out_rows_are_repetitions():
     total, most = weights.sum(), weights.max()
     alpha = (0.2 * (total + most) - 2 * (most - 1)) / (total + 1)
     expected = empirical_limits(alpha, repeated, np.ones(len(repeated)))
-    np.testing.assert_allclose(empirical_limits(0.2, values, weights.astype(float)), expected)
+    assert_allclose(empirical_limits(0.2, values, weights.astype(float)), expected)
     # Old rows of weight 0 are forgotten.
     recent = np.concatenate([np.zeros(50), np.ones(50)])
     both = np.concatenate([values + 100, values])
-    np.testing.assert_array_equal(
-        empirical_limits(0.1, both, recent), empirical_limits(0.1, values, np.ones(50))
-    )
+    assert_array_equal(empirical_limits(0.1, both, recent), empirical_limits(0.1, values, np.ones(50)))
 
 
 def known(**more):
@@ -297,15 +296,15 @@ def test_limits_of_few_rows_allow_for_the_error_of_their_moments():
             SPE = RNG.chisquare(h, size=(1000, m))
             limits = [box_limit(0.02, row.mean(), row.var(ddof=1), m) for row in SPE]
             assert stats.chi2.sf(limits, h).mean() == pytest.approx(0.02, rel=0.3), (m, h)
-    np.testing.assert_allclose(box_limit(0.02, 3.0, 2.0, 1e9), box_limit(0.02, 3.0, 2.0), rtol=1e-6)
+    assert_allclose(box_limit(0.02, 3.0, 2.0, 1e9), box_limit(0.02, 3.0, 2.0), rtol=1e-6)
 
 
 def test_statistics_of_folds_are_those_of_a_model_of_all_rows():
     # Medians differ from 7 by 1 over the rows of the fit, to either side: 7 + 80 / 80, 7 - 80 / 100.
     held_out, own = RNG.chisquare(2, size=(100, 1)), RNG.chisquare(2, size=(100, 1))
     held_out, own = held_out * (8 / np.median(held_out)), own * (6.2 / np.median(own))
-    np.testing.assert_allclose(of_all_rows(held_out, own, 0.8), held_out * 7.8 / 8)
-    np.testing.assert_array_equal(of_all_rows(0 * held_out, 0 * own, 0.8), 0 * held_out)
+    assert_allclose(of_all_rows(held_out, own, 0.8), held_out * 7.8 / 8)
+    assert_array_equal(of_all_rows(0 * held_out, 0 * own, 0.8), 0 * held_out)
 
 
 def autoregressive(phi, m, seed=0):
@@ -320,7 +319,7 @@ def test_correlation_times_are_those_of_the_process():
     assert correlation_times(np.random.default_rng(2).normal(size=(1000, 2))) == (1.0, 1.0)
     for phi in (0.5, 0.9):  # ranks of normal values have about their autocorrelations phi^j
         both = correlation_times(autoregressive(phi, 100_000))
-        np.testing.assert_allclose(both, (1 + phi) / (1 - phi), rtol=0.1)
+        assert_allclose(both, (1 + phi) / (1 - phi), rtol=0.1)
     slow = autoregressive(0.9, 20_000)
     # By the definition, and whatever the scale: ranks know none.
     ranks = stats.rankdata(slow[:300, :1], axis=0)
@@ -331,7 +330,7 @@ def test_correlation_times_are_those_of_the_process():
             break
         total, lags = total + 2 * r, j
     # Each of these autocorrelations falls short by time / 300.
-    np.testing.assert_allclose(correlation_times(np.exp(slow[:300, :1])), [total / (1 - 2 * lags / 300)])
+    assert_allclose(correlation_times(np.exp(slow[:300, :1])), [total / (1 - 2 * lags / 300)])
     # A test at one percent says whether there is any.
     rng = np.random.default_rng(0)
     apart = [correlation_times(rng.normal(size=(100, 1)))[0] for _ in range(300)]
@@ -368,5 +367,5 @@ def test_rows_that_depend_on_their_neighbours_count_as_fewer():
 
 def test_top_contributors():
     values = np.array([[0.1, 3.0, -5.0, 2.0], [-1.0, 0.0, -2.0, 4.0]])
-    np.testing.assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
-    np.testing.assert_array_equal(top_contributors(values[:, :2]), [[1, 0, -1], [-1, -1, -1]])
+    assert_array_equal(top_contributors(values), [[1, 3, 0], [3, -1, -1]])
+    assert_array_equal(top_contributors(values[:, :2]), [[1, 0, -1], [-1, -1, -1]])

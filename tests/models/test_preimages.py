@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -63,9 +64,9 @@ def test_the_linear_kernel_is_pca():
         assert model.preimage_.method == "exact"
         expected = pca.inverse_transform(pca.transform(new))
         back, errors = model.inverse_transform(model.transform(new), return_error=True)
-        np.testing.assert_allclose(back, expected, rtol=0, atol=1e-12 * np.abs(A).max())
-        np.testing.assert_array_equal(errors, 0.0)
-        np.testing.assert_allclose(model.denoise(new), expected, rtol=0, atol=1e-12 * np.abs(A).max())
+        assert_allclose(back, expected, rtol=0, atol=1e-12 * np.abs(A).max())
+        assert_array_equal(errors, 0.0)
+        assert_allclose(model.denoise(new), expected, rtol=0, atol=1e-12 * np.abs(A).max())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -78,8 +79,8 @@ def test_residuals_are_distances_in_feature_space(kernel):
         assert back.shape == NEW.shape
         assert errors.shape == (9,)
         expected = [squared_residual(model, x, z) for x, z in zip(back, Z, strict=True)]
-        np.testing.assert_allclose(errors**2, expected, rtol=1e-5, atol=1e-8)
-        np.testing.assert_array_equal(model.inverse_transform(Z), back)
+        assert_allclose(errors**2, expected, rtol=1e-5, atol=1e-8)
+        assert_array_equal(model.inverse_transform(Z), back)
 
 
 @pytest.mark.parametrize("kernel", [name for name, method in KERNELS.items() if method != "ridge"])
@@ -104,8 +105,8 @@ def test_with_all_components_fitted_rows_come_back():
         if model.preimage_.method == "ridge":
             assert np.sqrt(np.mean((back - X) ** 2)) < 0.5 * X.std()
             continue
-        np.testing.assert_allclose(back, X, atol=1e-3)
-        np.testing.assert_allclose(errors, 0.0, atol=1e-4 * np.sqrt(model.kernel_.gram(X).max()))
+        assert_allclose(back, X, atol=1e-3)
+        assert_allclose(errors, 0.0, atol=1e-4 * np.sqrt(model.kernel_.gram(X).max()))
 
 
 def test_the_mean_is_restored():
@@ -121,7 +122,7 @@ def test_denoising_is_the_pre_image_of_the_projection():
         _, errors = model.denoise(NEW, return_error=True)
         _, others = model.inverse_transform(model.transform(NEW), return_error=True)
         # Two starts may end in different minima, of about the same depth here.
-        np.testing.assert_allclose(errors, others, rtol=0.2, atol=1e-9)
+        assert_allclose(errors, others, rtol=0.2, atol=1e-9)
         own = [squared_residual(model, x, z) for x, z in zip(NEW, model.transform(NEW), strict=True)]
         if KERNELS.get(kernel) != "ridge" and kernel != "linear":
             assert np.all(errors**2 <= np.array(own) + 1e-9)
@@ -149,7 +150,7 @@ def test_every_kind_of_array(array_kind):
         assert array_kind.same(model.inverse_transform(model.transform(new)))
         wide = KernelPCA(3, kernel=kernel).fit(X)
         single = array_kind.dtype == np.float32
-        np.testing.assert_allclose(
+        assert_allclose(
             to_numpy(errors),
             wide.denoise(NEW, return_error=True)[1],
             rtol=0.02 if single else 1e-3,
@@ -189,7 +190,7 @@ def test_a_saved_model_gives_the_same_rows(tmp_path):
         model.save(tmp_path / "m.gramian")
         twin = gramian.load(tmp_path / "m.gramian")
         assert twin.preimage_ == model.preimage_
-        np.testing.assert_array_equal(
+        assert_array_equal(
             twin.inverse_transform(Z), model.inverse_transform(Z) if before is None else before
         )
 
@@ -217,8 +218,8 @@ def test_the_method_can_be_changed_without_a_fit():
     for name in ("auto", "fixed-point", "gradient", "ridge"):
         model.set_params(preimage=name)
         entries[name] = model.inverse_transform(Z, return_error=True)
-    np.testing.assert_array_equal(entries["auto"][0], entries["fixed-point"][0])
-    np.testing.assert_allclose(entries["gradient"][1], entries["fixed-point"][1], rtol=1e-4)
+    assert_array_equal(entries["auto"][0], entries["fixed-point"][0])
+    assert_allclose(entries["gradient"][1], entries["fixed-point"][1], rtol=1e-4)
     assert np.all(entries["ridge"][1] >= entries["gradient"][1] - 1e-6)
 
 
@@ -306,9 +307,9 @@ def test_components_beyond_the_rank_count_for_nothing():
         Z = model.transform(A)
         expected = model.inverse_transform(Z)
         Z[:, 3:] = 100.0
-        np.testing.assert_array_equal(model.inverse_transform(Z), expected)
+        assert_array_equal(model.inverse_transform(Z), expected)
         if kernel != "laplacian":
-            np.testing.assert_allclose(expected, A, atol=2e-3)
+            assert_allclose(expected, A, atol=2e-3)
 
 
 def test_constant_data():
@@ -317,8 +318,8 @@ def test_constant_data():
             warnings.simplefilter("ignore", RankWarning)
             model = KernelPCA(2, kernel=kernel).fit(np.full((6, 3), 5.0))
         back, errors = model.denoise(np.full((2, 3), 5.0), return_error=True)
-        np.testing.assert_allclose(back, 5.0, rtol=1e-6)
-        np.testing.assert_allclose(errors, 0.0, atol=1e-5)
+        assert_allclose(back, 5.0, rtol=1e-6)
+        assert_allclose(errors, 0.0, atol=1e-5)
 
 
 def test_extreme_units():
@@ -326,7 +327,7 @@ def test_extreme_units():
         gamma = {"gamma": "median"} if kernel in ("rbf", "laplacian") else {}
         expected = KernelPCA(3, kernel=kernel, **gamma).fit(X).denoise(NEW)
         back = KernelPCA(3, kernel=kernel, **gamma).fit(X * scale).denoise(NEW * scale)
-        np.testing.assert_allclose(back / scale, expected, rtol=1e-6)
+        assert_allclose(back / scale, expected, rtol=1e-6)
 
 
 def test_scores_far_outside_give_numbers():
@@ -377,7 +378,7 @@ def test_a_kernel_of_ones_own_is_searched_like_those_of_the_library():
     own = KernelPCA(3, kernel=Square() + RBF(gamma=0.05)).fit(X)
     known = KernelPCA(3, kernel="poly(degree=2, gamma=1, coef0=0) + rbf(gamma=0.05)").fit(X)
     assert own.preimage_.method == "gradient"
-    np.testing.assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
+    assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
 
 
 def test_one_component_one_row_and_scores_far_outside():

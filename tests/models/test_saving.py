@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 import gramian
@@ -33,9 +34,9 @@ def assert_same(first, second, name=""):
     if isinstance(first, np.ndarray):
         assert isinstance(second, np.ndarray), name
         assert first.dtype == second.dtype, name
-        np.testing.assert_array_equal(first, second, err_msg=name)
+        assert_array_equal(first, second, err_msg=name)
     elif sp.issparse(first):
-        np.testing.assert_array_equal(first.toarray(), second.toarray())
+        assert_array_equal(first.toarray(), second.toarray())
     elif isinstance(first, Points):  # made of the text of a formula, which is compared too
         assert list(map(repr, first.kernels.values())) == list(map(repr, second.kernels.values())), name
     elif hasattr(first, "__dataclass_fields__"):
@@ -97,9 +98,9 @@ def test_pca(name, tmp_path):
         twin = round_trip(model, tmp_path)
         for data in (X.astype(dtype), NEW.astype(dtype)):
             Z = model.transform(data)
-            np.testing.assert_array_equal(twin.transform(data), Z)
-            np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
-        np.testing.assert_array_equal(twin.get_covariance(), model.get_covariance())
+            assert_array_equal(twin.transform(data), Z)
+            assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
+        assert_array_equal(twin.get_covariance(), model.get_covariance())
         assert str(twin.certificate_) == str(model.certificate_)
         assert str(twin.plan_) == str(model.plan_)
         assert str(twin.summary()) == str(model.summary())
@@ -110,14 +111,14 @@ def test_sparse_fitted(tmp_path):
     data = sp.csr_matrix(np.where(X > 1, X, 0))
     model = PCA(2).fit(data)
     twin = round_trip(model, tmp_path)
-    np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+    assert_array_equal(twin.transform(data), model.transform(data))
 
 
 def test_pictures(tmp_path):
     model = PCA(2).fit(X.reshape(30, 2, 4))
     twin = round_trip(model, tmp_path)
     assert twin.picture_shape_ == (2, 4)
-    np.testing.assert_array_equal(twin.component_pictures_, model.component_pictures_)
+    assert_array_equal(twin.component_pictures_, model.component_pictures_)
     assert twin.inverse_transform(twin.transform(X)).shape == (30, 2, 4)
 
 
@@ -126,13 +127,13 @@ def test_names(tmp_path):
     model = PCA(2).fit(frame)
     twin = round_trip(model, tmp_path)
     assert twin.feature_names_in_.tolist() == frame.columns.tolist()
-    np.testing.assert_array_equal(twin.transform(frame), model.transform(frame))
+    assert_array_equal(twin.transform(frame), model.transform(frame))
 
 
 def test_beyond_the_rank(tmp_path):
     with pytest.warns(RankWarning, match="rank 5"):
         model = PCA(7).fit(X)
-    np.testing.assert_array_equal(round_trip(model, tmp_path).transform(NEW), model.transform(NEW))
+    assert_array_equal(round_trip(model, tmp_path).transform(NEW), model.transform(NEW))
 
 
 def test_other_array_kinds_come_back_as_numpy(array_kind, tmp_path):
@@ -141,7 +142,7 @@ def test_other_array_kinds_come_back_as_numpy(array_kind, tmp_path):
     twin = gramian.load(tmp_path / "m.gramian")
     assert isinstance(twin.components_, np.ndarray)
     expected = gramian.core.arrays.to_numpy(model.transform(array_kind.make(NEW)))
-    np.testing.assert_allclose(twin.transform(NEW.astype(array_kind.dtype)), expected, atol=1e-5)
+    assert_allclose(twin.transform(NEW.astype(array_kind.dtype)), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", ["zca", "pca", "zca-cor", "pca-cor", "cholesky"])
@@ -151,10 +152,10 @@ def test_whiteners(method, tmp_path):
         model = gramian.Whitener(method, regularization=rule).fit(full.astype("f4"))
         twin = round_trip(model, tmp_path)
         for data in (full.astype("f4"), NEW):
-            np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+            assert_array_equal(twin.transform(data), model.transform(data))
         Z = model.transform(full)
-        np.testing.assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
-        np.testing.assert_array_equal(twin.whitening_matrix_, model.whitening_matrix_)
+        assert_array_equal(twin.inverse_transform(Z), model.inverse_transform(Z))
+        assert_array_equal(twin.whitening_matrix_, model.whitening_matrix_)
 
 
 KERNEL_PCAS = {
@@ -194,7 +195,7 @@ def test_kernel_pca(tmp_path):
         model = copy.deepcopy(KERNEL_PCAS[name]).fit(X.astype(dtype))
         twin = round_trip(model, tmp_path)
         for data in (X.astype(dtype), NEW.astype(dtype)):
-            np.testing.assert_array_equal(twin.transform(data), model.transform(data))
+            assert_array_equal(twin.transform(data), model.transform(data))
         assert_same(model.kernel_, twin.kernel_)
         twin.fit(X)
 
@@ -218,15 +219,11 @@ def test_maps_with_a_name_are_saved(tmp_path):
         model = KernelPCA(2, kernel=kernels.RBF().after(MAPS[name])).fit(rows)
         twin = round_trip(model, tmp_path)
         assert twin.kernel_.map is MAPS[name]
-        np.testing.assert_array_equal(twin.transform(rows), model.transform(rows))
+        assert_array_equal(twin.transform(rows), model.transform(rows))
 
 
 def test_other_maps_cannot_be_saved_and_it_is_said_which_can(tmp_path):
-    for transform in [
-        lambda rows: rows * 2,
-        np.sin,
-        StandardScaler().fit(X),
-    ]:
+    for transform in [lambda rows: rows * 2, np.sin, StandardScaler().fit(X)]:
         for kernel in (kernels.RBF().after(transform), 2 * kernels.RBF().after(transform).on(slice(None))):
             model = KernelPCA(2, kernel=kernel).fit(X)
             with pytest.raises(ParameterError, match=CODE):
@@ -239,7 +236,7 @@ def test_a_model_within_a_model_is_saved(tmp_path):
     model.save(tmp_path / "m.gramian")
     twin = gramian.load(tmp_path / "m.gramian")
     assert isinstance(twin.kernel_.map, PCA)
-    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+    assert_array_equal(twin.transform(X), model.transform(X))
 
 
 def test_what_was_clipped_is_saved(tmp_path):
@@ -255,7 +252,7 @@ def test_precomputed(tmp_path):
     K = X @ X.T
     model = KernelPCA(2, kernel="precomputed").fit(K)
     twin = round_trip(model, tmp_path)
-    np.testing.assert_array_equal(twin.transform(K[:5]), model.transform(K[:5]))
+    assert_array_equal(twin.transform(K[:5]), model.transform(K[:5]))
 
 
 def inner(x, y):
@@ -287,9 +284,6 @@ def test_an_unfitted_model_has_nothing_to_save(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-# -------------------------------------------------------------------- bad files
-
-
 def test_a_damaged_or_unknown_model(tmp_path):
     path = tmp_path / "m.gramian"
     with pytest.raises(FileError, match="does not exist"):
@@ -312,10 +306,7 @@ WRONG = {  # place, and what is there
     "a reference to nothing": (("parameters", "scale"), {"$": "array", "value": "missing"}),
     "an unknown class": (("state", "plan_"), {"$": "Nothing"}),
     "a class of Python": (("state", "plan_"), {"$": "os.system"}),
-    "a record of another class": (
-        ("state", "plan_"),
-        {"$": "Step", "name": "", "detail": "", "seconds": 1},
-    ),
+    "a record of another class": (("state", "plan_"), {"$": "Step", "name": "", "detail": "", "seconds": 1}),
     "fields of another record": (("state", "plan_"), {"$": "Plan", "evil": 1}),
     "wrong parameters and state": (("parameters",), []),
     "a model inside itself": (("state", "plan_"), {"$": "PCA"}),
@@ -329,9 +320,6 @@ def test_contents_that_are_not_those_of_the_kind(name, tmp_path):
     reseal(tmp_path / "m.gramian", lambda content: changed(content, path, value))
     with pytest.raises(ModelFileError, match=r"its contents are not those of a PCA.*Fit the model"):
         gramian.load(tmp_path / "m.gramian")
-
-
-# ------------------------------------------------- well-formed files with wrong contents
 
 
 def mutated():
@@ -497,5 +485,5 @@ def test_means_that_fill_holes(tmp_path):
     for model in models:
         twin = round_trip(model.fit(source), tmp_path)
         assert twin.column_means_.tolist() == [3.0, 3.0, 3.25]
-        np.testing.assert_array_equal(twin.transform(source), model.transform(source))
+        assert_array_equal(twin.transform(source), model.transform(source))
         assert model.fit(X).column_means_ is None

@@ -66,10 +66,7 @@ def test_parameters_of_scikit_learns_selection_have_advice():
     auto = gramian.SequentialFeatureSelector(Ridge(), n_features_to_select="auto")
     with pytest.raises(gramian.errors.ParameterError, match=r"is not known\. Allowed: 'best', 'one-se'"):
         auto.fit(X, y)
-    for name in (
-        "discrete_features",
-        "copy",
-    ):
+    for name in ("discrete_features", "copy"):
         with pytest.raises(InputTypeError, match=r"gramian\.mutual_information does not support"):
             gramian.mutual_information(X, y, **{name: True})
     with pytest.raises(InputTypeError, match="mutual_information has no parameter"):

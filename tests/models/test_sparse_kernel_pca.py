@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import check_estimator_sparse_tag
 
 import gramian
@@ -37,21 +38,21 @@ def test_sparse_rows_give_the_model_of_dense_ones():
         settings = {"kernel": kernel, "solver": solver, "center": center, "random_state": 0}
         model, dense = KernelPCA(3, **settings).fit(X), KernelPCA(3, **settings).fit(X.toarray())
         assert model.certificate_.ok
-        np.testing.assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-6)
+        assert_allclose(model.eigenvalues_, dense.eigenvalues_, rtol=1e-6)
         scores = dense.transform(NEW.toarray())
         for one in (model, dense):
             for new in (NEW, NEW.tocsc(), sp.csr_array(NEW), NEW.toarray()):
-                np.testing.assert_allclose(one.transform(new), scores, atol=1e-4)
-        np.testing.assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-4)
+                assert_allclose(one.transform(new), scores, atol=1e-4)
+        assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-4)
 
 
 def test_new_rows_of_any_kind_for_a_model_of_sparse_ones(array_kind):
     model = KernelPCA(2, kernel="rbf").fit(X)
     scores = model.transform(array_kind.make(NEW.toarray()))
     assert type(scores) is type(array_kind.make(NEW.toarray()))
-    np.testing.assert_allclose(to_numpy(scores), model.transform(NEW), atol=1e-5)
+    assert_allclose(to_numpy(scores), model.transform(NEW), atol=1e-5)
     dense = KernelPCA(2, kernel="rbf").fit(array_kind.make(X.toarray()))
-    np.testing.assert_allclose(np.abs(dense.transform(NEW)), np.abs(model.transform(NEW)), atol=1e-4)
+    assert_allclose(np.abs(dense.transform(NEW)), np.abs(model.transform(NEW)), atol=1e-4)
 
 
 def test_the_fitted_rows_are_the_models_own():
@@ -61,8 +62,8 @@ def test_the_fitted_rows_are_the_models_own():
     given.data[:] = 0
     assert sp.issparse(model.X_fit_)
     assert model.X_fit_.format == "csr"
-    np.testing.assert_array_equal(model.transform(NEW), before)
-    np.testing.assert_array_equal(model.X_fit_.toarray(), X.toarray())
+    assert_array_equal(model.transform(NEW), before)
+    assert_array_equal(model.X_fit_.toarray(), X.toarray())
 
 
 def test_float32_stays_float32():
@@ -94,7 +95,7 @@ def test_what_needs_the_rows_themselves_says_so():
         KernelPCA(2, kernel="precomputed").fit(X @ X.T)
     # New rows are made dense block by block for a model of dense ones.
     model = KernelPCA(2, kernel="laplacian").fit(X.toarray())
-    np.testing.assert_allclose(model.transform(NEW), model.transform(NEW.toarray()), rtol=1e-12)
+    assert_allclose(model.transform(NEW), model.transform(NEW.toarray()), rtol=1e-12)
 
 
 def test_there_is_no_way_back_to_sparse_rows():
@@ -120,7 +121,7 @@ def test_a_saved_model_comes_back(tmp_path):
     model = KernelPCA(3, kernel="rbf(gamma='median')").fit(X)
     model.save(tmp_path / "m.gramian")
     twin = gramian.load(tmp_path / "m.gramian")
-    np.testing.assert_array_equal(twin.transform(NEW), model.transform(NEW))
+    assert_array_equal(twin.transform(NEW), model.transform(NEW))
     assert sp.issparse(twin.X_fit_)
     assert str(twin.certificate_) == str(model.certificate_)
     # Three arrays, not n times d numbers.

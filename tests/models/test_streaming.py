@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -37,10 +38,10 @@ def assert_same_model(mine, whole, rtol=1e-11):
             scale = float(np.abs(expected).max())
             # Close eigenvalues share their directions out among them.
             tol = 1e3 * rtol if name == "components_" else rtol
-            np.testing.assert_allclose(result, expected, rtol=tol, atol=tol * scale, err_msg=name)
+            assert_allclose(result, expected, rtol=tol, atol=tol * scale, err_msg=name)
     for name in ("n_components_", "n_samples_", "n_features_in_", "rank_"):
         assert getattr(mine, name) == getattr(whole, name), name
-    np.testing.assert_array_equal(mine.constant_features_, whole.constant_features_)
+    assert_array_equal(mine.constant_features_, whole.constant_features_)
     assert mine.certificate_.ok
 
 
@@ -66,7 +67,7 @@ def test_batches_give_what_all_rows_give(settings):
     for cuts, order in (([45], 1), ([1, 2, 3, 50], 1), ([1, 2, 3, 50], -1), (range(1, 90), 1)):
         mine = streamed(PCA(random_state=0, **settings), np.split(X, cuts)[::order])
         assert_same_model(mine, whole)
-        np.testing.assert_allclose(mine.transform(X), whole.transform(X), atol=1e-9)
+        assert_allclose(mine.transform(X), whole.transform(X), atol=1e-9)
         assert (mine.component_choice_ is None) == (whole.component_choice_ is None)
 
 
@@ -81,7 +82,7 @@ def test_genotypes_and_files_read_block_by_block(tmp_path):
     large = rng.standard_normal((40_000, 40)) * 0.9 ** np.arange(40) + 7
     np.save(tmp_path / "a.npy", large)
     model = PCA(3, memory_limit="40MB").partial_fit(tmp_path / "a.npy")
-    np.testing.assert_allclose(model.singular_values_, PCA(3).fit(large).singular_values_, rtol=1e-9)
+    assert_allclose(model.singular_values_, PCA(3).fit(large).singular_values_, rtol=1e-9)
 
 
 def test_the_plan_says_one_pass_and_the_attempt_is_told():
@@ -99,20 +100,20 @@ def test_scale_and_offset_of_the_data_change_nothing():
         values = PCA().fit(data).explained_variance_ / scale**2
         for cuts in ([1], [30, 31], range(1, 90)):
             model = streamed(PCA(), np.split(data, cuts))
-            np.testing.assert_allclose(model.explained_variance_ / scale**2, values, rtol=1e-9, atol=1e-14)
+            assert_allclose(model.explained_variance_ / scale**2, values, rtol=1e-9, atol=1e-14)
             assert model.certificate_.ok
     single = (base[:, :5] * 1e-1 + 1e4).astype(np.float32)
     model, exact = (
         streamed(PCA(2), np.split(single, [1, 7, 40])),
         np.linalg.svd(single.astype(np.float64) - single.mean(axis=0, dtype=np.float64), compute_uv=False),
     )
-    np.testing.assert_allclose(model.singular_values_, exact[:2], rtol=1e-10)
+    assert_allclose(model.singular_values_, exact[:2], rtol=1e-10)
     assert model.components_.dtype == model.transform(single).dtype == np.float32
     assert model.certificate_.radii.max() < 1e-10 * model.explained_variance_[0]
     # Tiny batches after large ones, and the other way round.
     for parts in ((base * 1e-95, base), (base, base * 1e95), (base[:1] * 1e-95, base[1:] * 1e-95)):
         whole = PCA().fit(np.vstack(parts))
-        np.testing.assert_allclose(
+        assert_allclose(
             streamed(PCA(), parts).singular_values_,
             whole.singular_values_,
             rtol=1e-6,
@@ -127,11 +128,11 @@ def test_what_does_not_vary():
     mixed = np.column_stack([X[:, 0], np.full(90, 0.1), X[:, 1], X[:, 1]])
     for cuts in ([1], [40], range(1, 90)):
         model = streamed(PCA(scale="unit"), np.split(mixed, cuts))
-        np.testing.assert_array_equal(model.constant_features_, [1])
+        assert_array_equal(model.constant_features_, [1])
         assert model.rank_ == 2
     twice = streamed(PCA(), [X, X])
-    np.testing.assert_allclose(twice.reconstruction_error_, 0, atol=1e-20)
-    np.testing.assert_allclose(
+    assert_allclose(twice.reconstruction_error_, 0, atol=1e-20)
+    assert_allclose(
         twice.explained_variance_ * 179 / 2, PCA().fit(X).explained_variance_ * 89, rtol=1e-9, atol=1e-13
     )
 
@@ -145,14 +146,12 @@ def test_forgetting_weighs_rows_as_in_numpy(forgetting):
         )
         model = streamed(PCA(forgetting=forgetting, ddof=ddof), batches)
         covariance = np.cov(X.T, aweights=weights, ddof=ddof)
-        np.testing.assert_allclose(
-            model.get_covariance(), covariance, rtol=1e-9, atol=1e-11 * np.trace(covariance)
-        )
-        np.testing.assert_allclose(model.mean_, np.average(X, axis=0, weights=weights), rtol=1e-9)
+        assert_allclose(model.get_covariance(), covariance, rtol=1e-9, atol=1e-11 * np.trace(covariance))
+        assert_allclose(model.mean_, np.average(X, axis=0, weights=weights), rtol=1e-9)
         part = PCA(3, forgetting=forgetting, ddof=ddof)
         scores = streamed(part, batches).transform(X)
         gaps = ((X - part.inverse_transform(scores)) ** 2).sum(axis=1)
-        np.testing.assert_allclose(part.reconstruction_error_, np.average(gaps, weights=weights), rtol=1e-6)
+        assert_allclose(part.reconstruction_error_, np.average(gaps, weights=weights), rtol=1e-6)
         assert model.n_samples_ == 90
         assert model.certificate_.ok
 
@@ -218,8 +217,8 @@ def test_a_stream_is_copied_pickled_and_saved_at_any_time(tmp_path):
             twin.partial_fit(X[40:])
         for twin in (model, *twins):
             assert twin.n_samples_ == 90
-            np.testing.assert_allclose(twin.explained_variance_, whole.explained_variance_, rtol=1e-11)
-            np.testing.assert_array_equal(twin.explained_variance_, twins[0].explained_variance_)
+            assert_allclose(twin.explained_variance_, whole.explained_variance_, rtol=1e-11)
+            assert_array_equal(twin.explained_variance_, twins[0].explained_variance_)
     unseen = clone(model)
     assert "_moments" not in vars(unseen)
 
@@ -233,7 +232,7 @@ def test_a_stream_of_too_few_rows_is_saved_and_continues(tmp_path):
         model.transform(X)
     model.save(path)
     model = gramian.load(path).partial_fit(X[3:])
-    np.testing.assert_array_equal(model.explained_variance_, whole.explained_variance_)
+    assert_array_equal(model.explained_variance_, whole.explained_variance_)
     with pytest.raises(NotFittedError, match="This PCA instance is not fitted yet"):
         PCA(5).save(path)
 
@@ -287,8 +286,7 @@ def test_a_batch_that_raises_changes_no_attribute():
         streams += [PCA(2, **settings).fit(X[:30]), PCA(2, **settings).partial_fit(X)]
         assert streams[-1].rank_ == 2  # it has been looked at
         for model, (batch, said) in product(
-            streams,
-            ((nan, "contains NaN"), (X[:, :3], "3 features"), (huge, "Divide it by")),
+            streams, ((nan, "contains NaN"), (X[:, :3], "3 features"), (huge, "Divide it by"))
         ):
             if batch.shape[1] == 3 and "n_features_in_" not in vars(model):
                 continue
@@ -329,10 +327,7 @@ def test_parameters_that_are_set_within_a_stream_hold_from_the_next_look_on_or_a
         ({}, {"center": False}),
         ({}, {"n_components": "parallel"}),
         ({}, {"scale": [1.0] * 7}),
-        (
-            {},
-            {"scale": "genotype"},
-        ),
+        ({}, {"scale": "genotype"}),
     ):
         model = PCA(**settings).partial_fit(X).set_params(**others)
         with pytest.raises(
@@ -365,7 +360,7 @@ def test_fit_starts_afresh_and_is_gone_on_from_where_it_holds_everything():
         begun = PCA(**settings).fit(X[:30]).set_params(solver="auto")
         assert_same_model(begun.partial_fit(X[30:]), PCA(**settings).fit(X), rtol=1e-9)
     huge = X * 1e95
-    np.testing.assert_allclose(
+    assert_allclose(
         PCA().fit(huge[:30]).partial_fit(huge[30:]).singular_values_,
         PCA().fit(huge).singular_values_,
         rtol=1e-9,
@@ -388,15 +383,13 @@ def test_array_kinds_give_their_own_kind(array_kind):
     assert array_kind.same(model.transform(array_kind.make(X)))
     rtol = 1e-5 if array_kind.dtype == np.float32 else 1e-11
     result = as_float64(model.explained_variance_)
-    np.testing.assert_allclose(result, PCA(2).fit(X).explained_variance_, rtol=rtol)
+    assert_allclose(result, PCA(2).fit(X).explained_variance_, rtol=rtol)
 
 
 def test_sparse_batches_and_pictures():
     S = sp.random(200, 12, 0.3, format="csr", random_state=0)
     mine = streamed(PCA(3), [S[:1], S[1:90], S[90:]])
-    np.testing.assert_allclose(
-        mine.explained_variance_, PCA(3).fit(S.toarray()).explained_variance_, rtol=1e-11
-    )
+    assert_allclose(mine.explained_variance_, PCA(3).fit(S.toarray()).explained_variance_, rtol=1e-11)
     pictures = X.reshape(90, 2, 4)
     model = streamed(PCA(3), [pictures[:1], pictures[1:]])
     assert model.component_pictures_.shape == (3, 2, 4)
@@ -452,10 +445,10 @@ def test_columns_from_one_end_of_the_range_to_the_other_are_scaled(batches):
     model = PCA(2, scale="unit")
     for part in np.array_split(X, batches):
         model.partial_fit(part)
-    np.testing.assert_allclose(model.explained_variance_, PCA(2, scale="unit").fit(X).explained_variance_)
-    np.testing.assert_array_equal(model.constant_features_, [2])
+    assert_allclose(model.explained_variance_, PCA(2, scale="unit").fit(X).explained_variance_)
+    assert_array_equal(model.constant_features_, [2])
     constant = PCA(2, scale="unit")
     for part in np.array_split(X[:, [0, 2]], batches):
         constant.partial_fit(part)
     with pytest.warns(RankWarning):
-        np.testing.assert_array_equal(constant.constant_features_, [1])
+        assert_array_equal(constant.constant_features_, [1])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import gramian
@@ -78,7 +79,7 @@ def decathlon():
 def test_decathlon_equals_the_printed_numbers(decathlon):
     X, others = decathlon
     model = PCA(scale="unit", ddof=0).fit(X)
-    np.testing.assert_allclose(model.explained_variance_, EIGENVALUES, atol=6e-4)
+    assert_allclose(model.explained_variance_, EIGENVALUES, atol=6e-4)
     rows, columns = model.table("rows", X), model.table("columns", X, supplementary=others)
     # The signs of components are a convention.
     sign = np.sign(
@@ -116,9 +117,9 @@ def test_us_arrests_equals_the_printed_rotation(data_dir):
         ]
     )
     deviations = np.array([1.5748783, 0.9948694, 0.5971291, 0.4164494])
-    np.testing.assert_allclose(columns.filter(like="contribution"), rotation**2, atol=2e-7)
-    np.testing.assert_allclose(columns.filter(like="correlation").abs(), rotation * deviations, atol=2e-7)
-    np.testing.assert_allclose(columns["standard deviation"], X.std(ddof=0))
+    assert_allclose(columns.filter(like="contribution"), rotation**2, atol=2e-7)
+    assert_allclose(columns.filter(like="correlation").abs(), rotation * deviations, atol=2e-7)
+    assert_allclose(columns["standard deviation"], X.std(ddof=0))
 
 
 def test_rows_equal_the_definition():
@@ -143,16 +144,14 @@ def test_rows_equal_the_definition():
         T = C @ np.asarray(model.components_, dtype=float).T
         k = model.n_components_
         near = {"rtol": 0, "atol": tolerance}
-        np.testing.assert_allclose(
-            table[[f"PC{j + 1}" for j in range(k)]], T, **(near | {"atol": 9 * tolerance})
-        )
+        assert_allclose(table[[f"PC{j + 1}" for j in range(k)]], T, **(near | {"atol": 9 * tolerance}))
         squares = np.sum(C**2, axis=1)
-        np.testing.assert_allclose(table.filter(like="cos2"), T**2 / squares[:, None], **near)
-        np.testing.assert_allclose(table["distance"], np.sqrt(squares), rtol=tolerance + 1e-12)
+        assert_allclose(table.filter(like="cos2"), T**2 / squares[:, None], **near)
+        assert_allclose(table["distance"], np.sqrt(squares), rtol=tolerance + 1e-12)
         contributions = table.filter(like="contribution").to_numpy()
         degrees = (len(dense) - model.ddof) * np.asarray(model.explained_variance_)
-        np.testing.assert_allclose(contributions[:30], T[:30] ** 2 / degrees, **near)
-        np.testing.assert_allclose(contributions[:30].sum(axis=0), 1, rtol=10 * tolerance)
+        assert_allclose(contributions[:30], T[:30] ** 2 / degrees, **near)
+        assert_allclose(contributions[:30].sum(axis=0), 1, rtol=10 * tolerance)
         assert np.isnan(contributions[30:]).all()
         assert table["kind"].tolist() == ["row"] * 30 + ["supplementary row"] * 4
         assert table.index[30] == "0"
@@ -170,23 +169,23 @@ def test_columns_equal_the_definition_without_the_data(tmp_path):
             table, scores = one.table("columns"), one.transform(X)
             for j in range(one.n_components_):
                 correlation = [np.corrcoef(x, scores[:, j])[0, 1] for x in X.T[:5]]
-                np.testing.assert_allclose(table[f"correlation PC{j + 1}"][:5], correlation, atol=1e-10)
-                np.testing.assert_allclose(table[f"cos2 PC{j + 1}"][:5], np.square(correlation), atol=1e-10)
+                assert_allclose(table[f"correlation PC{j + 1}"][:5], correlation, atol=1e-10)
+                assert_allclose(table[f"cos2 PC{j + 1}"][:5], np.square(correlation), atol=1e-10)
                 standardised = scores[:, j] / np.sqrt(one.explained_variance_[j])
                 divisor = 1.0 if one.scale_ is None else one.scale_
                 C = (X - X.mean(axis=0)) / divisor
                 coordinate = C.T @ standardised / (40 - one.ddof)
-                np.testing.assert_allclose(table[f"PC{j + 1}"], coordinate, atol=1e-9)
-                np.testing.assert_allclose(table[f"contribution PC{j + 1}"], one.components_[j] ** 2)
+                assert_allclose(table[f"PC{j + 1}"], coordinate, atol=1e-9)
+                assert_allclose(table[f"contribution PC{j + 1}"], one.components_[j] ** 2)
                 assert table[f"correlation PC{j + 1}"].iloc[5] == 0.0
-            np.testing.assert_allclose(table["mean"], X.mean(axis=0), atol=1e-12)
-            np.testing.assert_allclose(table["standard deviation"], X.std(axis=0, ddof=one.ddof), atol=1e-12)
+            assert_allclose(table["mean"], X.mean(axis=0), atol=1e-12)
+            assert_allclose(table["standard deviation"], X.std(axis=0, ddof=one.ddof), atol=1e-12)
     fading = PCA(2, forgetting=0.5)
     for batch in np.array_split(X, 2):
         fading.partial_fit(batch)
     weights = np.repeat([0.5, 1.0], 20)
     deviations = np.sqrt(np.diag(np.cov(X.T, aweights=weights)))
-    np.testing.assert_allclose(fading.table("columns")["standard deviation"], deviations, atol=1e-12)
+    assert_allclose(fading.table("columns")["standard deviation"], deviations, atol=1e-12)
     assert not any("contribution" in name for name in fading.table("rows", X))
     assert not any("correlation" in name for name in PCA(2, center=False).fit(X).table("columns"))
 
@@ -207,11 +206,11 @@ def test_supplementary_columns_equal_the_definition():
     for level in "abc":
         line, own = table.loc[f"site={level}"], group == level
         n, size = there.sum(), own.sum()
-        np.testing.assert_allclose(line[["PC1", "PC2", "PC3"]].astype(float), T[own].mean(axis=0))
+        assert_allclose(line[["PC1", "PC2", "PC3"]].astype(float), T[own].mean(axis=0))
         # The variance of a mean of rows drawn without replacement.
         error = np.sqrt(T[there].var(axis=0, ddof=1) / size * (1 - size / n))
         test = (T[own].mean(axis=0) - T[there].mean(axis=0)) / error
-        np.testing.assert_allclose(line.filter(like="v-test").astype(float), test)
+        assert_allclose(line.filter(like="v-test").astype(float), test)
         center = X[own].mean(axis=0) - X.mean(axis=0)
         assert line["distance"] == pytest.approx(np.linalg.norm(center))
     assert table["kind"].tolist() == ["column"] * 4 + ["supplementary column"] + ["category"] * 3
@@ -232,7 +231,7 @@ def test_frames_follow_the_input_and_the_installation(monkeypatch):
     monkeypatch.setattr(frames, "find_spec", lambda name: None)
     arrays = model.table("columns")
     assert arrays["name"].tolist() == ["x0", "x1", "x2"]
-    np.testing.assert_array_equal(arrays["PC1"], pandas["PC1"])
+    assert_array_equal(arrays["PC1"], pandas["PC1"])
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,7 @@ def test_rows_of_a_frame_keep_its_index(index):
     for model in (PCA(2), KernelPCA(2, kernel="rbf")):
         scores = model.fit(frame).transform(frame)
         joined = frame.join(model.table("rows", frame))
-        np.testing.assert_allclose(joined[["PC1", "PC2"]], scores, atol=1e-12)
+        assert_allclose(joined[["PC1", "PC2"]], scores, atol=1e-12)
         model.fit(frame[:20])
         both = model.table("rows", frame[:20], supplementary=frame[20:])
         assert both.index.equals(index)
@@ -280,8 +279,8 @@ def test_tables_of_kernel_pca_and_summaries():
     table = model.table("rows", X, supplementary=X[:2] + 0.1)
     own = table[table["kind"] == "row"]
     # All components of the fit: a row of it lies in their span.
-    np.testing.assert_allclose(own.filter(like="cos2").sum(axis=1), 1, atol=1e-6)
-    np.testing.assert_allclose(own.filter(like="contribution").sum(), 1, atol=1e-9)
+    assert_allclose(own.filter(like="cos2").sum(axis=1), 1, atol=1e-6)
+    assert_allclose(own.filter(like="contribution").sum(), 1, atol=1e-9)
     new = table[table["kind"] != "row"]
     K = np.exp(-0.3 * np.sum((X[:, None] - X) ** 2, axis=-1))
     row = np.exp(-0.3 * np.sum((X - X[0] - 0.1) ** 2, axis=1))
@@ -290,12 +289,12 @@ def test_tables_of_kernel_pca_and_summaries():
     with pytest.raises(ParameterError, match="needs components that are directions of the columns;"):
         model.table("columns")
     summary = model.summary()
-    np.testing.assert_allclose(summary.explained_variance_ratio, model.explained_variance_ratio_)
+    assert_allclose(summary.explained_variance_ratio, model.explained_variance_ratio_)
     with pytest.warns(IndefiniteKernelWarning):
         indefinite = KernelPCA(2, kernel="sigmoid", gamma=1e-3).fit(X).summary()
     assert np.isnan(indefinite.cumulative).all()
     whitener = Whitener("zca").fit(X)
-    np.testing.assert_allclose(whitener.summary().standard_deviation, np.sqrt(whitener.eigenvalues_))
+    assert_allclose(whitener.summary().standard_deviation, np.sqrt(whitener.eigenvalues_))
 
 
 def test_refusals(monkeypatch):
@@ -335,16 +334,16 @@ def test_arrays_of_every_kind(array_kind):
         (model.table("columns", given, supplementary=meta), plain.table("columns", X, supplementary=meta)),
     ):
         for name in theirs.columns[1:]:
-            np.testing.assert_allclose(ours[name], theirs[name], atol=tolerance)
+            assert_allclose(ours[name], theirs[name], atol=tolerance)
     kernel = KernelPCA(2, kernel="rbf").fit(given)
     expected = KernelPCA(2, kernel="rbf").fit(X)
-    np.testing.assert_allclose(
+    assert_allclose(
         kernel.table("rows", given).filter(like="cos2"),
         expected.table("rows", X).filter(like="cos2"),
         atol=1e-3,
     )
     found = gramian.describe(kernel, given, meta)
-    np.testing.assert_allclose(found.r2, gramian.describe(expected, X, meta).r2, atol=1e-3)
+    assert_allclose(found.r2, gramian.describe(expected, X, meta).r2, atol=1e-3)
     assert gramian.rotate(model).scores(given).shape == (30, 2)
 
 

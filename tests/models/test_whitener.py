@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf, oas
 from sklearn.datasets import load_iris
@@ -80,9 +81,6 @@ def covariance(Z, ddof=1):
     return C.T @ C / (len(C) - ddof)
 
 
-# ------------------------------------------------------- the definition as oracle
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_whitened_data_has_identity_covariance(method):
     for name in FULL:
@@ -91,9 +89,9 @@ def test_whitened_data_has_identity_covariance(method):
         Z = model.fit_transform(X)
         assert Z.shape == X.shape
         assert model.rank_ == model.n_components_ == X.shape[1]
-        np.testing.assert_allclose(covariance(Z), np.eye(X.shape[1]), atol=2e-9)
-        np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-8)
-        np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-12 * np.abs(X).max())
+        assert_allclose(covariance(Z), np.eye(X.shape[1]), atol=2e-9)
+        assert_allclose(Z.mean(axis=0), 0, atol=1e-8)
+        assert_allclose(model.inverse_transform(Z), X, atol=1e-12 * np.abs(X).max())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -106,10 +104,8 @@ def test_float32_has_identity_covariance_too(method):
         r = model.rank_
         if r < X.shape[1]:
             Z = Z if method.startswith("pca") else Z.astype("f8") @ model.components_[:r].T.astype("f8")
-        np.testing.assert_allclose(covariance(Z[:, :r]), np.eye(r), atol=1e-6)
-        np.testing.assert_allclose(
-            model.inverse_transform(model.transform(X)), X, atol=3e-6 * np.abs(X).max()
-        )
+        assert_allclose(covariance(Z[:, :r]), np.eye(r), atol=1e-6)
+        assert_allclose(model.inverse_transform(model.transform(X)), X, atol=3e-6 * np.abs(X).max())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -118,19 +114,17 @@ def test_the_matrix_is_the_definition(method):
         X = FULL[name]
         model = Whitener(method, ddof=ddof).fit(X)
         W = definition(X, method, ddof=ddof)
-        np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-8 * np.abs(W).max())
+        assert_allclose(model.whitening_matrix_, W, atol=1e-8 * np.abs(W).max())
         new = np.random.default_rng(0).standard_normal((7, X.shape[1]))
         expected = (new - X.mean(axis=0)) @ W.T
-        np.testing.assert_allclose(
-            model.transform(new), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max()
-        )
-        np.testing.assert_allclose(covariance(model.transform(X), ddof), np.eye(X.shape[1]), atol=1e-9)
+        assert_allclose(model.transform(new), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+        assert_allclose(covariance(model.transform(X), ddof), np.eye(X.shape[1]), atol=1e-9)
 
 
 def test_roots_do_not_depend_on_the_choice_within_a_cluster():
     for name, method in product(["clustered", "flat"], ["zca", "cholesky"]):
         X = FULL[name]
-        np.testing.assert_allclose(
+        assert_allclose(
             Whitener(method).fit(X).whitening_matrix_, definition(X, method), rtol=1e-9, atol=1e-9
         )
 
@@ -140,30 +134,28 @@ def test_scale_far_from_one_changes_nothing(method):
     for scale in [1e-95, 1e-40, 1e40, 1e95]:
         X = FULL["separated"]
         plain, model = Whitener(method).fit(X), Whitener(method).fit(X * scale)
-        np.testing.assert_allclose(model.fit_transform(X * scale), plain.transform(X), atol=1e-10)
-        np.testing.assert_allclose(model.inverse_transform(plain.transform(X)) / scale, X, atol=1e-12)
-        np.testing.assert_allclose(
-            model.whitening_matrix_ * scale, plain.whitening_matrix_, rtol=1e-9, atol=1e-9
-        )
-        np.testing.assert_allclose(model.cross_correlation_, plain.cross_correlation_, atol=1e-9)
+        assert_allclose(model.fit_transform(X * scale), plain.transform(X), atol=1e-10)
+        assert_allclose(model.inverse_transform(plain.transform(X)) / scale, X, atol=1e-12)
+        assert_allclose(model.whitening_matrix_ * scale, plain.whitening_matrix_, rtol=1e-9, atol=1e-9)
+        assert_allclose(model.cross_correlation_, plain.cross_correlation_, atol=1e-9)
         shrunk, at_one = (Whitener(method, regularization="oas").fit(x) for x in (X * scale, X))
         assert shrunk.regularization_ == pytest.approx(at_one.regularization_)
-        np.testing.assert_allclose(shrunk.transform(X * scale), at_one.transform(X), atol=1e-10)
+        assert_allclose(shrunk.transform(X * scale), at_one.transform(X), atol=1e-10)
 
 
 def test_float32_up_to_its_range():
     for method, scale in product(METHODS, [1e-36, 1e-25, 1e25, 1e36]):
         X = FULL["separated"]
         Z = Whitener(method).fit_transform((X * scale).astype("f4"))
-        np.testing.assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
-        np.testing.assert_allclose(Z, Whitener(method).fit_transform(X), atol=2e-3)
+        assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
+        assert_allclose(Z, Whitener(method).fit_transform(X), atol=2e-3)
 
 
 def test_small_directions_of_float32_are_centred():
     for method in METHODS:
         X = (spectrum_matrix(3000, 40, np.geomspace(1, 1e-4, 40), seed=19) + 0.02).astype("f4")
         Z = Whitener(method).fit_transform(X)
-        np.testing.assert_allclose(Z.mean(axis=0, dtype="f8"), 0, atol=1e-6)
+        assert_allclose(Z.mean(axis=0, dtype="f8"), 0, atol=1e-6)
 
 
 def test_directions_that_are_not_quite_orthonormal_are_put_right(monkeypatch):
@@ -177,7 +169,7 @@ def test_directions_that_are_not_quite_orthonormal_are_put_right(monkeypatch):
 
     X = FULL["separated"].astype("f4")
     monkeypatch.setattr(PCA, "fit", skewed)
-    np.testing.assert_allclose(covariance(Whitener().fit_transform(X)), np.eye(6), atol=1e-6)
+    assert_allclose(covariance(Whitener().fit_transform(X)), np.eye(6), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", DEFICIENT)
@@ -198,20 +190,20 @@ def test_directions_without_variance_give_nothing(name):
         shown = model.transform(new)
         if method.startswith("pca"):
             assert (shown[:, rank:] == 0).all()
-            np.testing.assert_allclose(covariance(Z)[:rank, :rank], np.eye(rank), atol=1e-9)
+            assert_allclose(covariance(Z)[:rank, :rank], np.eye(rank), atol=1e-9)
             shown = shown[:, :rank]
         else:
             projector = model.components_[:rank].T @ model.components_[:rank]
-            np.testing.assert_allclose(covariance(Z), projector, atol=1e-9)
-            np.testing.assert_allclose(shown, expected, atol=1e-7 * np.abs(expected).max())
+            assert_allclose(covariance(Z), projector, atol=1e-9)
+            assert_allclose(shown, expected, atol=1e-7 * np.abs(expected).max())
         assert np.abs(shown).max() <= 2 * np.abs(expected).max()
         # All that the fitted rows have is kept, so they come back.
-        np.testing.assert_allclose(model.inverse_transform(Z), X, atol=1e-11)
+        assert_allclose(model.inverse_transform(Z), X, atol=1e-11)
 
 
 def test_whitened_rows_of_a_wide_table_are_all_equally_far_apart():
     Z = Whitener().fit_transform(DEFICIENT["wide"])
-    np.testing.assert_allclose(Z @ Z.T, 19 * (np.eye(20) - 1 / 20), atol=1e-9)
+    assert_allclose(Z @ Z.T, 19 * (np.eye(20) - 1 / 20), atol=1e-9)
 
 
 def test_cholesky_of_less_than_full_rank_is_refused():
@@ -229,16 +221,16 @@ def test_constant_columns_are_0_and_come_back():
     for method in THIN:
         model = Whitener(method).fit(X)
         assert model.constant_features_.tolist() == [2]
-        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+        assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
         if method.startswith("zca"):
-            np.testing.assert_allclose(model.transform(new)[:, 2], 0, atol=1e-12)
+            assert_allclose(model.transform(new)[:, 2], 0, atol=1e-12)
             others = Whitener(method).fit(np.delete(X, 2, axis=1))
             expected = others.transform(np.delete(new, 2, axis=1))
-            np.testing.assert_allclose(np.delete(model.transform(new), 2, axis=1), expected, atol=1e-9)
+            assert_allclose(np.delete(model.transform(new), 2, axis=1), expected, atol=1e-9)
     for rule in (0.5, "oas"):
         model = Whitener("zca-cor", regularization=rule).fit(X)
-        np.testing.assert_allclose(model.transform(new)[:, 2], 0, atol=1e-12)
-        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
+        assert_allclose(model.transform(new)[:, 2], 0, atol=1e-12)
+        assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12)
 
 
 def test_constant_data_gives_nothing():
@@ -250,10 +242,7 @@ def test_constant_data_gives_nothing():
             assert model.rank_ == 0
             assert (model.transform(np.eye(3)) == 0).all()
             back = model.inverse_transform(model.transform(X))
-            np.testing.assert_allclose(back, X, rtol=1e-15)
-
-
-# ------------------------------------------------------------------ which is closest
+            assert_allclose(back, X, rtol=1e-15)
 
 
 def test_zca_is_closest_and_zca_cor_closest_to_the_standardised():
@@ -280,9 +269,9 @@ def test_cross_covariance_and_correlation_are_those_of_the_rows():
         Z = model.transform(X)
         d = X.shape[1]
         together = np.cov(Z.T, X.T)
-        np.testing.assert_allclose(model.cross_covariance_, together[:d, d:], atol=1e-9)
-        np.testing.assert_allclose(model.cross_correlation_, np.corrcoef(Z.T, X.T)[:d, d:], atol=1e-9)
-        np.testing.assert_allclose(model.variances_, X.var(axis=0, ddof=1), rtol=1e-12)
+        assert_allclose(model.cross_covariance_, together[:d, d:], atol=1e-9)
+        assert_allclose(model.cross_correlation_, np.corrcoef(Z.T, X.T)[:d, d:], atol=1e-9)
+        assert_allclose(model.variances_, X.var(axis=0, ddof=1), rtol=1e-12)
 
 
 def test_cross_correlation_of_wide_data():
@@ -296,10 +285,7 @@ def test_cross_correlation_of_wide_data():
         expected[:, 4] = 0
         if Z.shape[1] == X.shape[1]:
             expected[4] = 0
-        np.testing.assert_allclose(model.cross_correlation_, expected, atol=1e-9)
-
-
-# ------------------------------------------------------------------- regularization
+        assert_allclose(model.cross_correlation_, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -310,14 +296,12 @@ def test_a_number_is_added_to_the_eigenvalues(method):
         expected = (X - X.mean(axis=0)) @ definition(X, method, added=0.2).T
         if name == "clustered" and method.startswith("pca"):
             expected = expected @ expected.T
-            np.testing.assert_allclose(model.transform(X) @ model.transform(X).T, expected, atol=1e-8)
+            assert_allclose(model.transform(X) @ model.transform(X).T, expected, atol=1e-8)
         else:
-            np.testing.assert_allclose(model.transform(X), expected, atol=1e-9 * np.abs(expected).max())
+            assert_allclose(model.transform(X), expected, atol=1e-9 * np.abs(expected).max())
         assert model.regularization_ == 0.2
-        np.testing.assert_allclose(model.regularized_eigenvalues_, model.eigenvalues_ + 0.2)
-        np.testing.assert_allclose(
-            model.inverse_transform(model.transform(X)), X, atol=1e-12 * np.abs(X).max()
-        )
+        assert_allclose(model.regularized_eigenvalues_, model.eigenvalues_ + 0.2)
+        assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-12 * np.abs(X).max())
 
 
 @pytest.mark.parametrize("method", ["zca", "cholesky", "zca-cor"])
@@ -339,10 +323,10 @@ def test_regularized_directions_beside_the_rows_are_whitened_too(method):
         else:
             W = definition(X, method, ddof=0, added=rule)
         expected = (new - X.mean(axis=0)) @ W.T
-        np.testing.assert_allclose(model.transform(new), expected, atol=1e-9 * np.abs(expected).max())
-        np.testing.assert_allclose(model.whitening_matrix_, W, atol=1e-9 * np.abs(W).max())
+        assert_allclose(model.transform(new), expected, atol=1e-9 * np.abs(expected).max())
+        assert_allclose(model.whitening_matrix_, W, atol=1e-9 * np.abs(W).max())
         # W has an inverse, so every row comes back.
-        np.testing.assert_allclose(model.inverse_transform(model.transform(new)), new, atol=1e-11)
+        assert_allclose(model.inverse_transform(model.transform(new)), new, atol=1e-11)
 
 
 @pytest.mark.parametrize("shape", [(60, 200), (200, 60), (900, 500)])
@@ -354,7 +338,7 @@ def test_few_components_do_not_change_the_intensity(shape):
         assert few.regularization_ == pytest.approx(whole.regularization_, rel=1e-9)
         assert 0 < few.regularization_ < 1
         values = whole.regularized_eigenvalues_[:3]
-        np.testing.assert_allclose(few.regularized_eigenvalues_, values, rtol=1e-9)
+        assert_allclose(few.regularized_eigenvalues_, values, rtol=1e-9)
         assert Whitener(regularization=rule).fit(FULL["one column"]).regularization_ == 0
         assert Whitener(regularization=rule).fit(FULL["flat"]).regularization_ == pytest.approx(1)
 
@@ -365,16 +349,13 @@ def test_regularization_that_is_rounding_does_not_amplify():
         model = Whitener(regularization=tiny).fit(X)
         plain = Whitener().fit(X)
         new = np.random.default_rng(2).standard_normal((5, 9)) * 10
-        np.testing.assert_allclose(model.transform(new), plain.transform(new), atol=1e-9)
+        assert_allclose(model.transform(new), plain.transform(new), atol=1e-9)
 
 
 def test_adding_nothing_is_no_regularization():
     X = FULL["separated"]
-    np.testing.assert_array_equal(Whitener(regularization=0).fit_transform(X), Whitener().fit_transform(X))
+    assert_array_equal(Whitener(regularization=0).fit_transform(X), Whitener().fit_transform(X))
     assert Whitener(regularization=0).fit(X).regularization_ is None
-
-
-# --------------------------------------------------------------------- n_components
 
 
 @pytest.mark.parametrize("method", THIN)
@@ -389,12 +370,12 @@ def test_few_directions_leave_the_others_at_0(method):
         U = vectors[:, ::-1][:, :3]
         inner = C @ U / np.sqrt(values[::-1][:3] + (rule or 0))
         if method.startswith("zca"):
-            np.testing.assert_allclose(Z, inner @ U.T, atol=1e-9)
-            np.testing.assert_allclose(model.transform(X), Z, atol=1e-12)
+            assert_allclose(Z, inner @ U.T, atol=1e-9)
+            assert_allclose(model.transform(X), Z, atol=1e-12)
         else:
-            np.testing.assert_allclose(np.abs(Z), np.abs(inner), atol=1e-9)
+            assert_allclose(np.abs(Z), np.abs(inner), atol=1e-9)
         back = X.mean(axis=0) + C @ U @ U.T * divisor
-        np.testing.assert_allclose(model.inverse_transform(Z), back, atol=1e-11)
+        assert_allclose(model.inverse_transform(Z), back, atol=1e-11)
 
 
 def test_n_components_is_that_of_pca():
@@ -405,9 +386,7 @@ def test_n_components_is_that_of_pca():
     with pytest.raises(ParameterError, match='n_components=2 is not supported with method="cholesky",'):
         Whitener("cholesky", n_components=2).fit(X)
     model = Whitener("pca", n_components=3).fit(X)
-    np.testing.assert_allclose(
-        model.transform(X), PCA(3, whiten=True, random_state=0).fit_transform(X), atol=1e-12
-    )
+    assert_allclose(model.transform(X), PCA(3, whiten=True, random_state=0).fit_transform(X), atol=1e-12)
 
 
 def test_more_components_than_rank_warn_once():
@@ -418,22 +397,19 @@ def test_more_components_than_rank_warn_once():
         assert len(caught) == 1
         assert caught[0].filename == __file__
         assert model.components_.shape == (6, 9)
-        np.testing.assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
-
-
-# ---------------------------------------------------------------- what the model says
+        assert_allclose(model.transform(X)[:, 3:], 0, atol=1e-12)
 
 
 def test_attributes_of_a_fitted_model():
     X = FULL["units"]
     model = Whitener("zca-cor").fit(X)
     pca = PCA(scale="unit").fit(X)
-    np.testing.assert_array_equal(model.components_, pca.components_)
-    np.testing.assert_array_equal(model.eigenvalues_, pca.explained_variance_)
-    np.testing.assert_array_equal(model.explained_variance_, pca.explained_variance_)
-    np.testing.assert_array_equal(model.explained_variance_ratio_, pca.explained_variance_ratio_)
-    np.testing.assert_array_equal(model.scale_, pca.scale_)
-    np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-14)
+    assert_array_equal(model.components_, pca.components_)
+    assert_array_equal(model.eigenvalues_, pca.explained_variance_)
+    assert_array_equal(model.explained_variance_, pca.explained_variance_)
+    assert_array_equal(model.explained_variance_ratio_, pca.explained_variance_ratio_)
+    assert_array_equal(model.scale_, pca.scale_)
+    assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-14)
     assert model.plan_ == pca.plan_ == Whitener("zca-cor").plan(X)
     assert model.certificate_.ok
     assert model.regularization_ is None
@@ -447,7 +423,7 @@ def test_rank_and_tolerance_are_those_of_pca():
     assert model.rank_ == pca.rank_ < 300
     assert model.spectrum_.rank_tolerance == pca.spectrum_.rank_tolerance
     shown = np.asarray(model.transform(X)) @ model.components_[: model.rank_].T
-    np.testing.assert_allclose(np.cov(shown.T), np.eye(model.rank_), atol=1e-6)
+    assert_allclose(np.cov(shown.T), np.eye(model.rank_), atol=1e-6)
 
 
 def test_a_matrix_too_large_to_write_out_is_refused():
@@ -475,9 +451,6 @@ def test_names():
         Whitener().fit(frame).transform(frame[["b", "a", "c", "e"]])
 
 
-# ---------------------------------------------------------------------- kinds of data
-
-
 def test_array_kinds_give_their_own_kind(array_kind):
     for method in METHODS:
         X = FULL["separated"]
@@ -494,12 +467,12 @@ def test_array_kinds_give_their_own_kind(array_kind):
         }
         for part, (value, wanted) in outputs.items():
             assert array_kind.same(value) or array_kind.name == "numpy-read-only", part
-            np.testing.assert_allclose(to_numpy(value), wanted, atol=1e-9 if exact else 1e-3)
+            assert_allclose(to_numpy(value), wanted, atol=1e-9 if exact else 1e-3)
         for rule in (0.3, "ledoit-wolf"):
             other = Whitener(method, regularization=rule)
             Z = other.fit_transform(array_kind.make(DEFICIENT["wide"]))
             wanted = Whitener(method, regularization=rule).fit_transform(DEFICIENT["wide"])
-            np.testing.assert_allclose(to_numpy(Z), wanted, atol=1e-9 if exact else 2e-3)
+            assert_allclose(to_numpy(Z), wanted, atol=1e-9 if exact else 2e-3)
 
 
 def test_fit_transform_is_fit_then_transform():
@@ -510,7 +483,7 @@ def test_fit_transform_is_fit_then_transform():
                 continue
             model = Whitener(method, regularization=rule)
             together = model.fit_transform(X)
-            np.testing.assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
+            assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
 
 
 def test_pictures_come_back_as_pictures():
@@ -521,10 +494,10 @@ def test_pictures_come_back_as_pictures():
         Z = model.fit_transform(pictures)
         assert model.picture_shape_ == (2, 3)
         assert Z.shape == model.transform(pictures).shape == (60, 2, 3)
-        np.testing.assert_allclose(Z.reshape(60, 6), Whitener(method).fit_transform(flat), atol=1e-12)
+        assert_allclose(Z.reshape(60, 6), Whitener(method).fit_transform(flat), atol=1e-12)
         assert model.transform(flat).shape == (60, 6)
         for back in (model.inverse_transform(Z), model.inverse_transform(Z.reshape(60, 6))):
-            np.testing.assert_allclose(back, pictures, atol=1e-12)
+            assert_allclose(back, pictures, atol=1e-12)
     model = Whitener("pca", n_components=4).fit(pictures)
     assert model.transform(pictures).shape == (60, 4)
     assert model.inverse_transform(model.transform(pictures)).shape == (60, 2, 3)
@@ -535,10 +508,7 @@ def test_integers_become_numbers():
     for dtype, out in [("u1", "f4"), ("i8", "f8")]:
         Z = Whitener().fit_transform(whole.astype(dtype))
         assert Z.dtype == np.dtype(out)
-        np.testing.assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
-
-
-# -------------------------------------------------------------------------- refusals
+        assert_allclose(covariance(Z), np.eye(6), atol=1e-6)
 
 
 def test_parameters_are_refused():
@@ -602,7 +572,7 @@ def test_rows_far_away_are_whitened_or_refused():
     model = Whitener().fit(FULL["separated"])
     far = np.full((1, 6), 1e95)
     W = definition(FULL["separated"], "zca")
-    np.testing.assert_allclose(model.transform(far), far @ W.T, rtol=1e-7)
+    assert_allclose(model.transform(far), far @ W.T, rtol=1e-7)
     with pytest.raises(DataError, match="Whitened values of a row far from the fitted rows exceed"):
         model.transform(np.array([[1e308, -1e308, 0, 0, 0, 0]]))
 
@@ -614,9 +584,6 @@ def test_an_unfitted_model_says_so():
     for name in ("whitening_matrix_", "cross_covariance_", "explained_variance_"):
         with pytest.raises(AttributeError, match="Whitener instance is not fitted yet"):
             getattr(Whitener(), name)
-
-
-# ---------------------------------------------------------------------- scikit-learn
 
 
 @parametrize_with_checks([Whitener(), Whitener("pca-cor", n_components=1, regularization="oas")])
@@ -642,4 +609,4 @@ def test_clone_copy_and_joblib():
     joblib.dump(model, stored)
     stored.seek(0)
     for twin in (copy.deepcopy(model), copy.copy(model), joblib.load(stored)):
-        np.testing.assert_array_equal(twin.transform(FULL["units"]), model.transform(FULL["units"]))
+        assert_array_equal(twin.transform(FULL["units"]), model.transform(FULL["units"]))

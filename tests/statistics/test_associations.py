@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
@@ -35,7 +36,7 @@ def test_numbers_and_categories_equal_their_definitions():
 def test_extremes():
     T = np.column_stack([np.arange(12.0), np.zeros(12), np.arange(12.0) * 1e200])
     found = associated(np.arange(12.0), T)
-    np.testing.assert_allclose(found.r2, [1, 0, 1])
+    assert_allclose(found.r2, [1, 0, 1])
     assert found.p[0] == pytest.approx(0, abs=1e-12)
     assert np.isnan(found.p[1])
     for values, why in (
@@ -66,12 +67,12 @@ def test_a_description_adjusts_over_all_pairs_and_weights_by_variance():
         # Benjamini and Hochberg: the smallest m p(i) / i at or above its rank.
         rank = np.searchsorted(ranked, value)
         assert adjusted == pytest.approx(min(1, *(6 * ranked[i] / (i + 1) for i in range(rank, 6))))
-    np.testing.assert_allclose(found.weighted_r2, found.r2 @ [0.9, 0.1])
+    assert_allclose(found.weighted_r2, found.r2 @ [0.9, 0.1])
     table = found.table()
     assert table.shape == (6, 9)
     place = found.variables.index("noise")
     expected = [np.corrcoef(metadata["noise"], T[:, j])[0, 1] for j in (0, 1)]
-    np.testing.assert_allclose(found.r[place], expected, atol=1e-14)
+    assert_allclose(found.r[place], expected, atol=1e-14)
     assert np.isnan(found.r[0]).all()
     assert table.loc["plate", "component"].tolist() == ["PC1", "PC2"]
     text = str(found)

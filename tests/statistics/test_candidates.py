@@ -30,9 +30,6 @@ def selection(**more):
     return Selection(tried, "What is best", Choice(1, "It won."), **more)
 
 
-# --------------------------------------------------------------------- rules
-
-
 def test_standard_error_is_the_formula():
     scores = np.array([0.5, 0.7, 0.9, 0.6])
     expected = math.sqrt(sum((s - scores.mean()) ** 2 for s in scores) / 3) / math.sqrt(4)
@@ -64,9 +61,6 @@ def test_ties_go_to_the_smallest_and_then_to_the_first():
 
 def test_one_fold_has_no_standard_error():
     assert within_one_standard_error(in_folds([0.5], [0.6])) == 1
-
-
-# ---------------------------------------------------------------------- table
 
 
 def test_it_prints_as_a_table():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import sklearn.decomposition
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
 from gramian import PCA, KernelPCA, PolynomialMap, Whitener
@@ -45,7 +46,7 @@ def test_signs_in_every_kind(array_kind):
     expected = np.sign(V[np.abs(V).argmax(axis=0), range(4)])
     signs = fixed_signs(array_kind.make(V))
     assert isinstance(signs, np.ndarray)
-    np.testing.assert_array_equal(signs, expected)
+    assert_array_equal(signs, expected)
     assert fixed_signs(array_kind.make(np.empty((5, 0)))).shape == (0,)
 
 
@@ -57,14 +58,14 @@ def test_a_completed_basis_is_orthonormal(array_kind):
         assert array_kind.same(whole) or array_kind.name == "numpy-read-only"
         V = as_float64(whole)
         assert V.shape == (6, k)
-        np.testing.assert_array_equal(V[:, :r], as_float64(made))
-        np.testing.assert_allclose(V.T @ V, np.eye(k), atol=20 * np.finfo(array_kind.dtype).eps)
-        np.testing.assert_array_equal(as_float64(complete_basis(made, k)), V)
+        assert_array_equal(V[:, :r], as_float64(made))
+        assert_allclose(V.T @ V, np.eye(k), atol=20 * np.finfo(array_kind.dtype).eps)
+        assert_array_equal(as_float64(complete_basis(made, k)), V)
 
 
 def test_a_basis_that_is_long_enough_is_cut():
     Q = np.eye(4)[:, :3]
-    np.testing.assert_array_equal(complete_basis(Q, 2), Q[:, :2])
+    assert_array_equal(complete_basis(Q, 2), Q[:, :2])
     assert complete_basis(Q, 3).shape == (4, 3)
 
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
 
 from gramian import PCA
@@ -309,5 +310,5 @@ def test_products_over_the_holes_are_those_of_the_definition(d, count):
         observed[places, rng.choice(d, count, replace=False)] = False
     there, gone = grams_of_holes(observed, W)
     for place, row in enumerate(observed):
-        np.testing.assert_allclose(there[place], W[row].T @ W[row], rtol=0, atol=1e-12 * d)
-        np.testing.assert_allclose(gone[place], W[~row].T @ W[~row], rtol=0, atol=1e-12 * d)
+        assert_allclose(there[place], W[row].T @ W[row], rtol=0, atol=1e-12 * d)
+        assert_allclose(gone[place], W[~row].T @ W[~row], rtol=0, atol=1e-12 * d)

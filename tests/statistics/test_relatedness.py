@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from gramian.statistics.relatedness import MOST_FLOPS, SCREENED, _screened, related
 
@@ -27,7 +28,7 @@ def kinship(a, b):
 def test_the_screening_is_kinship_exactly_where_no_call_is_missing(missing, tolerance):
     people = calls(missing)
     expected = [[kinship(a, b) for b in people] for a in people]
-    np.testing.assert_allclose(_screened(people), expected, rtol=0, atol=tolerance)
+    assert_allclose(_screened(people), expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.05])
@@ -53,11 +54,7 @@ def cohort(n, variants, copies, wrong, seed=0):
 
 @pytest.mark.parametrize(
     ("n", "variants", "copies", "wrong"),
-    [
-        pytest.param(4000, 4000, 2, 0.005, marks=pytest.mark.walk),
-        (300, 130, 2, 0),
-        (300, 2000, 1, 0.005),
-    ],
+    [pytest.param(4000, 4000, 2, 0.005, marks=pytest.mark.walk), (300, 130, 2, 0), (300, 2000, 1, 0.005)],
     ids=["many", "few", "inbred"],
 )
 def test_the_same_person_twice_is_found_where_kinship_is_not(n, variants, copies, wrong):

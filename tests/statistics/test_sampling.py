@@ -92,10 +92,7 @@ def test_several_eigenvalues_may_be_equal_by_the_test_of_sphericity():
 
 def test_the_sentence_names_what_the_rows_do_not_separate():
     assert PCA(4).fit(CLOSE).sampling_.groups == (range(0, 2), range(2, 3), range(3, 4))
-    for k, said in (
-        (4, "PC1 and PC2"),
-        (1, "PC1 and the first component left out"),
-    ):
+    for k, said in ((4, "PC1 and PC2"), (1, "PC1 and the first component left out")):
         expected = f"Sample: {said} are not separated by 60 rows: only their span is determined."
         assert PCA(k).fit(CLOSE).sampling_.brief == expected
     apart = RNG.standard_normal((60, 3)) * [9, 3, 1]

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from gramian.statistics.component_rules import (
@@ -51,7 +52,7 @@ def test_the_stick_is_broken_as_by_its_formula():
             number = j
         choice = broken_stick(scree(values))
         assert choice.number == number
-        np.testing.assert_allclose(choice.evidence["stick_piece"].sum(), 1.0)
+        assert_allclose(choice.evidence["stick_piece"].sum(), 1.0)
 
 
 def profile_likelihood(values, q):
@@ -77,7 +78,7 @@ def test_the_elbow_has_the_largest_profile_likelihood():
             assert choice.number == 1
             continue
         assert choice.number == int(np.argmax(expected)) + 1
-        np.testing.assert_allclose(choice.evidence["log_likelihood"], expected, rtol=1e-8)
+        assert_allclose(choice.evidence["log_likelihood"], expected, rtol=1e-8)
 
 
 def test_an_elbow_between_two_levels_is_exact():
@@ -102,7 +103,7 @@ def test_the_error_is_that_of_the_reconstruction():
         errors = [np.sqrt(np.mean((C - (U[:, :k] * s[:k]) @ Vt[:k]) ** 2)) for k in range(9)]
         part = scree(s**2 / 39, known=known, n=40)
         choice = rmse_rule(part, 0.1)
-        np.testing.assert_allclose(choice.evidence["rmse"], errors[: choice.evidence["rmse"].size], atol=1e-8)
+        assert_allclose(choice.evidence["rmse"], errors[: choice.evidence["rmse"].size], atol=1e-8)
         assert choice.number == next(k for k in range(9) if errors[k] <= 0.1)
         for k in range(1, 5):
             assert rmse_rule(part, errors[k]).number == k
@@ -114,7 +115,7 @@ def test_the_error_is_that_of_the_reconstruction():
 def test_a_part_of_the_spectrum_says_at_least():
     part = scree([5.0, 4, 3, 0.1, 0.1, 0.1, 0.1], known=2)
     assert not part.whole
-    np.testing.assert_allclose(part.left, [12.4, 7.4, 3.4])
+    assert_allclose(part.left, [12.4, 7.4, 3.4])
     for choice in (kaiser(part), broken_stick(part), fraction_rule(part, 0.95), rmse_rule(part, 0.01)):
         assert choice.number == 2
         assert choice.at_least

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gramian.statistics.component_rules import REPEATS, parallel_analysis, permuted_columns, sign_flips
 
@@ -95,10 +96,10 @@ def test_the_same_seed_gives_the_same_answer_and_the_data_are_left_alone():
     before = C.copy()
     for rule in (parallel_analysis, sign_flips):
         first, second = (rule(C, spectrum_of, np.random.default_rng(9), size=12) for _ in range(2))
-        np.testing.assert_array_equal(first.evidence["threshold"], second.evidence["threshold"])
+        assert_array_equal(first.evidence["threshold"], second.evidence["threshold"])
         other = rule(C, spectrum_of, np.random.default_rng(8), size=12)
         assert (first.evidence["threshold"] != other.evidence["threshold"]).any()
-    np.testing.assert_array_equal(C, before)
+    assert_array_equal(C, before)
 
 
 def test_pure_noise_is_kept_once_in_twenty():
@@ -121,9 +122,7 @@ def test_noise_in_few_rows_does_not_exceed_its_own_flips():
             result = sign_flips(C, spectrum_of, np.random.default_rng(seed), size=n - 1)
             alarms += result.number > 0
             raw = sign_flips(C, spectrum_of, np.random.default_rng(seed), size=n - 1, centered=False)
-            np.testing.assert_allclose(
-                result.evidence["threshold"] ** 2, raw.evidence["threshold"] ** 2 * n / (n - 1)
-            )
+            assert_allclose(result.evidence["threshold"] ** 2, raw.evidence["threshold"] ** 2 * n / (n - 1))
         assert alarms < 10 + 6 * (200 * 0.05 * 0.95) ** 0.5
 
 
@@ -135,7 +134,7 @@ def test_units():
         )
         for name in plain.evidence:
             if name != "components":
-                np.testing.assert_allclose(scaled.evidence[name], plain.evidence[name] * 4**power)
+                assert_allclose(scaled.evidence[name], plain.evidence[name] * 4**power)
 
 
 def test_one_column_has_nothing_in_common_with_others():

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 from gramian.statistics.component_rules import (
@@ -81,8 +82,8 @@ def test_the_choice_is_the_count_above_the_threshold():
         threshold = unknown_noise_factor(beta) * np.median(s)
         choice = gavish_donoho(scree_of(X, ddof=ddof))
         assert choice.number == np.sum(s > threshold) == 3
-        np.testing.assert_allclose(choice.evidence["threshold"], threshold)
-        np.testing.assert_allclose(choice.evidence["singular_value"], s, rtol=1e-10)
+        assert_allclose(choice.evidence["threshold"], threshold)
+        assert_allclose(choice.evidence["singular_value"], s, rtol=1e-10)
 
 
 def test_a_part_of_the_spectrum_takes_the_noise_from_the_trace():

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from gramian.statistics.component_rules import SPLITS, bi_cross_validation
 
@@ -43,7 +44,7 @@ def test_the_errors_are_those_of_the_definition():
         X += rng.standard_normal(shape) + 5
         result = bi_cross_validation(X, factors_of, np.random.default_rng(1), centered=centered)
         expected = definition(X, np.random.default_rng(1), centered=centered)
-        np.testing.assert_allclose(result.evidence["held_out_error"], expected, rtol=1e-9)
+        assert_allclose(result.evidence["held_out_error"], expected, rtol=1e-9)
         assert result.number == int(np.argmin(expected))
 
 
@@ -97,4 +98,4 @@ def test_float32_errors_are_added_in_float64():
         bi_cross_validation(x, factors_of, np.random.default_rng(0)) for x in (X.astype(np.float32), X)
     )
     name = "held_out_error"
-    np.testing.assert_allclose(rough.evidence[name], fine.evidence[name], rtol=1e-4)
+    assert_allclose(rough.evidence[name], fine.evidence[name], rtol=1e-4)
