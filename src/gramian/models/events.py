@@ -71,10 +71,10 @@ def longest_runs(X: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray
     """
     n, d = X.shape
     lengths, begins = np.ones(d, dtype=np.intp), np.zeros(d, dtype=np.intp)
-    places = np.arange(1, n)[:, None]
+    indices = np.arange(1, n)[:, None]
     for part in slices(d if n > 1 else 0, max(1, PIECE // n)):
-        first = np.maximum.accumulate(np.where(X[1:, part] == X[:-1, part], 0, places), axis=0)
-        last = (places - first).argmax(axis=0)
+        first = np.maximum.accumulate(np.where(X[1:, part] == X[:-1, part], 0, indices), axis=0)
+        last = (indices - first).argmax(axis=0)
         begins[part] = np.take_along_axis(first, last[None, :], axis=0)[0]
         lengths[part] = last + 2 - begins[part]
     return lengths, np.where(lengths == 1, 0, begins)
@@ -152,7 +152,7 @@ class Events(ColumnTable):
         heads = ("start", "end", "length", "alarms", "statistic", "excess", "variables of the first alarms")
         rows = []
         for i in range(len(self)):
-            names = [str(self[f"variable {place}"][i]) for place in (1, 2, 3)]
+            names = [str(self[f"variable {index}"][i]) for index in (1, 2, 3)]
             start, end, statistic = (str(self[name][i]) for name in ("start", "end", "statistic"))
             length, alarms, excess = int(self["length"][i]), int(self["alarms"][i]), float(self["excess"][i])
             rows.append((start, end, length, alarms, statistic, excess, ", ".join(filter(None, names))))
@@ -303,10 +303,10 @@ class RowStatistics(ColumnTable):
         unknown = int(np.isnan(self.columns["T2"]).sum())
         without = f" {counted(unknown, 'row has', 'rows have')} no T2, and so no alarm." if unknown else ""
         limits = {name: self.columns[f"{name} limit"][:1] for name in BOTH if name in self.columns}
-        said = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
+        sentence = ", ".join(f"{name} {value:.6g}" for name, values in limits.items() for value in values)
         return (
             f"{counted(int(self.alarms.sum()), 'alarm')} in {counted(len(self), 'row')}. "
-            f"Limits for {percent(self.limits.alpha)} false alarms: {said.replace('inf', 'unknown')}."
+            f"Limits for {percent(self.limits.alpha)} false alarms: {sentence.replace('inf', 'unknown')}."
             f"{without}"
         )
 
@@ -315,11 +315,11 @@ class RowStatistics(ColumnTable):
         yield from map(str, self.frozen)
         yield from self.limits.sentences
         names = [name for name in self.columns if not name.endswith(" limit")]
-        places = [place for place in self.worst() if self.alarms[place]]
-        if len(places) < self.alarms.sum():
-            yield f"The {len(places)} largest:"
-        if places:
-            rows = [[self.columns[name][place] for name in names] for place in places]
+        indices = [index for index in self.worst() if self.alarms[index]]
+        if len(indices) < self.alarms.sum():
+            yield f"The {len(indices)} largest:"
+        if indices:
+            rows = [[self.columns[name][index] for name in names] for index in indices]
             cells = [[value if isinstance(value, float) else str(value) for value in row] for row in rows]
             yield Grid(names, cells, [".4g"] * len(names))
             yield from self.events._notebook()

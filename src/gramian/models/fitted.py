@@ -162,8 +162,8 @@ def warn_of_none(choice: Any) -> None:
     """Warn that a rule for the number of components finds none."""
     if choice.number == 0:
         given = f"n_components={choice.rule!r}"
-        said = f"{given} finds no component; one is kept. {choice.sentence}"
-        RankWarning(said).warn()
+        sentence = f"{given} finds no component; one is kept. {choice.sentence}"
+        RankWarning(sentence).warn()
 
 
 def store_solution(

@@ -165,7 +165,7 @@ def _drawn(random_state: Any) -> list[int]:
 
 def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
     """Return independent generators from seeds."""
-    return tuple(random_stream(seeds, place) for place in range(count))
+    return tuple(random_stream(seeds, index) for index in range(count))
 
 
 def store_features(estimator: Any, X: Any, rows: Rows) -> None:
@@ -253,9 +253,9 @@ def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:
             return
     source: Any = getattr(X, "_meta", X) if frame else np.broadcast_to(np.float32(0), (1, rows.shape[1]))
     if frame and not reset:
-        given, places = rows.feature_names, tuple(map(str, range(rows.shape[1])))
-        if known is None and given is not None and sorted(given) == sorted(places):
-            known = places  # columns that their numbers name, in another order
+        given, indices = rows.feature_names, tuple(map(str, range(rows.shape[1])))
+        if known is None and given is not None and sorted(given) == sorted(indices):
+            known = indices  # columns that their numbers name, in another order
         if given is not None and not all(isinstance(name, str) for name in X.columns):
             source = source.iloc[:0].set_axis(list(given), axis=1)
     if known is not None and "feature_names_in_" not in vars(estimator):

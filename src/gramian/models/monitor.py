@@ -426,12 +426,12 @@ class Monitor(Saved, MonitorAttributes):
             values = np.concatenate([none, values])
         every = as_rows(X, estimator="Monitor", check_finite=False) if first else data
         columns: dict[str, Any] = {"row": _row_names(X, every)}
-        for place, (name, limit) in enumerate(limits.items()):
-            columns |= {name: values[:, place], f"{name} limit": np.full(len(values), limit)}
-        which = sum((columns[name] > limit) << place for place, (name, limit) in enumerate(limits.items()))
+        for index, (name, limit) in enumerate(limits.items()):
+            columns |= {name: values[:, index], f"{name} limit": np.full(len(values), limit)}
+        which = sum((columns[name] > limit) << index for index, (name, limit) in enumerate(limits.items()))
         columns["alarm"] = np.array(["", "T2", "SPE", "T2 and SPE"], dtype=object)[which]
-        for place in range(monitoring.CONTRIBUTORS):
-            columns[f"contributor {place + 1}"] = names[values[:, 2 + place].astype(int)]
+        for index in range(monitoring.CONTRIBUTORS):
+            columns[f"contributor {index + 1}"] = names[values[:, 2 + index].astype(int)]
         found = self._events(columns, data, list(limits.values()), names)
         frozen = self._frozen(data, columns["row"][first:]) if rows == "new" else ()
         return events.RowStatistics(columns, self.limits_, found, frozen, rows)
@@ -449,11 +449,11 @@ class Monitor(Saved, MonitorAttributes):
         if normal is None or found is None or len(normal) != len(found[0]):
             return ()
         lengths, begins = found
-        places = np.flatnonzero((normal > 0) & (lengths > FROZEN * normal))
+        indices = np.flatnonzero((normal > 0) & (lengths > FROZEN * normal))
         columns = components.feature_names_of(self.model_)
         return tuple(
             events.Frozen(str(columns[j]), names[begins[j]], int(lengths[j]), int(normal[j]))
-            for j in places[np.argsort(-lengths[places], kind="stable")]
+            for j in indices[np.argsort(-lengths[indices], kind="stable")]
         )
 
     def _events(
@@ -473,7 +473,7 @@ class Monitor(Saved, MonitorAttributes):
             ends = np.cumsum([0, *map(len, explained)])[:-1]
             means = np.add.reduceat(parts, ends, axis=0)
             top[: len(explained)] = monitoring.top_contributors(means)
-        said = [
+        exceeded = [
             " and ".join(name for name in monitoring.BOTH if any(name in columns["alarm"][i] for i in onset))
             for onset in onsets
         ]
@@ -482,10 +482,10 @@ class Monitor(Saved, MonitorAttributes):
             "end": columns["row"][[run.stop - 1 for run in runs]],
             "length": np.array([run.stop - run.start for run in runs], dtype=np.intp),
             "alarms": np.array([alarms[slice(*run)].sum() for run in runs], dtype=np.intp),
-            "statistic": np.array(said, dtype=object),
+            "statistic": np.array(exceeded, dtype=object),
             "excess": np.array([np.nanmax(excess[slice(*run)]) for run in runs]),
         }
-        found |= {f"variable {place + 1}": names[top[:, place]] for place in range(monitoring.CONTRIBUTORS)}
+        found |= {f"variable {index + 1}": names[top[:, index]] for index in range(monitoring.CONTRIBUTORS)}
         return events.Events(found, tuple(runs), int(self.consecutive))
 
     def run_rules(

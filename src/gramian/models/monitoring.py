@@ -132,9 +132,9 @@ def top_contributors(contributions: FloatArray) -> npt.NDArray[np.intp]:
     """Return the columns of the three largest contributions of each row, largest first; -1 for none."""
     top = np.full((len(contributions), CONTRIBUTORS), -1)
     left, rows = np.maximum(np.nan_to_num(contributions), 0.0), np.arange(len(contributions))
-    for place in range(min(CONTRIBUTORS, contributions.shape[1])):
+    for index in range(min(CONTRIBUTORS, contributions.shape[1])):
         largest = np.argmax(left, axis=1)
-        top[:, place] = np.where(left[rows, largest] > 0, largest, -1)
+        top[:, index] = np.where(left[rows, largest] > 0, largest, -1)
         left[rows, largest] = 0.0
     return top
 
@@ -565,16 +565,16 @@ def empirical_limits(alpha: float, values: FloatArray, weights: FloatArray) -> F
     below = np.cumsum(np.bincount(step_of_row, weights))
     one = float(weights.max())
     needed = (total + values.shape[1] * one - alpha * (total + one)) * (1 - 1e-12)
-    place = int(np.searchsorted(below, needed))
-    if place == len(below):
+    index = int(np.searchsorted(below, needed))
+    if index == len(below):
         return None
     first, second = (
         np.array([c[own <= steps[step]].max(initial=0.0) for c, own in zip(values.T, ranks, strict=True)])
-        for step in (max(place - 1, 0), place)
+        for step in (max(index - 1, 0), index)
     )
-    if place == 0:
+    if index == 0:
         return second
-    nearer = (needed - below[place - 1]) / (below[place] - below[place - 1])
+    nearer = (needed - below[index - 1]) / (below[index] - below[index - 1])
     return np.asarray(first + nearer * (second - first))
 
 
@@ -789,14 +789,14 @@ def control_limits(alpha: float, known: Known, prefer: str = "empirical") -> Con
             "held-out rows. Set the limits by normal rows."
         )
     limits = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         own = of_fit[name] or [("none", math.inf)]
         limits += [ControlLimit(name, "fit", *one, one is own[0]) for one in own]
-        new = [made[place] for made in (theory, tail, empirical) if len(made) > place]
-        if len(decides) <= place:
+        new = [made[index] for made in (theory, tail, empirical) if len(made) > index]
+        if len(decides) <= index:
             decides = [*decides, ("none", math.inf)]
-            new.append(decides[place])
-        limits += [ControlLimit(name, "new", *one, one is decides[place]) for one in new]
+            new.append(decides[index])
+        limits += [ControlLimit(name, "new", *one, one is decides[index]) for one in new]
     return ControlLimits(
         alpha,
         level,

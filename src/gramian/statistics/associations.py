@@ -232,18 +232,17 @@ class Description(Tabulated):
             marks = ["*" if p < LEVEL else " " for p in self.p_adjusted[i]]
             cells = [f"{r2:.3f}{mark}" for r2, mark in zip(self.r2[i], marks, strict=True)]
             what = f"{self.levels[i]} categories" if self.levels[i] else "number"
-            lines.append(
-                (name, f"{self.weighted_r2[i]:.3f}", *cells[:SHOWN], f"{what}, n = {self.rows[i]:,}")
-            )
+            what = f"{what}, n = {self.rows[i]:,}"
+            lines.append((name, f"{self.weighted_r2[i]:.3f}", *cells[:SHOWN], what))
         return lines
 
     def sentences(self) -> list[str]:
         """Return how to read the lines, and what was left out."""
-        said = [f"{self.joined[:1].upper()}{self.joined[1:]}."] if self.joined else []
+        sentences = [f"{self.joined[:1].upper()}{self.joined[1:]}."] if self.joined else []
         if self.variables:
             k = len(self.explained_variance)
             whole = "component" if k == 1 else f"{k} components"
-            said.append(
+            sentences.append(
                 "Numbers are r2 (eta squared of categories); * marks an adjusted p below "
                 f"{LEVEL:g} (F tests, Benjamini-Hochberg over all pairs). The weighted r2 is the share that "
                 f"the variable explains of the variance of the {whole}."
@@ -251,10 +250,11 @@ class Description(Tabulated):
         for name, kind, every in zip(self.variables, self.kinds, self.r, strict=True):
             if kind == NUMBER:
                 pairs = zip(self.components[:SHOWN], every.tolist(), strict=False)
-                said.append(f"Correlations of {name}: {', '.join(f'{one} {r:+z.3f}' for one, r in pairs)}.")
+                numbers = ", ".join(f"{component} {r:+z.3f}" for component, r in pairs)
+                sentences.append(f"Correlations of {name}: {numbers}.")
         if len(self.explained_variance) > SHOWN and self.variables:
-            said.append(f"The first {SHOWN} of {len(self.explained_variance)} components are listed.")
-        return said + [f"{name} was left out: {why}." for name, why in self.left_out.items()]
+            sentences.append(f"The first {SHOWN} of {len(self.explained_variance)} components are listed.")
+        return sentences + [f"{name} was left out: {why}." for name, why in self.left_out.items()]
 
     def _notebook(self) -> Iterator[str | Grid]:
         if self.variables:

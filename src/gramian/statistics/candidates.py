@@ -127,9 +127,9 @@ class Selection(InNotebook, Members[T_co]):
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the values of ``columns`` for each candidate."""
-        place = None if self.choice is None else self.choice.place
+        index = None if self.choice is None else self.choice.place
         return [
-            (self.label_of(t), t.size, t.mean, t.standard_error, j == place) for j, t in enumerate(self.tried)
+            (self.label_of(t), t.size, t.mean, t.standard_error, j == index) for j, t in enumerate(self.tried)
         ]
 
     def to_frame(self) -> Any:
@@ -166,21 +166,21 @@ class Selection(InNotebook, Members[T_co]):
 
     def _cells(self) -> tuple[list[tuple[str, ...]], int]:
         """Return the head and the rows of the table, and the row of the choice (-1 for none)."""
-        places = self.shown()
+        indices = self.shown()
         chosen = self.choice.place if self.choice else -1
-        means = [self.tried[j].mean for j in places if math.isfinite(self.tried[j].mean)]
+        means = [self.tried[j].mean for j in indices if math.isfinite(self.tried[j].mean)]
         write = writer([abs(mean) for mean in means])
         # A bar has a length where zero is the least that there can be.
         wide = BAR if self.bars and min(means, default=-1.0) >= 0 else 0
-        errors = any(math.isfinite(self.tried[j].standard_error) for j in places)
+        errors = any(math.isfinite(self.tried[j].standard_error) for j in indices)
         cells: list[tuple[str, ...]] = [("", self.unit, self.measure, "± s.e." * errors, "")]
-        for j in places:
+        for j in indices:
             one = self.tried[j]
             size = "" if one.size is None else f"{one.size:,}"
             length = f"{bar(one.mean, max(means), wide):{wide}}  " if wide else ""
             error = write(one.standard_error) * errors
             cells.append(("*" * (j == chosen), size, write(one.mean), error, length + self.label_of(one)))
-        return cells, 1 + places.index(chosen) if chosen in places else -1
+        return cells, 1 + indices.index(chosen) if chosen in indices else -1
 
     def table(self) -> list[str]:
         """Return the lines of the table: size, score, standard error, a bar and the candidate in words."""

@@ -66,8 +66,8 @@ class ComponentChoice(InNotebook):
     def brief(self) -> str:
         """The answer in one line."""
         nouns = "component" if self.number == 1 else "components"
-        said = f"{self.answer} {nouns}" if self.number is not None else "no answer"
-        return f"{self.rule}: {said}. {self.sentence}"
+        sentence = f"{self.answer} {nouns}" if self.number is not None else "no answer"
+        return f"{self.rule}: {sentence}. {self.sentence}"
 
     def __str__(self) -> str:
         table = self.table()
@@ -186,13 +186,13 @@ def compared(
         Whether there are more that are not known.
     """
     number = leading(observed > threshold * (1 + beyond))
-    said = f"{counted(number, names[0].replace('_', ' '))} exceed{'s' if number == 1 else ''} {what}"
+    sentence = f"{counted(number, names[0].replace('_', ' '))} exceed{'s' if number == 1 else ''} {what}"
     if number:
-        said += f" (component {number}: {observed[number - 1]:.4g} > {threshold[number - 1]:.4g})"
+        sentence += f" (component {number}: {observed[number - 1]:.4g} > {threshold[number - 1]:.4g})"
     if number < observed.size:
-        said += f"; component {number + 1} does not: {observed[number]:.4g} <= {threshold[number]:.4g}"
+        sentence += f"; component {number + 1} does not: {observed[number]:.4g} <= {threshold[number]:.4g}"
     evidence = numbered(1, dict(zip(names, (observed, threshold), strict=True)))
-    return ComponentChoice(rule, number, evidence, said + ".", part and number == observed.size)
+    return ComponentChoice(rule, number, evidence, sentence + ".", part and number == observed.size)
 
 
 # ------------------------- Rules of thumb that read the eigenvalues only
@@ -278,11 +278,11 @@ def elbow(scree: Scree) -> ComponentChoice:
     2
     """
     if not scree.whole:
-        said = (
+        sentence = (
             f"It needs the whole spectrum, and {scree.known.size} of {scree.size} eigenvalues are known: "
             "give the data, or a model with n_components=None."
         )
-        return ComponentChoice("elbow", None, {}, said)
+        return ComponentChoice("elbow", None, {}, sentence)
     values, p = scree.known, scree.size
     if p < 3 or not values[0] > 0:
         return ComponentChoice("elbow", None, {}, "An elbow needs at least 3 eigenvalues, not all 0.")
@@ -293,11 +293,11 @@ def elbow(scree: Scree) -> ComponentChoice:
     likelihood = -p / 2 * np.log(2 * np.pi * variance) - (p - 2) / 2
     number = int(np.argmax(likelihood)) + 1
     evidence = numbered(1, {"log_likelihood": likelihood, "eigenvalue": scree.known[:-1]})
-    said = (
+    sentence = (
         f"The scree plot splits best after {number}: log-likelihood {likelihood[number - 1]:.4g}, eigenvalue "
         f"{scree.known[number - 1]:.4g} before and {scree.known[number]:.4g} after."
     )
-    return ComponentChoice("elbow", number, evidence, said)
+    return ComponentChoice("elbow", number, evidence, sentence)
 
 
 def _within(values: FloatArray) -> FloatArray:
@@ -328,10 +328,10 @@ def fraction_rule(scree: Scree, fraction: float) -> ComponentChoice:
 
     number, result = _first(shares >= fraction - SLACK)
     share = f"{100 * shares[number]:.4g} %"
-    said = f"The fewest components that explain {what}: {number} explain {share}."
+    sentence = f"The fewest components that explain {what}: {number} explain {share}."
     if not result:
-        said = f"The {number} known components explain {share}, less than {what}."
-    return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), said, not result)
+        sentence = f"The {number} known components explain {share}, less than {what}."
+    return ComponentChoice("fraction", number, numbered(0, {"cumulative": shares}), sentence, not result)
 
 
 def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
@@ -358,12 +358,12 @@ def rmse_rule(scree: Scree, max_rmse: float) -> ComponentChoice:
     number, result = _first(errors <= max_rmse * (1 + 1e-9) + SLACK * errors[0])
     error = f"a root-mean-square error of {errors[number]:.4g} per entry"
     if not result:
-        said = f"The {number} known components leave {error}, more than {max_rmse:g}."
+        sentence = f"The {number} known components leave {error}, more than {max_rmse:g}."
     elif number == 0:
-        said = f"The mean alone has {error}, at most {max_rmse:g}."
+        sentence = f"The mean alone has {error}, at most {max_rmse:g}."
     else:
-        said = f"The fewest with an error of at most {max_rmse:g}: {number} leave {error}."
-    return ComponentChoice("max_rmse", number, numbered(0, {"rmse": errors}), said, not result)
+        sentence = f"The fewest with an error of at most {max_rmse:g}: {number} leave {error}."
+    return ComponentChoice("max_rmse", number, numbered(0, {"rmse": errors}), sentence, not result)
 
 
 def _first(reached: npt.NDArray[np.bool_]) -> tuple[int, bool]:
@@ -459,36 +459,36 @@ def minka(scree: Scree) -> ComponentChoice:
     """
     d, known = scree.varying, scree.known
     if scree.n_samples <= d:
-        said = (
+        sentence = (
             f"Minka's evidence needs more rows than columns, and there are {scree.n_samples} rows x {d} "
             "columns that vary. Use 'gavish-donoho', 'parallel' or 'sign-flip'."
         )
-        return ComponentChoice("mle", None, {}, said)
+        return ComponentChoice("mle", None, {}, sentence)
     rank = int(np.sum(known > 0))
     if d < 2 or rank == 0:
         return ComponentChoice("mle", rank, {}, f"{rank} of {d} columns that vary: nothing to compare.")
     if scree.whole and rank < d:
-        said = f"{d - rank} of {d} eigenvalues are 0, so {rank} components hold the data without any noise."
-        return ComponentChoice("mle", rank, {}, said)
+        why = f"{d - rank} of {d} eigenvalues are 0, so {rank} components hold the data without any noise."
+        return ComponentChoice("mle", rank, {}, why)
     most = min(rank, d - 1)
     rest = np.full(d - known.size, float(scree.left[-1]) / max(d - known.size, 1))
     evidence = log_evidence(np.concatenate([known, np.minimum(rest, known[-1])]), scree.n_samples, most)
     number = int(np.argmax(evidence)) + 1
     same = -np.diff(known[:number]) <= max(SAME, scree.tolerance) * known[0]
     if same.any():
-        said = (
+        sentence = (
             f"Minka's evidence diverges where variances are equal: {int(same.sum())} of the first {number} "
             "equal the next one, so the number means nothing. Use 'gavish-donoho', 'parallel' or 'sign-flip'."
         )
-        return ComponentChoice("mle", None, {}, said)
+        return ComponentChoice("mle", None, {}, sentence)
     others = np.delete(evidence, number - 1)
-    said = f"The log evidence is largest at {number}: {evidence[number - 1]:.6g}"
-    said += f", {evidence[number - 1] - others.max():.3g} above the next best." if others.size else "."
+    sentence = f"The log evidence is largest at {number}: {evidence[number - 1]:.6g}"
+    sentence += f", {evidence[number - 1] - others.max():.3g} above the next best." if others.size else "."
     if not scree.whole:
-        said += f" The {d - known.size} unknown eigenvalues count as equal, by the trace."
+        sentence += f" The {d - known.size} unknown eigenvalues count as equal, by the trace."
     at_least = number == known.size and not scree.whole
     columns = {"log_evidence": evidence, "eigenvalue": known[:most]}
-    return ComponentChoice("mle", number, numbered(1, columns), said, at_least)
+    return ComponentChoice("mle", number, numbered(1, columns), sentence, at_least)
 
 
 # ------------------------- the optimal hard threshold of singular values
@@ -807,8 +807,8 @@ def bi_cross_validation(
     most = max(min(n // 2 - int(centered), d // 2), 0)
     if most == 0:
         least = "4 rows and 2 columns" if centered else "2 rows and 2 columns"
-        said = f"Halves of {n} rows x {d} columns that vary are too small: at least {least} are needed."
-        return ComponentChoice("cv", None, {}, said)
+        sentence = f"Halves of {n} rows x {d} columns that vary are too small: at least {least} are needed."
+        return ComponentChoice("cv", None, {}, sentence)
     seeds = rng.integers(2**62, size=SPLITS).tolist()
     count = min(TRIED_FIRST, most)
     while True:
@@ -818,13 +818,13 @@ def bi_cross_validation(
             break
         count = min(2 * count, most)
     errors = errors * (factor / (SPLITS * n * d))
-    said = (
+    sentence = (
         f"The mean square error on held-out quarters, over {SPLITS} random cuts, is least at {number}: "
         f"{errors[number]:.4g} after {errors[0]:.4g} without components."
     )
     if number == most:
-        said += f" More than {most} cannot be tried with half of the data."
-    return ComponentChoice("cv", number, numbered(0, {"held_out_error": errors}), said)
+        sentence += f" More than {most} cannot be tried with half of the data."
+    return ComponentChoice("cv", number, numbered(0, {"held_out_error": errors}), sentence)
 
 
 def _split_errors(C: Any, factors_of: FactorsOf, seed: int, count: int, centered: bool) -> FloatArray:

@@ -160,11 +160,13 @@ def grams_of_holes(observed: npt.NDArray[np.bool_], W: FloatArray) -> tuple[Floa
     if (count := np.count_nonzero(holes)) > FEW_HOLES * holes.size:
         return grams(observed.astype(np.float64), W), grams(holes.astype(np.float64), W)
     if count < WORTH_A_PRODUCT * len(holes):
-        places = sparse.csr_array(holes, dtype=np.float64)
-        gone = _symmetric(len(holes), W.shape[1], lambda i, j: places @ (W[:, i] * W[:, j]))
+        masks = sparse.csr_array(holes, dtype=np.float64)
+        gone = _symmetric(len(holes), W.shape[1], lambda i, j: masks @ (W[:, i] * W[:, j]))
     else:
-        (u, d), places = holes.shape, np.flatnonzero(holes)
-        missing = np.split(np.ascontiguousarray(W)[places % d], np.searchsorted(places, d * np.arange(1, u)))
+        (u, d), entries = holes.shape, np.flatnonzero(holes)
+        missing = np.split(
+            np.ascontiguousarray(W)[entries % d], np.searchsorted(entries, d * np.arange(1, u))
+        )
         gone = np.array([part.T @ part for part in missing])
     return W.T @ W - gone, gone
 
@@ -644,10 +646,10 @@ class HeldOut:
 
         An entry that its row or column would be empty without is not held out.
         """
-        places = np.argwhere(~np.isnan(self.X) & (self._own > 0)[:, None])
-        fold, folds = self.rng.permutation(len(places)) % self.count, []
+        indices = np.argwhere(~np.isnan(self.X) & (self._own > 0)[:, None])
+        fold, folds = self.rng.permutation(len(indices)) % self.count, []
         for number in range(self.count):
-            rows, columns = places[fold == number].T
+            rows, columns = indices[fold == number].T
             there = ~np.isnan(self.X)
             there[rows, columns] = False
             # Rows of weight 0 determine no column.

@@ -86,12 +86,12 @@ class LinearProjection:
         """Replace the scores of rows with missing values by those that their observed entries determine."""
         results = np.array(arrays.to_numpy(scores))
         complete = np.ones(len(results), dtype=bool)
-        for places, X in incomplete_rows(rows, np.flatnonzero(~np.isfinite(results).all(axis=1))):
+        for indices, X in incomplete_rows(rows, np.flatnonzero(~np.isfinite(results).all(axis=1))):
             assert self.incomplete is not None
-            complete[places] = False
-            results[places, : self.rank], spread = self.incomplete.scores(X)
+            complete[indices] = False
+            results[indices, : self.rank], spread = self.incomplete.scores(X)
             if errors is not None:
-                errors[places, : self.rank] = spread
+                errors[indices, : self.rank] = spread
         arrays.require_range(results[complete], "Scores")  # or only their sum is beyond the range
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(results[:, : max(1, self.rank)]).any(axis=1)))
         return arrays.from_numpy(results, scores)

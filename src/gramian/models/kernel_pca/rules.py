@@ -86,25 +86,25 @@ def _fraction(model: Any, rows: Rows, fraction: float) -> ComponentChoice:
     fitted = fresh.fit(rows.in_memory(), sample_weight=rows.weights)
     shares = np.cumsum(as_float64(fitted.explained_variance_ratio_))
     number = int(fitted.n_components_)
-    said = (
+    sentence = (
         f"The fewest components that explain {100 * fraction:g} % of the variance in feature space: {number} "
         f"explain {100 * shares[-1]:.4g} %."
     )
-    return ComponentChoice("fraction", number, numbered(1, {"cumulative": shares}), said)
+    return ComponentChoice("fraction", number, numbered(1, {"cumulative": shares}), sentence)
 
 
 def _parallel(model: Any, rows: Rows, rng: np.random.Generator) -> ComponentChoice:
     """Horn's comparison with the kernel matrix of permuted columns, the kernel's parameters held."""
-    said = refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.skips_zeros)
-    if said:
-        return ComponentChoice("parallel", None, {}, said)
+    sentence = refusal("parallel", rows.shape, center=bool(model.center), sparse=rows.skips_zeros)
+    if sentence:
+        return ComponentChoice("parallel", None, {}, sentence)
     n = rows.shape[0]
     values = as_float64(rows.in_memory())
     with ignoring(GramianWarning):
         kernel = clone(model).set_params(n_components=1).fit(values).kernel_
         if kernel is None:
-            said = "The rule permutes columns of the data, and a precomputed kernel has none."
-            return ComponentChoice("parallel", None, {}, said)
+            sentence = "The rule permutes columns of the data, and a precomputed kernel has none."
+            return ComponentChoice("parallel", None, {}, sentence)
 
         def spectrum_of(A: Any, count: int) -> FloatArray:
             again = with_kernel(model, kernel, n_components=count, random_state=0)
@@ -147,13 +147,13 @@ def held_out_preimages(model: Any, rows: Rows, rng: np.random.Generator) -> Comp
             "cv", None, {}, "A precomputed kernel has no rows, so there are no pre-images."
         )
     if rows.skips_zeros:
-        said = "Pre-images are dense, but X is sparse. Pass X.toarray()."
-        return ComponentChoice("cv", None, {}, said)
+        sentence = "Pre-images are dense, but X is sparse. Pass X.toarray()."
+        return ComponentChoice("cv", None, {}, sentence)
     X = as_float64(rows.in_memory())
     X = X[evenly(len(X), ROWS)]
     if len(X) < 2 * FOLDS or X.shape[1] < 2:
-        said = f"{len(X)} rows x {X.shape[1]} columns are too few to hold out some of both."
-        return ComponentChoice("cv", None, {}, said)
+        sentence = f"{len(X)} rows x {X.shape[1]} columns are too few to hold out some of both."
+        return ComponentChoice("cv", None, {}, sentence)
     part = rng.permutation(np.arange(len(X)) % FOLDS)
     group = rng.permutation(np.arange(X.shape[1]) % min(GROUPS, X.shape[1]))
     smallest = min(int(np.sum(part != fold)) for fold in range(FOLDS))
@@ -207,9 +207,9 @@ def _errors(
         for hidden in (group == g for g in range(int(group.max()) + 1)):
             share = float(hidden.mean())
             errors[0] += share * float(np.mean(((held_out - mean) / spread)[:, hidden] ** 2))
-            for place, k in enumerate(tried, 1):
+            for index, k in enumerate(tried, 1):
                 gap = _filled(trained, held_out, mean, hidden, int(k)) - held_out
-                errors[place] += share * float(np.mean((gap / spread)[:, hidden] ** 2))
+                errors[index] += share * float(np.mean((gap / spread)[:, hidden] ** 2))
     return errors
 
 
@@ -230,10 +230,10 @@ def _choice(tried: FloatArray, errors: FloatArray) -> ComponentChoice:
     least = int(mean.argmin())
     best = int(np.flatnonzero(mean <= mean[least] + spread[least])[0])
     number = int(tried[best])
-    said = (
+    sentence = (
         f"The mean square error of hidden entries of held-out rows, in units of their columns' variance, is "
         f"{mean[best]:.4g} at {number}, within one standard error ({spread[least]:.2g}) of the least, "
         f"{mean[least]:.4g} at {tried[least]}; without components it is {mean[0]:.4g}."
     )
     evidence = {"components": tried.astype(np.float64), "error": mean, "standard_error": spread}
-    return ComponentChoice("cv", number, evidence, said)
+    return ComponentChoice("cv", number, evidence, sentence)

@@ -698,8 +698,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         rows, incomplete = self._new_rows(X), self._normal_model(of_entries=True)
         rows.require_finite(holes=True)
         values = np.array(arrays.to_numpy(arrays.dense(rows.in_memory())))
-        for places, some in incomplete_rows(rows):
-            values[places] = incomplete.filled(some)
+        for indices, some in incomplete_rows(rows):
+            values[indices] = incomplete.filled(some)
         warn_of_undetermined(rows, np.flatnonzero(np.isnan(values).any(axis=1)))
         return self._as_fitted(arrays.from_numpy(values, rows.like))
 
@@ -1067,8 +1067,8 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         def densities(part: Rows) -> Any:
             part.require_finite(holes=holes)
             values = np.concatenate([*map(model.log_density, projection.centered_blocks(part))])
-            for places, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
-                values[places] = model.observed_log_density(X)
+            for indices, X in incomplete_rows(part, np.flatnonzero(np.isnan(values))):
+                values[indices] = model.observed_log_density(X)
             return arrays.from_numpy(values, part.like)[:, None]
 
         with of_new_rows():

@@ -469,11 +469,11 @@ def _warn(result: imputation.Imputation, method: str, why: str) -> None:
     """Warn of an imputation that did not converge, or of components that the observed entries do not show."""
     if result.converged and not why:
         return
-    said = f": {why}" if why else f" in {result.iterations:,} steps"
+    cause = f": {why}" if why else f" in {result.iterations:,} steps"
     other = "missing='iterative'"
     instead = f" or {other}, which is regularised" if method == "em" else ""
     MissingValuesWarning(
-        f"The imputation by {BY[method]} {'is not determined' if why else 'did not converge'}{said}. Use "
+        f"The imputation by {BY[method]} {'is not determined' if why else 'did not converge'}{cause}. Use "
         f"fewer components{instead}."
     ).warn()
 

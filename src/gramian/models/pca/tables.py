@@ -161,14 +161,14 @@ def scores_and_squares(model: Any, rows: Rows, k: int) -> tuple[FloatArray, Floa
     def measured(part: Rows) -> Any:
         holes = part.require_finite(holes=model._missing_method != "error")
         spread = np.zeros((part.shape[0], k + 1))
-        for places, X in () if holes is None else incomplete_rows(part, np.array(sorted(holes.by_row))):
+        for indices, X in () if holes is None else incomplete_rows(part, np.array(sorted(holes.by_row))):
             incomplete = model._normal_model(of_entries=True)
             rank = min(k, projection.rank)
-            spread[places, :rank] = incomplete.scores(X)[1][:, :rank] ** 2
+            spread[indices, :rank] = incomplete.scores(X)[1][:, :rank] ** 2
             divisor = 1.0 if model._divisor is None else model._host_divisor
-            spread[places, k] = ((incomplete.deviations_at_holes(X) / divisor) ** 2).sum(axis=1)
+            spread[indices, k] = ((incomplete.deviations_at_holes(X) / divisor) ** 2).sum(axis=1)
             values = np.array(arrays.to_numpy(arrays.dense(part.in_memory())), dtype=np.float64)
-            values[places] = incomplete.filled(X)
+            values[indices] = incomplete.filled(X)
             part = replace(part, values=values)  # type: ignore[call-arg]
         view = projection.centered(part)
 
