@@ -82,9 +82,3 @@ def test_a_sheet_of_mean_and_components():
     model.components_ = np.stack([np.full(10_000, value) for value in (0.0, 0.5, -0.5)])
     for tone in (128, 255, 1):  # 128 too for a mean of one value
         assert np.sum(figures.components(model).pixels == tone) >= 9900
-
-
-def test_reconstructions_have_a_row_for_each_picture():
-    digits = load_digits().images
-    sheet = figures.reconstructions(gramian.PCA(3).fit(digits), digits[:2], [1, 2]).pixels
-    assert sheet.shape[1] > sheet.shape[0]

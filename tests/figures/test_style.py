@@ -1,6 +1,5 @@
 """How figures are written, and that nothing is imported before."""
 
-import builtins
 import itertools
 import json
 import re
@@ -72,16 +71,9 @@ def test_nothing_that_draws_is_imported_before_a_figure_is_asked_for():
 
 
 def test_a_missing_package_is_named_with_its_command(pca, X, monkeypatch, tmp_path):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("vl_convert"):
-            raise ModuleNotFoundError(name)
-        return real(name, *rest)
-
     chart = figures.scores(pca, X)
     with monkeypatch.context() as patched:
-        patched.setattr(builtins, "__import__", without)
+        patched.setitem(sys.modules, "vl_convert", None)
         with pytest.raises(MissingExtraError, match="Writing figures needs vl-convert-python, which is not"):
             chart.save(tmp_path / "a.svg")
     program = (
