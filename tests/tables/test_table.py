@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from gramian.errors import DataError, ParameterError
 from gramian.tables.choose import table_of
-from gramian.tables.parts import contiguous, pick_columns, pick_rows, transpose, unique_names
-from gramian.tables.reading import ReadingOptions
+from gramian.tables.reading import ReadingOptions, pick_columns, pick_rows
 from gramian.tables.source import ArraySource, Header
-from gramian.tables.table import Table
+from gramian.tables.table import Table, contiguous, transpose, unique_names
 
 
 def table_from_array(array, choice, name):

@@ -22,9 +22,8 @@ from gramian.statistics.components import component_names
 from gramian.tables.as_rows import as_rows
 from gramian.tables.cells import STARTS
 from gramian.tables.formats.zarr import write_zarr
-from gramian.tables.parts import unique_names
 from gramian.tables.rows import row_text
-from gramian.tables.table import Table
+from gramian.tables.table import Table, unique_names
 from gramian.tables.treatment import rows_of_table, with_rows
 
 FORMATS = ("csv", "parquet", "npy", "zarr")

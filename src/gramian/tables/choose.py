@@ -15,14 +15,31 @@ from scipy import sparse
 
 from gramian.core import checks
 from gramian.errors import DataError, ParameterError, of_new_rows
-from gramian.tables import parts
 from gramian.tables.files import Place, opened_source
 from gramian.tables.labels import label_texts
 from gramian.tables.metadata import LabelPlace, with_labels
-from gramian.tables.reading import COLUMN_OPTIONS, IMPUTED, TEXT_OPTIONS, ReadingOptions, Remembered
+from gramian.tables.reading import (
+    COLUMN_OPTIONS,
+    IMPUTED,
+    TEXT_OPTIONS,
+    ReadingOptions,
+    Remembered,
+    group_column,
+    pick_columns,
+    pick_rows,
+)
 from gramian.tables.source import ArraySource, PictureSource, Source, damage, whole_within
 from gramian.tables.stored import StoredRows, column_of, columns_taken, rows_taken
-from gramian.tables.table import Expected, Origin, Table
+from gramian.tables.table import (
+    LOGICAL,
+    Expected,
+    Origin,
+    Table,
+    contiguous,
+    label_fields,
+    take_columns,
+    transpose,
+)
 from gramian.tables.treatment import (
     as_expected,
     handle_missing,
@@ -96,7 +113,7 @@ def _completed(
 ) -> Table:
     """Return a table transposed, with its labels, and with its missing values treated."""
     if reading.transpose:
-        table = parts.transpose(table)
+        table = transpose(table)
     if labels is not None:
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
     if reading.exclude is not None:
@@ -131,7 +148,7 @@ def _completed(
             note = f"{missing} in {rows}: scores of such rows follow from their observed entries"
             table = replace(table, notes=(*table.notes, note))
     if not stored:
-        return replace(table, values=parts.contiguous(table.values))
+        return replace(table, values=contiguous(table.values))
     return replace(table, notes=(*table.notes, table.values.note)) if table.values.note else table
 
 
@@ -202,7 +219,7 @@ def table_of(
 def _table_of_array(
     source: ArraySource, reading: ReadingOptions, limit: int | None, expected: Expected | None
 ) -> Table:
-    rows = parts.pick_rows(source.shape[0], reading.rows, source.source)
+    rows = pick_rows(source.shape[0], reading.rows, source.source)
     places, notes = _value_columns(source, reading, expected)
     with damage(source.source):
         lazy = None
@@ -231,12 +248,12 @@ def _table_of_array(
         values,
         features,
         names,
-        **parts.label_fields(labels),
+        **label_fields(labels),
         picture_shape=(source.shape[1], source.shape[2]) if len(source.shape) == 3 else None,
         source=source.source,
         notes=(
             *source.notes,
-            *((parts.LOGICAL,) if source.dtype.kind == "b" else ()),
+            *((LOGICAL,) if source.dtype.kind == "b" else ()),
             *notes,
             *(() if lazy else source.notes_in_memory),
         ),
@@ -255,7 +272,7 @@ def _groups(
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the columns by which rows are left out."""
     if source.set_aside is None:
-        names = (parts.group_column(entry, source.column_names or ()) for entry in reading.groups)
+        names = (group_column(entry, source.column_names or ()) for entry in reading.groups)
         return {name: aside("exclude", name) for name in names if name is not None}
     columns: dict[str, npt.NDArray[Any]] = {}
     for entry in reading.groups:
@@ -292,7 +309,7 @@ def _value_columns(
     columns = columns or tuple(map(str, range(source.shape[1])))
     inside = replace(reading, id=None, label=None, weights=None) if elsewhere else reading
     notes: tuple[str, ...] = ()
-    places = parts.pick_columns(columns, inside, name).values
+    places = pick_columns(columns, inside, name).values
     if source.by_columns and expected is not None and expected.names is not None:
         available = [columns[place] for place in places]
         there = set(available if leaves_out(reading.unmatched, expected) else expected.names)
@@ -322,7 +339,7 @@ def _numbers(
         array = source.read(rows)
         if array.dtype.kind == "b":
             array = array.astype(np.uint8) if sparse.issparse(array) else array.view(np.uint8)
-        values = parts.contiguous(array) if places is None else parts.take_columns(array, places)
+        values = contiguous(array) if places is None else take_columns(array, places)
     else:
         array = lazy() if reading.rows is None else rows_taken(lazy(), rows)
         values = array if places is None else columns_taken(array, places)

@@ -24,12 +24,12 @@ import pyarrow.compute as pc
 
 from gramian.core.checks import NAMES_SHOWN, counted, first_few, listed
 from gramian.errors import DataError, ParameterError, shortened
-from gramian.tables import parts, stored, strings
+from gramian.tables import stored, strings
 from gramian.tables.labels import label_texts
 from gramian.tables.layout import INDEX_NAMES, Layout
-from gramian.tables.reading import ReadingOptions, one_name
+from gramian.tables.reading import ReadingOptions, one_name, pick_columns, pick_rows
 from gramian.tables.source import whole_within
-from gramian.tables.table import Expected, Table
+from gramian.tables.table import LOGICAL, Expected, Table, label_fields, repeated_note, unique_names
 
 EMPTY_LAST_ONE = "an empty last column without a name was left out"
 EMPTY_LAST = "empty last columns without a name were left out"
@@ -94,13 +94,13 @@ class ColumnSource:
     @property
     def column_names(self) -> tuple[str, ...] | None:
         """All names that options may use for columns; None where they have none."""
-        return None if self.names is None else parts.unique_names(self.names)[0]
+        return None if self.names is None else unique_names(self.names)[0]
 
     def unique_names(self, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of the first columns, or their positions, and names that occur more than once."""
         if self.names is None:
             return tuple(map(str, range(width))), ()
-        return parts.unique_names(self.names[:width])
+        return unique_names(self.names[:width])
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
@@ -266,7 +266,7 @@ class Columns:
     ) -> tuple[list[int], list[int], tuple[str, ...] | None]:
         """Return the places of the label and of the other columns, and names of rows."""
         asked = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
-        roles = parts.pick_columns(self.names, asked, self.source.source)
+        roles = pick_columns(self.names, asked, self.source.source)
         place, others, _ = find_row_names(self, asked, roles.id, roles.values)
         row_names = None if place is None else self.row_names(self.names[place])
         return list(roles.labels.values()), others, row_names
@@ -583,8 +583,8 @@ class _Growing:
         self.numbers, self.n_rows = stored.Spool(source.source, within=within), 0
         many = len(columns.fields) - len(columns.names)
         empty = () if not many else (EMPTY_LAST if many > 1 else EMPTY_LAST_ONE,)
-        self.notes = (*empty, *parts.repeated_note(columns.repeated))
-        self.roles = parts.pick_columns(columns.names, reading, source.source)
+        self.notes = (*empty, *repeated_note(columns.repeated))
+        self.roles = pick_columns(columns.names, reading, source.source)
         self.id, self.values, self.id_notes = find_row_names(
             columns, reading, self.roles.id, self.roles.values, expected
         )
@@ -645,7 +645,7 @@ class _Growing:
     def table(self, within: int | None) -> Table:
         """Return the rows that were asked for."""
         source, reading, names, units = self.source, self.reading, self.columns.names, self.columns.units
-        rows = parts.pick_rows(self.n_rows, reading.rows, source.source)
+        rows = pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
         padded = _padded({name: wholes[place] for name, place in self.roles.labels.items()})
         if source.separator is not None:
@@ -675,7 +675,7 @@ class _Growing:
             values,
             feature_names=None if source.names is None else features,
             row_names=as_names(wholes[self.id]) if self.id is not None and named else None,
-            **parts.label_fields({name: labels(at) for name, at in self.roles.labels.items()}),
+            **label_fields({name: labels(at) for name, at in self.roles.labels.items()}),
             source=source.source,
             notes=(
                 *source.notes,
@@ -683,7 +683,7 @@ class _Growing:
                 *padded,
                 *self.notes,
                 *(self.id_notes if self.id is None or named else ()),
-                *((f"{parts.LOGICAL} in {listed(logical)}",) if logical else ()),
+                *((f"{LOGICAL} in {listed(logical)}",) if logical else ()),
             ),
             row_numbers=None if reading.rows is None else rows,
             column_numbers=tuple(self.values) if source.names is None else None,
@@ -799,7 +799,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
     if not fields:
         raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
     id_name = names[0] if reading.id is None else reading.id
-    entries = as_names(fields[parts.pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
+    entries = as_names(fields[pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
     if source.names is not None and id_name == row:
         labels: list[Any] = list(names)
         others = np.arange(len(entries))
@@ -817,7 +817,7 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
         )
     if len(others) == 0:
         raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
-    others = others[np.array(parts.pick_rows(len(others), reading.rows, source.source))]
+    others = others[np.array(pick_rows(len(others), reading.rows, source.source))]
     arrays = [column.take(pa.array(others)) for column in fields]
     rest = ColumnsInMemory(
         arrays, source.names, source.source, source.notes, source.separator, source.na_values

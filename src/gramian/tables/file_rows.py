@@ -16,11 +16,10 @@ from gramian.errors import DataError, GramianError, InputTypeError
 from gramian.tables import scan
 from gramian.tables.dask import DaskRows
 from gramian.tables.memory import ArrayRows, array_rows, column_names, names_in
-from gramian.tables.parts import contiguous, repeated_note, unique_names
 from gramian.tables.rows import Rows
 from gramian.tables.source import whole_within
 from gramian.tables.stored import Spool, StoredRows, opened_rows, require_rows, stored_map
-from gramian.tables.table import RowsRequest, Table
+from gramian.tables.table import RowsRequest, Table, contiguous, repeated_note, unique_names
 from gramian.tables.treatment import as_expected
 
 

@@ -15,8 +15,7 @@ from gramian.core.arrays import require_memory
 from gramian.core.checks import counted
 from gramian.errors import DataError
 from gramian.tables.columns import Columns, ColumnsInMemory, ColumnSource, as_names, is_number
-from gramian.tables.parts import unknown_columns
-from gramian.tables.reading import ReadingOptions
+from gramian.tables.reading import ReadingOptions, unknown_columns
 
 FEWEST = (3, 2)  # ids and variables
 MOST = 1000  # variables

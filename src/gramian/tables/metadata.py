@@ -17,9 +17,9 @@ from gramian.tables.files import Location, format_of, locate, opened_source
 from gramian.tables.labels import as_variable, declared_levels, label_texts
 from gramian.tables.memory import index_names
 from gramian.tables.names import readable
-from gramian.tables.parts import label_fields, pick_rows
+from gramian.tables.reading import pick_rows
 from gramian.tables.source import ArraySource, PictureSource
-from gramian.tables.table import Table
+from gramian.tables.table import Table, label_fields
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,7 @@ from gramian.core.checks import evenly, slices
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.tables.files import Place, opened_source
-from gramian.tables.parts import pick_rows
-from gramian.tables.reading import COLUMN_OPTIONS, ReadingOptions
+from gramian.tables.reading import COLUMN_OPTIONS, ReadingOptions, pick_rows
 from gramian.tables.source import ArraySource, PictureSource
 
 FIRST = 8  # entries of a column that are shown

@@ -17,7 +17,6 @@ from gramian.tables.choose import choose
 from gramian.tables.files import Location, locate
 from gramian.tables.metadata import LabelPlace, locate_labels
 from gramian.tables.names import readable
-from gramian.tables.parts import slice_text
 from gramian.tables.preview import Preview, preview
 from gramian.tables.reading import (
     COLUMN_OPTIONS,
@@ -26,6 +25,7 @@ from gramian.tables.reading import (
     ReadingOptions,
     Transform,
     one_name,
+    slice_text,
 )
 from gramian.tables.source import damage
 from gramian.tables.table import Expected, Table

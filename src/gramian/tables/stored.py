@@ -26,10 +26,9 @@ from gramian.core.checks import amount, counted, slices
 from gramian.core.progress import Passes, track
 from gramian.errors import FULL, DataError, FileError, MemoryLimitError, reason
 from gramian.tables.memory import Sparse
-from gramian.tables.parts import take_columns
 from gramian.tables.rows import BLOCK_BYTES, Block, Holes, Rows
 from gramian.tables.source import bytes_of_rows, damage, dtype_of_rows, whole_within
-from gramian.tables.table import RowsRequest
+from gramian.tables.table import RowsRequest, take_columns
 
 FAR_APART = 16  # of rows with more than so many from one to the next each is read alone
 # Bytes of a row that are read at a time when blocks of columns are: less makes the system read in vain.

@@ -11,7 +11,9 @@ from scipy import sparse
 
 from gramian.core.arrays import memory_limit_bytes
 from gramian.core.checks import counted, first_few, listed
-from gramian.errors import DataError
+from gramian.errors import DataError, ParameterError
+
+LOGICAL = "true and false were read as 1 and 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,3 +281,103 @@ class RowsRequest:
     def working(self) -> int:
         """Bytes of working memory."""
         return memory_limit_bytes(None) if self.limit is None else self.limit
+
+
+# ---- Its rows, columns and their names
+
+
+def label_fields(labels: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    """Return columns of labels as fields of a Table: the first sets the labels, the others are metadata."""
+    first = next(iter(labels), None)
+    return {
+        "labels": None if first is None else labels[first],
+        "label_name": first,
+        "metadata": {name: values for name, values in labels.items() if name != first},
+    }
+
+
+def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Make names unique by numbering repeats, and fill in the empty ones by position.
+
+    Returns
+    -------
+    names : tuple of str
+    repeated : tuple of str
+        The names that occurred more than once.
+
+    Examples
+    --------
+    >>> unique_names(["a", "b", "a", ""])
+    (('a', 'b', 'a_2', 'column 3'), ('a',))
+    """
+    filled = [name or f"column {position}" for position, name in enumerate(names)]
+    taken = set(filled)
+    if len(taken) == len(filled):
+        return tuple(filled), ()
+    counts: dict[str, int] = {}
+    result: list[str] = []
+    for name in filled:
+        count = counts.get(name, 0) + 1
+        new = name
+        while count > 1 and (new := f"{name}_{count}") in taken:
+            count += 1
+        taken.add(new)
+        counts[name] = count
+        result.append(new)
+    return tuple(result), tuple(name for name, count in counts.items() if count > 1)
+
+
+def repeated_note(repeated: Sequence[str], what: str = "column") -> tuple[str, ...]:
+    """Return the note about repeated names."""
+    return (f"repeated {what} names were numbered: {listed(repeated)}",) if repeated else ()
+
+
+def take_columns(values: Any, places: Sequence[int]) -> Any:
+    """Return some columns in the order given, of an array or a sparse matrix."""
+    return values[:, places] if sparse.issparse(values) else np.take(values, places, axis=1)
+
+
+def contiguous(values: Any) -> Any:
+    """Give values in native byte order and in C or Fortran order, or CSR, copied only if they are not."""
+    if sparse.issparse(values):
+        return values.tocsr()
+    if not hasattr(values, "flags"):  # of Dask
+        return values
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    if values.flags.c_contiguous or values.flags.f_contiguous:
+        return values
+    return np.ascontiguousarray(values)
+
+
+def transpose(table: Table) -> Table:
+    """Swap rows and columns, and their names.
+
+    Raises
+    ------
+    ParameterError
+        If the table holds pictures.
+
+    Examples
+    --------
+    >>> genes = Table(np.zeros((2, 3)), row_names=("g1", "g2"))
+    >>> transpose(genes).feature_names
+    ('g1', 'g2')
+    """
+    if table.picture_shape is not None:
+        problem = f"is for tables, but {table.source} holds pictures"
+        raise ParameterError("transpose", True, problem, "Leave it out.")
+    names, notes = table.row_names, table.notes
+    if names is not None:
+        names, repeated = unique_names(names)
+        notes = (*notes, *repeated_note(repeated, "row"))
+    return replace(
+        table,
+        values=table.values.T,
+        feature_names=names,
+        row_names=table.feature_names,
+        row_numbers=None,
+        column_numbers=None,
+        units={},
+        notes=notes,
+    )

@@ -18,8 +18,7 @@ from gramian.core.checks import check_choice, counted, either, first_few, listed
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.tables.labels import NO_LABEL, has_label
 from gramian.tables.memory import array_rows
-from gramian.tables.parts import group_column
-from gramian.tables.reading import IMPUTED, MissingPolicy, Transform
+from gramian.tables.reading import IMPUTED, MissingPolicy, Transform, group_column
 from gramian.tables.rows import Holes, Rows, row_text
 from gramian.tables.source import dtype_of_rows
 from gramian.tables.stored import (

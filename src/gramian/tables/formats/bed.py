@@ -14,11 +14,10 @@ import numpy.typing as npt
 from gramian.core.checks import counted, slices
 from gramian.core.progress import track
 from gramian.errors import DataError, needs
-from gramian.tables.parts import repeated_note, unique_names
 from gramian.tables.rows import Holes
 from gramian.tables.source import ArraySource, Header, Opened, damage, require, require_room
 from gramian.tables.stored import FileRows, Spool, StoredRows
-from gramian.tables.table import Genome
+from gramian.tables.table import Genome, repeated_note, unique_names
 
 BAND_BYTES = 64 << 20
 NOTHING = dict.fromkeys(("sid", "iid"))  # that bed-reader is to read of the files beside a .bed file

@@ -19,7 +19,7 @@ from gramian.core.checks import listed, slices
 from gramian.errors import DataError, ParameterError, needs
 from gramian.tables import source, stored
 from gramian.tables.labels import label_texts
-from gramian.tables.parts import repeated_note, unique_names
+from gramian.tables.table import repeated_note, unique_names
 
 READ_WHOLE = 64 << 20  # bytes up to which a dataset is read as a whole
 

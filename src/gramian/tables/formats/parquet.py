@@ -19,10 +19,9 @@ from gramian.errors import DataError
 from gramian.tables.columns import ColumnSource, decoded, first_free
 from gramian.tables.labels import declared_levels
 from gramian.tables.names import parquet_files
-from gramian.tables.parts import pick_columns, unique_names
-from gramian.tables.reading import ReadingOptions
+from gramian.tables.reading import ReadingOptions, pick_columns
 from gramian.tables.source import Opened, damage
-from gramian.tables.table import Expected
+from gramian.tables.table import Expected, unique_names
 
 _MOST = 16 << 20  # bytes of a batch of numbers
 _LEAST_ROWS = 128  # of a batch: an Arrow column takes as long for one row as for so many

@@ -20,7 +20,7 @@ from gramian.core.checks import counted, first_few
 from gramian.core.progress import track
 from gramian.errors import DataError, FileError, GramianError, MissingExtraError, needs
 from gramian.tables.names import PICTURE_SUFFIXES, is_hidden, is_picture, natural_key, readable
-from gramian.tables.parts import pick_rows
+from gramian.tables.reading import pick_rows
 from gramian.tables.source import ArraySource, Opened, PictureSource, damage, open_regular
 from gramian.tables.stored import Spool
 
