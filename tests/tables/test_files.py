@@ -5,7 +5,6 @@ import hashlib
 import io
 import os
 import re
-import struct
 import zipfile
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 from pyarrow import parquet
-from scipy.io import savemat
 
 import gramian
 from gramian.errors import DataError, FileError, InputTypeError, ParameterError
@@ -80,22 +78,6 @@ def test_streams_of_every_kind(kind):
         assert table.values.tolist() == VALUES
     else:
         assert table.picture_shape == (4, 3)
-
-
-def test_streams_of_matlab_4_which_has_no_signature():
-    for dtype in ("f8", "f4", "i4", "i2", "u2", "u1"):
-        stream = io.BytesIO()
-        savemat(stream, {"measured_X": np.arange(6).reshape(2, 3).astype(dtype)}, format="4")
-        table = read_stream(io.BytesIO(stream.getvalue()))
-        assert table.values.tolist() == [[0, 1, 2], [3, 4, 5]]
-    # As a machine of the other byte order writes it.
-    head = struct.pack(">5I", 1000, 2, 1, 0, 2) + b"X\0"
-    assert read_stream(io.BytesIO(head + struct.pack(">2d", 7, 8))).values.tolist() == [[7], [8]]
-    for place, wrong in ((0, 1100), (0, 5000), (0, 1060), (0, 1003), (3, 2), (4, 0)):
-        numbers = [1000, 2, 1, 0, 2]
-        numbers[place] = wrong
-        with pytest.raises(FileError, match="standard input is neither text nor a known format: it"):
-            read_stream(io.BytesIO(struct.pack(">5I", *numbers) + b"X\0" + bytes(16)))
 
 
 def test_streams_of_pictures():

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from gramian.core import checks
 from gramian.errors import DataError, ParameterError, of_new_rows
+from gramian.tables import treatment
 from gramian.tables.files import Place, opened_source
 from gramian.tables.labels import label_texts
 from gramian.tables.metadata import LabelPlace, with_labels
@@ -39,15 +40,6 @@ from gramian.tables.table import (
     label_fields,
     take_columns,
     transpose,
-)
-from gramian.tables.treatment import (
-    as_expected,
-    handle_missing,
-    leaves_out,
-    rows_of_table,
-    with_transform,
-    without,
-    without_marks,
 )
 
 UNMATCHED = 'Count them as missing with unmatched="leave-out".'
@@ -96,7 +88,7 @@ def choose(
             )
         table = table_of(source, reading, limit, None if reading.transpose else expected)
         if reading.na_values and not format.marks:
-            table = without_marks(table, reading.na_values)
+            table = treatment.without_marks(table, reading.na_values)
         read = not (table.origin.sha256 or isinstance(table.values, StoredRows))
         if sha256 := opened.hash() if read else opened.sha256:
             table = replace(table, origin=Origin(sha256, "the bytes of the file"))
@@ -117,7 +109,7 @@ def _completed(
     if labels is not None:
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
     if reading.exclude is not None:
-        table = without(table, reading.exclude)
+        table = treatment.without(table, reading.exclude)
     if table.genome is not None and expected is None and not reading.transpose:
         places = [table.genome.places[name] for name in table.feature_names or ()]
         if many := int((~table.genome.autosomal[places]).sum()):
@@ -125,9 +117,9 @@ def _completed(
             note += ", where sexes may differ (plink2 --autosome leaves them out)"
             table = replace(table, notes=(*table.notes, note))
     if expected is not None:
-        table = as_expected(table, expected, reading.unmatched)
+        table = treatment.as_expected(table, expected, reading.unmatched)
     if reading.transform is not None:
-        table = with_transform(table, reading.transform)
+        table = treatment.with_transform(table, reading.transform)
     stored = isinstance(table.values, StoredRows)
     holes = expected is not None and expected.holes and reading.missing is None
     fitted_means = expected is not None and expected.means is not None and not holes
@@ -135,13 +127,15 @@ def _completed(
     unasked = table.alleles is not None and reading.missing is None and expected is None
     policy = "mean" if unasked else reading.missing
     if policy is not None or fitted_means:
-        table = handle_missing(table, policy, expected)
+        table = treatment.handle_missing(table, policy, expected)
     if reading.missing == "mean":
         table = replace(table, missing=replace(table.missing, method="mean"))
     # Otherwise the first pass over the numbers finds NaN and infinity.
     if table.values.finite is False if stored else table.values.dtype.kind == "f":
         with nullcontext() if expected is None else of_new_rows():
-            found = rows_of_table(table).require_finite(holes=holes or table.missing.method in IMPUTED)
+            found = treatment.rows_of_table(table).require_finite(
+                holes=holes or table.missing.method in IMPUTED
+            )
         if holes and not stored and found is not None:
             missing = checks.counted(found.missing, "missing value")
             rows = checks.counted(len(found.by_row), "row")
@@ -312,7 +306,7 @@ def _value_columns(
     places = pick_columns(columns, inside, name).values
     if source.by_columns and expected is not None and expected.names is not None:
         available = [columns[place] for place in places]
-        there = set(available if leaves_out(reading.unmatched, expected) else expected.names)
+        there = set(available if treatment.leaves_out(reading.unmatched, expected) else expected.names)
         some = tuple(column for column in expected.names if column in there) or expected.names
         none = set(expected.names).isdisjoint(available)
         advice = () if source.alleles is None else (OTHER_NAMES if none else UNMATCHED,)

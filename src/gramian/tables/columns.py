@@ -87,11 +87,6 @@ class ColumnSource:
     word: str = "line"
 
     @property
-    def first_is_index(self) -> bool:
-        """Whether the first column is named like an index."""
-        return self.names is not None and self.names[0].casefold() in INDEX_NAMES
-
-    @property
     def column_names(self) -> tuple[str, ...] | None:
         """All names that options may use for columns; None where they have none."""
         return None if self.names is None else unique_names(self.names)[0]
@@ -298,17 +293,13 @@ class Columns:
         self.written = set(range(len(fields)) if self.comma == "points" else texts)
         for place, column in zip(texts, self._converted([shown[place] for place in texts]), strict=True):
             if not is_number(column):
-                result[place] = self._signed(
-                    place, fields[place], self._as_text(result[place], fields[place])
-                )
+                otherwise = fields[place] if is_number(result[place]) else result[place]
+                result[place] = self._signed(place, fields[place], otherwise)
             else:
                 known = self._bare.get(place)
                 result[place] = column if known is None else self._within(place, known, column)
             self._count_commas(place, result[place], shown[place])
         return [strings.without_marks(column, marks) for column in result]
-
-    def _as_text(self, column: Any, fields: Any) -> Any:
-        return fields if is_number(column) else column
 
     def _converted(self, fields: Sequence[Any]) -> list[Any]:
         return strings.as_numbers(fields, self.source.na_values, self.comma)
@@ -535,7 +526,8 @@ def find_row_names(
     column, name = columns.arrays[first], names[first]
     rest = [index for index in value_columns if index != first]
     countable = pa.types.is_integer(column.type) or is_text(column)
-    if first == 0 and columns.source.first_is_index and countable and all_different(column):
+    is_index = columns.source.names is not None and columns.source.names[0].casefold() in INDEX_NAMES
+    if first == 0 and is_index and countable and all_different(column):
         if id_column is not None:
             return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
         known = "which has no name" if name == "column 0" else f'"{name}"'
@@ -917,7 +909,8 @@ def _advised(
     changed: dict[str, Any] = {}
     if not columns.first_row:  # later rows of a file do not show groups
         words = [at for at in rest if is_text(arrays[at]) and not _is_mostly_numbers(arrays[at])]
-        groups = [at for at in words if _may_group(arrays[at])]
+        most = min(_MOST_GROUPS, n_rows // 2)
+        groups = [at for at in words if 2 <= pc.count_distinct(arrays[at]).as_py() <= most]
         unique = [at for at in words if all_different(arrays[at])]
         if groups and reading.label is None and reading.labels_from is None:
             changed["label"] = one_name(names[groups[0]])
@@ -937,10 +930,6 @@ def _advised(
         incomplete = n_rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
         changed["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= n_rows else "mean"
     return changed
-
-
-def _may_group(column: Any) -> bool:
-    return 2 <= int(pc.count_distinct(column).as_py()) <= min(_MOST_GROUPS, len(column) // 2)
 
 
 def _header_line(columns: Columns, text: Sequence[int]) -> int:

@@ -12,17 +12,8 @@ from typing import IO, Any, TypeAlias
 
 from gramian.core.arrays import require_memory
 from gramian.errors import FileError, InputTypeError, ParameterError, reason, shortened
-from gramian.tables import formats
+from gramian.tables import formats, names
 from gramian.tables.formats.pictures import picture_source, pictures_in_list
-from gramian.tables.names import (
-    CONVERTED,
-    R_DATA,
-    R_SUFFIXES,
-    is_zarr,
-    parquet_files,
-    readable,
-    refuse_document,
-)
 from gramian.tables.source import Opened, Source, Use, damage, opened_file
 
 Place: TypeAlias = "Location | Sequence[Path] | IO[bytes]"
@@ -59,13 +50,13 @@ def locate(text: str) -> Location:
         location = Location(Path(name), key)
     path = location.path
     if not _exists(path):
-        raise FileError(f"{readable(str(path))}: there is no such file or folder. {_similar(path)}")
+        raise FileError(f"{names.readable(str(path))}: there is no such file or folder. {_similar(path)}")
     if not path.is_dir() and not path.is_file():
         return location
     format = format_of(path)
     if location.key is not None and not format.keyed:
         keyed = ", ".join(one.suffixes[0] for one in formats.FORMATS if one.keyed)
-        problem = f"{readable(text)}: ::NAME chooses one array or sheet of a file of {keyed}."
+        problem = f"{names.readable(text)}: ::NAME chooses one array or sheet of a file of {keyed}."
         raise ParameterError("path", text, problem=problem, hint=f"Leave out ::{key}.")
     return location
 
@@ -78,17 +69,17 @@ def _exists(path: Path) -> bool:
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else error
         raise FileError(
-            f"{shortened(readable(str(path)))!r} cannot be opened: {why}. Check the path."
+            f"{shortened(names.readable(str(path)))!r} cannot be opened: {why}. Check the path."
         ) from error
     return True
 
 
 def _similar(path: Path) -> str:
     try:
-        names = os.listdir(path.parent)
+        entries = os.listdir(path.parent)
     except OSError:
-        return f"The folder {readable(str(path.parent))} does not exist either."
-    close = [readable(name) for name in difflib.get_close_matches(path.name, names, n=2)]
+        return f"The folder {names.readable(str(path.parent))} does not exist either."
+    close = [names.readable(name) for name in difflib.get_close_matches(path.name, entries, n=2)]
     return f"Did you mean {' or '.join(close)}?" if close else "Check the path."
 
 
@@ -101,17 +92,23 @@ def format_of(path: Path) -> formats.Format:
         If the format is not supported.
     """
     if path.is_dir():
-        return formats.ZARR if is_zarr(path) else formats.PARQUET if parquet_files(path) else formats.FOLDER
+        return (
+            formats.ZARR
+            if names.is_zarr(path)
+            else formats.PARQUET
+            if names.parquet_files(path)
+            else formats.FOLDER
+        )
     format = formats.by_name(path)
     if format is not None:
         return format
     suffix = formats.suffix_of(path)
-    if suffix in R_SUFFIXES:
-        raise FileError(f"{readable(str(path))} {R_DATA}")
-    kind = f"of the kind {readable(suffix)}" if suffix else "without a suffix"
+    if suffix in names.R_SUFFIXES:
+        raise FileError(f"{names.readable(str(path))} {names.R_DATA}")
+    kind = f"of the kind {names.readable(suffix)}" if suffix else "without a suffix"
     known = f"Readable are {formats.READABLE}"
-    hint = CONVERTED.get(suffix, known).format(readable(str(path)))
-    raise FileError(f"{readable(str(path))} is a file {kind}, which is not supported. {hint}.")
+    hint = names.CONVERTED.get(suffix, known).format(names.readable(str(path)))
+    raise FileError(f"{names.readable(str(path))} is a file {kind}, which is not supported. {hint}.")
 
 
 def _may_be_text(sample: bytes) -> bool:
@@ -132,7 +129,7 @@ def format_of_content(opened: Opened) -> formats.Format:
     file = opened.file
     format, _ = formats.by_content(file), file.seek(0)
     sample, _ = file.read(SAMPLE), file.seek(0)
-    refuse_document(sample, opened.name)
+    names.refuse_document(sample, opened.name)
     if format is None and not _may_be_text(sample):
         raise FileError(
             f"{opened.name} is neither text nor a known format: it holds bytes that do not occur in text, "
@@ -191,7 +188,7 @@ def _opened(place: Any, use: Use, name: str | None) -> Opened:
         called = getattr(place, "name", None)
         name = name or (called if isinstance(called, str) and called != "<stdin>" else "standard input")
         return Opened(name, data=_content_of(place, name), use=use)
-    path, name = place.path, name or readable(str(place.path))
+    path, name = place.path, name or names.readable(str(place.path))
     if path.is_dir() or path.is_file():
         return Opened(name, path, use=use)
     # A pipe has no format but that of its content, and some formats are read from their end.

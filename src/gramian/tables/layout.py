@@ -19,16 +19,7 @@ import numpy as np
 
 from gramian.core.checks import counted
 from gramian.errors import DataError, ParameterError, shortened
-from gramian.tables.cells import (
-    NOTHING,
-    OF_UNITS,
-    digits_of,
-    is_date,
-    is_missing,
-    is_number,
-    is_unit,
-    unit_of,
-)
+from gramian.tables import cells
 
 # Headers that R, pandas and spreadsheets give to a column of row names. "" is the commonest.
 INDEX_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "__index_level_0__")
@@ -268,9 +259,9 @@ def _score(rows: Sequence[Sequence[str]], separator: str, na_values: Sequence[st
     if width < 2:
         return 0.0
     table = [row for row in body if len(row) == width]
-    cells = [field for row in table for field in row if not is_missing(field, na_values)]
-    numbers = sum(is_number(field, separator) for field in cells)
-    return len(table) / len(body) * (0.05 + numbers / max(1, len(cells)))
+    fields = [field for row in table for field in row if not cells.is_missing(field, na_values)]
+    numbers = sum(cells.is_number(field, separator) for field in fields)
+    return len(table) / len(body) * (0.05 + numbers / max(1, len(fields)))
 
 
 class _Place(NamedTuple):
@@ -340,9 +331,9 @@ class _Table:
 
     def _kind(self, field: str) -> str:
         field = field.strip()
-        if NOTHING.fullmatch(field) or is_missing(field, self.na_values):
+        if cells.NOTHING.fullmatch(field) or cells.is_missing(field, self.na_values):
             return ""
-        return "number" if is_date(field) or is_number(field, self.separator) else "text"
+        return "number" if cells.is_date(field) or cells.is_number(field, self.separator) else "text"
 
     def _fields(self, index: int) -> tuple[str, ...]:
         """Return the fields of a line; R writes no name for the names of rows."""
@@ -369,7 +360,7 @@ class _Table:
         plain = not (around or place.units or place.group) and bool(self.typed) and header is None
         units = None
         if place.units is not None:
-            units = tuple(map(unit_of, (*self._fields(place.units), *[""] * n_fields)[:n_fields]))
+            units = tuple(map(cells.unit_of, (*self._fields(place.units), *[""] * n_fields)[:n_fields]))
         return Layout(
             self.separator,
             names,
@@ -456,7 +447,7 @@ class _Table:
         if not rows:
             return True
         if fields[0].strip().casefold() in INDEX_NAMES and not any(
-            is_missing(row[0], self.na_values) for row in rows
+            cells.is_missing(row[0], self.na_values) for row in rows
         ):
             return False
         odd = [place for place in self.typed if self._kind(fields[place]) == "text"]
@@ -491,7 +482,7 @@ class _Table:
 
         def signed(row: Sequence[str]) -> list[bool]:
             texts = [row[place].strip() for place in self.typed]
-            return [digits_of(text) not in ("", text) for text in texts]
+            return [cells.digits_of(text) not in ("", text) for text in texts]
 
         return all(signed(fields)) and not any(any(signed(row)) for row in rows)
 
@@ -517,10 +508,12 @@ class _Table:
         if len(fields) != self.width:
             return False
         # Beside numbers stands nothing, or what the line is: a row of labels has a name.
-        if any(fields[at] and not OF_UNITS.match(fields[at]) for at in self.places if at not in self.typed):
+        if any(
+            fields[at] and not cells.OF_UNITS.match(fields[at]) for at in self.places if at not in self.typed
+        ):
             return False
-        typed = [fields[place] for place in self.typed if not NOTHING.fullmatch(fields[place])]
-        known = [text for text in typed if self._kind(text) == "text" and is_unit(text)]
+        typed = [fields[place] for place in self.typed if not cells.NOTHING.fullmatch(fields[place])]
+        known = [text for text in typed if self._kind(text) == "text" and cells.is_unit(text)]
         return bool(known) and 5 * len(known) >= 3 * len(typed)
 
     def _is_upper(self, upper: int, lower: int) -> bool:
@@ -609,7 +602,7 @@ def notes_below(rows: Sequence[Sequence[str] | None], separator: str, width: int
     # Below a blank line a word is a note; without one it may be the rest of a row that begins with text.
     end = next((place for place in range(start, len(rows)) if rows[place] == []), len(rows))
     begin = [row[0] for row in rows[:start] if row is not None and len(row) == width]
-    apart = bool(begin) and all(is_number(one, separator) or is_date(one) for one in begin)
+    apart = bool(begin) and all(cells.is_number(one, separator) or cells.is_date(one) for one in begin)
     while end > start and _is_note(rows[end - 1], separator, width, apart=apart):
         end -= 1
     return len(rows) - end
@@ -630,9 +623,13 @@ def begins_table(rows: Sequence[Sequence[str] | None], separator: str, names: Se
     ]
     if len(some) < 2 or len(some[0]) != len(some[1]):
         return False
-    header, numbers = [*some[0]], [is_number(field, separator) for field in some[1]]
-    words = all(header[1:]) and not any(is_number(one, separator) or is_missing(one) for one in header[1:])
-    return any(numbers) and (header == list(names or ()) or (words and not is_number(header[0], separator)))
+    header, numbers = [*some[0]], [cells.is_number(field, separator) for field in some[1]]
+    words = all(header[1:]) and not any(
+        cells.is_number(one, separator) or cells.is_missing(one) for one in header[1:]
+    )
+    return any(numbers) and (
+        header == list(names or ()) or (words and not cells.is_number(header[0], separator))
+    )
 
 
 def fields_of(line: bytes, separator: str) -> list[str] | None:
@@ -650,10 +647,10 @@ def _is_note(fields: Sequence[str] | None, separator: str, width: int, *, apart:
     filled = [field.strip() for field in fields or () if field.strip()]
     if not filled:
         return fields is not None
-    if width < 2 or is_number(filled[0], separator) or is_date(filled[0]):
+    if width < 2 or cells.is_number(filled[0], separator) or cells.is_date(filled[0]):
         return False
     marked = _NOTE.match(filled[0]) is not None or _END.fullmatch(filled[0]) is not None
     if len(filled) > 1:
-        numbers = any(is_number(field, separator) for field in filled[1:])
+        numbers = any(cells.is_number(field, separator) for field in filled[1:])
         return marked and not (numbers and len(fields or ()) >= width)
     return marked or apart or len(filled[0].split()) > 3

@@ -55,7 +55,10 @@ def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, st
         fits = FEWEST[0] <= ids and FEWEST[1] <= variables <= min(MOST, ids)
         if not fits or not ids * variables * FULL <= rows <= ids * variables:
             continue
-        if (best is None or ids * variables < best[0]) and _pairs_differ(arrays[id], arrays[variable]):
+        if best is not None and ids * variables >= best[0]:
+            continue
+        pairs = (codes(arrays[id])[0] << 32) + codes(arrays[variable])[0]
+        if len(np.unique(pairs)) == rows:
             best = ids * variables, (id, variable, values[0])
     if best is None:
         return None
@@ -79,11 +82,6 @@ def _repeats(column: Any, rows: int) -> int:
         return 0
     distinct = int(pc.count_distinct(column).as_py())
     return distinct if distinct < rows else 0
-
-
-def _pairs_differ(ids: Any, variables: Any) -> bool:
-    pairs = (codes(ids)[0] << 32) + codes(variables)[0]
-    return len(np.unique(pairs)) == len(pairs)
 
 
 def codes(column: Any) -> tuple[Any, Any]:

@@ -13,16 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from gramian.core.arrays import (
-    EXACT_IN_FLOAT32,
-    as_csr,
-    is_numpy,
-    namespace,
-    numpy_dtype,
-    require_memory,
-    rows_of,
-    to_numpy,
-)
+from gramian.core import arrays
 from gramian.core.checks import counted, first_few
 from gramian.core.checks import slices as cut
 from gramian.errors import DataError, InputTypeError
@@ -59,15 +50,19 @@ class ArrayRows(Rows):
         original, picture_shape = X, None
         if getattr(X, "ndim", 2) == 3:
             picture_shape = (int(X.shape[1]), int(X.shape[2]))
-            X = X.reshape(X.shape[0], -1) if is_numpy(X) else namespace(X).reshape(X, (X.shape[0], -1))
-        if not is_numpy(X) and array_api_compat.is_array_api_obj(X):
+            X = (
+                X.reshape(X.shape[0], -1)
+                if arrays.is_numpy(X)
+                else arrays.namespace(X).reshape(X, (X.shape[0], -1))
+            )
+        if not arrays.is_numpy(X) and array_api_compat.is_array_api_obj(X):
             values = _check_array_api(X, request)
             borrowed = X.dtype == values.dtype
         else:
             _refuse_other_columns(X)
             values = check_by_sklearn(X, request)
             borrowed = _may_share(values, original)
-        return cls(values, dtype=numpy_dtype(values), picture_shape=picture_shape, borrowed=borrowed)
+        return cls(values, dtype=arrays.numpy_dtype(values), picture_shape=picture_shape, borrowed=borrowed)
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -85,19 +80,21 @@ class ArrayRows(Rows):
         return self.values
 
     def at(self, places: Any) -> Any:
-        return rows_of(self.values, places)
+        return arrays.rows_of(self.values, places)
 
     def converted(self, f: Callable[[Any], Any]) -> ArrayRows:
         return replace(self, values=self.map(lambda block: f(block.values)), borrowed=False)
 
     def shares_memory(self, array: Any) -> bool:
-        both = is_numpy(array) and is_numpy(self.values)
+        both = arrays.is_numpy(array) and arrays.is_numpy(self.values)
         return both and np.may_share_memory(array, self.values)
 
     def owned(self) -> Any:
         if not self.borrowed:
             return self.values
-        return np.array(self.values) if is_numpy(self.values) else self.xp.asarray(self.values, copy=True)
+        return (
+            np.array(self.values) if arrays.is_numpy(self.values) else self.xp.asarray(self.values, copy=True)
+        )
 
 
 def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
@@ -131,7 +128,7 @@ def check_by_sklearn(X: Any, request: RowsRequest, accept_sparse: str | bool = F
             raise DataError(
                 f"X holds dates or durations ({dtype}), not numbers.", "Convert them to numbers first."
             )
-        single = dtype in (*EXACT_IN_FLOAT32, np.float32)
+        single = dtype in (*arrays.EXACT_IN_FLOAT32, np.float32)
         if np.ma.is_masked(X) and dtype.kind in "fiub":
             X = np.ma.filled(X.astype(np.float32 if single else np.float64), np.nan)
         elif single and dtype != np.float32 and not accept_sparse:
@@ -174,7 +171,7 @@ def _without_na(X: Any) -> npt.NDArray[Any]:
 
 def _check_array_api(X: Any, request: RowsRequest) -> Any:
     """Return a PyTorch or other array-API array as float32 or float64, shape (n, d), where it lives."""
-    xp = namespace(X)
+    xp = arrays.namespace(X)
     if "sparse" in str(getattr(X, "layout", "")):
         raise InputTypeError(
             "X is a sparse tensor of PyTorch.", "Pass X.to_dense(), or a matrix of scipy.sparse."
@@ -186,7 +183,7 @@ def _check_array_api(X: Any, request: RowsRequest) -> Any:
         )
     check_by_sklearn(np.broadcast_to(np.float32(0), tuple(X.shape)), request)
     _require_float64(X, xp)
-    dtype = numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
+    dtype = arrays.numpy_dtype(X) if "bfloat16" not in str(X.dtype) else np.dtype("f2")
     if dtype.kind == "c":
         raise DataError(
             f"Complex data not supported: X has dtype {X.dtype}.", "Pass X.real and X.imag separately."
@@ -195,7 +192,7 @@ def _check_array_api(X: Any, request: RowsRequest) -> Any:
         X = X.detach()
     if dtype in (np.dtype("f4"), np.dtype("f8")):
         return X
-    return xp.astype(X, xp.float32 if dtype in EXACT_IN_FLOAT32 else xp.float64)
+    return xp.astype(X, xp.float32 if dtype in arrays.EXACT_IN_FLOAT32 else xp.float64)
 
 
 def _require_float64(X: Any, xp: Any) -> None:
@@ -306,7 +303,7 @@ class SparseRows(Sparse):
         """
         require_lengths(X.shape, "X")
         checked = check_by_sklearn(X, request, accept_sparse="csr")
-        values = as_csr(checked.astype(np.float64, copy=False))
+        values = arrays.as_csr(checked.astype(np.float64, copy=False))
         borrowed = any(
             np.may_share_memory(own, original)
             for name in ("data", "indices", "indptr")
@@ -367,7 +364,7 @@ class SparseRows(Sparse):
         return self.values
 
     def converted(self, f: Callable[[Any], Any]) -> ArrayRows:
-        require_memory(8 * self.shape[0] * self.shape[1], "The dense form of X", "Give fewer rows")
+        arrays.require_memory(8 * self.shape[0] * self.shape[1], "The dense form of X", "Give fewer rows")
         own = {field.name: getattr(self, field.name) for field in fields(Rows)}
         return ArrayRows(self.map(lambda block: f(block.values)), **own | {"borrowed": False})
 
@@ -388,7 +385,7 @@ def require_lengths(shape: tuple[int, int], source: str) -> None:
     """
     what = f"{source} is a sparse matrix of {' x '.join(f'{n:,}' for n in shape)}: a computation"
     advice = "Leave out columns without entries, X[:, np.unique(X.nonzero()[1])]"
-    require_memory(8 * VECTORS * sum(shape), what, advice)
+    arrays.require_memory(8 * VECTORS * sum(shape), what, advice)
 
 
 # ---- Frames and arrays of any library, and the names of their rows and columns
@@ -435,7 +432,7 @@ def _counts(index: Any) -> bool:
     if not hasattr(index, "dtype"):
         return True
     whole = getattr(index.dtype, "kind", "") in "iu"
-    return whole and np.array_equal(to_numpy(index), np.arange(len(index)))
+    return whole and np.array_equal(arrays.to_numpy(index), np.arange(len(index)))
 
 
 def as_text(index: Any) -> tuple[str, ...]:
@@ -448,7 +445,7 @@ def as_text(index: Any) -> tuple[str, ...]:
     (('400.0', '402.5'), ('2024-03-02',))
     """
     times = getattr(index.dtype, "kind", "") in "mM"
-    return tuple(map(str, to_numpy(index.astype(str) if times else index)))
+    return tuple(map(str, arrays.to_numpy(index.astype(str) if times else index)))
 
 
 class IndexNames(Sequence[str]):

@@ -300,7 +300,14 @@ def of_numbers(
     n = X.shape[1]
     missing, finite = np.isnan(X), np.isfinite(X)
     Z = X if finite.all() else np.where(finite, X, 0.0)
-    low, high = (Z.min(axis=1), Z.max(axis=1)) if Z is X else _ends(X, finite)
+    low, high = (
+        (Z.min(axis=1), Z.max(axis=1))
+        if Z is X
+        else (
+            np.where(finite, X, np.inf).min(axis=1),
+            np.where(finite, X, -np.inf).max(axis=1),
+        )
+    )
     there = low <= high
     sampled = evenly(n, SAMPLE) if sampled is None else sampled
     sample = X[:, sampled] if Z is X else np.where(finite, X, np.nan)[:, sampled]
@@ -326,10 +333,6 @@ def of_numbers(
         return Column(names[at], kind, many[at], int(distinct[at]), least, most, *about, infinite=infinite)
 
     return [column(at) for at in range(len(X))]
-
-
-def _ends(X: npt.NDArray[Any], finite: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    return np.where(finite, X, np.inf).min(axis=1), np.where(finite, X, -np.inf).max(axis=1)
 
 
 def _distinct(X: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -14,16 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.core.arrays import (
-    dense,
-    from_numpy,
-    is_numpy,
-    namespace,
-    parallel_map,
-    rows_of,
-    stacked,
-    to_numpy,
-)
+from gramian.core import arrays
 from gramian.core.checks import counted, first_few, slices
 from gramian.core.records import RealArray, Spread
 from gramian.errors import DataError, DiagnosticWarning, GramianError, MissingValuesError
@@ -60,7 +51,7 @@ class Block:
     @property
     def dense(self) -> Any:
         """The numbers as a dense array: a view where they are one already."""
-        return dense(self.values)
+        return arrays.dense(self.values)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -199,7 +190,7 @@ class Rows(ABC):
     @property
     def xp(self) -> Any:
         """Array namespace that results are returned in."""
-        return namespace(self.like)
+        return arrays.namespace(self.like)
 
     @property
     def at_home(self) -> Rows:
@@ -254,19 +245,19 @@ class Rows(ABC):
         for block in self.blocks():
             low, high = np.searchsorted(ascending, [block.rows.start, block.rows.stop])
             if high > low:
-                taken.append(rows_of(block.values, ascending[low:high] - block.rows.start))
-        return rows_of(stacked(taken), np.argsort(order, kind="stable"))
+                taken.append(arrays.rows_of(block.values, ascending[low:high] - block.rows.start))
+        return arrays.rows_of(arrays.stacked(taken), np.argsort(order, kind="stable"))
 
     def picked(self, places: npt.NDArray[np.intp]) -> Rows:
         """Return some rows, whose numbers rise, as rows of their own; all of them are on this machine."""
         this: Any = self
-        some: Rows = replace(this, values=rows_of(this.values, places), row_names=None, table=None)
+        some: Rows = replace(this, values=arrays.rows_of(this.values, places), row_names=None, table=None)
         return some
 
     def take_columns(self, places: npt.NDArray[np.intp]) -> Any:
         """Return some columns of all rows."""
         values = self.in_memory()
-        return self.xp.take(values, from_numpy(places, values), axis=1)
+        return self.xp.take(values, arrays.from_numpy(places, values), axis=1)
 
     def blocks(self, rows_per_block: int | None = None) -> Iterator[Block]:
         """Yield all rows in order, in blocks of about ``BLOCK_BYTES`` or of so many rows."""
@@ -355,8 +346,8 @@ class Rows(ABC):
         result = f(self.block(first))
         if not others:
             return result
-        if not is_numpy(result):
-            return namespace(result).concat([result, *self._each(f, others)], axis=0)
+        if not arrays.is_numpy(result):
+            return arrays.namespace(result).concat([result, *self._each(f, others)], axis=0)
         out = np.empty((self.shape[0], *result.shape[1:]), dtype=result.dtype)
         out[first] = result
 
@@ -413,7 +404,7 @@ class Rows(ABC):
         def work(part: slice) -> R:
             return f(self.block(part))
 
-        return parallel_map(work, parts, like=self.like)
+        return arrays.parallel_map(work, parts, like=self.like)
 
 
 class PartState:
@@ -525,7 +516,7 @@ def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) 
     def largest(block: Block) -> npt.NDArray[np.float64]:
         values, out = block.values, np.zeros(len(columns))
         if block.weights is not None:
-            values = rows_of(values, np.flatnonzero(block.weights))
+            values = arrays.rows_of(values, np.flatnonzero(block.weights))
         if not values.shape[0]:
             return out
         if sparse.issparse(values):
@@ -534,10 +525,10 @@ def require_magnitudes(rows: Rows, columns: npt.NDArray[np.intp] | None = None) 
             place = place[values.indices]
             np.maximum.at(out, place[place >= 0], np.abs(values.data[place >= 0]))
             return out
-        xp = namespace(values)
+        xp = arrays.namespace(values)
         if len(columns) < rows.shape[1]:
-            values = xp.take(values, from_numpy(columns, values), axis=1)
-        return np.asarray(to_numpy(xp.max(xp.abs(values), axis=0)), dtype=np.float64)
+            values = xp.take(values, arrays.from_numpy(columns, values), axis=1)
+        return np.asarray(arrays.to_numpy(xp.max(xp.abs(values), axis=0)), dtype=np.float64)
 
     sizes, (least, most) = rows.reduce(largest, np.maximum), magnitudes(rows.dtype)
     if least <= float(sizes.min()) and float(sizes.max()) <= most:
@@ -591,12 +582,12 @@ def _joined(earlier: Holes | None, later: Holes | None) -> Holes | None:
 def _not_finite(block: Block) -> Holes | None:
     """Return where a block has NaN or infinity; None where all is finite."""
     values = block.values.data if sparse.issparse(block.values) else block.values
-    xp = namespace(values)
+    xp = arrays.namespace(values)
     # One sum decides for nearly all data; a sum can overflow, so only the entries are decisive.
     with np.errstate(over="ignore", invalid="ignore"):
         if bool(xp.isfinite(xp.sum(values))):
             return None
-    values, start = to_numpy(block.dense), block.rows.start
+    values, start = arrays.to_numpy(block.dense), block.rows.start
     missing = np.isnan(values)
     of_row = missing.sum(axis=1)
     count = int(of_row.sum())

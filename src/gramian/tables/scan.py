@@ -13,27 +13,19 @@ from typing import IO, Any, get_args
 
 from gramian.core.checks import check_choice, check_integer, counted, listed
 from gramian.errors import InputTypeError, ParameterError
+from gramian.tables import reading
 from gramian.tables.choose import choose
 from gramian.tables.files import Location, locate
 from gramian.tables.metadata import LabelPlace, locate_labels
 from gramian.tables.names import readable
 from gramian.tables.preview import Preview, preview
-from gramian.tables.reading import (
-    COLUMN_OPTIONS,
-    LimitPolicy,
-    MissingPolicy,
-    ReadingOptions,
-    Transform,
-    one_name,
-    slice_text,
-)
 from gramian.tables.source import damage
 from gramian.tables.table import Expected, Table
 from gramian.tables.treatment import TRANSFORMED
 
 
 @dataclass(frozen=True)
-class Scan(ReadingOptions):
+class Scan(reading.ReadingOptions):
     """A file, folder or stream, and the part of it to read when it is needed.
 
     The path and the arguments are checked at once; the content is read by :meth:`Scan.read`.
@@ -154,9 +146,11 @@ class Scan(ReadingOptions):
         object.__setattr__(self, "_labels", labels)
 
     @property
-    def options(self) -> ReadingOptions:
+    def options(self) -> reading.ReadingOptions:
         """The options of reading without the path."""
-        return ReadingOptions(**{one.name: getattr(self, one.name) for one in fields(ReadingOptions)})
+        return reading.ReadingOptions(
+            **{one.name: getattr(self, one.name) for one in fields(reading.ReadingOptions)}
+        )
 
     @property
     def repeatable(self) -> bool:
@@ -323,7 +317,7 @@ def _check_label(label: Any, transpose: bool) -> str | tuple[str, ...] | None:
     if transpose or not several:
         return _check_name("label", label)
     names = _check_names("label", label) or ()
-    return one_name(names[0]) if len(names) == 1 else names
+    return reading.one_name(names[0]) if len(names) == 1 else names
 
 
 def _is_name(name: Any) -> bool:
@@ -388,11 +382,11 @@ def _plain(value: Any) -> Any:
 
 def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[str, ...]:
     """Return the chosen options as clauses; notes describe what was done with missing values."""
-    scan = ReadingOptions(**options)
+    scan = reading.ReadingOptions(**options)
     size, (label, *further) = scan.size or (0, 0), scan.label_columns or (scan.label,)
     others = f", {listed(further)} as metadata" if further else ""
     sentences = {
-        "rows": f"rows {slice_text(scan.rows or slice(None))} were used, counted from 0",
+        "rows": f"rows {reading.slice_text(scan.rows or slice(None))} were used, counted from 0",
         "exclude": f"rows were left out: {listed(scan.exclude or ())}",
         "columns": f"the columns {listed(scan.columns or ())} were used",
         "drop": f"{listed(scan.drop or ())} {'was' if len(scan.drop or ()) == 1 else 'were'} left out",
@@ -414,18 +408,18 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
 
 def _check_together(scan: Scan) -> None:
     if scan.missing is not None:
-        check_choice("missing", scan.missing, get_args(MissingPolicy))
+        check_choice("missing", scan.missing, get_args(reading.MissingPolicy))
     if scan.transform is not None:
-        check_choice("transform", scan.transform, get_args(Transform))
+        check_choice("transform", scan.transform, get_args(reading.Transform))
     if scan.below_limit is not None:
-        check_choice("below_limit", scan.below_limit, get_args(LimitPolicy))
+        check_choice("below_limit", scan.below_limit, get_args(reading.LimitPolicy))
     if scan.unmatched is not None:
         check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
     named = (scan.id, *scan.label_columns, scan.weights)
     used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
     twice = [name for name, count in Counter(used).items() if count > 1]
     if twice:
-        names = ", ".join(COLUMN_OPTIONS[:-1])
+        names = ", ".join(reading.COLUMN_OPTIONS[:-1])
         raise ParameterError(
             "columns",
             problem=f"{names} and weights name {listed(twice)} more than once.",

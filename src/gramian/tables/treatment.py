@@ -16,21 +16,12 @@ from scipy import sparse
 
 from gramian.core.checks import check_choice, counted, either, first_few, listed
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
+from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
 from gramian.tables.memory import array_rows
 from gramian.tables.reading import IMPUTED, MissingPolicy, Transform, group_column
 from gramian.tables.rows import Holes, Rows, row_text
 from gramian.tables.source import dtype_of_rows
-from gramian.tables.stored import (
-    DerivedRows,
-    DerivedSparse,
-    StoredRows,
-    column_of,
-    columns_taken,
-    opened_rows,
-    row_slices,
-    rows_taken,
-)
 from gramian.tables.table import Expected, Missing, RowsRequest, Table
 
 
@@ -72,7 +63,7 @@ def as_expected(table: Table, expected: Expected, unmatched: str | None = None) 
     if expected.names is None or names is None or names == expected.names:
         return table
     places, notes = expected.places(names, table.source)
-    values = columns_taken(table.values, places)
+    values = stored.columns_taken(table.values, places)
     return replace(table, values=values, feature_names=expected.names, notes=(*table.notes, *notes))
 
 
@@ -158,8 +149,8 @@ def in_fitted_alleles(
     places = np.array([-1 if name in unclear else where.get(name, -1) for name in names], dtype=np.intp)
     flips = np.isin(np.array(names, dtype=object), swapped)
     f, values, shape = partial(recoded, places, flips), table.values, (len(table.values), len(names))
-    if isinstance(values, StoredRows):
-        values = values.derived(DerivedRows, f=f, shape=shape, cuts_columns=False, finite=None)
+    if isinstance(values, stored.StoredRows):
+        values = values.derived(stored.DerivedRows, f=f, shape=shape, cuts_columns=False, finite=None)
     else:
         values = f(values)
     notes = []
@@ -230,12 +221,14 @@ def with_transform(table: Table, kind: Transform) -> Table:
         problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"
         raise ParameterError("transform", kind, problem, 'Use transform="log1p" or "sqrt".')
     f = partial(computed, table, kind)
-    if not isinstance(values, StoredRows):
+    if not isinstance(values, stored.StoredRows):
         return replace(table, values=f(table.flat, slice(0), slice(0)).reshape(values.shape))
     sparse_too = {"indptr": values.indptr} if hasattr(values, "indptr") else {}
     dtype, cuts = dtype_of_rows(values.dtype), values.cuts_columns and kind != "clr"
     more = {"f": f, "dtype": dtype, "stored": dtype, "cuts_columns": cuts, **sparse_too}
-    return replace(table, values=values.derived(DerivedSparse if sparse_too else DerivedRows, **more))
+    return replace(
+        table, values=values.derived(stored.DerivedSparse if sparse_too else stored.DerivedRows, **more)
+    )
 
 
 def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: slice) -> Any:
@@ -395,7 +388,7 @@ def without_marks(table: Table, na_values: Sequence[str]) -> Table:
 
 def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
     """Leave missing values in for PCA, and leave out rows that have nothing else."""
-    if isinstance(table.values, StoredRows):
+    if isinstance(table.values, stored.StoredRows):
         raise ParameterError(
             "missing",
             policy,
@@ -410,7 +403,7 @@ def _left_in(table: Table, holes: Holes | None, policy: str) -> Table:
 
 def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expected | None) -> Table:
     values = table.values
-    if isinstance(values, StoredRows):
+    if isinstance(values, stored.StoredRows):
         if policy is None:
             return table
         raise ParameterError(
@@ -428,7 +421,11 @@ def _handle_sparse(table: Table, policy: MissingPolicy | None, expected: Expecte
 def rows_of_table(table: Table) -> Rows:
     """Return the numbers of a table as rows with its names, not searched for NaN."""
     values = table.values
-    rows = opened_rows(values) if isinstance(values, StoredRows) else array_rows(table.flat, RowsRequest())
+    rows = (
+        stored.opened_rows(values)
+        if isinstance(values, stored.StoredRows)
+        else array_rows(table.flat, RowsRequest())
+    )
     return replace(rows, table=table, feature_names=table.feature_names, row_names=table.row_names)
 
 
@@ -442,7 +439,7 @@ def _holes(table: Table) -> Holes | None:
 
 def _blocks(values: Any) -> Iterator[npt.NDArray[Any]]:
     """Yield blocks that depend on the shape alone, so that sums of a file are those of its array."""
-    for block in (values[rows] for rows in row_slices(values)):
+    for block in (values[rows] for rows in stored.row_slices(values)):
         yield np.ascontiguousarray(block.reshape(len(block), -1))
 
 
@@ -476,7 +473,7 @@ def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: st
             "Choose them with columns=[...].",
         )
     values = table.values
-    if isinstance(values, StoredRows):
+    if isinstance(values, stored.StoredRows):
         filled: Any = values.filled(means)
     else:
         filled = values.reshape(len(values), -1).copy(order="K")
@@ -538,7 +535,7 @@ def rows_taken_of(table: Table, keep: npt.NDArray[np.intp]) -> Table:
     numbers = table.row_numbers or range(table.values.shape[0])
     return replace(
         table,
-        values=rows_taken(table.values, keep),
+        values=stored.rows_taken(table.values, keep),
         **table.labels_at(keep),
         row_numbers=array("q", (numbers[row] for row in keep)),
     )
@@ -570,7 +567,7 @@ def _with_columns(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:
     names, numbers = table.feature_names, table.column_numbers or range(int(np.prod(table.values.shape[1:])))
     return replace(
         table,
-        values=columns_taken(table.values, keep.tolist()),
+        values=stored.columns_taken(table.values, keep.tolist()),
         feature_names=None if names is None else tuple(names[column] for column in keep),
         column_numbers=tuple(numbers[column] for column in keep) if names is None else None,
         notes=(*table.notes, note),
@@ -624,7 +621,7 @@ def without(table: Table, entries: Sequence[str]) -> Table:
         elif (column := group_column(entry, columns)) is not None:
             values = known.get(column)
             if values is None:
-                values = column_of(table.flat, (table.feature_names or ()).index(column))
+                values = stored.column_of(table.flat, (table.feature_names or ()).index(column))
             out |= _rows_with(values, entry, column, table)
         else:
             raise _unknown(entry, table, numbers, known)

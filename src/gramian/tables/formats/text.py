@@ -22,23 +22,9 @@ from pyarrow import csv as arrow_csv
 from gramian.core import arrays, progress
 from gramian.core.checks import amount, counted, evenly
 from gramian.errors import DataError, FileError
+from gramian.tables import layout
 from gramian.tables.cells import MISSING_TOKENS
 from gramian.tables.columns import ColumnSource
-from gramian.tables.layout import (
-    MORE_BYTES,
-    MORE_LINES,
-    SAMPLE_BYTES,
-    SAMPLE_LINES,
-    SHOWN,
-    begins_table,
-    collapse_spaces,
-    detect_layout,
-    fields_of,
-    first_lines,
-    notes_below,
-    shown_lines,
-    split_lines,
-)
 from gramian.tables.names import R_DATA, R_STARTS, refuse_document
 from gramian.tables.reading import ReadingOptions
 from gramian.tables.source import GZIP, Opened, expanded
@@ -160,8 +146,8 @@ class TextFile:
         for piece in pieces:
             sample += piece
             self._n_lines = sample.count(b"\n") - sample.count(b"\n#") - 1
-            most = MORE_BYTES if self._n_lines >= lines else SAMPLE_BYTES
-            if self._n_lines >= max(lines, MORE_LINES) or len(sample) >= most:
+            most = layout.MORE_BYTES if self._n_lines >= lines else layout.SAMPLE_BYTES
+            if self._n_lines >= max(lines, layout.MORE_LINES) or len(sample) >= most:
                 break
         refuse_document(sample, self.source)
         if b"\0" in sample:
@@ -212,22 +198,22 @@ class TextSource(ColumnSource):
     ) -> None:
         self._file, self.source, self.path = file, file.source, file.path
         self.na_values, self._header, self.skip_footer = na_values, header, skip_footer
-        self._head = file.head(SAMPLE_LINES + (header or 0))
+        self._head = file.head(layout.SAMPLE_LINES + (header or 0))
         head = self._as_utf8(self._head)
         about = (self.source, na_values, header)
-        layout = detect_layout(head, *about)
-        if not layout.plain and header is None:
-            layout = detect_layout(head, *about, most=MORE_LINES)
-        self._layout, self.separator, self.header = layout, layout.separator, layout.header
-        self.names = None if layout.names is None else tuple(as_written(layout.names).to_pylist())
-        self.notes += layout.notes
-        self._state_units(layout)
+        found = layout.detect_layout(head, *about)
+        if not found.plain and header is None:
+            found = layout.detect_layout(head, *about, most=layout.MORE_LINES)
+        self._layout, self.separator, self.header = found, found.separator, found.header
+        self.names = None if found.names is None else tuple(as_written(found.names).to_pylist())
+        self.notes += found.notes
+        self._state_units(found)
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
-        most = SHOWN[0]
-        shown = b"\n".join(head[:SAMPLE_BYTES].split(b"\n", most + 1)[: most + 1])
-        lines = split_lines(shown.decode("utf-8", errors="replace"), self.separator, most)
-        self.first_lines = shown_lines([line.fields for line in lines])
-        self._types = dict.fromkeys(map(str, range(layout.n_fields)), pa.string())
+        most = layout.SHOWN[0]
+        shown = b"\n".join(head[: layout.SAMPLE_BYTES].split(b"\n", most + 1)[: most + 1])
+        lines = layout.split_lines(shown.decode("utf-8", errors="replace"), self.separator, most)
+        self.first_lines = layout.shown_lines([line.fields for line in lines])
+        self._types = dict.fromkeys(map(str, range(found.n_fields)), pa.string())
 
     def prepared(
         self, reading: ReadingOptions, expected: Expected | None
@@ -261,7 +247,7 @@ class TextSource(ColumnSource):
 
     def _rows(self, size: int, whole: bool) -> Iterator[bytes]:
         """Yield the text after its header, piece by piece."""
-        header = len(first_lines(self._head, self._layout.skipped))
+        header = len(layout.first_lines(self._head, self._layout.skipped))
         for piece in self._file.pieces(size, whole):
             if len(piece) > header:
                 yield piece[header:]
@@ -276,8 +262,8 @@ class TextSource(ColumnSource):
             for match in blank:
                 below = text[match.end() : match.end() + _TAIL].split(b"\n")[:_BEGIN]
                 lines = [self._as_utf8(line) for line in below]
-                if begins_table(
-                    [fields_of(line, self._layout.separator) for line in lines],
+                if layout.begins_table(
+                    [layout.fields_of(line, self._layout.separator) for line in lines],
                     self._layout.separator,
                     self.names,
                 ):
@@ -314,8 +300,8 @@ class TextSource(ColumnSource):
         if count is None:
             lines = text.rstrip(b"\r\n").rsplit(newline, _TAIL_LINES)
             lines = [self._as_utf8(line) for line in lines[len(lines) > _TAIL_LINES :]]
-            fields = [fields_of(line, self._layout.separator) for line in lines]
-            count = notes_below(fields, self._layout.separator, self._layout.n_fields)
+            fields = [layout.fields_of(line, self._layout.separator) for line in lines]
+            count = layout.notes_below(fields, self._layout.separator, self._layout.n_fields)
             self._note_below([line.decode("utf-8", errors="replace") for line in lines[len(lines) - count :]])
             text = text.rstrip(b"\r\n") if count else text
         if not count:
@@ -334,7 +320,7 @@ class TextSource(ColumnSource):
         """Return the columns of some rows: strings, or float64 where these are plain numbers."""
         rows, uneven = self._as_utf8(block), []
         if self.separator == " ":
-            rows = collapse_spaces(rows) or b"\n"
+            rows = layout.collapse_spaces(rows) or b"\n"
         # As a number, -999 stands for a missing value in any spelling.
         direct = set() if self.na_values else set(plain)
 
