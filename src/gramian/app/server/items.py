@@ -5,7 +5,6 @@ Anybody may have changed a store meanwhile, so descriptions are checked, and no 
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -27,7 +26,7 @@ from gramian.models.model_file import BEGINNING
 
 LOG = logging.getLogger("gramian.app.server")
 LONGEST = 8 << 20  # bytes of a description
-MARKER, VERSION = ".gramian-store", 2
+MARKER, CONTENT = ".gramian-store", b'{"format": "gramian-store", "version": 2}'
 METHODS = {"KernelPCA": "Kernel PCA", "FaceSpace": "Eigenfaces", "Whitener": "Whitening"}
 
 
@@ -154,16 +153,18 @@ class Items:
 
     def _read(self, id: str) -> Item | None:
         folder = self.root / "items" / id
+        described = folder / "item.json"
         try:
             if not re.fullmatch(ID, id) or not folder.is_dir():
                 return None
-            described = folder / "item.json"
-            if folder.is_symlink() or described.is_symlink() or described.stat().st_size > LONGEST:
-                raise ValueError("it is a link, or too long")
+            if described.stat().st_size > LONGEST:
+                raise ValueError("its description is too long")
             item = Item.model_validate_json(described.read_bytes())
             file = folder / f"content{item.suffix}"
-            if item.id != id or item.given or file.is_symlink() or not file.is_file():
+            if item.id != id or item.given or not file.is_file():
                 raise ValueError("it is not a description of this item")
+            if any(path.is_symlink() for path in (folder, described, file)):
+                raise ValueError("it is a link")
             return item.model_copy(update={"path": str(file)})
         except (OSError, ValueError) as error:
             if id not in self._skipped:
@@ -260,29 +261,25 @@ def _prepare(root: Path) -> None:
     """Check the marker of a store, or make one of an empty folder."""
     marker = root / MARKER
     if os.path.lexists(marker):
-        try:
-            if marker.is_symlink() or not marker.is_file():  # opening a pipe would block
-                raise ValueError("it is not a regular file")
-            content = json.loads(marker.read_bytes())
-            known = content == {"format": "gramian-store", "version": VERSION}
-        except (RecursionError, ValueError) as error:
-            raise FileError(f"{marker} is damaged ({error}). Name another folder.") from error
-        if not known:
-            raise FileError(f"store {root} was written by another version of gramian. Name another folder.")
+        # A link may lead elsewhere, and opening a pipe would block.
+        if marker.is_symlink() or not marker.is_file() or marker.read_bytes() != CONTENT:
+            raise FileError(
+                f"store {root} was written by another version of gramian, or {MARKER} is damaged. "
+                "Name another folder."
+            )
     elif others := sorted(os.listdir(root)):
         raise FileError(
             f"store {root} contains {shortened(others[0])} but no {MARKER}, so it is not a store. "
             "Name a new or an empty folder."
         )
     for folder in (root, root / "items", root / "work"):
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise FileError(f"{folder} is not a folder of the store. Move it elsewhere.")
         folder.mkdir(mode=0o700, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise FileError(f"store {folder} is write-protected. Make it writable, or name another folder.")
+        if folder.is_symlink() or not os.access(folder, os.W_OK | os.X_OK):
+            problem = f"store {folder} is a link or write-protected"
+            raise FileError(f"{problem}. Make it a folder of your own, or name another store.")
     if not marker.exists():
         with atomic_write(marker, mode=0o600) as file:
-            file.write(json.dumps({"format": "gramian-store", "version": VERSION}).encode())
+            file.write(CONTENT)
 
 
 def given_item(source: str) -> Item:
