@@ -25,7 +25,7 @@ from sklearn.neighbors import radius_neighbors_graph
 from gramian.core.checks import check_integer, counted
 from gramian.errors import DataError, GramianError, RankWarning
 from gramian.faces import LIGHTS, Faces, FaceSpace, Recogniser, read_faces
-from gramian.faces.light import COPIES, shift_pixels
+from gramian.faces.face_images import COPIES, shift_pixels
 from gramian.faces.similarity import DISTANCES, MATCHES
 from gramian.faces.space import areas
 from gramian.models.inputs import generators

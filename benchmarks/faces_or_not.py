@@ -20,7 +20,7 @@ from scipy.io import loadmat
 
 from gramian import PCA
 from gramian.faces import FaceSpace, read_faces
-from gramian.faces.light import relight
+from gramian.faces.face_images import relight
 from gramian.faces.space import fit_detector, unlikeness
 from gramian.tables.formats.pictures import resized
 

@@ -9,7 +9,7 @@ from gramian import figures
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.faces import FaceSpace
-from gramian.faces.light import relight
+from gramian.faces.face_images import relight
 from gramian.report.facts import Fitted
 from gramian.report.page import report_page
 from gramian.statistics.components import decomposition_of, kind_of

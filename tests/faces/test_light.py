@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter
 from drawn import drawn_faces
 from gramian.errors import DataError, ParameterError
 from gramian.faces import FaceSpace
-from gramian.faces.light import LIGHTS, choose_light, grey_scale, relight, unlight
+from gramian.faces.face_images import LIGHTS, choose_light, grey_scale, relight, unlight
 
 
 def pictures(n=3, height=11, width=9, dtype=np.uint8):

@@ -6,7 +6,7 @@ import pytest
 from drawn import drawn_faces
 from gramian.errors import ParameterError
 from gramian.faces import FaceSpace
-from gramian.faces.light import COPIES, moved, shift_covariance, shift_pixels, with_moved
+from gramian.faces.face_images import COPIES, moved, shift_covariance, shift_pixels, with_moved
 
 
 def test_a_share_that_is_none():
@@ -36,7 +36,7 @@ def test_copies_are_moved_with_the_edge_repeated():
 
 
 def test_the_covariance_is_the_mean_over_all_moves(monkeypatch):
-    monkeypatch.setattr("gramian.faces.light.BLOCK", 2)
+    monkeypatch.setattr("gramian.faces.face_images.BLOCK", 2)
     rng = np.random.default_rng(0)
     pictures, axes = rng.random((5, 6, 5), dtype=np.float32), rng.standard_normal((30, 3))
 

@@ -13,7 +13,7 @@ from drawn import drawn_faces, drawn_others
 from gramian import KernelPCA
 from gramian.errors import DataError, ParameterError, RankWarning
 from gramian.faces import FaceSpace
-from gramian.faces.light import LIGHTS, relight
+from gramian.faces.face_images import LIGHTS, relight
 
 FACES = drawn_faces(12, 5, size=(20, 24), seed=0)
 NEW = drawn_faces(4, 2, size=(20, 24), seed=1)

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.select.polynomials import Monomials
-from gramian.select.relation_points import points_of
+from gramian.select.polynomials import Monomials, points_of
 from gramian.select.relation_search import FLOOR, basis_of, evidence_of, features_of
 
 

@@ -5,8 +5,7 @@ import pytest
 
 from gramian import relations
 from gramian.errors import DataError, MemoryLimitError
-from gramian.select.polynomials import Monomials, triangle
-from gramian.select.relation_points import points_of, stand_ins
+from gramian.select.polynomials import Monomials, points_of, stand_ins, triangle
 from gramian.tables.as_rows import as_rows
 
 da = pytest.importorskip("dask.array", reason='needs pip install "gramian[cluster]"')

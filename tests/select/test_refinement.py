@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.select.relation_points import Frame, points_of
+from gramian.select.polynomials import Frame, points_of
 from gramian.select.sparse_relations import columns, refine
 
 CONIC = np.array([[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]])

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.select.polynomials import Monomials
-from gramian.select.relation_points import frame_of, points_of
+from gramian.select.polynomials import Monomials, frame_of, points_of
 from gramian.select.relation_search import search
 
 EPS = 2.0**-52

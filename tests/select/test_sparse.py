@@ -3,8 +3,7 @@ import pytest
 
 from gramian.select import relation_search as search
 from gramian.select import sparse_relations as sparse
-from gramian.select.polynomials import Monomials, triangle
-from gramian.select.relation_points import points_of
+from gramian.select.polynomials import Monomials, points_of, triangle
 from gramian.select.sparse_relations import Features, pruned, simple_fits, sparse_basis
 
 

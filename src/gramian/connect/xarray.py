@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian import errors
 from gramian.core.arrays import as_float64, is_dask
 from gramian.core.checks import (
     check_choice,
@@ -25,14 +26,7 @@ from gramian.core.checks import (
 from gramian.core.records import FloatArray
 from gramian.core.version import __version__
 from gramian.engine.centered import center_rows
-from gramian.errors import (
-    DataError,
-    DiagnosticWarning,
-    InputTypeError,
-    MissingValuesError,
-    ParameterError,
-    needs,
-)
+from gramian.errors import DataError, InputTypeError, MissingValuesError, ParameterError, needs
 from gramian.explain.rotate import ORTHOGONAL, rotated
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.components import column_variances
@@ -374,8 +368,8 @@ def rotate(ds: Dataset, n_components: int | None = None) -> Dataset:
     whitened = bool(ds.attrs["whiten"])
     standardized = first["scores"].values / (1.0 if whitened else deviations)
     scores = standardized @ np.linalg.inv(R).T * (1.0 if whitened else np.sqrt(variances))
-    errors = [name for name in ds.data_vars if name == "group" or str(name).endswith("_error")]
-    result = first.drop_vars(errors)
+    of_sample = [name for name in ds.data_vars if name == "group" or str(name).endswith("_error")]
+    result = first.drop_vars(of_sample)
     for part, block in zip(layout.parts, layout.split((L / np.sqrt(variances)).T), strict=True):
         old = first[f"components{part.suffix}"]
         result[old.name] = old.copy(data=part.on_grid(block.astype(old.dtype)))
@@ -566,7 +560,7 @@ class _Layout:
         share = float(variances.max() / (variances.sum() or 1.0))
         if share >= SHARE:
             name = self.parts[int(np.argmax(variances))].name
-            DiagnosticWarning(
+            errors.DiagnosticWarning(
                 f"{name!r} has {percent(share)} of the variance of all variables and decides the components. "
                 'If variables have different units, use scale="variable".'
             ).warn()
@@ -840,12 +834,16 @@ def _of_components(model: PCA, unit: Any) -> dict[str, Any]:
         "explained_variance_ratio": by_component(ratios, "ratio to the total variance", "1"),
     }
     if sample is not None:
-        errors, of_ratios = sample.standard_errors, sample.ratio_standard_errors
         group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
-        group[: len(errors)] = [number for number, some in enumerate(sample.groups, 1) for _ in some]
+        numbers = [number for number, together in enumerate(sample.groups, 1) for _ in together]
+        group[: len(numbers)] = numbers
         result |= {
-            "explained_variance_error": by_component(errors, "standard error of the variance", square),
-            "explained_variance_ratio_error": by_component(of_ratios, "standard error of the ratio", "1"),
+            "explained_variance_error": by_component(
+                sample.standard_errors, "standard error of the variance", square
+            ),
+            "explained_variance_ratio_error": by_component(
+                sample.ratio_standard_errors, "standard error of the ratio", "1"
+            ),
             "group": _variable([COMPONENT], group, "components of one number are not separated"),
         }
     return result

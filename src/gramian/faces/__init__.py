@@ -11,9 +11,8 @@ Examples
 (320, 6)
 """
 
-from gramian.faces.face_images import Faces, example_faces, read_faces
+from gramian.faces.face_images import LIGHTS, Faces, example_faces, read_faces, relight
 from gramian.faces.gallery import Gallery
-from gramian.faces.light import LIGHTS, relight
 from gramian.faces.recognition import Answer, Recogniser, identify, verify
 from gramian.faces.space import FaceSpace
 

@@ -18,10 +18,12 @@ from gramian.core.checks import check_choice, check_integer, counted, slices
 from gramian.core.progress import shows_progress
 from gramian.core.records import FloatArray, ModelKind, Plan, Seed
 from gramian.errors import DataError, RankWarning, ignoring
-from gramian.faces.face_images import Faces, Pictures, as_pictures
-from gramian.faces.light import (
+from gramian.faces.face_images import (
     LIGHTS,
+    Faces,
+    Pictures,
     Relit,
+    as_pictures,
     choose_light,
     edges,
     grey_scale,

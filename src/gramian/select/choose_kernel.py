@@ -18,22 +18,13 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils.parallel import Parallel, delayed
 
+from gramian import errors
 from gramian.core import progress
 from gramian.core.arrays import as_float64, blas_threads, to_numpy
 from gramian.core.checks import check_choice, check_integer, counted, evenly, plain
 from gramian.core.records import FloatArray, Seed
 from gramian.engine.linear import factors
-from gramian.errors import (
-    CertificateWarning,
-    DataError,
-    GramianError,
-    IndefiniteKernelWarning,
-    InputTypeError,
-    ParameterError,
-    PreimageWarning,
-    RankWarning,
-    ignoring,
-)
+from gramian.errors import DataError, GramianError, InputTypeError, ParameterError
 from gramian.kernels import RBF, ChiSquared, Cosine, Kernel, Laplacian, Linear, Polynomial
 from gramian.kernels.expression import PRECOMPUTED
 from gramian.kernels.widths import MEDIAN_ROWS, median_distance
@@ -276,9 +267,14 @@ def choose_kernel(
     if criterion is None:
         criterion = "score" if has_labels else "preimage"
     check_choice("criterion", criterion, CRITERIA)
-    labelled = _labelled(rows, y, criterion, estimator, cv)
-    if labelled is not None:  # without the rows that have no label
+    labelled = None
+    if criterion == "score":  # without the rows that have no label
+        kind = validation.kind_of_label(estimator)
+        labelled = as_labelled(rows, y, estimator="choose_kernel", discrete=kind, cv=cv)
         rows = replace(rows, values=labelled.X)  # type: ignore[call-arg]
+    elif y is not None and np.size(as_array(y)) != rows.shape[0]:
+        labels = f"y has {np.size(as_array(y))} labels but X has {rows.shape[0]} rows."
+        raise DataError(labels, "Give one label for each row.")
     if not np.ptp(rows.in_memory(), axis=0).any():
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
     tried = as_candidates(candidates, rows)
@@ -293,17 +289,6 @@ def choose_kernel(
     unread = (f"criterion={criterion!r} does not use the labels.",)
     notes = unread * (has_labels and criterion != "score") + validation.notes_of(said)
     return _selection(criterion, judge, rows, tuple(result), notes)
-
-
-def _labelled(rows: Rows, y: Any, criterion: str, estimator: Any, cv: Any) -> Labelled | None:
-    """Return rows with labels where the criterion reads them; elsewhere labels must only be as many."""
-    if criterion == "score":
-        kind = validation.kind_of_label(estimator)
-        return as_labelled(rows, y, estimator="choose_kernel", discrete=kind, cv=cv)
-    count = rows.shape[0] if y is None else np.size(as_array(y))
-    if count != rows.shape[0]:
-        raise DataError(f"y has {count} labels but X has {rows.shape[0]} rows. Give one label for each row.")
-    return None
 
 
 def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
@@ -648,6 +633,7 @@ def _factor(sizes: FloatArray) -> float:
 LEAST, MOST = 0.25, 1.0
 # Relatively: values that agree like this are equal, and the fewer components are taken.
 SAME_ERROR = 1e-3
+QUIET = errors.RankWarning, errors.CertificateWarning
 
 
 def _measured(
@@ -820,7 +806,7 @@ def preimage_error(model: KernelPCA, noisy: NoisyRows, counts: Sequence[int]) ->
         scores = fitted.transform(np.maximum(X[test] + noisy.noise[test], floor))
         return lambda k: noisy.products(place, first_components(fitted, k).inverse_transform(scores[:, :k]))
 
-    with ignoring(RankWarning, CertificateWarning, IndefiniteKernelWarning, PreimageWarning):
+    with errors.ignoring(*QUIET, errors.IndefiniteKernelWarning, errors.PreimageWarning):
         values, numbers = _measured(model, X, noisy.folds, counts, measure)
     if not np.isfinite(values).all():
         raise DataError("Pre-images exceed the range of float64. Scale the data first.")
@@ -845,8 +831,8 @@ def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
     own, cross, true = (products[:, :, i] for i in range(3))
     total = own.sum(axis=0)
     factor = np.where(total > 0, cross.sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
-    errors = np.sum(factor**2 * own - 2.0 * factor * cross + true, axis=2)
-    return np.asarray(errors / added[:, None])
+    left = np.sum(factor**2 * own - 2.0 * factor * cross + true, axis=2)
+    return np.asarray(left / added[:, None])
 
 
 # ---------------------------------------------------------------------- score
@@ -898,7 +884,7 @@ def downstream_score(
             estimator, scorer, (known[:, :k], y[train]), (new[:, :k], y[test]), f"with {k} {where}"
         )
 
-    with ignoring(RankWarning, CertificateWarning), validation.warnings_counted() as said:
+    with errors.ignoring(*QUIET), validation.warnings_counted() as said:
         values, numbers = _measured(model, X, folds, counts, measure)
     mean = values.mean(axis=0)
     best = int(np.argmax(mean >= mean.max() - SAME_ERROR * abs(mean.max())))

@@ -25,19 +25,9 @@ from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, ParameterError
 from gramian.models.inputs import generators
 from gramian.models.sklearn import knows_names
+from gramian.select import validation
 from gramian.select.mutual_information import mutual_information
 from gramian.select.targets import ColumnSelector, Labelled, as_labelled
-from gramian.select.validation import (
-    Validation,
-    default_estimator,
-    draw_folds,
-    estimator_name,
-    kind_of_label,
-    notes_of,
-    score_name,
-    scorer_of,
-    warnings_counted,
-)
 from gramian.statistics import candidates, components
 from gramian.statistics.associations import unit_columns
 from gramian.statistics.candidates import Candidate, Choice, Selection
@@ -198,9 +188,9 @@ class FeatureFilter(ColumnSelector):
             check_choice("redundancy", self.redundancy, ("mrmr",))
         check_integer("n_neighbors", self.n_neighbors)
         if self.estimator is not None:
-            scorer_of(self.estimator, self.scoring)
+            validation.scorer_of(self.estimator, self.scoring)
         one_by_one = isinstance(self.score_func, str) and self.redundancy is None and self.k != "cv"
-        kind = kind_of_label(self.estimator)
+        kind = validation.kind_of_label(self.estimator)
         data = as_labelled(X, y, estimator=self, discrete=kind, by_columns=one_by_one, cv=self.cv)
         if sparse.issparse(data.X) and self.redundancy is not None:
             raise DataError(
@@ -212,7 +202,7 @@ class FeatureFilter(ColumnSelector):
         asked = number_of_features(self.k, d)
         self.task_ = "numbers" if data.classes is None else "classes"
         # Before the ranking, so that what cannot be validated is refused at once.
-        validation = self._validation(data) if self.k == "cv" else None
+        validator = self._validator(data) if self.k == "cv" else None
         drawing, folding = generators(self.random_state, 2)
         ranker = Ranker(self.score_func, data.names, data.classes, self.redundancy, self.n_neighbors)
         scores, order = ranker.rank(data.X, data.y, max(asked or 0, MOST_ORDERED), drawing)
@@ -222,9 +212,9 @@ class FeatureFilter(ColumnSelector):
         self.ranking_ = np.empty(d, dtype=np.intp)
         self.ranking_[order] = np.arange(1, d + 1)
         self.estimator_ = self.cv_results_ = self.selection_ = None
-        if validation is not None:
-            self.estimator_ = validation.estimator
-            result = _validated(ranker, data, validation, folding, self.n_jobs, self.score_name_)
+        if validator is not None:
+            self.estimator_ = validator.estimator
+            result = self._validated(ranker, data, validator, folding)
             self.selection_ = result
             self.cv_results_ = {
                 "k": np.array([t.size for t in result], dtype=np.intp),
@@ -245,19 +235,43 @@ class FeatureFilter(ColumnSelector):
         self.k_ = int(self.support_.sum())
         return self
 
-    def _validation(self, data: Labelled) -> Validation:
+    def _validator(self, data: Labelled) -> validation.Validation:
         discrete = data.classes is not None
-        estimator = default_estimator(discrete) if self.estimator is None else self.estimator
+        estimator = validation.default_estimator(discrete) if self.estimator is None else self.estimator
         X, y = data.X, data.original
-        folds = draw_folds(self.cv, X, y, classifier=discrete)
+        folds = validation.draw_folds(self.cv, X, y, classifier=discrete)
         for place, (train, _) in enumerate(folds):
             if np.unique(y[train]).size < 2:
                 raise DataError(
                     f"The training rows of fold {place + 1} all have the same label.",
                     "Give fewer folds, or k as a number.",
                 )
-        scorer = scorer_of(estimator, self.scoring)
-        return Validation(estimator, X, y, folds, scorer, data.names)
+        scorer = validation.scorer_of(estimator, self.scoring)
+        return validation.Validation(estimator, X, y, folds, scorer, data.names)
+
+    def _validated(
+        self, ranker: Ranker, data: Labelled, validator: validation.Validation, rng: np.random.Generator
+    ) -> FilterSelection:
+        """Score the estimator on the K best features, for every K and fold, ranked on training rows only."""
+        sizes, folds = tried_sizes(len(data.names), len(data.y)), len(validator.folds)
+        with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
+            runs = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fold_scores)(ranker, data, validator, sizes, fold, state)
+                for fold, state in enumerate(rng.spawn(folds))
+            )
+        scores = np.array([scores for scores, _ in runs]).T
+        tried = tuple(
+            Candidate.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True)
+        )
+        about = (
+            f"Cross-validated: {validation.estimator_name(validator.estimator)}, on features ranked by "
+            f"the training rows of each of {counted(folds, 'fold')}. The best of {len(sizes)} scores "
+            "is optimistic."
+        )
+        name = self.score_name_
+        choice = Choice(candidates.within_one_standard_error(tried), why_so_many(tried, name))
+        counts: Counter[str] = sum((counts for _, counts in runs), Counter())
+        return FilterSelection(tried, about, choice, validation.notes_of(counts), name)
 
     # ------------------------------------------------ what the selector says
 
@@ -276,7 +290,7 @@ class FeatureFilter(ColumnSelector):
         """
         check_is_fitted(self)
         label = "a number" if self.classes_ is None else f"{len(self.classes_)} classes"
-        how = score_name(self.score_func) + (", less redundancy (mrmr)" if self.redundancy else "")
+        how = validation.score_name(self.score_func) + (", less redundancy (mrmr)" if self.redundancy else "")
         d, n = len(self.ranking_), self.n_samples_
         lines = [f"{d:,} features by {how} with {label}, {n:,} rows", *_ranking(self, features), ""]
         lines += textwrap.wrap(f"Selected {self.k_:,}. {self.reason_}", candidates.WIDTH)
@@ -296,7 +310,7 @@ class FeatureFilter(ColumnSelector):
     @property
     def score_name_(self) -> str:
         """What was validated, in words."""
-        return score_name(self.scoring, "accuracy" if self.task_ == "classes" else "R2")
+        return validation.score_name(self.scoring, "accuracy" if self.task_ == "classes" else "R2")
 
 
 # --------------------------------------------------------------- what is asked
@@ -344,51 +358,18 @@ def tried_sizes(d: int, n: int) -> npt.NDArray[np.intp]:
     return np.array(sorted({size for size in steps if size <= ceiling} | {ceiling}), dtype=np.intp)
 
 
-def _validated(
-    ranker: Ranker,
-    data: Labelled,
-    validation: Validation,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-    name: str,
-) -> FilterSelection:
-    """Score the estimator on the K best features, for every K and fold, ranked on the training rows only."""
-    sizes, folds = tried_sizes(len(data.names), len(data.y)), len(validation.folds)
-    with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
-        runs = Parallel(n_jobs=n_jobs)(
-            delayed(_one_fold)(ranker, data.X, data.y, validation, sizes, place, state)
-            for place, state in enumerate(rng.spawn(folds))
-        )
-    scores = np.array([scores for scores, _ in runs]).T
-    tried = tuple(
-        Candidate.in_folds(size, size, row) for size, row in zip(sizes.tolist(), scores, strict=True)
-    )
-    about = (
-        f"Cross-validated: {estimator_name(validation.estimator)}, on features ranked by the training rows "
-        f"of each of {counted(folds, 'fold')}. The best of {len(sizes)} scores is optimistic."
-    )
-    choice = Choice(candidates.within_one_standard_error(tried), why_so_many(tried, name))
-    said: Counter[str] = sum((said for _, said in runs), Counter())
-    return FilterSelection(tried, about, choice, notes_of(said), name)
-
-
-def _one_fold(
-    ranker: Ranker,
-    rows: Any,
-    labels: Any,
-    validation: Validation,
-    sizes: npt.NDArray[np.intp],
-    fold: int,
-    state: np.random.Generator,
+def _fold_scores(
+    ranker: Ranker, data: Labelled, validator: validation.Validation, sizes: Places, fold: int, rng: Any
 ) -> tuple[list[float], Counter[str]]:
-    train = validation.folds[fold][0]
+    """Return the scores of the best features for every number, ranked on the training rows, and warnings."""
+    train = validator.folds[fold][0]
     try:
-        order = ranker.rank(rows[train], labels[train], int(sizes[-1]), state)[1]
+        order = ranker.rank(data.X[train], data.y[train], int(sizes[-1]), rng)[1]
     except (DataError, ParameterError) as error:
         raise DataError(f"In fold {fold + 1}, which trains on {len(train)} rows: {error}") from error
-    with warnings_counted() as said:
-        scores = [validation.score(np.sort(order[:size]), fold) for size in sizes]
-    return scores, said
+    with validation.warnings_counted() as counts:
+        scores = [validator.score(np.sort(order[:size]), fold) for size in sizes]
+    return scores, counts
 
 
 def why_so_many(tried: Sequence[Candidate], name: str) -> str:
@@ -415,7 +396,7 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
     width = max([7, *(len(names[j]) for j in shown)])
     largest = float(model.scores_[np.isfinite(model.scores_)].max(initial=0.0))
     write = candidates.writer([largest], least=2)
-    head = HEADS.get(score_name(model.score_func), "score")
+    head = HEADS.get(validation.score_name(model.score_func), "score")
     yield f"rank  {'feature':{width}} {head:>10}" + ("" if p_values is None else f" {'p':>9}")
     for j in shown:
         score = float(model.scores_[j])
@@ -521,7 +502,8 @@ def _f_test(X: Values, y: Values, discrete: bool) -> tuple[FloatArray, FloatArra
             [F, np.select([constant | (within < 1), whole], [1.0, 0.0], np.nan_to_num(p, nan=1.0))]
         )
 
-    with warnings_counted():  # that features are constant, also of those that are explained completely
+    # Scikit-learn warns that features are constant, also of those that are explained completely.
+    with validation.warnings_counted():
         F, p = by_columns(X, work)
     return F, p, (between, within)
 
@@ -725,7 +707,7 @@ def _beside(first: Scores, second: Scores) -> Scores:
 
 
 def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:
-    name, given = score_name(score), score(X, y)
+    name, given = validation.score_name(score), score(X, y)
     try:
         values, p_values = given if isinstance(given, tuple) else (given, None)
         values = np.asarray(values, dtype=np.float64)

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from gramian.core.records import FloatArray
-from gramian.select.polynomials import Monomials, reduced, triangle
-from gramian.select.relation_points import Frame, Points
+from gramian.select.polynomials import Frame, Monomials, Points, reduced, triangle
 from gramian.select.sparse_relations import LOOKED_AT, Features, Refined, refine, simple_fits, sparse_basis
 
 # ---------------------------------------------------------------- what is measured

@@ -14,8 +14,7 @@ from gramian.core.notebook import Grid, InNotebook
 from gramian.core.records import FloatArray, IntArray, Members
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.feature_maps import count_monomials, monomial_name
-from gramian.select.polynomials import term_order
-from gramian.select.relation_points import Frame, frame_of, points_of, stand_ins
+from gramian.select.polynomials import Frame, frame_of, points_of, stand_ins, term_order
 from gramian.select.relation_search import CAP, search
 from gramian.select.sparse_relations import Refined, columns
 from gramian.tables import table

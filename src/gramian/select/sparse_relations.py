@@ -13,8 +13,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from gramian.core.records import FloatArray, IntArray
-from gramian.select.polynomials import reduced, term_order
-from gramian.select.relation_points import Frame, Points
+from gramian.select.polynomials import Frame, Points, reduced, term_order
 
 # Seeds of the search for sparse vectors: one linear programme each.
 SEEDS = 80

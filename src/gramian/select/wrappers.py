@@ -20,15 +20,8 @@ from gramian.core.checks import check_choice, check_integer, check_share, counte
 from gramian.core.records import FloatArray, IntArray
 from gramian.errors import ParameterError
 from gramian.models.sklearn import MetaEstimatorMixin, knows_names
+from gramian.select import validation
 from gramian.select.targets import ColumnSelector, as_labelled
-from gramian.select.validation import (
-    SubsetScores,
-    Validation,
-    draw_folds,
-    estimator_name,
-    score_name,
-    scorer_of,
-)
 from gramian.statistics.candidates import (
     Candidate,
     Choice,
@@ -176,15 +169,16 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         ParameterError
             For settings that contradict each other or the number of columns.
         """
-        scorer = scorer_of(self.estimator, self.scoring)
+        scorer = validation.scorer_of(self.estimator, self.scoring)
         check_choice("direction", self.direction, ("forward", "backward", "exhaustive"))
-        data = as_labelled(X, y, estimator=self, discrete=bool(is_classifier(self.estimator)), cv=self.cv)
+        classes = bool(is_classifier(self.estimator))
+        data = as_labelled(X, y, estimator=self, discrete=classes, cv=self.cv)
         space = space_of(self.groups, self.fixed, data.names)
         wanted, floating = self.n_features_to_select, bool(self.floating)
         search = search_of(space, wanted, self.direction, floating, self.patience)
         folds = [(np.arange(len(data.y)),) * 2]
         if self.validate:
-            folds = draw_folds(self.cv, data.X, data.original, classifier=is_classifier(self.estimator))
+            folds = validation.draw_folds(self.cv, data.X, data.original, classifier=classes)
         if search.rule == "one-se" and len(folds) < 2:
             raise ParameterError(
                 "n_features_to_select",
@@ -192,11 +186,11 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
                 "needs a standard error, but there is a single fold.",
                 "Use 'best', a number, or two or more folds and validate=True.",
             )
-        validation = Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
+        validator = validation.Validation(self.estimator, data.X, data.original, folds, scorer, data.names)
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
             delattr(self, name)
         with progress.shows_progress("SequentialFeatureSelector"):
-            self._search(search, validation)
+            self._search(search, validator)
         return self
 
     def summary(self) -> History:
@@ -205,13 +199,13 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         result: History = self.history_
         return result
 
-    def _search(self, search: SubsetSearch, validation: Validation) -> None:
+    def _search(self, search: SubsetSearch, validator: validation.Validation) -> None:
         """Search, and record the steps however the search ends."""
-        self.history_ = History((), self._about(search, validation), names=validation.names)
+        self.history_ = History((), self._about(search, validator), names=validator.names)
         self.interrupted_ = False
         steps: list[SearchStep] = []
         try:
-            for step in self._measured(search, validation):
+            for step in self._measured(search, validator):
                 steps.append(step)
         except KeyboardInterrupt:
             self.interrupted_ = True
@@ -224,17 +218,17 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
             raise
         self._settle(steps, choose(steps, search.rule, search.limit))
 
-    def _measured(self, search: SubsetSearch, validation: Validation) -> Iterator[SearchStep]:
+    def _measured(self, search: SubsetSearch, validator: validation.Validation) -> Iterator[SearchStep]:
         """Yield the steps with the work that each took, and report them."""
         begin, end = search.ends
-        scorer = SubsetScores.of(validation, self.scoring, self.n_jobs)
-        d, computed, began = len(validation.names), 0, time.perf_counter()
+        scorer = validation.SubsetScores.of(validator, self.scoring, self.n_jobs)
+        d, computed, began = len(validator.names), 0, time.perf_counter()
         progress.report("first feature", "feature", 0, abs(end - begin))
         for step in search.steps(scorer):
             text = f"{len(step.subset):,} of {d:,} features, {step.mean:.4g}"
             progress.report(text, "feature", abs(len(step.subset) - begin), abs(end - begin))
             fresh, computed = scorer.computed - computed, scorer.computed
-            seconds, models = time.perf_counter() - began, fresh * len(validation.folds)
+            seconds, models = time.perf_counter() - began, fresh * len(validator.folds)
             yield replace(step, models=models, seconds=seconds, validated=bool(self.validate))
             began = time.perf_counter()
         progress.report("search done", "feature", abs(end - begin), abs(end - begin))
@@ -247,11 +241,12 @@ class SequentialFeatureSelector(MetaEstimatorMixin, ColumnSelector):
         self.n_features_to_select_ = len(chosen.subset)
         self.score_, self.standard_error_ = chosen.mean, chosen.standard_error
 
-    def _about(self, search: SubsetSearch, validation: Validation) -> str:
-        n, d = validation.X.shape
+    def _about(self, search: SubsetSearch, validator: validation.Validation) -> str:
+        n, d = validator.X.shape
         direction = self.direction.capitalize() + " floating" * search.floating
-        score, name = score_name(self.scoring, "its own score"), estimator_name(self.estimator)
-        where = f"{len(validation.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
+        score = validation.score_name(self.scoring, "its own score")
+        name = validation.estimator_name(self.estimator)
+        where = f"{len(validator.folds)} folds of {n:,} rows" if self.validate else NOT_VALIDATED
         return f"{direction} selection among {d:,} features with {name}: {score}, {where}"
 
 
@@ -305,7 +300,7 @@ class SubsetSearch:
             return fixed, self.limit or d
         return d, self.limit or max(1, fixed)
 
-    def steps(self, scorer: SubsetScores) -> Iterator[SearchStep]:
+    def steps(self, scorer: validation.SubsetScores) -> Iterator[SearchStep]:
         """Search, one move at a time."""
         adding, floating, limit = self.adding, self.floating, self.limit
         walk = _Walk(scorer, self.space, adding)
@@ -340,7 +335,7 @@ class SubsetSearch:
 class Exhaustive(SubsetSearch):
     """All subsets, smallest first: a step is the best subset of a number of features."""
 
-    def steps(self, scorer: SubsetScores) -> Iterator[SearchStep]:
+    def steps(self, scorer: validation.SubsetScores) -> Iterator[SearchStep]:
         """Score all subsets, one number of features at a time."""
         fixed, free = self.space.fixed, self.space.free
         numbers = range(0 if fixed.size else 1, len(free) + 1)
@@ -444,7 +439,7 @@ def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) ->
 class _Walk:
     """Where a search stands."""
 
-    def __init__(self, scorer: SubsetScores, space: Space, adding: bool) -> None:
+    def __init__(self, scorer: validation.SubsetScores, space: Space, adding: bool) -> None:
         self.scorer, self.space, self.adding = scorer, space, adding
         self.inside: set[int] = set() if adding else set(range(len(space.free)))
         self.number = 0

@@ -148,7 +148,7 @@ def reconstruct(
     """
     import numpy as np
 
-    from gramian.faces.light import relight, unlight
+    from gramian.faces.face_images import relight, unlight
     from gramian.figures.images import contact_sheet, grey, grey_range
 
     most, light = model.n_components_, model.light_
