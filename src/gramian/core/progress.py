@@ -171,9 +171,8 @@ def _visible() -> bool:
         return False
     # Workers of a pool share the terminal with the process that waits for them.
     workers = sys.modules.get("multiprocessing")  # which every worker has imported
-    return threading.current_thread() is threading.main_thread() and (
-        workers is None or workers.current_process().name == "MainProcess"
-    )
+    alone = workers is None or workers.current_process().name == "MainProcess"
+    return alone and threading.current_thread() is threading.main_thread()
 
 
 class ProgressBar:

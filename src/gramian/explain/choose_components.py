@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +29,7 @@ from gramian.statistics.candidates import data_frame
 from gramian.statistics.component_rules import KERNEL_RULES, RULES, ComponentChoice, fraction_rule, rmse_rule
 from gramian.tables.as_rows import as_rows, weighted
 
-RuleFunction = Callable[[str], ComponentChoice]
+Answers = tuple[Callable[[str], ComponentChoice], str]  # by the name of a rule; what they are about
 PASS = "Pass the data too: choose_components(model, X)."
 
 
@@ -101,8 +102,7 @@ class ComponentChoices(InNotebook, Mapping[str, ComponentChoice]):
             If pandas is not installed; :meth:`rows` and :meth:`to_dict` do not need it.
         """
         names = ["rule", "components", "at_least", "evidence", "trust"]
-        frame = data_frame(self.rows(), names).set_index("rule")
-        return frame.astype({"components": "Int64"})
+        return data_frame(self.rows(), names).set_index("rule").astype({"components": "Int64"})
 
     def __str__(self) -> str:
         lines = [f"Number of components of {self.about}", f"{'rule':14} {'components':>11}  evidence"]
@@ -212,20 +212,16 @@ def choose_components(
         raise ParameterError("center", allowed=own, hint="Set them on the model.")
     given = X, fraction, max_rmse, generators(random_state, 3)[2]
     request, about = _of_kernel(model, *given) if kind.kernel else _of_pca(model, *given)
-    return ComponentChoices(tuple(_or_why_not(request, rule) for rule in asked), about)
+    choices = []
+    for rule in asked:
+        try:
+            choices.append(request(rule))
+        except GramianError as error:  # one failing rule does not hide the others
+            choices.append(ComponentChoice(rule, None, {}, str(error)))
+    return ComponentChoices(tuple(choices), about)
 
 
-def _or_why_not(request: RuleFunction, rule: str) -> ComponentChoice:
-    """Return a rule's answer, or its error message, so that one failing rule does not hide the others."""
-    try:
-        return request(rule)
-    except GramianError as error:
-        return ComponentChoice(rule, None, {}, str(error))
-
-
-def _of_pca(
-    model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[RuleFunction, str]:
+def _of_pca(model: PCA, X: Any, fraction: float, max_rmse: float | None, rng: Generator) -> Answers:
     """Return a function from a rule's name to its answer, and a description of the data or model."""
     rows, material = None, None
     if X is not None:
@@ -266,9 +262,7 @@ def _of_pca(
     return request, about
 
 
-def _of_kernel(
-    model: Any, X: Any, fraction: float, max_rmse: float | None, rng: np.random.Generator
-) -> tuple[RuleFunction, str]:
+def _of_kernel(model: Any, X: Any, fraction: float, max_rmse: float | None, rng: Generator) -> Answers:
     from gramian.models.kernel_pca.rules import components_of_kernel
 
     shares = None

@@ -300,11 +300,8 @@ class _Table:
         runs = [j for j, one in enumerate(numbers) if self.rows >= NAMING and is_run(one, self.rows)]
         runs = [j for j in runs if is_unrelated(_sample(numbers), j)]
         unnamed = runs[0] if len(runs) == 1 else None  # several are measurements without signal
-        self.no_measure = {
-            one.name: ("empty", "holds no value")
-            for one in self.free
-            if one.sample is not None and not one.distinct
-        }
+        empty = [one.name for one in self.free if one.sample is not None and not one.distinct]
+        self.no_measure = dict.fromkeys(empty, ("empty", "holds no value"))
         for j, column in enumerate(numbers):
             kind, why = no_measurement(column, self.rows, named=seen.named)
             measured = column.unit or units_of([column.name])[0]
@@ -313,11 +310,8 @@ class _Table:
             if kind and (kind != "constant" or (seen.whole and seen.named)):
                 self.no_measure[column.name] = kind, why
         if any(kind == "date" for kind, _ in self.no_measure.values()):
-            self.no_measure |= {
-                column.name: ("date", "is a part of a date")
-                for column in numbers
-                if column.name not in self.no_measure and _is_part(column, SMALL_PARTS)
-            }
+            parts = [column.name for column in numbers if _is_part(column, SMALL_PARTS)]
+            self.no_measure = dict.fromkeys(parts, ("date", "is a part of a date")) | self.no_measure
 
     def proposals(self) -> Iterator[Proposal]:
         """Yield what is proposed."""
@@ -471,12 +465,8 @@ class _Table:
         total = sum(column.missing for column in used)
         holes = [np.unpackbits(column.holes, count=self.rows) for column in used if column.holes is not None]
         any_hole, empty = np.logical_or.reduce(holes), np.logical_and.reduce(holes)
-        evidence = {
-            "missing": total,
-            "share": total / (self.rows * len(used)),
-            "rows": int(any_hole.sum()),
-            "empty rows": int(empty.sum()),
-        }
+        evidence = {"missing": total, "share": total / (self.rows * len(used))}
+        evidence |= {"rows": int(any_hole.sum()), "empty rows": int(empty.sum())}
         if self.every and not swapped and empty.any() and np.array_equal(empty, any_hole):
             many = counted(int(empty.sum()), "row has no measurement", "rows have no measurement")
             yield Proposal("missing", "drop-rows", many, evidence)
@@ -687,11 +677,8 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return what stands for missing values in columns that are used as numbers: few texts, and infinity."""
     used = {*reading.label_columns, reading.id, reading.weights, *(reading.drop or ())}
     most, wanted = max(1, MARKED * seen.rows), seen.marks if reading.columns is None else reading.columns
-    found = {
-        name: some
-        for name, some in seen.marks.items()
-        if name in wanted and name not in used and sum(some.values()) <= most
-    }
+    free = {name: some for name, some in seen.marks.items() if name in wanted and name not in used}
+    found = {name: some for name, some in free.items() if sum(some.values()) <= most}
     beyond = {
         one.name: int(np.bitwise_count(one.infinite).sum())
         for one in ([] if set(INFINITE) & set(reading.na_values or ()) else seen.columns)
@@ -787,10 +774,8 @@ def _in_memory(data: Any) -> Preview | None:
         names, values = data.feature_names, data.values
         stored = isinstance(values, StoredRows)
         values = values[: max(1, LOOK // (8 * values.shape[1]))] if stored else values
-        return replace(
-            of_array(np.asarray(values) if stored else values, names, not stored),
-            genotypes=data.alleles is not None,
-        )
+        preview = of_array(np.asarray(values) if stored else values, names, not stored)
+        return replace(preview, genotypes=data.alleles is not None)
     if not hasattr(data, "collect") and hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__"):
         from gramian.tables.columns import frame_columns
 

@@ -257,8 +257,8 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
     check_choice("method", method, tuple(METHODS))
     rank = int(model.rank_)
     if rank < 2:
-        has = f"has {counted(rank, 'component')} with variance; rotate needs two"
-        raise ParameterError("model", allowed=has)
+        problem = f"has {counted(rank, 'component')} with variance; rotate needs two"
+        raise ParameterError("model", allowed=problem)
     k = rank if n_components is None else check_integer("n_components", n_components, 2, rank)
     deviations = np.sqrt(as_float64(model.explained_variance_)[:k])
     A = as_float64(model.components_)[:k].T * deviations
@@ -269,11 +269,9 @@ def rotate(model: Any, method: str = "varimax", *, n_components: int | None = No
         whitened = model._projection().deviations is not None
         return np.asarray(as_float64(model.transform(X))[:, :k] / (1.0 if whitened else deviations))
 
-    total = float(model.total_variance_) or 1.0
+    ratio = variances / (float(model.total_variance_) or 1.0)
     correlations = np.asarray(np.linalg.inv(R.T @ R))
-    return Rotation(
-        method, column_names(model), L, variances, variances / total, R, correlations, standardized
-    )
+    return Rotation(method, column_names(model), L, variances, ratio, R, correlations, standardized)
 
 
 # --------- Rotations of loadings to simple structure: varimax and promax

@@ -61,15 +61,14 @@ def control_chart(monitor: Any, X: Any) -> Any:
     columns["state"] = np.where(result.alarms[places], "alarm", "normal")
     names = [name for name in ("T2", "SPE") if name in columns]
     count = int(result.alarms.sum())
+    few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms."
     return stacked(
         columns,
         [_panel(name, columns, last=name == names[-1]) for name in names],
         "Control chart",
         f"{counted(count, 'alarm')} in {counted(len(result), 'row')}; limits (dashed) for "
         f"{percent(given.limits_.alpha)} false alarms.",
-        f"{len(places):,} rows are drawn: evenly spaced ones and the alarms."
-        if len(places) < len(result)
-        else "",
+        few if len(places) < len(result) else "",
         *given.limits_.sentences,
     )
 
@@ -86,9 +85,8 @@ def _panel(name: str, columns: Mapping[str, Any], *, last: bool) -> Any:
     y = alt.Y(f"{name}:Q", title=name, scale=SQUARES, axis=alt.Axis(format=".6~g"))
     base = Chart()
     tooltip = ["row:N", f"{name}:Q", f"{name} limit:Q", "alarm:N", *(f"contributor {j}:N" for j in (1, 2, 3))]
-    points = base.mark_point(filled=True, size=18, opacity=0.8).encode(
-        x=x, y=y, color=alt.Color("state:N", scale=COLOURS, title=None), tooltip=tooltip
-    )
+    color = alt.Color("state:N", scale=COLOURS, title=None)
+    points = base.mark_point(filled=True, size=18, opacity=0.8).encode(x=x, y=y, color=color, tooltip=tooltip)
     line = base.mark_line(color=BLUE, strokeWidth=0.5, opacity=0.4).encode(x=x, y=y)
     limit = base.mark_rule(color=VERMILION, strokeDash=[5, 3]).encode(y=f"max({name} limit):Q")
     known = np.isfinite(columns[f"{name} limit"]).any()  # Vega warns of an axis for no number

@@ -80,10 +80,8 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     given = list(models) if isinstance(models, Sequence) else [models]
     wrong = [model for model in given if model.n_features_in_ != 2]
     if wrong:
-        raise DataError(
-            f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}. "
-            "Fit it on two columns."
-        )
+        problem = f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}."
+        raise DataError(problem, "Fit it on two columns.")
     points = as_float64(numbers_of(X))
     edges = _square(style.edges_of(points, margin=0.15))
     grid = _grid(edges, CELLS)
@@ -755,32 +753,29 @@ def counter_example(report: AuditReport) -> Any:
     weights = np.asarray(getattr(witness, "vector", np.ones(len(points))), dtype=float)
     value = getattr(witness, "quadratic_form", None)
     pair = points[:, :2] if d > 1 else np.column_stack([points, np.zeros(len(points))])
+    called = [f"x{place}" for place in range(1, len(points) + 1)]
+    weighted = [f"{name}: v = {weight:.3g}" for name, weight in zip(called, weights, strict=True)]
     columns = {
-        "point": [f"x{place}" for place in range(1, len(points) + 1)],
-        "name": [
-            f"x{place}" + f": v = {weight:.3g}" * (value is not None)
-            for place, weight in enumerate(weights, 1)
-        ],
+        "point": called,
+        "name": called if value is None else weighted,
         **{"first": pair[:, 0], "second": pair[:, 1], "weight": weights, "size": np.abs(weights)},
         "sign": ["negative" if weight < 0 else "positive" for weight in weights],
     }
     place = style.xy(TWO, [f"{name} coordinate" for name in TWO], style.edges_of(pair, margin=0.2))
-    why = (
-        "k(x, y) and k(y, x) differ."
-        if value is None
-        else f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
-        "Next to each point is its weight v, to which its area is proportional."
-    )
+    why = "k(x, y) and k(y, x) differ."
+    if value is not None:
+        why = f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
+        why += "Next to each point is its weight v, to which its area is proportional."
     more = [f"The first two of {d} coordinates."] if d > 2 else []
     if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
         place["y"] = place["y"].title(None).axis(labels=False, ticks=False, grid=False)
     base, signs = style.Chart().encode(**place), ["positive", "negative"]
+    colors = alt.Scale(domain=signs, range=[style.BLUE, style.VERMILION])
+    shapes = alt.Scale(domain=signs, range=["circle", "square"])
     dots = base.mark_point(filled=True, opacity=0.9).encode(
         size=alt.Size("size:Q", legend=None, scale=alt.Scale(domainMin=0, rangeMin=0, rangeMax=400)),
-        color=alt.Color(
-            "sign:N", title="weight", scale=alt.Scale(domain=signs, range=[style.BLUE, style.VERMILION])
-        ),
-        shape=alt.Shape("sign:N", title="weight", scale=alt.Scale(domain=signs, range=["circle", "square"])),
+        color=alt.Color("sign:N", title="weight", scale=colors),
+        shape=alt.Shape("sign:N", title="weight", scale=shapes),
         tooltip=["point:N", "first:Q", "second:Q", "weight:Q"],
     )
     names = base.mark_text(dx=12, dy=-10, align="left").encode(text="name:N")

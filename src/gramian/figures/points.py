@@ -397,13 +397,9 @@ def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group) -> list[An
     if not lines:
         return []
     corners = np.concatenate([line for *_, line in lines])
-    columns = {
-        "group": [kind for kind, _, line in lines for _ in line],
-        "of": [of for _, of, line in lines for _ in line],
-        "corner": [j for *_, line in lines for j in range(len(line))],
-        "edge_x": corners[:, 0],
-        "edge_y": corners[:, 1],
-    }
+    points = [(kind, of, j) for kind, of, line in lines for j in range(len(line))]
+    columns: dict[str, Any] = dict(zip(("group", "of", "corner"), zip(*points, strict=True), strict=True))
+    columns |= {"edge_x": corners[:, 0], "edge_y": corners[:, 1]}
     drawn = style.chart(columns).mark_line(opacity=0.9, clip=True)
     color = alt.Color("group:N", legend=None, scale=group.scale())
     thick = alt.condition("datum.of === 'mean'", alt.value(2.4), alt.value(1))
@@ -526,11 +522,9 @@ class LabelLayout:
         base = style.Chart(style.table(columns))
         words = base.mark_text(**{"fontSize": 10.5, "color": style.INK, "baseline": "middle"} | looks)
         leaders = base.mark_rule(color=style.LINE, strokeWidth=0.6)
-        layers = [
-            leaders.encode(x="from_x:Q", y="from_y:Q", x2="to_x", y2="to_y"),
-            words.encode(x="text_x:Q", y="text_y:Q", text="text:N"),
-        ]
-        return layers[0 if far.any() else 1 :], len(texts) - len(kept)
+        words = words.encode(x="text_x:Q", y="text_y:Q", text="text:N")
+        leaders = leaders.encode(x="from_x:Q", y="from_y:Q", x2="to_x", y2="to_y")
+        return [leaders, words] if far.any() else [words], len(texts) - len(kept)
 
 
 def _moves(half: FloatArray, ring: float, away: FloatArray) -> list[tuple[float, float]]:

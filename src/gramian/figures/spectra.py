@@ -254,15 +254,9 @@ def _intervals(x: Any, least: float, unit: str) -> list[Any]:
     base = Chart().transform_calculate(low=f"max(datum.lower, {least})", high=high).encode(x=x)
     y = alt.Y("low:Q", title=unit, scale=LOG, axis=alt.Axis(format="~g", tickCount=6))
     dots = base.mark_point(filled=True, color=BLUE, opacity=1, size=28)
-    return [
-        base.mark_errorbar(ticks=alt.MarkConfig(color=BLUE), color=BLUE, thickness=1).encode(
-            y=y, y2="high:Q"
-        ),
-        dots.encode(
-            y=alt.Y("eigenvalue:Q", scale=LOG),
-            tooltip=["component:Q", "eigenvalue:Q", "lower:Q", "upper:Q"],
-        ),
-    ]
+    bars = base.mark_errorbar(ticks=alt.MarkConfig(color=BLUE), color=BLUE, thickness=1)
+    tips = ["component:Q", "eigenvalue:Q", "lower:Q", "upper:Q"]
+    return [bars.encode(y=y, y2="high:Q"), dots.encode(y=alt.Y("eigenvalue:Q", scale=LOG), tooltip=tips)]
 
 
 def _radii(x: Any, tol: float) -> list[Any]:
@@ -324,9 +318,7 @@ def stability(result: Stability) -> Any:
             y=y, color=shade.title("agreement")
         ),
     ]
-    said = (
-        f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_resamples:,} samples of "
-        f"{result.n_samples:,} rows."
-    )
+    sample = f"{result.n_resamples:,} samples of {result.n_samples:,} rows"
+    said = f"Bars: {100 * result.level:g} % bootstrap intervals from {sample}."
     title = "Stability of the components"
     return layered(columns, layer, title, said, *result.sentences()[:2], height=260)

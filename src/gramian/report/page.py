@@ -65,10 +65,8 @@ def as_page(whole: Explanation, drawn: Mapping[str, str] | None = None) -> str:
     figures = Figures(drawn or {})
     inside = {one.title: page for one in whole.sections if (page := as_html(one.parts, figures))}
     links = "".join(f'<a href="#s{place}">{text(title)}</a>' for place, title in enumerate(inside))
-    sections = (
-        f'<section id="s{place}">\n{_section(title, page)}\n</section>'
-        for place, (title, page) in enumerate(inside.items())
-    )
+    pages = (_section(title, page) for title, page in inside.items())
+    sections = (f'<section id="s{place}">\n{page}\n</section>' for place, page in enumerate(pages))
     told = f' <a href="#{TELLING}">{text(whole.telling)}</a>' if whole.telling else ""
     head = "\n".join(
         [
@@ -245,12 +243,8 @@ def table(cells: Grid) -> str:
     stacks = "t" in cells.kinds  # full width for text on a phone, where the cells of a row name their columns
     names = [f' data-of="{escaped(title)}"' if stacks and title else "" for title in cells.heads]
     columns = list(zip(cells.kinds, names, strict=True))
-    lines = (
-        "".join(
-            f"<td{classes[k]}{of}>{show[k](cell)}</td>" for cell, (k, of) in zip(row, columns, strict=True)
-        )
-        for row in cells.rows
-    )
+    rows = (zip(row, columns, strict=True) for row in cells.rows)
+    lines = ("".join(f"<td{classes[k]}{of}>{show[k](cell)}</td>" for cell, (k, of) in row) for row in rows)
     inside = "\n".join(f"<tr>{line}</tr>" for line in lines)
     said = f'<p class="soft">{text(cells.caption)}</p>' if cells.caption else ""
     stacked = ' class="stack"' if stacks else ""

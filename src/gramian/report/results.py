@@ -236,12 +236,8 @@ def imputed_table(imputed: imputation.Imputed, table: Table) -> dict[str, npt.ND
     """Return the imputed entries, one a row: where they are, their values and standard errors."""
     rows, names = table.row_names, np.array(tables.feature_names(table), dtype=object)
     named = imputed.rows if rows is None else np.array(rows, dtype=object)[imputed.rows]
-    return {
-        "row": named,
-        "column": names[imputed.columns],
-        "value": imputed.values,
-        "standard_error": imputed.standard_errors,
-    }
+    columns = {"row": named, "column": names[imputed.columns], "value": imputed.values}
+    return columns | {"standard_error": imputed.standard_errors}
 
 
 def _write_statistics(written: Written, fitted: Fitted) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian import figures
-from gramian.core import records
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.core.notebook import Grid, Section
@@ -284,9 +283,7 @@ class _Explained:
         tables = self._largest(("column", "loading", *facts), np.abs(loadings), line)
         yield Folded("Largest loadings of each component", (said, tables))
 
-    def _largest(
-        self, heads: Sequence[str], sizes: records.FloatArray, line: Callable[[int, int], Sequence[str]]
-    ) -> Beside:
+    def _largest(self, heads: Sequence[str], sizes: Any, line: Callable[[int, int], Sequence[str]]) -> Beside:
         """Return a table for each component: the lines of the rows or columns of the largest sizes."""
         tops = np.argsort(-sizes, axis=0, kind="stable")[:TOP].T.tolist()
         kinds, titles = "r" + "n" * (len(heads) - 1), component_titles(self.model, len(tops))
