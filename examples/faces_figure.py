@@ -21,7 +21,7 @@ import numpy as np
 from scipy.io import loadmat
 
 from gramian.faces import FaceSpace, read_faces
-from gramian.figures.images import strip
+from gramian.figures.images import contact_sheet, grey, grey_range
 from gramian.figures.style import COLOURS, Layers, headed, table
 from gramian.tables.formats.pictures import resized
 
@@ -181,7 +181,13 @@ def _draw(
         for name in shown
     ]
     originals = [picture[0].astype(np.float32) for picture in shown.values()]
-    strip(originals, rebuilt, captions).save(path)
+    pixels = [
+        grey(picture, *grey_range(original))
+        for original, pictures in zip(originals, rebuilt, strict=True)
+        for picture in (original, *pictures)
+    ]
+    texts = [text for row in captions for text in row]
+    contact_sheet(pixels, texts, len(captions[0])).save(path)
 
 
 if __name__ == "__main__":
