@@ -588,10 +588,6 @@ class Completeness:
     delta: float
     probability: float = 0.0
 
-    def scaled(self, factor: float) -> Completeness:
-        """Return the bound in another unit."""
-        return _in_unit(self, factor, "bound")
-
     @property
     def limit(self) -> str:
         """The bound in words, also as a multiple of the last computed eigenvalue, which is rounded up."""

@@ -145,17 +145,14 @@ class CenteredRows:
     @cached_property
     def arithmetic(self) -> np.dtype[Any]:
         """Type that blocks of C have."""
-        single = self.rows.block_dtype == np.float32
-        double = single and (self.double or self.weighted or self._beyond_float32)
-        return np.dtype(np.float64) if double else self.rows.block_dtype
-
-    @cached_property
-    def _beyond_float32(self) -> bool:
-        """Whether float32 cannot hold what a column is multiplied by, or differences within it."""
+        if self.double or self.weighted or self.rows.block_dtype == np.float64:
+            return np.dtype(np.float64)
+        # Unless float32 cannot hold what a column is multiplied by, or differences within it.
         divisor = np.ones(1) if self.divisor is None else self.divisor[np.isfinite(self.divisor)]
         norms = np.zeros(1) if self.norms is None else self.norms
         least, most = FACTORS
-        return bool((divisor < least).any() or (divisor > most).any() or (norms > most).any())
+        beyond = (divisor < least).any() or (divisor > most).any() or (norms > most).any()
+        return np.dtype(np.float64 if beyond else np.float32)
 
     def multiplied_in(self, *, double: bool) -> CenteredRows:
         """Return the same, with float32 data multiplied in float64 or not."""
@@ -168,16 +165,14 @@ class CenteredRows:
         divisor = (1.0 if self.divisor is None else self.divisor) / unit
         return replace(self, mean=self.mean / unit, norms=self.norms / unit, divisor=divisor)
 
-    def block(self, rows: slice, columns: slice, scratch: Any = None) -> Any:
-        """Return one dense block of C, written into ``scratch`` where NumPy can."""
-        return self._centered(self.rows.cut(rows, columns), rows, columns, scratch)
-
     def materialized(self) -> Any:
         """Return C as one float64 array of its own."""
         C = self.multiplied_in(double=True).block(slice(None), slice(None))
         return C.copy() if self.rows.shares_memory(C) else C
 
-    def _centered(self, values: Any, rows: slice, columns: slice, scratch: Any) -> Any:
+    def block(self, rows: slice, columns: slice, scratch: Any = None, values: Any = None) -> Any:
+        """Return one dense block of C, written into ``scratch`` where NumPy can; of these values of X."""
+        values = self.rows.cut(rows, columns) if values is None else values
         if not arrays.is_numpy(values):
             values = arrays.to_float64(values) if self.arithmetic == np.float64 else values
         # Of the mean in two parts, the second where it matters, and of the factor, the columns asked for.
@@ -340,7 +335,7 @@ class CenteredRows:
 
         def centred(part: slice, values: Any) -> R:
             rows, columns = (slice(None), part) if axis else (part, slice(None))
-            return work(part, self._centered(values, rows, columns, None))
+            return work(part, self.block(rows, columns, values=values))
 
         from gramian.tables.device import device_blocks  # which no fit on the host needs
 

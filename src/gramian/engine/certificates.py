@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -75,7 +76,8 @@ def certify(
     sigma = math.sqrt(1.0 - loss) if loss < 1.0 else 1e-150
     radii = spectrum.residuals / sigma + spectrum.error_bound
     together = _norm(spectrum.residuals) / sigma + spectrum.error_bound
-    trace = operator.trace() if operator.psd and k else None
+    every = spectrum.complete and spectrum.rest.size > 0
+    trace = operator.trace() if operator.psd and k and not every else None
     left = math.inf
     if trace is not None:
         # Of P A P. The error of a trace: at most k parts of it below Q, and sqrt(size) on the diagonal.
@@ -92,7 +94,7 @@ def certify(
     others, known = min(left, math.inf if complete is None else complete.bound), False
     if k >= operator.size:
         others, known = -math.inf, True
-    elif spectrum.complete and spectrum.rest.size:
+    elif every:
         others, known = float(spectrum.rest.max()) + spectrum.searched_to, True
     kinds = [spectrum.error_kind, operator.error_kind]
     kinds += [] if known or complete is None else [complete.kind]
@@ -114,7 +116,7 @@ def certify(
         widening=spectrum.error_bound * factor,
         widening_kind=spectrum.error_kind,
         orthogonality=loss,
-        completeness=None if complete is None else complete.scaled(factor),
+        completeness=None if complete is None else replace(complete, bound=complete.bound * factor),
         tol=tol,
         unit=unit,
         ok=not reasons,

@@ -232,8 +232,8 @@ def _sums_on_device(
         if weights is not None:
             own = arrays.from_numpy(weights, values)
             sums, values, trace = own @ values, values * xp.sqrt(own)[:, None], own * trace
-            return [sums, arrays.long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
-        sums = xp.sum(values, axis=0, dtype=xp.float64)
+        else:
+            sums = xp.sum(values, axis=0, dtype=xp.float64)
         return [sums, arrays.long_product(values, values, BLOCK), xp.sum(trace, dtype=xp.float64)]
 
     for result in device_blocks(rows, work, width=4 * len(shift)):
