@@ -133,7 +133,8 @@ def _by_column(name: str, values: Any, d: int, most: float, why: str, hint: str)
 
 def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, ...]:
     """Return independent generators: for the solver, for the probe that checks it, and for what is more."""
-    return streams(drawn_seeds(random_state), count)
+    seeds = drawn_seeds(random_state)
+    return tuple(random_stream(seeds, index) for index in range(count))
 
 
 def drawn_seeds(random_state: Any) -> list[int]:
@@ -155,17 +156,11 @@ def _drawn(random_state: Any) -> list[int]:
         try:
             state = check_random_state(random_state)
         except ValueError as error:
-            whole = "Use an integer from 0 to 2**32 - 1"
             why = "cannot start a random number generator"
-            hint = f"{whole}, a numpy Generator or RandomState, or None."
+            hint = "Use an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
             raise ParameterError("random_state", random_state, why, hint) from error
         seeds = state.randint(0, 2**31 - 1, size=4)
     return [int(seed) for seed in seeds]
-
-
-def streams(seeds: list[int], count: int) -> tuple[np.random.Generator, ...]:
-    """Return independent generators from seeds."""
-    return tuple(random_stream(seeds, index) for index in range(count))
 
 
 def store_features(estimator: Any, X: Any, rows: Rows) -> None:
@@ -235,10 +230,8 @@ def _check_picture_shape(estimator: Any, rows: Rows) -> None:
     # Arrays of pictures have no names and are not resized while reading.
     files = rows.table is not None and rows.table.row_names is not None
     advice = f"while reading, with size={size!r}" if files else "first"
-    raise DataError(
-        f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}.",
-        f"Resize them {advice}.",
-    )
+    why = f"The pictures are {given[1]}x{given[0]} (width x height), but the model was fitted on {size}."
+    raise DataError(why, f"Resize them {advice}.")
 
 
 def _validate(estimator: Any, X: Any, rows: Rows, *, reset: bool) -> None:

@@ -96,10 +96,8 @@ def knowing(habits: Mapping[str, str], ours: str) -> Callable[[F], F]:
             unknown = [name for name in kwargs if name not in names]
             if known := {name: habits[name] for name in unknown if name in habits}:
                 advice = "; ".join(f"{name}: {what}" for name, what in known.items())
-                raise InputTypeError(
-                    f"gramian.{ours} does not support {', '.join(known)}. {advice}.",
-                    DROP_IN.format(ours) * (ours in ("PCA", "KernelPCA")),
-                )
+                why = f"gramian.{ours} does not support {', '.join(known)}. {advice}."
+                raise InputTypeError(why, DROP_IN.format(ours) * (ours in ("PCA", "KernelPCA")))
             raise InputTypeError(f"{ours} has no parameter {unknown[0]!r}. {allowed_of(unknown[0], names)}")
 
         return call  # type: ignore[return-value]

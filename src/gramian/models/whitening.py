@@ -353,10 +353,8 @@ class Whitening:
             Z = arrays.to_dtype(self._whitened(C, S, factors), rows.dtype)
             if not bool(rows.xp.isfinite(rows.xp.sum(rows.xp.abs(Z)))):
                 rows.require_finite()
-                raise DataError(
-                    f"Whitened values of a row far from the fitted rows exceed what {rows.dtype} can hold.",
-                    "Leave out such rows, or fit with a larger regularization.",
-                )
+                why = f"Whitened values of a row far from the fitted rows exceed what {rows.dtype} can hold."
+                raise DataError(why, "Leave out such rows, or fit with a larger regularization.")
             return Z
 
         with np.errstate(over="ignore", invalid="ignore"):

@@ -133,10 +133,9 @@ class NormalModel:
             If the covariance is singular.
         """
         if self._noise <= 0:
-            raise DataError(
-                "The fitted covariance is singular, so rows with missing values have no likelihood.",
-                "Ask for fewer components than the rank, so that noise_variance_ is positive.",
-            )
+            why = "The fitted covariance is singular, so rows with missing values have no likelihood."
+            hint = "Ask for fewer components than the rank, so that noise_variance_ is positive."
+            raise DataError(why, hint)
         C, observed = self._centered(X)
         patterns, s, D = Patterns.of(observed), self._noise, self._roots
         p, counts = (C @ self._rows.T) * D, observed.sum(axis=1)

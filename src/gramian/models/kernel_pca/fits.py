@@ -226,24 +226,22 @@ class FeatureFit(KernelFit):
             hint = "Pass the rows and the kernel itself, or leave solver at 'auto'."
             raise ParameterError("solver", solver, why, hint)
         if not kernel.psd:
-            raise ParameterError(
-                "solver",
-                solver,
+            why = (
                 f"needs a kernel that is proven positive semi-definite, but {kernel!r} is not: "
-                f"{kernel.validity.reason}",
-                "Leave solver at 'auto', which checks all eigenvalues.",
+                f"{kernel.validity.reason}"
             )
+            hint = "Leave solver at 'auto', which checks all eigenvalues."
+            raise ParameterError("solver", solver, why, hint)
         if asked.repair is not None:
             why = f"is for kernels with negative eigenvalues, which solver={solver!r} does not support"
             raise ParameterError("repair", asked.repair, why, "Leave it out.")
         if isinstance(asked.n_components, str):
-            raise ParameterError(
-                "n_components",
-                asked.n_components,
-                "is a rule that fits all rows many times",
+            why = "is a rule that fits all rows many times"
+            hint = (
                 f"With solver={solver!r} use a number or a fraction, or run the rule on a sample of "
-                "the rows: choose_components(model, sample).",
+                "the rows: choose_components(model, sample)."
             )
+            raise ParameterError("n_components", asked.n_components, why, hint)
         if solver == "random-features":
             return self._count_of_random(rows, kernel)
         if isinstance(landmarks, str):

@@ -824,11 +824,9 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
         plain = replace(self._projection(), deviations=None)
         Z = arrays.as_float64(self._new_rows(X).mapped(plain.scores, self.n_components_))
         if len(Z) != self.n_samples_ or vars(self).get("_unequal", False):
-            why = "weights" if len(Z) == self.n_samples_ else f"{len(Z):,} rows, but {self.n_samples_:,}"
-            raise DataError(
-                f"Coefficients of the fitted rows need those rows: {why} were used in the fit.",
-                "Pass the X of fit, and fit without weights.",
-            )
+            cause = "weights" if len(Z) == self.n_samples_ else f"{len(Z):,} rows, but {self.n_samples_:,}"
+            why = f"Coefficients of the fitted rows need those rows: {cause} were used in the fit."
+            raise DataError(why, "Pass the X of fit, and fit without weights.")
         squares = arrays.as_float64(self.singular_values_)[: self.rank_] ** 2
         result = np.zeros(Z.shape)
         result[:, : self.rank_] = Z[:, : self.rank_] / squares

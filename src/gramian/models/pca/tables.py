@@ -142,10 +142,8 @@ def _fitted_rows(model: Any, X: Any) -> Rows:
     rows: Rows = model._new_rows(X, limit=arrays.memory_limit_bytes(model.memory_limit))
     if rows.shape[0] != model.n_samples_:
         count = checks.counted(rows.shape[0], "row")
-        raise DataError(
-            f"X has {count}, but the model was fitted on {model.n_samples_:,}.",
-            "Pass the rows of the fit as X, and other rows as supplementary.",
-        )
+        why = f"X has {count}, but the model was fitted on {model.n_samples_:,}."
+        raise DataError(why, "Pass the rows of the fit as X, and other rows as supplementary.")
     return rows
 
 
