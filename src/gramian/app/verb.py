@@ -709,6 +709,17 @@ def only_for(what: str, values: Mapping[str, Any], *names: str, hint: str = "Lea
             raise ParameterError(name, allowed=f"applies only to {what}", hint=hint)
 
 
+def require_model(suits: bool, problem: str, hint: str = "") -> None:
+    """Raise an error for a model that a verb cannot take.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not suits:
+        raise ParameterError("model", problem=problem, hint=hint)
+
+
 def as_arguments(values: Mapping[str, Any]) -> list[str]:
     """Return the command-line arguments that give these options.
 

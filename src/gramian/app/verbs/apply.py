@@ -17,6 +17,7 @@ from gramian.app.verb import (
     WholeModel,
     about,
     check_count,
+    require_model,
 )
 from gramian.core.checks import check_integer, counted
 from gramian.errors import IndefiniteKernelError, ParameterError
@@ -25,20 +26,14 @@ REBUILT = "reconstruction.csv"
 
 
 def _check_transform(values: Mapping[str, Any], model: Any) -> None:
+    this = f"This is a {type(model).__name__}"
     if values.get("device") is not None:
         if "device" not in model.get_params(deep=False):
-            raise ParameterError(
-                "device",
-                allowed="applies only to PCA, kernel PCA and whitening",
-                hint=f"This is a {type(model).__name__}.",
-            )
+            whose = "applies only to PCA, kernel PCA and whitening"
+            raise ParameterError("device", allowed=whose, hint=f"{this}.")
         model.set_params(device=values["device"])
     if values.get("standard_errors") and not hasattr(model, "projection_quality"):
-        raise ParameterError(
-            "standard_errors",
-            allowed="are those of a PCA",
-            hint=f"This is a {type(model).__name__}: leave them out.",
-        )
+        raise ParameterError("standard_errors", allowed="are those of a PCA", hint=f"{this}: leave them out.")
 
 
 @about(check=_check_transform, adds_earlier_rows=True)
@@ -89,26 +84,20 @@ def transform(
 
 
 def _check_reconstruct(values: Mapping[str, Any], model: Any) -> None:
-    if not model.model_kind.gives_scores:
-        faces = "For a model of faces: gramian faces reconstruct."
-        back = "Fit a PCA to the same columns: gramian fit."
-        raise ParameterError(
-            "model",
-            problem=f"reconstruct needs a PCA, and this is a {type(model).__name__}.",
-            hint=back if model.model_kind.whitens else faces,
-        )
+    problem = f"reconstruct needs a PCA, and this is a {type(model).__name__}."
+    advice = "For a model of faces: gramian faces reconstruct."
+    if model.model_kind.whitens:
+        advice = "Fit a PCA to the same columns: gramian fit."
+    require_model(model.model_kind.gives_scores, problem, advice)
     _check_preimages(model)
     if values.get("n_components") is not None:
         check_integer("n_components", values["n_components"], 1, int(model.n_components_))
 
 
 def _check_preimages(model: Any) -> None:
-    if model.model_kind.kernel and not model.preimage_.goes_back:
-        raise ParameterError(
-            "model",
-            problem=f"The model has no pre-images: {model.preimage_.reason}",
-            hint="Fit on dense rows, with a named kernel.",
-        )
+    goes_back = not model.model_kind.kernel or model.preimage_.goes_back
+    problem = "" if goes_back else f"The model has no pre-images: {model.preimage_.reason}"
+    require_model(goes_back, problem, "Fit on dense rows, with a named kernel.")
 
 
 @about(check=_check_reconstruct)
@@ -163,12 +152,9 @@ def reconstruct(
 
 
 def _check_denoise(values: Mapping[str, Any], model: Any) -> None:
-    if not model.model_kind.kernel:
-        raise ParameterError(
-            "model",
-            problem=f"denoise needs a kernel PCA, and this is a {type(model).__name__}.",
-            hint='For a PCA the same is gramian reconstruct; or fit with kernel="rbf".',
-        )
+    problem = f"denoise needs a kernel PCA, and this is a {type(model).__name__}."
+    advice = 'For a PCA the same is gramian reconstruct; or fit with kernel="rbf".'
+    require_model(model.model_kind.kernel, problem, advice)
     _check_preimages(model)
 
 

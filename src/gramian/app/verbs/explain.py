@@ -18,9 +18,9 @@ from gramian.app.verb import (
     Seed,
     WholeModel,
     about,
+    require_model,
 )
 from gramian.core.checks import check_integer, check_number, check_share
-from gramian.errors import ParameterError
 
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 
@@ -201,9 +201,8 @@ def compare(old: Model, new: Model, *, tol: float | None = None) -> Result:
 
 
 def _require_scores(values: Mapping[str, Any], model: Any) -> None:
-    if not model.model_kind.gives_scores:
-        said = f"monitor needs a PCA or a kernel PCA, and this is a {type(model).__name__}."
-        raise ParameterError("model", problem=said)
+    problem = f"monitor needs a PCA or a kernel PCA, and this is a {type(model).__name__}."
+    require_model(model.model_kind.gives_scores, problem)
 
 
 @about(check=_require_scores, adds_earlier_rows=True, documented={"": "gramian.models.monitor:Monitor"})

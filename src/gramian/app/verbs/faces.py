@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
-from gramian.app.verb import Input, Option, Output, Result, Seed, about, check_count
+from gramian.app.verb import Input, Option, Output, Result, Seed, about, check_count, require_model
 from gramian.core.checks import counted, first_few, shown
 from gramian.errors import DataError, ParameterError
 
@@ -30,11 +30,8 @@ Far = Annotated[
 
 
 def _check_model(values: Mapping[str, Any], model: Any) -> None:
-    if not model.model_kind.faces:
-        fit = "Fit one with: gramian faces fit DIR -o faces.gramian"
-        raise ParameterError(
-            "model", problem=f"This is a {type(model).__name__}, not a model of faces.", hint=fit
-        )
+    problem = f"This is a {type(model).__name__}, not a model of faces."
+    require_model(model.model_kind.faces, problem, "Fit one with: gramian faces fit DIR -o faces.gramian")
 
 
 of_model = partial(about, check=_check_model, shell_only=True)

@@ -18,6 +18,7 @@ from gramian.app.verb import (
     WholeModel,
     about,
     model_path,
+    require_model,
 )
 from gramian.app.verbs.fit import model_lines
 from gramian.core.checks import check_choice, counted, listed, six_digits
@@ -153,12 +154,8 @@ MOST_NAMES = 30
 
 
 def _require_components(values: Mapping[str, Any], model: Any) -> None:
-    if not model.model_kind.has_components:
-        raise ParameterError(
-            "model",
-            problem=f"The model is a {type(model).__name__}, which has no components.",
-            hint="Name a PCA, KernelPCA or Whitener.",
-        )
+    problem = f"The model is a {type(model).__name__}, which has no components."
+    require_model(model.model_kind.has_components, problem, "Name a PCA, KernelPCA or Whitener.")
 
 
 @about(check=_require_components, doing="writing", shell_only=True)
