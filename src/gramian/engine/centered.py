@@ -283,9 +283,7 @@ class CenteredRows:
         row = other * self.arithmetic.itemsize
         if arrays.is_numpy(self.rows.like):
             return max(least, int(share * CACHE_BYTES) // row)
-        most = (
-            arrays.DEVICE_TILE if self.arithmetic == np.float32 else self.rows.shape[0] + self.rows.shape[1]
-        )
+        most = arrays.DEVICE_TILE if self.arithmetic == np.float32 else sum(self.rows.shape)
         return max(least, min(most, DEVICE_BYTES // row))
 
     def scratch(self, rows: int, columns: int) -> Any:
@@ -738,9 +736,8 @@ def moments(rows: Rows, center: bool, most: int = 0) -> Moments:
             return [(c.start, _measured_columns(view, c, center, out)) for c in draw]
 
         done = _in_order(arrays.each_thread(columns, slices))
-        mean, squares, rest = (
-            np.concatenate([getattr(part, name) for part in done]) for name in ("mean", "squares", "rest")
-        )
+        names = "mean", "squares", "rest"
+        mean, squares, rest = (np.concatenate([getattr(part, name) for part in done]) for name in names)
         return merge_moments(Moments(n, mean, squares, rest))
     slices = view.row_slices(512 if rows.free_to_revisit else 64)
 

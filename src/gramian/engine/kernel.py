@@ -420,10 +420,8 @@ def landmark_features(
         The kernel, bound to all rows; it states the error bound of a value.
     """
     evaluator = bind(landmarks)
-    relative, absolute = (
-        max(getattr(bound, name) for bound in (evaluator, every or evaluator))
-        for name in ("relative", "absolute")
-    )
+    relative = max(evaluator.relative, (every or evaluator).relative)
+    absolute = max(evaluator.absolute, (every or evaluator).absolute)
     diagonal = arrays.as_float64(evaluator.diagonal(landmarks))
     largest = float(diagonal.max(initial=0.0))
     tiles.require_eigenvalues(n * n * largest)

@@ -125,11 +125,8 @@ class KrylovRoute(route.Route):
             return f"{route.few(target, m)}, and the {matrix} fits into memory."
         reason = f"{route.few(target, m)}: products with blocks of vectors cost less than the whole matrix."
         if self.form.matrix == "centered kernel" and self.form.storage == "again":
-            part = (
-                f"only {self.form.share:.0%} of them stay in memory and the others"
-                if self.form.share
-                else "they"
-            )
+            part = f"only {self.form.share:.0%} of them stay in memory and the others"
+            part = part if self.form.share else "they"
             reason += f" The tiles do not fit into memory_limit, so {part} are recomputed in every pass."
         return reason
 
@@ -315,9 +312,8 @@ def improved(operator: Operator, result: route.SolverResult, request: SolveReque
         search_error=spectrum.error_bound,
         rank_tolerance=max(spectrum.rank_tolerance, better.spectrum.rank_tolerance),
     )
-    return (
-        route.SolverResult(pairs) if better.status is route.Status.COMPLETE else _stalled(pairs, better.why)
-    )
+    complete = better.status is route.Status.COMPLETE
+    return route.SolverResult(pairs) if complete else _stalled(pairs, better.why)
 
 
 def _stalled(spectrum: Spectrum, why: str) -> route.SolverResult:

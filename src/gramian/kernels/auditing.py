@@ -21,8 +21,6 @@ from gramian.kernels import algebra, arithmetic, formulas
 from gramian.kernels.expression import PRECOMPUTED, kernel_from_name
 from gramian.kernels.facts import Validity, unknown
 
-Verdict = Literal["valid", "not a kernel", "no counterexample"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditReport(InNotebook):
@@ -69,7 +67,7 @@ class AuditReport(InNotebook):
     evaluations: int = 0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Literal["valid", "not a kernel", "no counterexample"]:
         """In three words: "valid", "not a kernel" or "no counterexample"."""
         if self.witness is not None or self.validity.refuted:
             return "not a kernel"

@@ -406,18 +406,14 @@ class Polynomial(Projective):
     def profile(self, T: Any) -> Any:
         if float(self.degree).is_integer():
             return arithmetic.whole_power(T, int(self.degree)) if is_numpy(T) else T**self.degree
-        return (
-            arithmetic.check_base(T, f"{self!r} has no value where gamma x . y + coef0 is negative")
-            ** self.degree
-        )
+        nowhere = f"{self!r} has no value where gamma x . y + coef0 is negative"
+        return arithmetic.check_base(T, nowhere) ** self.degree
 
     def steepness(self, T: Any) -> Any:
         gamma = float(self.gamma or 0.0)
-        return (
-            gamma * self.degree * T ** (self.degree - 1)
-            if self.degree != 1
-            else namespace(T).full_like(T, gamma)
-        )
+        if self.degree == 1:
+            return namespace(T).full_like(T, gamma)
+        return gamma * self.degree * T ** (self.degree - 1)
 
     def size(self, largest: float) -> float:
         with np.errstate(over="ignore"):
