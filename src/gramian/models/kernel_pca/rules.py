@@ -143,9 +143,8 @@ def held_out_preimages(model: Any, rows: Rows, rng: np.random.Generator) -> Comp
     Owen, Perry (2009), Bi-cross-validation of the SVD and the nonnegative matrix factorization.
     """
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
-        return ComponentChoice(
-            "cv", None, {}, "A precomputed kernel has no rows, so there are no pre-images."
-        )
+        sentence = "A precomputed kernel has no rows, so there are no pre-images."
+        return ComponentChoice("cv", None, {}, sentence)
     if rows.skips_zeros:
         sentence = "Pre-images are dense, but X is sparse. Pass X.toarray()."
         return ComponentChoice("cv", None, {}, sentence)

@@ -102,32 +102,28 @@ def with_rule(result: Plan, wanted: ComponentRequest, problem: LinearProblem, me
     MemoryLimitError
         When the rule's copies of the data do not fit.
     """
-    assert wanted.rule is not None
-    costs = problem.costs
-    if not component_rules.RULES[wanted.rule].draws:
-        route = plan(costs, SolveRequest(Target(), 1e-6, memory_limit))
-        step = Step("choose", f"all eigenvalues, for the rule '{wanted.rule}'", route.seconds)
+    rule, (n, d), dtype = str(wanted.rule), problem.rows.shape, problem.rows.dtype
+    if not component_rules.RULES[rule].draws:
+        route = plan(problem.costs, SolveRequest(Target(), 1e-6, memory_limit))
+        step = Step("choose", f"all eigenvalues, for the rule '{rule}'", route.seconds)
         return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, route.bytes))
-    need = room_for(wanted.rule, problem.rows, memory_limit)
-    (n, d), dtype = problem.rows.shape, problem.rows.dtype
-    splits = wanted.rule == "cv"
-    shape, kind = ((max(1, n // 2), max(1, d // 2)), np.dtype(np.float64)) if splits else ((n, d), dtype)
-    seconds, most = 0.0, 0
-    counts = sorted({min(count, *shape) for count in (CV_COUNTS if splits else DRAWN_COUNTS)})
+    need = room_for(rule, problem.rows, memory_limit)
+    if rule == "cv":
+        repeats, shape, tried = component_rules.SPLITS, (max(1, n // 2), max(1, d // 2)), CV_COUNTS
+        costs, often = TableCosts(shape, np.dtype(np.float64)), f"{repeats} random cuts into halves"
+    else:
+        repeats, shape, tried = component_rules.REPEATS + 1, (n, d), DRAWN_COUNTS
+        costs, often = TableCosts(shape, dtype), f"{repeats} spectra of random data"
+    seconds, most, counts = 0.0, 0, sorted({min(count, *shape) for count in tried})
     for count in counts:
-        route = plan(TableCosts(shape, kind), SolveRequest(Target(count=count), 1e-6, memory_limit))
-        flat = FLAT if any(step.name == "iterate" for step in route.steps) else 1.0
-        if splits:
-            seconds += component_rules.SPLITS * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
+        route = plan(costs, SolveRequest(Target(count=count), 1e-6, memory_limit))
+        if rule == "cv":
+            seconds += repeats * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
         else:
-            seconds += (component_rules.REPEATS + 1) * (flat * route.seconds + DRAWN[wanted.rule] * n * d)
+            flat = FLAT if any(step.name == "iterate" for step in route.steps) else 1.0
+            seconds += repeats * (flat * route.seconds + DRAWN[rule] * n * d)
         most = max(most, route.bytes)
-    often = (
-        f"{component_rules.SPLITS} random cuts into halves"
-        if splits
-        else f"{component_rules.REPEATS + 1} spectra of random data"
-    )
-    detail = f"{often}, of {', '.join(map(str, counts))}, ... components, for the rule '{wanted.rule}'"
+    detail = f"{often}, of {', '.join(map(str, counts))}, ... components, for the rule '{rule}'"
     step = Step("choose", detail, seconds)
     return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, most + need))
 
