@@ -12,17 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import errors
+from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask
-from gramian.core.checks import (
-    check_choice,
-    check_integer,
-    check_number,
-    counted,
-    first_few,
-    listed,
-    percent,
-    slices,
-)
+from gramian.core.checks import check_choice, check_integer, check_number, counted, listed
 from gramian.core.records import FloatArray
 from gramian.core.version import __version__
 from gramian.engine.centered import center_rows
@@ -526,7 +518,7 @@ class _Layout:
         empty = np.flatnonzero(missing == table.shape[1]).tolist()
         if empty:
             what = counted(len(empty), "sample has", "samples have")
-            places = first_few(empty, lambda row: _place(samples, row) or "the only one")
+            places = checks.first_few(empty, lambda row: _place(samples, row) or "the only one")
             return DataError(
                 f"{what} no value at all: {places}. Nothing determines what is missing there.",
                 "Leave them out, as da.dropna('time', how='all') does.",
@@ -561,8 +553,8 @@ class _Layout:
         if share >= SHARE:
             name = self.parts[int(np.argmax(variances))].name
             errors.DiagnosticWarning(
-                f"{name!r} has {percent(share)} of the variance of all variables and decides the components. "
-                'If variables have different units, use scale="variable".'
+                f"{name!r} has {checks.percent(share)} of the variance of all variables and decides the "
+                'components. If variables have different units, use scale="variable".'
             ).warn()
 
 
@@ -659,7 +651,7 @@ def _empty_columns(table: Any) -> BoolArray:
     empty: BoolArray = np.isnan(np.asarray(table[0]))
     if is_dask(table):
         return np.isnan(table).all(axis=0).compute() if empty.any() else empty
-    for rows in slices(len(table), SEARCHED):
+    for rows in checks.slices(len(table), SEARCHED):
         if not empty.any():
             break
         empty &= np.isnan(table[rows]).all(axis=0)

@@ -195,7 +195,11 @@ class Recogniser:
         self.n_components_ = int(self.n_features_in_ if self.n_components is None else self.n_components)
         whitens = self.distance in ("mahalanobis", "whitened-cosine")
         self._factors = (factors if whitens else np.ones(len(factors)))[: self.n_components_]
-        self._shifts = self._shifts_taken(shift_covariance)
+        # In the coordinates that vectors are compared in.
+        self._shifts: FloatArray | None = None
+        if shift_covariance is not None:
+            shifts = as_float64(shift_covariance)[: self.n_components_, : self.n_components_]
+            self._shifts = np.asarray(shifts * np.outer(self._factors, self._factors))
         result, codes = np.unique(names, return_inverse=True)
         order = np.argsort(codes, kind="stable")
         self.people_ = tuple(str(name) for name in result)
@@ -231,13 +235,6 @@ class Recogniser:
 
     def _taken(self, values: Vectors) -> Vectors:
         return (values[:, : self.n_components_] * self._factors).astype(np.float32)
-
-    def _shifts_taken(self, given: Any) -> FloatArray | None:
-        """Return a covariance in the coordinates that vectors are compared in."""
-        if given is None:
-            return None
-        shifts = as_float64(given)[: self.n_components_, : self.n_components_]
-        return np.asarray(shifts * np.outer(self._factors, self._factors))
 
     def _matcher_of(self, kept: Vectors, codes: Codes, model: LinearDiscriminantAnalysis | None) -> Matcher:
         cosine = self.distance in ("cosine", "whitened-cosine")

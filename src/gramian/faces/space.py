@@ -18,45 +18,12 @@ from gramian.core.checks import check_choice, check_integer, counted, slices
 from gramian.core.progress import shows_progress
 from gramian.core.records import FloatArray, ModelKind, Plan, Seed
 from gramian.errors import DataError, RankWarning, ignoring
-from gramian.faces.face_images import (
-    LIGHTS,
-    Faces,
-    Pictures,
-    Relit,
-    as_pictures,
-    choose_light,
-    edges,
-    grey_scale,
-    relight,
-    shift_covariance,
-    shift_pixels,
-    with_moved,
-)
+from gramian.faces import face_images
 from gramian.kernels import Kernel
 from gramian.models import inputs, saving, sklearn
 from gramian.models.fitted import InNotebooks, parameter_at_fit
 from gramian.models.kernel_pca.estimator import KernelPCA
 from gramian.models.pca.estimator import PCA
-
-
-def relative_errors(model: Any, relit: Relit, mean: Relit, counts: Sequence[int]) -> FloatArray:
-    """Return ``||x - x~|| / ||x - mean||``, shape (n, len(counts)); 0 for a picture that is the mean.
-
-    Parameters
-    ----------
-    model : PCA or KernelPCA
-        Fitted on relit pictures.
-    relit : ndarray of shape (n, height, width)
-    mean : ndarray of shape (height, width)
-    counts : sequence of int
-        Numbers of components to reconstruct from.
-    """
-    sizes = _norms(relit - mean)[:, None]
-    scores = np.asarray(model.transform(relit), dtype=np.float32)
-    place = np.arange(scores.shape[1])
-    rebuilt = (model.inverse_transform(np.where(place < count, scores, 0)) for count in counts)
-    left = np.stack([_norms(relit - np.reshape(pictures, relit.shape)) for pictures in rebuilt], axis=1)
-    return np.asarray(np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0))
 
 
 def _norms(pictures: Any) -> FloatArray:
@@ -205,16 +172,16 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
                 f"There is {len(pictures)} picture, but a FaceSpace needs a minimum of 2.", "Give more."
             )
         people = _checked_people(faces, people, len(pictures))
-        light, *why = choose_light(pictures, people) if self.light == "auto" else (self.light,)
-        relit = relight(pictures, light)
+        light, *why = face_images.choose_light(pictures, people) if self.light == "auto" else (self.light,)
+        relit = face_images.relight(pictures, light)
         _check_varied(relit, pictures, light)
         with shows_progress("FaceSpace"):
-            self.decomposition_ = self._decomposition().fit(with_moved(relit, pixels))
+            self.decomposition_ = self._decomposition().fit(face_images.with_moved(relit, pixels))
         self.notes_ = tuple(why)
         if pixels:
             self.notes_ += (f"also fitted on copies of the pictures shifted by {counted(pixels, 'pixel')}",)
         self._store_people(relit, people, light)
-        self.shift_covariance_ = shift_covariance(self.decomposition_.transform, relit, pixels)
+        self.shift_covariance_ = face_images.shift_covariance(self.decomposition_.transform, relit, pixels)
         self._calibrate(pictures, people)
         return self
 
@@ -235,13 +202,14 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         """
         pictures, pixels = self._given(faces)
         light = "none" if self.light == "auto" else self.light
-        return self._decomposition().plan(with_moved(relight(pictures, light), pixels))
+        relit = face_images.relight(pictures, light)
+        return self._decomposition().plan(face_images.with_moved(relit, pixels))
 
-    def _given(self, faces: Any) -> tuple[Pictures, int]:
+    def _given(self, faces: Any) -> tuple[face_images.Pictures, int]:
         """Return the pictures, and the shift of their copies in pixels."""
-        check_choice("light", self.light, (*LIGHTS, "auto"))
-        pictures = as_pictures(faces)
-        return pictures, shift_pixels(self.shift, pictures.shape[2])
+        check_choice("light", self.light, (*face_images.LIGHTS, "auto"))
+        pictures = face_images.as_pictures(faces)
+        return pictures, face_images.shift_pixels(self.shift, pictures.shape[2])
 
     def _decomposition(self) -> PCA | KernelPCA:
         shared: dict[str, Any] = {"random_state": self.random_state, "memory_limit": self.memory_limit}
@@ -250,7 +218,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         gamma = "median" if self.kernel in ("rbf", "laplacian") else None
         return KernelPCA(self.n_components, kernel=self.kernel, gamma=gamma, **shared)
 
-    def _store_people(self, relit: Relit, people: npt.NDArray[Any] | None, light: str) -> None:
+    def _store_people(self, relit: face_images.Relit, people: npt.NDArray[Any] | None, light: str) -> None:
         result: Any = self.decomposition_
         self._fit_parameters = {"light": light}
         self.picture_shape_ = (int(relit.shape[1]), int(relit.shape[2]))
@@ -262,7 +230,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         self.mean_face_ = np.asarray(mean, dtype=np.float32).reshape(self.picture_shape_)
         self.fingerprint_ = self._fingerprint()
 
-    def _calibrate(self, pictures: Pictures, people: npt.NDArray[Any] | None) -> None:
+    def _calibrate(self, pictures: face_images.Pictures, people: npt.NDArray[Any] | None) -> None:
         """Score every picture by a detector fitted without its person."""
         self.detector_ = fit_detector(pictures, self.random_state)
         (rng,) = inputs.generators(self.random_state, 1)
@@ -297,7 +265,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
 
     # ------------------------------------------------------------ transform
 
-    def transform(self, faces: Any) -> Relit:
+    def transform(self, faces: Any) -> face_images.Relit:
         """Return the scores of pictures, shape (n, k), float32.
 
         Parameters
@@ -313,11 +281,11 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         scores = self._of_relit(faces, lambda relit: self.decomposition_.transform(relit))
         return np.asarray(scores, dtype=np.float32)
 
-    def _of_relit(self, faces: Any, work: Callable[[Relit], Any]) -> Any:
+    def _of_relit(self, faces: Any, work: Callable[[face_images.Relit], Any]) -> Any:
         """Apply a function to relit pictures, one block at a time."""
-        return _by_blocks(lambda block: work(relight(block, self.light_)), self._checked(faces))
+        return _by_blocks(lambda block: work(face_images.relight(block, self.light_)), self._checked(faces))
 
-    def relight(self, faces: Any) -> Relit:
+    def relight(self, faces: Any) -> face_images.Relit:
         """Return pictures with corrected illumination: what ``decomposition_`` was fitted on.
 
         Parameters
@@ -332,9 +300,9 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
         """
         return np.asarray(self._of_relit(faces, lambda relit: relit), dtype=np.float32)
 
-    def _checked(self, faces: Any) -> Pictures:
+    def _checked(self, faces: Any) -> face_images.Pictures:
         check_is_fitted(self)
-        pictures = as_pictures(faces)
+        pictures = face_images.as_pictures(faces)
         if pictures.shape[1:] != self.picture_shape_:
             height, width = self.picture_shape_
             raise DataError(
@@ -344,7 +312,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
             )
         return pictures
 
-    def reconstruct(self, faces: Any, n_components: int | None = None) -> Relit:
+    def reconstruct(self, faces: Any, n_components: int | None = None) -> face_images.Relit:
         """Return pictures reconstructed from their scores on the first components.
 
         Parameters
@@ -382,12 +350,20 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
             0 for a picture that is the mean.
         """
         check_is_fitted(self)
-        given: Any = [n_components] if np.ndim(n_components) == 0 else n_components
-        counts = [check_integer("n_components", count, 1, self.n_components_) for count in given]
-        result: FloatArray = self._of_relit(
-            faces, lambda relit: relative_errors(self.decomposition_, relit, self.mean_face_, counts)
-        )
-        return result
+        requested: Any = [n_components] if np.ndim(n_components) == 0 else n_components
+        counts = [check_integer("n_components", count, 1, self.n_components_) for count in requested]
+
+        def relative(relit: face_images.Relit) -> FloatArray:
+            sizes = _norms(relit - self.mean_face_)[:, None]
+            scores = np.asarray(self.decomposition_.transform(relit), dtype=np.float32)
+            column, left = np.arange(scores.shape[1]), []
+            for count in counts:
+                rebuilt = self.decomposition_.inverse_transform(np.where(column < count, scores, 0))
+                left.append(_norms(relit - np.reshape(rebuilt, relit.shape)))
+            distances = np.stack(left, axis=1)
+            return np.divide(distances, sizes, out=np.zeros_like(distances), where=sizes > 0)
+
+        return np.asarray(self._of_relit(faces, relative))
 
     def face_score(self, faces: Any) -> FloatArray:
         """Return the distance of pictures from the faces, shape (n,); ``face_threshold_`` is its limit.
@@ -475,7 +451,7 @@ class FaceSpace(saving.Saved, InNotebooks, FaceSpaceAttributes):
 
 
 def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
-    if people is None and isinstance(faces, Faces):
+    if people is None and isinstance(faces, face_images.Faces):
         people = faces.people
     if people is None:
         return None
@@ -487,14 +463,14 @@ def _checked_people(faces: Any, people: Any, n: int) -> npt.NDArray[Any] | None:
     return names.astype(str)
 
 
-def _check_varied(relit: Relit, pictures: Pictures, light: str) -> None:
+def _check_varied(relit: face_images.Relit, pictures: face_images.Pictures, light: str) -> None:
     if (relit != relit[:1]).any():
         return
     after = "" if (pictures == pictures[:1]).all() else f" after light={light!r}"
     raise DataError(f"All {len(relit)} pictures are the same{after}.", "Give different ones.")
 
 
-def _by_blocks(work: Callable[[Pictures], Any], pictures: Pictures) -> Any:
+def _by_blocks(work: Callable[[face_images.Pictures], Any], pictures: face_images.Pictures) -> Any:
     """Apply a function to one block of pictures at a time."""
     step = max(1, BLOCK_BYTES // (4 * int(np.prod(pictures.shape[1:]))))
     return np.concatenate([work(pictures[some]) for some in slices(len(pictures), step) or [slice(0)]])
@@ -609,18 +585,18 @@ def sketches(pictures: npt.NDArray[Any], values: str) -> npt.NDArray[np.float32]
     down, across = areas(h, min(HEIGHT, h)), areas(w, max(1, round(w * min(1.0, HEIGHT / h))))
     small = np.empty((len(pictures), len(down), len(across)), dtype=np.float32)
     for some in slices(len(pictures), max(1, min(SKETCHED, SKETCH_BYTES // (8 * h * w)))):
-        block = down @ as_float64(grey_scale(pictures[some])) @ across.T
+        block = down @ as_float64(face_images.grey_scale(pictures[some])) @ across.T
         if values == "log":
             block = np.log1p(np.maximum(block, 0.0))
         largest = np.abs(block).max(axis=(1, 2), keepdims=True)
-        small[some] = edges(block, 1e-12 * np.maximum(largest, 1e-300))
+        small[some] = face_images.edges(block, 1e-12 * np.maximum(largest, 1e-300))
     return small
 
 
 def areas(size: int, wanted: int) -> FloatArray:
     """Return the matrix that averages ``size`` pixels into ``wanted``, by the overlap of their areas."""
-    edges = np.arange(wanted + 1) * (size / wanted)
-    low, high, pixels = edges[:-1, None], edges[1:, None], np.arange(size)[None]
+    bounds = np.arange(wanted + 1) * (size / wanted)
+    low, high, pixels = bounds[:-1, None], bounds[1:, None], np.arange(size)[None]
     overlap = np.clip(np.minimum(high, pixels + 1) - np.maximum(low, pixels), 0.0, None)
     return np.asarray(overlap / (high - low))
 

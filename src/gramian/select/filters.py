@@ -415,8 +415,6 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
 
 Values = Any  # an array, a CSC matrix, of which a block of columns at a time is made dense, or spread Rows
 
-NO_FREEDOM = "There are as many {groups} as rows, so no degree of freedom is left"
-
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -438,7 +436,8 @@ class Scores:
 
 
 def _no_freedom(discrete: bool) -> str:
-    return NO_FREEDOM.format(groups="classes" if discrete else "coefficients")
+    groups = "classes" if discrete else "coefficients"
+    return f"There are as many {groups} as rows, so no degree of freedom is left"
 
 
 def f_score(X: Values, y: Values, *, discrete: bool) -> Scores:

@@ -22,14 +22,8 @@ from gramian.errors import ParameterError
 from gramian.models.sklearn import MetaEstimatorMixin, knows_names
 from gramian.select import validation
 from gramian.select.targets import ColumnSelector, as_labelled
-from gramian.statistics.candidates import (
-    Candidate,
-    Choice,
-    Selection,
-    best,
-    tolerance,
-    within_one_standard_error,
-)
+from gramian.statistics import candidates
+from gramian.statistics.candidates import Candidate, Choice, Selection, tolerance
 
 
 @knows_names
@@ -311,14 +305,14 @@ class SubsetSearch:
         onward = walk.addable if adding else walk.removable
         idle = 0
         while True:
-            candidates = onward(limit)
-            beyond = not candidates and floating and limit is not None and walk.moved >= NOTHING_TO_UNDO
+            movable = onward(limit)
+            beyond = not movable and floating and limit is not None and walk.moved >= NOTHING_TO_UNDO
             if beyond:
                 # One move further and back: ends when that finds nothing better of the requested size.
-                candidates = onward(None)
-            if not candidates:
+                movable = onward(None)
+            if not movable:
                 return
-            step = walk.round(candidates, adding)
+            step = walk.round(movable, adding)
             better, undone = walk.leads(step), False
             yield step
             while floating and walk.moved > NOTHING_TO_UNDO and step.action != "keep":
@@ -421,8 +415,8 @@ def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) ->
         size = max(len(step.subset) for step in visited if len(step.subset) <= limit)
         places = [j for j in places if len(steps[j].subset) == size]
         asked = "as many as" if size == limit else f"the most that the groups allow of the {limit} that"
-        return Choice(places[best([steps[j] for j in places])], f"{asked} were requested")
-    place = best(visited)
+        return Choice(places[candidates.best([steps[j] for j in places])], f"{asked} were requested")
+    place = candidates.best(visited)
     top = visited[place]
     if rule == "best":
         tied = {step.subset for step in visited if step.mean >= top.mean - tolerance(top.mean)}
@@ -433,7 +427,7 @@ def choose(steps: Sequence[SearchStep], rule: Rule, limit: int | None = None) ->
         f"the fewest within one standard error, {top.standard_error:.2g}, of the best mean, {top.mean:.4g} "
         f"with {counted(len(top.subset), 'feature')}"
     )
-    return Choice(places[within_one_standard_error(visited)], why)
+    return Choice(places[candidates.within_one_standard_error(visited)], why)
 
 
 class _Walk:
@@ -478,8 +472,8 @@ class _Walk:
         last = [i for i in inside if limit is None or len(free[i]) <= limit]
         return [i for i in inside if last != [i]]
 
-    def round(self, candidates: list[int], adding: bool, *, undo: bool = False) -> SearchStep:
-        groups = [self.space.free[i] for i in candidates]
+    def round(self, movable: list[int], adding: bool, *, undo: bool = False) -> SearchStep:
+        groups = [self.space.free[i] for i in movable]
         scores = self.scorer.scores(self.columns, groups, adding)
         tried, place = _tuples(groups), first_best(scores)
         count = len(self.inside) + (1 if adding else -1)
@@ -487,14 +481,14 @@ class _Walk:
         if undo and not mean > known + tolerance(mean):
             return self._step("keep", (), scores, tried)
         self.best[count] = max(known, mean)
-        self.inside ^= {candidates[place]}
+        self.inside ^= {movable[place]}
         self.now = scores[place]
         return self._step("add" if adding else "remove", tried[place], scores, tried)
 
     def leads(self, step: SearchStep) -> bool:
         """Say whether a step leads to the best subset so far, and remember it if so."""
         leader = self.leader
-        if leader is not None and best([leader, step]) == 0:
+        if leader is not None and candidates.best([leader, step]) == 0:
             return False
         self.leader = step
         return True
