@@ -325,30 +325,26 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
     calls = np.random.default_rng(0).binomial(2, 0.4, (30, 9)).astype("f4")
     to_bed("calls.bed", calls, properties={"chromosome": ["1"] * 9, "bp_position": list(range(1, 10))})
     told = {
-        "rows": [((*flowers, "--rows", "2:20"), "rows 2:20 were used, counted from 0")],
-        "exclude": [
-            ((*flowers, "--exclude", "species=setosa,3"), "rows were left out: 'species=setosa', '3'")
-        ],
-        "transform": [
-            ((*holed, "--missing", "mean", "--transform", "sqrt"), "numbers became their square roots")
-        ],
+        "rows": [(f"{flowers} --rows 2:20", "rows 2:20 were used, counted from 0")],
+        "exclude": [(f"{flowers} --exclude species=setosa,3", "rows were left out: 'species=setosa', '3'")],
+        "transform": [(f"{holed} --missing mean --transform sqrt", "numbers became their square roots")],
         "columns": [("flowers.csv --columns width,length", "columns 'width', 'length' were used")],
         "drop": [(flowers, "'species' was left out")],
-        "id": [((*flowers, "--id", "flower"), "row names were taken from column 'flower'")],
+        "id": [(f"{flowers} --id flower", "row names were taken from column 'flower'")],
         "label": [("flowers.csv --label species", "'species' was used as labels")],
-        "weights": [((*flowers, "--weights", "width"), "rows were weighted by column 'width'")],
-        "labels_from": [((*flowers, "--labels-from", "kinds.csv"), "labels were joined from kinds.csv")],
-        "transpose": [((*flowers, "--transpose"), "rows and columns were swapped")],
+        "weights": [(f"{flowers} --weights width", "rows were weighted by column 'width'")],
+        "labels_from": [(f"{flowers} --labels-from kinds.csv", "labels were joined from kinds.csv")],
+        "transpose": [(f"{flowers} --transpose", "rows and columns were swapped")],
         "size": [("pictures --size 4x3", "pictures were resized to 4 x 3 pixels")],
-        "na_values": [((*holed, "--missing", "mean"), "missing values were written as '-'")],
+        "na_values": [(f"{holed} --missing mean", "missing values were written as '-'")],
         "header": [("titled.csv --header 2", "the header was line 2")],
         "skip_footer": [("titled.csv --skip-footer 1", "1 last line was left out")],
         "below_limit": [("limits.csv --below-limit half", "entries below a limit were read as half")],
         "pivot": [("long.csv --pivot id,name,value", "rows of one 'id' became one row")],
         "missing": [
-            ((*holed, "--missing", "mean"), "1 missing value in 1 column was filled with column means"),
-            ((*holed, "--missing", "drop-rows"), "rows with missing values were dropped: 1 of 4"),
-            ((*holed, "--missing", "drop-columns"), "columns with missing values were dropped: 1 of 3"),
+            (f"{holed} --missing mean", "1 missing value in 1 column was filled with column means"),
+            (f"{holed} --missing drop-rows", "rows with missing values were dropped: 1 of 4"),
+            (f"{holed} --missing drop-columns", "columns with missing values were dropped: 1 of 3"),
         ],
     }
     assert set(told) == {one.name for one in parameters_of(reading)} - {"unmatched"}  # of new data only

@@ -39,8 +39,7 @@ def test_other_rows_that_are_as_many_as_those_of_the_fit_are_not_taken_for_them(
         ]
         (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d", *lines]))
     for missing in ("em", "mean"):
-        fit = ("fit", "monday.csv", "--n-components", 2, "--missing", missing, "-o", "m.gramian")
-        gramian.works(fit)
+        gramian.works(f"fit monday.csv --n-components 2 --missing {missing} -o m.gramian")
         for name, own in (("monday", True), ("tuesday", False)):
             gramian.works(f"report m.gramian {name}.csv -o page.html")
             page = (folder / "page.html").read_text("utf-8")

@@ -102,18 +102,7 @@ def test_infinite_scores_are_null_in_json(folder, gramian):
 @pytest.mark.parametrize("method", ["forward", "backward", "exhaustive"])
 @pytest.mark.walk
 def test_wrappers_keep_what_the_selector_keeps(wine, gramian, method):
-    arguments = (
-        "select",
-        "wine.csv",
-        "--label",
-        "grape",
-        "--direction",
-        method,
-        "--estimator",
-        "lda",
-        "--cv",
-        3,
-    )
+    arguments = f"select wine.csv --label grape --direction {method} --estimator lda --cv 3"
     ran = gramian(f"{arguments} -o out.txt")
     assert (ran.code, ran.err) == (0, "")
     model = SequentialFeatureSelector(estimator_named("lda", True), direction=method, cv=3).fit(*wine)
