@@ -175,24 +175,25 @@ class ParameterError(GramianError, ValueError):
         self.parameter, self.value, self.allowed = parameter, None if value is ABSENT else value, allowed
 
 
-# What other programs call a choice.
-_UNIT = "unit", "divides each column by its standard deviation"
-_MEAN = "mean", "fills with the mean of the column"
-_EM = "em", "imputes by a PCA"
-_DROP = "drop-rows", "leaves out rows with missing values"
-MEANT = (
-    dict.fromkeys(("true", "yes", "standard", "standardize", "std", "zscore", "z-score", "cor"), _UNIT)
-    | dict.fromkeys(("median", "average", "mean-fill", "mode"), _MEAN)
-    | dict.fromkeys(("knn", "impute", "mice", "pca", "fill"), _EM)
-    | dict.fromkeys(("omit", "na.omit", "drop", "dropna", "delete", "listwise", "ignore"), _DROP)
-)
+# What a choice does, and what other programs call it.
+MEANT = {
+    "unit": (
+        "divides each column by its standard deviation",
+        "true yes standard standardize std zscore z-score cor",
+    ),
+    "mean": ("fills with the mean of the column", "median average mean-fill mode"),
+    "em": ("imputes by a PCA", "knn impute mice pca fill"),
+    "drop-rows": ("leaves out rows with missing values", "omit na.omit drop dropna delete listwise ignore"),
+}
 
 
 def allowed_of(value: Any, allowed: Sequence[str]) -> str:
     """List what is allowed in place of ``value``, and ask whether the most similar of them is meant."""
-    meant, why = MEANT.get(str(value).casefold(), ("", ""))
-    near = [meant] if meant in allowed else difflib.get_close_matches(str(value), allowed, n=1)
-    hint = f" Did you mean {near[0]!r}{f', which {why}' if meant in allowed else ''}?" if near else ""
+    word = str(value).casefold()
+    meant = [choice for choice in MEANT if choice in allowed and word in MEANT[choice][1].split()]
+    near = meant or difflib.get_close_matches(str(value), allowed, n=1)
+    why = f", which {MEANT[meant[0]][0]}" if meant else ""
+    hint = f" Did you mean {near[0]!r}{why}?" if near else ""
     return f"Allowed: {', '.join(map(repr, allowed))}.{hint}"
 
 

@@ -100,11 +100,8 @@ def check_number(
     plain = value.item() if real and hasattr(value, "item") else value
     if real and abs(plain) <= sys.float_info.max and above < plain < below and least <= plain <= most:
         return float(plain)
-    bounds = [
-        f"{word} {limit:g}"
-        for word, limit in (("above", above), ("of at least", least), ("below", below), ("of at most", most))
-        if math.isfinite(limit)
-    ]
+    limits = {"above": above, "of at least": least, "below": below, "of at most": most}
+    bounds = [f"{word} {limit:g}" for word, limit in limits.items() if math.isfinite(limit)]
     kind = "a finite number" if not bounds else f"a number {' and '.join(bounds)}"
     raise ParameterError(name, value, f"must be {kind}", advice)
 

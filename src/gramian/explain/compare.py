@@ -150,12 +150,8 @@ class Comparison(Tabulated):
             f"({counted(len(self.old_values), 'component')}).",
         ]
         names = component_names(1 + max(max(match.old + match.new) for match in self.matches))
-        moved = [
-            f"{names[a]} is now {names[b]}"
-            for match in self.matches
-            for a, b in zip(match.old, match.new, strict=True)
-            if len(match.old) == 1 and a != b
-        ]
+        single = [(match.old[0], match.new[0]) for match in self.matches if len(match.old) == 1]
+        moved = [f"{names[a]} is now {names[b]}" for a, b in single if a != b]
         flipped = [names[match.new[0]] for match in self.matches if match.flipped]
         spans = [" and ".join(names[j] for j in match.old) for match in self.matches if len(match.old) > 1]
         free = [names[j] for match in self.matches if match.angle_bound >= np.pi / 2 for j in match.old]

@@ -86,14 +86,9 @@ def describe(model: Any, X: Any, meta: Any = None, *, top: int = 5) -> Descripti
     weights = np.empty((0, scores.shape[1]))
     if top:
         weights = _correlations(model, rows, scores) if kernel else as_float64(model.components_).T
-    return described(
-        scores,
-        as_float64(model.explained_variance_),
-        columns,
-        _largest(weights, column_names(model), top),
-        "correlation" if kernel else "loading",
-        "" if meta is None else joined,
-    )
+    largest, kind = _largest(weights, column_names(model), top), "correlation" if kernel else "loading"
+    variances = as_float64(model.explained_variance_)
+    return described(scores, variances, columns, largest, kind, "" if meta is None else joined)
 
 
 def _correlations(model: Any, rows: Rows, scores: FloatArray) -> FloatArray:

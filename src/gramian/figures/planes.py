@@ -105,13 +105,10 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
         titles = [[title for row in titles for title in row]]
     across = [images.beside(len(row), SHOWN if room == ACROSS else max(1, room // 120)) for row in titles]
     side = min(SIDE, (room - 14 * (max(across) - 1)) // max(across))
-    rows = [
-        alt.concat(
-            *(_panel(title, over, side, place % many == 0) for place, title in enumerate(row)),
-            **{"columns": many, "spacing": 14},
-        )
-        for row, many in zip(titles, across, strict=True)
-    ]
+    rows = []
+    for row, many in zip(titles, across, strict=True):
+        panels = (_panel(title, over, side, place % many == 0) for place, title in enumerate(row))
+        rows.append(alt.concat(*panels, columns=many, spacing=14))
     return style.stacked(
         pieces,
         rows,
@@ -557,11 +554,8 @@ def _points_and_feet(space: _Space, points: FloatArray, onto: FloatArray, colors
     dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**space.place, **colors)
     hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
     hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
-    return [
-        style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6),
-        *([] if space.box else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]),
-        dots,
-    ]
+    lines = style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6)
+    return [lines, *([] if space.box else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]), dots]
 
 
 def _arrows(

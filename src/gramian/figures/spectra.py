@@ -146,11 +146,9 @@ def _mark(x: Any, number: int, right: bool) -> list[Any]:
     row = {"component": [number], "marked": [MARKED], "zero": [0], "words": [words]}
     base, dashed = chart(row), {"color": INK, "strokeDash": [3, 3], "strokeWidth": 1}
     place = {"align": "right", "dx": -2, "dy": -7} if right else {"align": "left", "dx": 5, "dy": 10}
-    return [
-        base.mark_rule(**dashed).encode(y="marked:Q"),
-        base.mark_rule(**dashed).encode(x=x, y="zero:Q", y2="marked:Q"),
-        base.mark_text(fontSize=10.5, color=INK, **place).encode(x=x, y="marked:Q", text="words:N"),
-    ]
+    line, text = base.mark_rule(**dashed), base.mark_text(fontSize=10.5, color=INK, **place)
+    across, up = line.encode(y="marked:Q"), line.encode(x=x, y="zero:Q", y2="marked:Q")
+    return [across, up, text.encode(x=x, y="marked:Q", text="words:N")]
 
 
 def _default_choices(model: Any) -> list[ComponentChoice]:
