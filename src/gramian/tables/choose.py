@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -265,17 +264,9 @@ def _groups(
     source: ArraySource, reading: ReadingOptions, aside: Callable[[str, str], npt.NDArray[Any]]
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the columns by which rows are left out."""
-    if source.set_aside is None:
-        names = (group_column(entry, source.column_names or ()) for entry in reading.groups)
-        return {name: aside("exclude", name) for name in names if name is not None}
-    columns: dict[str, npt.NDArray[Any]] = {}
-    for entry in reading.groups:
-        *cuts, _ = accumulate(entry.split("="), "{}={}".format)
-        for name in reversed(cuts):
-            with suppress(ParameterError):
-                columns[name] = aside("exclude", name)
-                break
-    return columns
+    known = source.names_aside if source.set_aside is not None else source.column_names or ()
+    names = (group_column(entry, known) for entry in reading.groups)
+    return {name: aside("exclude", name) for name in names if name is not None}
 
 
 def _value_columns(

@@ -305,7 +305,8 @@ class Columns:
         return strings.as_numbers(fields, self.source.na_values, self.comma)
 
     def _count_commas(self, place: int, column: Any, fields: Any) -> None:
-        if is_number(column) and strings.has_any(fields, ",." if self.comma == "points" else ","):
+        signs = "[.,]" if self.comma == "points" else ","
+        if is_number(column) and pc.any(pc.match_substring_regex(fields, signs)).as_py():
             self._with_commas.add(place)
 
     def _signed(self, place: int, fields: Any, otherwise: Any) -> Any:

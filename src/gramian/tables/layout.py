@@ -167,13 +167,12 @@ def layout_of_rows(
     source: str,
     na_values: Sequence[str] = (),
     header: int | None = None,
-    most: int = MORE_LINES,
 ) -> Layout:
     """Find the same in the rows of a sheet; see :func:`detect_layout`."""
     comments = [*itertools.takewhile(lambda row: row[:1] and row[0].startswith("#"), rows)]
 
     def split(count: int, above: Sequence[str] | None) -> tuple[list[Line], str]:
-        last = max(most, (header or 0) - count + SAMPLE_LINES)
+        last = max(MORE_LINES, (header or 0) - count + SAMPLE_LINES)
         every = itertools.chain([] if above is None else [above], rows[len(comments) :])
         return [Line(at, at, (*row,)) for at, row in enumerate(itertools.islice(every, last), count + 1)], ","
 

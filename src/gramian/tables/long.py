@@ -156,9 +156,9 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     others = [one for one in columns.names if one in wanted and one not in reading.pivot]
     beside = {one: columns.arrays[position[one]] for one in others}
     beside |= {one: pa.array(columns.labels(position[one])) for one in reading.label_columns if one in beside}
-    for one in others:
-        column = beside[one]
-        if one in (*reading.label_columns, reading.weights) and not _of_each(column, rows, start):
+    for one in [name for name in others if name in (*reading.label_columns, reading.weights)]:
+        values, _ = codes(beside[one])
+        if not np.array_equal(values, values[start.to_numpy()][rows]):
             raise DataError(
                 f"{one!r} of {name} has several values for one {reading.pivot[0]!r}.", "Leave it out."
             )
@@ -171,9 +171,3 @@ def pivoted(source: ColumnSource, reading: ReadingOptions) -> tuple[ColumnSource
     )
     result = ColumnsInMemory(arrays, names, name, (*source.notes, *columns.notes(), note))
     return result, replace(reading, id=reading.id or reading.pivot[0], pivot=None)
-
-
-def _of_each(column: Any, rows: Any, start: Any) -> bool:
-    """Say whether a column is the same in all rows of an id."""
-    numbers, _ = codes(column)
-    return bool(np.array_equal(numbers, numbers[start.to_numpy()][rows]))

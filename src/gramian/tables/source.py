@@ -379,6 +379,8 @@ class ArraySource:
     columns, row_names : tuple of str or None
     set_aside : callable or None
         Returns labels or names of rows that are no column of the array, by the option and a name.
+    names_aside : tuple of str
+        Of those.
     notes : tuple of str
     notes_in_memory : tuple of str
         Notes that apply only if the numbers are read into memory.
@@ -401,6 +403,7 @@ class ArraySource:
     columns: tuple[str, ...] | None = None
     row_names: tuple[str, ...] | None = None
     set_aside: Callable[[str, str], npt.NDArray[Any]] | None = None
+    names_aside: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     notes_in_memory: tuple[str, ...] = ()
     by_columns: bool = False

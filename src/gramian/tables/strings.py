@@ -454,11 +454,6 @@ def as_given(fields: Any, na_values: Sequence[str] | None = None) -> Any:
     )
 
 
-def has_any(column: Any, signs: str) -> bool:
-    """Say whether there is one of some signs in a column of strings."""
-    return any(pc.any(pc.match_substring(column, sign)).as_py() is True for sign in signs)
-
-
 def is_filled(column: Any) -> bool:
     """Say whether a column of strings, or of something else, holds anything."""
     column = _cleaned(column) if pa.types.is_string(column.type) else column

@@ -209,6 +209,7 @@ def open_h5ad(opened: source.Opened, key: str | None) -> source.ArraySource:
         columns=columns,
         row_names=row_names,
         set_aside=set_aside,
+        names_aside=tuple(map(str, obs.attrs.get("column-order", ()))),
         notes=repeated_note(repeated),
         notes_in_memory=()
         if hasattr(X, "dtype")
