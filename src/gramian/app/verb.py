@@ -382,6 +382,7 @@ class Parameter(NamedTuple):
             self.about.check(self.name, value)
 
 
+@cache
 def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     """Return what is declared of the parameters of a function; others are not for surfaces."""
     result, texts = [], _sections(inspect.cleandoc(function.__doc__ or ""))
