@@ -412,7 +412,7 @@ def test_the_only_person_has_nobody_beside():
 
 
 def test_a_verification_names_nobody_else():
-    result = _answer(NAMED[:1], 0.9, None, None, asked=True)
+    result = _answer(NAMED[:1], 0.9, None, None, claimed=True)
     assert (result.kind, result.person, result.runner_up) == ("unknown", None, None)
     assert str(result) == "Unknown person (similarity 0.8; threshold 0.9)"
 

@@ -23,6 +23,7 @@ from gramian.faces.space import FaceSpace
 
 # For up to so many pictures an answer takes half as long without BLAS threads (benchmarks/faces_latency.py).
 FEW = 4
+Ranked = Sequence[tuple[float, str]]  # similarity and name, the most similar first
 
 
 @dataclass(frozen=True)
@@ -359,16 +360,11 @@ class Recogniser:
         if person not in self.people_:
             raise DataError(f"{person!r} is not among the {len(self.people_):,} people enrolled (people_).")
         named = [[(float(score), person)] for score in likeness[:, self.people_.index(person)]]
-        return _answered(named, self.verify_threshold_, face_scores, face_threshold, asked=True)
+        return _answered(named, self.verify_threshold_, face_scores, face_threshold, claimed=True)
 
 
 def _answered(
-    named: Sequence[Sequence[tuple[float, str]]],
-    threshold: float,
-    scores: Any,
-    limit: Any,
-    *,
-    asked: bool = False,
+    ranked: Sequence[Ranked], threshold: float, scores: Any, limit: Any, *, claimed: bool = False
 ) -> list[Answer]:
     """Return the answers for the most similar people of each picture, or for the claimed person alone."""
     if (scores is None) != (limit is None):
@@ -377,26 +373,21 @@ def _answered(
             allowed="and face_threshold belong together",
             hint="Give both or neither: face_score(pictures) and face_threshold_ of the model.",
         )
-    faces = [None] * len(named) if scores is None else as_float64(scores).tolist()
-    pairs = zip(named, faces, strict=True)
-    return [_answer(one, threshold, face, limit, asked=asked) for one, face in pairs]
+    faces = [None] * len(ranked) if scores is None else as_float64(scores).tolist()
+    pairs = zip(ranked, faces, strict=True)
+    return [_answer(people, threshold, face, limit, claimed=claimed) for people, face in pairs]
 
 
 def _answer(
-    named: Sequence[tuple[float, str]],
-    threshold: float,
-    face_score: float | None,
-    face_threshold: float | None,
-    *,
-    asked: bool = False,
+    ranked: Ranked, threshold: float, face_score: Any, face_threshold: Any, *, claimed: bool = False
 ) -> Answer:
     """Return the answer for the most similar people, or for the claimed person alone."""
-    score, person = named[0]
+    score, person = ranked[0]
     if face_score is not None and face_threshold is not None and not face_score <= face_threshold:
         kind = "not-a-face"
     else:
         kind = "person" if score >= threshold else "unknown"
-    others = [] if asked else list(named[1:] if kind == "person" else named)
+    others = [] if claimed else list(ranked[1:] if kind == "person" else ranked)
     runner_up_score, runner_up = others[0] if others else (None, None)
     known = person if kind == "person" else None
     return Answer(kind, known, score, runner_up, runner_up_score, threshold, face_score, face_threshold)

@@ -56,13 +56,7 @@ class Labelled:
 
 
 def as_labelled(
-    X: Any,
-    y: Any,
-    *,
-    estimator: Any,
-    discrete: bool | str = "auto",
-    by_columns: bool = False,
-    cv: Any = None,
+    X: Any, y: Any, *, estimator: Any, discrete: bool | str = "auto", by_columns: bool = False, cv: Any = None
 ) -> Labelled:
     """Check rows and their labels; rows without a label are left out, with a warning that says how many.
 
