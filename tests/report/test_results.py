@@ -43,16 +43,6 @@ def test_a_stopped_second_fit_leaves_the_results_of_the_first(tmp_path, monkeypa
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.walk
-def test_a_second_fit_replaces_what_is_its_own(tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    write_results(tmp_path, fitted(RNG.normal(size=(9, 3, 2))))
-    assert (tmp_path / "components" / "PC1.png").exists()
-    written = write_results(tmp_path, fitted(RNG.normal(size=(9, 3)), format="parquet"))
-    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {*written.files, "mine.txt"}
-    assert not list(tmp_path.glob("components/*"))
-
-
 def test_small_pictures_are_enlarged_for_people(tmp_path):
     Image = pytest.importorskip("PIL.Image")
     made = fitted(RNG.normal(size=(9, 8, 8)))
