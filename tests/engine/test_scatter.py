@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from gramian.core.arrays import to_numpy
+from gramian.core.arrays import to_float64, to_numpy
 from gramian.engine.centered import center_rows
 from gramian.engine.scatter import CovarianceOperator, GramOperator, product_error, product_tolerance
 from gramian.tables.as_rows import as_rows
@@ -37,6 +37,18 @@ def assert_exact(operator, kind, C, atol=1e-9):
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix])
 def test_products_and_the_matrix(kind, X, form):
     assert_exact(operator_of(kind, form(X)), kind, X - X.mean(axis=0))
+
+
+@SIDES
+def test_every_kind_keeps_its_kind(kind, X, array_kind):
+    C, result = X - X.mean(axis=0), operator_of(kind, array_kind.make(X))
+    wide = to_float64(array_kind.make(V))
+    product = result.matmat(wide)
+    assert type(product) is type(wide)
+    assert product.dtype == result.like.dtype
+    atol = 1e-9 if array_kind.dtype == np.float64 else 0.05
+    assert_allclose(to_numpy(product), exact(kind, C) @ V, atol=atol)
+    assert_allclose(to_numpy(result.dense()), exact(kind, C), atol=atol)
 
 
 @KINDS
