@@ -260,10 +260,10 @@ def test_a_look_and_the_reading_share_one_pass_until_the_file_changes(tmp_path, 
     monkeypatch.setattr(TextSource, "_parsed", lambda *given: parsed.append(1) or parse(*given))
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n3,4\nSource: us\n")
-    found = scan(path).preview(1 << 20)
-    table = scan(path).read()
+    found = gramian.scan(path).preview(1 << 20)
+    table = gramian.scan(path).read()
     assert len(parsed) == 1
     assert table.values.tolist() == [[1, 2], [3, 4]]
     assert set(found.notes) <= set(table.notes)
     path.write_text("a,b\n1,2\n3,4\n5,6\n")
-    assert len(scan(path).read().values) == 3
+    assert len(gramian.scan(path).read().values) == 3
