@@ -77,8 +77,6 @@ class MissingValuesError(DataError):
         whether values are missing in other columns too. ``rows`` and ``columns`` say whether some are
         complete, so that others can be left out, and ``imputes`` whether a PCA imputes what is missing.
 
-    Attributes
-    ----------
     Examples
     --------
     >>> import gramian

@@ -281,7 +281,7 @@ class Rows(ABC):
         Examples
         --------
         >>> import operator
-        >>> from gramian.tables import as_rows
+        >>> from gramian.tables.as_rows import as_rows
         >>> rows = as_rows([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
         >>> float(rows.reduce(lambda block: block.values.sum(), operator.add, rows_per_block=2))
         21.0
@@ -337,7 +337,7 @@ class Rows(ABC):
 
         Examples
         --------
-        >>> from gramian.tables import as_rows
+        >>> from gramian.tables.as_rows import as_rows
         >>> as_rows([[1.0, 2.0], [3.0, 4.0]]).map(lambda block: block.dense[:, :1])
         array([[1.],
                [3.]])

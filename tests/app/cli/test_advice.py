@@ -4,6 +4,7 @@ import ast
 import csv
 import io
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -107,10 +108,11 @@ def test_what_a_fit_proposes_works(command, folder, gramian):
         args = [
             f"{name}.csv" if one == "DATA" else one.replace("new", f"{name} 0") for one in command.split()
         ]
-        ran = gramian(*args, "--as-is")
+        ran = gramian(shlex.join([*args, "--as-is"]))
         assert ran.code == 1, (name, ran.out)
         for at, options in enumerate(advice(ran.err), 1):
-            again = gramian(*(one.replace(f"{name} 0", f"{name} {at}") for one in args), "--as-is", *options)
+            words = [one.replace(f"{name} 0", f"{name} {at}") for one in args]
+            again = gramian(shlex.join([*words, "--as-is", *options]))
             assert again.code == 0, (name, options, again.err)
             proposed += 1
     assert proposed >= 12
@@ -127,11 +129,12 @@ def test_what_is_proposed_for_new_rows_works(command, folder, gramian):
             out, data = f"{model} {name}", f"{name}.csv"
             args = [one.replace("new", f"{out} 0") for one in command.split()]
             args = [{"MODEL": f"{model}.gramian", "DATA": data}.get(one, one) for one in args]
-            ran = gramian(*args)
+            ran = gramian(shlex.join(args))
             if ran.code == 0:
                 continue
             for options in advice(ran.err):
-                again = gramian(*(one.replace(f"{out} 0", f"{out} 1") for one in args), *options)
+                words = [one.replace(f"{out} 0", f"{out} 1") for one in args]
+                again = gramian(shlex.join([*words, *options]))
                 assert again.code == 0, (model, name, options, again.err)
                 proposed += 1
     assert proposed >= 12

@@ -189,6 +189,13 @@ def test_bad_pictures_are_reported_and_skipped_or_refused(place, gramian):
     assert ran.json["skipped"][0]["picture"] == "p01/text.png"
 
 
+def test_of_pictures_that_are_named_the_bad_one_alone_is_skipped(place, gramian):
+    Path("bad.png").write_text("no picture")
+    ran = gramian.works("faces enroll m.gramian g.db new/p01/7.png bad.png --person p01")
+    assert "skipped: bad.png is not a picture" in ran.err
+    assert "1 picture of 1 person enrolled, 1 skipped" in ran.out
+
+
 def test_pictures_of_another_size_are_resized_with_a_note(place, gramian):
     with Image.open("new/p01/7.png") as picture:
         picture.resize((48, 56)).save("twice.png")

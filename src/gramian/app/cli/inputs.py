@@ -143,6 +143,8 @@ def read_table(
         try:
             table = asked.open(working, expected)
         except MissingValuesError as error:
+            if not error.choices:  # it says already what to do
+                raise
             raise MissingValuesError(error.where, **error.choices | {"imputes": imputes}) from None
     if limit is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
