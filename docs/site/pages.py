@@ -16,7 +16,7 @@ from gramian.tables.formats import FORMATS, Format
 GALLERIES = {"lessons": "learn", "gallery": "gallery"}
 OWN = ("CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
 ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<page>[^)]+)\)", re.MULTILINE)
-NUMBERED = re.compile(r"^\d+\. \[[^\]]+\]\((?P<page>[^)]+)\)", re.MULTILINE)
+NUMBERED = re.compile(r"^- \[\d+\. [^\]]+\]\((?P<page>[^)]+)\)", re.MULTILINE)
 # Generated pages, under the sections of docs/README.md; they exist on the site only.
 GENERATED = {
     "Data": ["- [Formats](formats.md): every kind of file that is read"],
@@ -34,33 +34,33 @@ GENERATED = {
     ],
 }
 # Modules that gramian does not import by itself.
-ON_DEMAND = ("anndata", "onnx", "xarray")
+ON_DEMAND = ("connect.anndata", "connect.onnx", "connect.xarray")
 # What estimators store and functions return.
 RESULTS = (
-    "records.Certificate",
-    "records.Plan",
-    "analysis.component_rules.ComponentChoice",
-    "analysis.components.Summary",
-    "analysis.associations.Description",
-    "inspect.compare.Comparison",
-    "analysis.normal_model.ProjectionQuality",
-    "analysis.sampling.Sampling",
-    "inspect.choose_components.ComponentChoices",
+    "core.records.Certificate",
+    "core.records.Plan",
+    "statistics.component_rules.ComponentChoice",
+    "statistics.components.Summary",
+    "statistics.associations.Description",
+    "explain.compare.Comparison",
+    "statistics.normal_model.ProjectionQuality",
+    "statistics.sampling.Sampling",
+    "explain.choose_components.ComponentChoices",
     "models.events.Events",
     "models.events.RunRules",
     "models.events.RowStatistics",
-    "inspect.diagnose.Diagnosis",
-    "inspect.findings.Finding",
-    "inspect.rotate.Rotation",
-    "inspect.stability.Stability",
+    "explain.diagnose.Diagnosis",
+    "statistics.findings.Finding",
+    "explain.rotate.Rotation",
+    "explain.stability.Stability",
     "faces.gallery.Person",
     "kernels.auditing.AuditReport",
     "kernels.expression.KernelTable",
     "kernels.feature_maps.FeatureMap",
-    "laws.relations.Relations",
-    "selection.choose_kernel.KernelSelection",
-    "selection.wrappers.History",
-    "selection.mutual_information.MutualInformation",
+    "select.relations.Relations",
+    "select.choose_kernel.KernelSelection",
+    "select.wrappers.History",
+    "select.mutual_information.MutualInformation",
 )
 
 

@@ -68,9 +68,9 @@ _HOMES = {
     "set_progress": "gramian.core.progress",
     "stability": "gramian.explain.stability",
 }
-__all__ = sorted([*_MODULES, *_HOMES, "__version__"])
 
-if not TYPE_CHECKING:  # to a type checker a module with this function has every name
+if not TYPE_CHECKING:  # a type checker reads the imports above, and would believe that every name is here
+    __all__ = sorted([*_MODULES, *_HOMES, "__version__"])
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
@@ -82,6 +82,5 @@ if not TYPE_CHECKING:  # to a type checker a module with this function has every
         globals()[name] = value
         return value
 
-
-def __dir__() -> list[str]:
-    return list(__all__)
+    def __dir__() -> list[str]:
+        return list(__all__)
