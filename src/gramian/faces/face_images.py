@@ -568,6 +568,7 @@ def _logarithms(pictures: npt.NDArray[Any]) -> Relit:
 
 LARGEST_SHIFT = 0.25
 WAYS = ((0, 1), (0, -1), (1, 0), (-1, 0))  # down and right, in units of the shift
+COPIES = 1 + len(WAYS)
 SCORED = 256  # pictures whose scores are held at a time
 
 
