@@ -12,61 +12,41 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
-from gramian.kernels import (
-    RBF,
-    After,
-    ChiSquared,
-    Constant,
-    Cosine,
-    Exp,
-    Kernel,
-    Laplacian,
-    Linear,
-    Matern,
-    Normalized,
-    OnColumns,
-    Polynomial,
-    Power,
-    Product,
-    RationalQuadratic,
-    Scaled,
-    Sigmoid,
-    Sum,
-)
+from gramian import kernels
 
 DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9)
-COMBINED = (Sum, Product, Scaled, Power, Exp, Normalized)
+COMBINED = (kernels.Sum, kernels.Product, kernels.Scaled, kernels.Power, kernels.Exp, kernels.Normalized)
 
 
-def exact_value(kernel: Kernel, x: Any, y: Any) -> Decimal:
+def exact_value(kernel: kernels.Kernel, x: Any, y: Any) -> Decimal:
     """Return k(x, y) of a resolved kernel, written out from its definition."""
     with localcontext(DIGITS):
         return _value(kernel, np.asarray(x), np.asarray(y))
 
 
-def exact_gram(kernel: Kernel, X: Any, Y: Any = None) -> Any:
+def exact_gram(kernel: kernels.Kernel, X: Any, Y: Any = None) -> Any:
     """Return the matrix of exact values, of Python objects."""
     return np.array([[exact_value(kernel, x, y) for y in (X if Y is None else Y)] for x in X], dtype=object)
 
 
 def _value(kernel: Any, x: Any, y: Any) -> Decimal:
     inner = [_value(part, x, y) for part in kernel.parts] if isinstance(kernel, COMBINED) else []
-    if isinstance(kernel, Sum):
+    if isinstance(kernel, kernels.Sum):
         return inner[0] + inner[1]
-    if isinstance(kernel, Product):
+    if isinstance(kernel, kernels.Product):
         return inner[0] * inner[1]
-    if isinstance(kernel, Scaled):
+    if isinstance(kernel, kernels.Scaled):
         return Decimal(kernel.factor) * inner[0]
-    if isinstance(kernel, Power):
+    if isinstance(kernel, kernels.Power):
         return inner[0] ** Decimal(kernel.exponent)
-    if isinstance(kernel, Exp):
+    if isinstance(kernel, kernels.Exp):
         return inner[0].exp()
-    if isinstance(kernel, OnColumns):
+    if isinstance(kernel, kernels.OnColumns):
         return _value(kernel.kernel, x[list(kernel.columns)], y[list(kernel.columns)])
-    if isinstance(kernel, After):
+    if isinstance(kernel, kernels.After):
         # The map is a function of float64 numbers: its own rounding is part of it.
         return _value(kernel.kernel, kernel.map(np.float64(x)), kernel.map(np.float64(y)))
-    if isinstance(kernel, Normalized):
+    if isinstance(kernel, kernels.Normalized):
         own = _value(kernel.kernel, x, x) * _value(kernel.kernel, y, y)
         return inner[0] / own.sqrt() if own else Decimal(0)
     return _formula(kernel, [Decimal(float(v)) for v in x], [Decimal(float(v)) for v in y])
@@ -75,34 +55,34 @@ def _value(kernel: Any, x: Any, y: Any) -> Decimal:
 def _formula(kernel: Any, x: list[Decimal], y: list[Decimal]) -> Decimal:
     pairs = list(zip(x, y, strict=True))
     dot = sum((a * b for a, b in pairs), Decimal(0))
-    if isinstance(kernel, Constant):
+    if isinstance(kernel, kernels.Constant):
         return Decimal(kernel.value)
-    if isinstance(kernel, Linear):
+    if isinstance(kernel, kernels.Linear):
         return dot
-    if isinstance(kernel, Polynomial):
+    if isinstance(kernel, kernels.Polynomial):
         return (Decimal(kernel.gamma) * dot + Decimal(kernel.coef0)) ** Decimal(kernel.degree)
-    if isinstance(kernel, Sigmoid):
+    if isinstance(kernel, kernels.Sigmoid):
         return tanh(Decimal(kernel.gamma) * dot + Decimal(kernel.coef0))
-    if isinstance(kernel, Cosine):
+    if isinstance(kernel, kernels.Cosine):
         size = sum(a * a for a in x) * sum(b * b for b in y)
         return dot / size.sqrt() if size else Decimal(0)
-    if isinstance(kernel, Laplacian):
+    if isinstance(kernel, kernels.Laplacian):
         return (-Decimal(kernel.gamma) * sum(abs(a - b) for a, b in pairs)).exp()
-    if isinstance(kernel, ChiSquared):
+    if isinstance(kernel, kernels.ChiSquared):
         terms = sum(((a - b) ** 2 / (a + b) for a, b in pairs if a + b), Decimal(0))
         return (-Decimal(kernel.gamma) * terms).exp()
     return _radial(kernel, x, y)
 
 
 def _radial(kernel: Any, x: list[Decimal], y: list[Decimal]) -> Decimal:
-    if isinstance(kernel, RBF):
+    if isinstance(kernel, kernels.RBF):
         if kernel.sigma is None:
             return (-Decimal(kernel.gamma) * _squares(x, y, 1.0)).exp()
         return (-_squares(x, y, kernel.sigma) / 2).exp()
-    if isinstance(kernel, RationalQuadratic):
+    if isinstance(kernel, kernels.RationalQuadratic):
         alpha = Decimal(kernel.alpha)
         return (1 + _squares(x, y, kernel.length_scale) / (2 * alpha)) ** -alpha
-    assert isinstance(kernel, Matern)
+    assert isinstance(kernel, kernels.Matern)
     r = (2 * Decimal(kernel.nu) * _squares(x, y, kernel.length_scale)).sqrt()
     factor = {0.5: Decimal(1), 1.5: 1 + r, 2.5: 1 + r + r * r / 3}[float(kernel.nu)]
     return factor * (-r).exp()
@@ -124,7 +104,7 @@ def tanh(t: Decimal) -> Decimal:
     return (large - 1) / (large + 1)
 
 
-def excess(kernel: Kernel, X: Any) -> float:
+def excess(kernel: kernels.Kernel, X: Any) -> float:
     """Return the largest ratio of an entry's error to the bound stated for it; at most 1 where it holds."""
     bound = kernel.bind(X)
     left, right = bound.encode(X)
@@ -149,7 +129,7 @@ def clusters(gap: float, offset: float = 0.0, near: float = 1.0, dtype: Any = np
     return np.vstack([rows, rows[:1]]).astype(dtype)
 
 
-def quadratic_form(kernel: Kernel, points: list[Fraction]) -> Decimal:
+def quadratic_form(kernel: kernels.Kernel, points: list[Fraction]) -> Decimal:
     """Return ``v.T K v`` for points on a line, with the v that is orthogonal to all powers below the last.
 
     v has the entries ``1 / prod (z_i - z_j)``, those of a divided difference. Below 0 it refutes the kernel.
@@ -164,35 +144,47 @@ def quadratic_form(kernel: Kernel, points: list[Fraction]) -> Decimal:
 
 NUMBERS = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2, 3.0])
 FORMULAS = st.one_of(
-    st.just(Linear()),
-    st.just(Cosine()),
-    st.builds(Polynomial, st.integers(1, 4), st.sampled_from([None, 0.5]), st.sampled_from([0.0, 1.0, 2])),
-    st.builds(RBF, st.one_of(st.none(), NUMBERS, st.tuples(NUMBERS, NUMBERS, NUMBERS), st.just("median"))),
-    st.builds(RBF, gamma=NUMBERS),
-    st.builds(Laplacian, st.one_of(st.none(), NUMBERS)),
+    st.just(kernels.Linear()),
+    st.just(kernels.Cosine()),
     st.builds(
-        Matern, st.one_of(NUMBERS, st.tuples(NUMBERS, NUMBERS, NUMBERS)), st.sampled_from([0.5, 1.5, 2.5])
+        kernels.Polynomial, st.integers(1, 4), st.sampled_from([None, 0.5]), st.sampled_from([0.0, 1.0, 2])
     ),
-    st.builds(RationalQuadratic, NUMBERS, NUMBERS),
-    st.builds(ChiSquared, NUMBERS),
-    st.builds(Constant, st.sampled_from([0.0, 0.5, 2, -1.0])),
-    st.builds(Sigmoid, st.just(0.25), st.sampled_from([-0.5, 0.0, 1.0])),
+    st.builds(
+        kernels.RBF, st.one_of(st.none(), NUMBERS, st.tuples(NUMBERS, NUMBERS, NUMBERS), st.just("median"))
+    ),
+    st.builds(kernels.RBF, gamma=NUMBERS),
+    st.builds(kernels.Laplacian, st.one_of(st.none(), NUMBERS)),
+    st.builds(
+        kernels.Matern,
+        st.one_of(NUMBERS, st.tuples(NUMBERS, NUMBERS, NUMBERS)),
+        st.sampled_from([0.5, 1.5, 2.5]),
+    ),
+    st.builds(kernels.RationalQuadratic, NUMBERS, NUMBERS),
+    st.builds(kernels.ChiSquared, NUMBERS),
+    st.builds(kernels.Constant, st.sampled_from([0.0, 0.5, 2, -1.0])),
+    st.builds(kernels.Sigmoid, st.just(0.25), st.sampled_from([-0.5, 0.0, 1.0])),
 )
 # Kernels of one or two columns, so that every column there is will do.
-NARROW = st.one_of(st.just(Linear()), st.builds(RBF, NUMBERS), st.builds(Polynomial, st.integers(1, 3)))
+NARROW = st.one_of(
+    st.just(kernels.Linear()),
+    st.builds(kernels.RBF, NUMBERS),
+    st.builds(kernels.Polynomial, st.integers(1, 3)),
+)
 
 
 def _combined(inner: Any) -> Any:
     factors = st.sampled_from([0.0, 0.5, 2, 3.5, -1, -0.25])
     return st.one_of(
-        st.builds(Sum, inner, inner),
-        st.builds(Product, inner, inner),
-        st.builds(Scaled, inner, factors),
-        st.builds(Power, inner, st.sampled_from([1, 2, 3, 0.5, 1.5])),
-        st.builds(Exp, inner),
-        st.builds(Normalized, inner),
-        st.builds(OnColumns, NARROW, st.sampled_from([0, (0, 2), slice(1, None), slice(None, None, 2)])),
-        st.builds(After, inner, st.sampled_from([np.sqrt, np.log1p, np.abs, np.square])),
+        st.builds(kernels.Sum, inner, inner),
+        st.builds(kernels.Product, inner, inner),
+        st.builds(kernels.Scaled, inner, factors),
+        st.builds(kernels.Power, inner, st.sampled_from([1, 2, 3, 0.5, 1.5])),
+        st.builds(kernels.Exp, inner),
+        st.builds(kernels.Normalized, inner),
+        st.builds(
+            kernels.OnColumns, NARROW, st.sampled_from([0, (0, 2), slice(1, None), slice(None, None, 2)])
+        ),
+        st.builds(kernels.After, inner, st.sampled_from([np.sqrt, np.log1p, np.abs, np.square])),
     )
 
 

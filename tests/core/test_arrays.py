@@ -12,24 +12,7 @@ import threadpoolctl
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from gramian.core.arrays import (
-    as_float64,
-    blas_threads,
-    column_norms,
-    each_thread,
-    from_numpy,
-    is_numpy,
-    memory_limit_bytes,
-    namespace,
-    numpy_dtype,
-    orthonormal,
-    parallel_map,
-    power_of_two,
-    random_normal,
-    to_dtype,
-    to_float64,
-    to_numpy,
-)
+from gramian.core import arrays
 from gramian.errors import ParameterError
 
 # ---------------------------------------------------------------- array kinds
@@ -38,18 +21,18 @@ from gramian.errors import ParameterError
 def test_kinds_go_to_numpy_and_back(array_kind):
     values = np.arange(12.0).reshape(3, 4)
     X = array_kind.make(values)
-    assert numpy_dtype(X) == array_kind.dtype
-    assert is_numpy(X) == array_kind.name.startswith("numpy")
-    assert_array_equal(to_numpy(X), values)
-    assert as_float64(X).dtype == np.float64
-    assert isinstance(as_float64(X), np.ndarray)
-    assert numpy_dtype(to_float64(X)) == np.float64
-    assert numpy_dtype(to_dtype(X, np.dtype("f4"))) == np.float32
-    assert numpy_dtype(to_dtype(X, np.dtype("f8"))) == np.float64
-    back = from_numpy(values.astype(array_kind.dtype)[::-1], X)
+    assert arrays.numpy_dtype(X) == array_kind.dtype
+    assert arrays.is_numpy(X) == array_kind.name.startswith("numpy")
+    assert_array_equal(arrays.to_numpy(X), values)
+    assert arrays.as_float64(X).dtype == np.float64
+    assert isinstance(arrays.as_float64(X), np.ndarray)
+    assert arrays.numpy_dtype(arrays.to_float64(X)) == np.float64
+    assert arrays.numpy_dtype(arrays.to_dtype(X, np.dtype("f4"))) == np.float32
+    assert arrays.numpy_dtype(arrays.to_dtype(X, np.dtype("f8"))) == np.float64
+    back = arrays.from_numpy(values.astype(array_kind.dtype)[::-1], X)
     assert array_kind.same(back)
-    assert_array_equal(to_numpy(back), values[::-1])
-    assert namespace(X).sum(X) == 66
+    assert_array_equal(arrays.to_numpy(back), values[::-1])
+    assert arrays.namespace(X).sum(X) == 66
 
 
 def test_every_view_of_numpy_goes_to_every_kind(array_kind):
@@ -60,21 +43,21 @@ def test_every_view_of_numpy_goes_to_every_kind(array_kind):
     read_only = values.copy()
     read_only.flags.writeable = False
     for view in (*views, read_only):
-        there = from_numpy(view.astype(array_kind.dtype, copy=False), like)
+        there = arrays.from_numpy(view.astype(array_kind.dtype, copy=False), like)
         assert array_kind.same(there)
-        assert_array_equal(to_numpy(there), view)
+        assert_array_equal(arrays.to_numpy(there), view)
 
 
 def test_random_numbers_are_the_same_in_every_kind(array_kind):
     X = array_kind.make(np.zeros((1, 1)))
-    drawn = random_normal(np.random.default_rng(3), (5, 2), X)
+    drawn = arrays.random_normal(np.random.default_rng(3), (5, 2), X)
     expected = np.random.default_rng(3).standard_normal((5, 2)).astype(array_kind.dtype)
     assert array_kind.same(drawn)
-    assert_array_equal(to_numpy(drawn), expected)
+    assert_array_equal(arrays.to_numpy(drawn), expected)
 
 
 def test_column_norms(array_kind):
-    norms = column_norms(array_kind.make([[3.0, 0.0], [4.0, 2.0]]))
+    norms = arrays.column_norms(array_kind.make([[3.0, 0.0], [4.0, 2.0]]))
     assert norms.dtype == np.float64
     assert_allclose(norms, [5, 2], rtol=1e-6)
 
@@ -82,13 +65,13 @@ def test_column_norms(array_kind):
 def test_torch_arrays_with_gradients_become_numpy():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     tensor = torch.ones(2, 2, requires_grad=True)
-    assert_array_equal(to_numpy(tensor), np.ones((2, 2)))
+    assert_array_equal(arrays.to_numpy(tensor), np.ones((2, 2)))
 
 
 def test_orthonormal_in_every_kind(array_kind):
     values = np.random.default_rng(0).standard_normal((40, 6))
-    Q, R = orthonormal(array_kind.make(values))
-    Q = as_float64(Q)
+    Q, R = arrays.orthonormal(array_kind.make(values))
+    Q = arrays.as_float64(Q)
     eps = np.finfo(array_kind.dtype).eps
     assert_allclose(Q.T @ Q, np.eye(6), atol=20 * eps)
     assert_allclose(Q @ R, values, atol=50 * eps)
@@ -101,7 +84,7 @@ def test_orthonormal_on_ill_conditioned_input(condition):
     left = np.linalg.qr(rng.standard_normal((60, 8)))[0]
     right = np.linalg.qr(rng.standard_normal((8, 8)))[0]
     V = (left * np.geomspace(1, 1 / condition, 8)) @ right.T
-    Q, R = orthonormal(V)
+    Q, R = arrays.orthonormal(V)
     assert_allclose(Q.T @ Q, np.eye(8), atol=1e-14)
     assert_allclose(Q @ R, V, atol=1e-14)
 
@@ -118,13 +101,13 @@ def test_orthonormal_on_ill_conditioned_input(condition):
     ids=["zero", "rank 1", "repeated", "tiny column", "tiny"],
 )
 def test_orthonormal_on_deficient_input(V):
-    Q, R = orthonormal(V)
+    Q, R = arrays.orthonormal(V)
     assert_allclose(Q.T @ Q, np.eye(V.shape[1]), atol=1e-14)
     assert_allclose(Q @ R, V, atol=1e-14)
 
 
 def test_orthonormal_of_nothing():
-    Q, R = orthonormal(np.empty((5, 0)))
+    Q, R = arrays.orthonormal(np.empty((5, 0)))
     assert Q.shape == (5, 0)
     assert R.shape == (0, 0)
 
@@ -134,12 +117,12 @@ def test_orthonormal_of_nothing():
     [(1.0, 0), (1.999, 0), (2.0, 1), (0.5, -1), (1e150, 498), (5e-324, -1074), (0.0, 0)],
 )
 def test_power_of_two(value, exponent):
-    assert power_of_two(value) == exponent
+    assert arrays.power_of_two(value) == exponent
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, -1.0])
 def test_power_of_two_of_what_has_none(value):
-    assert power_of_two(value) == 0
+    assert arrays.power_of_two(value) == 0
 
 
 def blas_limits():
@@ -156,10 +139,10 @@ def two_workers():
 
 def test_the_guard_restores_what_it_found(two_workers):
     before = blas_limits()
-    with blas_threads() as outer:
+    with arrays.blas_threads() as outer:
         assert outer == max(before)
         assert set(blas_limits()) == {1}
-        with blas_threads() as inner:
+        with arrays.blas_threads() as inner:
             assert inner == outer
         assert set(blas_limits()) == {1}
     assert blas_limits() == before
@@ -167,7 +150,7 @@ def test_the_guard_restores_what_it_found(two_workers):
 
 def test_the_guard_restores_after_an_error(two_workers):
     before = blas_limits()
-    with pytest.raises(ZeroDivisionError, match="division"), blas_threads():
+    with pytest.raises(ZeroDivisionError, match="division"), arrays.blas_threads():
         1 / 0  # noqa: B018
     assert blas_limits() == before
 
@@ -183,11 +166,11 @@ def test_libraries_are_looked_for_when_there_may_be_new_ones(two_workers, monkey
     monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Looking)
     monkeypatch.setitem(sys.modules, "something_new", threadpoolctl)
     for _ in range(3):
-        with blas_threads():
+        with arrays.blas_threads():
             assert set(blas_limits()) == {1}
     assert len(looked) == 1
     monkeypatch.setitem(sys.modules, "something_newer", threadpoolctl)
-    with blas_threads():
+    with arrays.blas_threads():
         assert set(blas_limits()) == {1}
     assert len(looked) == 2
 
@@ -197,14 +180,14 @@ def test_overlapping_guards_of_several_threads(two_workers):
     first_in, second_in, first_out = (threading.Event() for _ in range(3))
 
     def first():
-        with blas_threads():
+        with arrays.blas_threads():
             first_in.set()
             assert second_in.wait(10)
         first_out.set()
 
     def second():
         assert first_in.wait(10)
-        with blas_threads():
+        with arrays.blas_threads():
             second_in.set()
             assert first_out.wait(10)
             assert set(blas_limits()) == {1}
@@ -220,9 +203,9 @@ def test_parallel_map_keeps_the_order(two_workers):
         time.sleep(0.002 * (5 - i % 5))
         return i * i
 
-    assert parallel_map(work, range(20)) == [i * i for i in range(20)]
-    assert parallel_map(work, []) == []
-    assert parallel_map(work, [3]) == [9]
+    assert arrays.parallel_map(work, range(20)) == [i * i for i in range(20)]
+    assert arrays.parallel_map(work, []) == []
+    assert arrays.parallel_map(work, [3]) == [9]
 
 
 def test_parallel_map_passes_on_the_first_error_and_stops(two_workers):
@@ -235,13 +218,13 @@ def test_parallel_map_passes_on_the_first_error_and_stops(two_workers):
         time.sleep(0.01)
 
     with pytest.raises(ValueError, match="item 1"):
-        parallel_map(work, range(200))
+        arrays.parallel_map(work, range(200))
     assert len(started) < 200
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 97])
 def test_each_thread_draws_every_item_once(two_workers, count):
-    shares = each_thread(list, range(count))
+    shares = arrays.each_thread(list, range(count))
     assert sorted(item for share in shares for item in share) == list(range(count))
     assert all(share == sorted(share) for share in shares)
 
@@ -253,13 +236,13 @@ def test_each_thread_passes_on_errors(two_workers):
                 raise ValueError("item 5")
 
     with pytest.raises(ValueError, match="item 5"):
-        each_thread(share, range(10))
+        arrays.each_thread(share, range(10))
 
 
-@pytest.mark.parametrize("spread", [parallel_map, each_thread])
+@pytest.mark.parametrize("spread", [arrays.parallel_map, arrays.each_thread])
 def test_workers_hold_the_callers_error_state(two_workers, spread):
     def work(item):
-        for _ in item if spread is each_thread else [item]:
+        for _ in item if spread is arrays.each_thread else [item]:
             np.float64(1e300) * np.float64(1e300)
 
     with np.errstate(over="ignore"):
@@ -271,8 +254,8 @@ def test_workers_hold_the_callers_error_state(two_workers, spread):
 def test_one_worker_needs_no_threads():
     names = []
     with threadpool_limits(1, user_api="blas"):
-        parallel_map(lambda _: names.append(threading.current_thread().name), range(3))
-        each_thread(lambda draw: names.extend(threading.current_thread().name for _ in draw), "abc")
+        arrays.parallel_map(lambda _: names.append(threading.current_thread().name), range(3))
+        arrays.each_thread(lambda draw: names.extend(threading.current_thread().name for _ in draw), "abc")
     assert set(names) == {threading.current_thread().name}
 
 
@@ -294,32 +277,32 @@ def test_one_worker_needs_no_threads():
     ],
 )
 def test_amounts_of_memory(limit, expected):
-    assert memory_limit_bytes(limit) == expected
+    assert arrays.memory_limit_bytes(limit) == expected
 
 
 @pytest.mark.parametrize("limit", ["", "GB", "many", "4 XB", "-1GB", "0", "inf", "nan GB", "4GBGB"])
 def test_texts_that_are_no_amount(limit):
     with pytest.raises(ParameterError, match=r"is not an amount of memory\. Give bytes or text such as"):
-        memory_limit_bytes(limit)
+        arrays.memory_limit_bytes(limit)
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), True, [4]])
 def test_values_that_are_no_amount(limit):
     with pytest.raises(ParameterError, match=r"is not an amount of memory\. Give bytes or text such as"):
-        memory_limit_bytes(limit)
+        arrays.memory_limit_bytes(limit)
 
 
 def test_the_default_is_a_share_of_the_machine(monkeypatch):
     monkeypatch.delenv("GRAMIAN_MEMORY_LIMIT", raising=False)
-    assert 2**20 < memory_limit_bytes(None) < 2**60
+    assert 2**20 < arrays.memory_limit_bytes(None) < 2**60
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "3GB")
-    assert memory_limit_bytes(None) == 3 * 10**9
-    assert memory_limit_bytes("1GB") == 10**9
+    assert arrays.memory_limit_bytes(None) == 3 * 10**9
+    assert arrays.memory_limit_bytes("1GB") == 10**9
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "")
-    assert memory_limit_bytes(None) > 2**20
+    assert arrays.memory_limit_bytes(None) > 2**20
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "lots")
     with pytest.raises(ParameterError, match=r"is not an amount of memory\. Give bytes or text such as"):
-        memory_limit_bytes(None)
+        arrays.memory_limit_bytes(None)
 
 
 def test_workers_that_ask_for_workers_do_not_wait_for_each_other(two_workers):
@@ -327,9 +310,9 @@ def test_workers_that_ask_for_workers_do_not_wait_for_each_other(two_workers):
         return sum(draw)
 
     def outer(draw):
-        return sum(sum(each_thread(inner, range(item))) for item in draw)
+        return sum(sum(arrays.each_thread(inner, range(item))) for item in draw)
 
-    assert sum(each_thread(outer, range(60))) == sum(sum(range(item)) for item in range(60))
+    assert sum(arrays.each_thread(outer, range(60))) == sum(sum(range(item)) for item in range(60))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -339,9 +322,9 @@ def test_a_fork_has_workers_of_its_own(two_workers):
         time.sleep(0.05)  # so long that the other one begins
         return sum(draw)
 
-    assert sum(each_thread(share, range(100))) == 4950
+    assert sum(arrays.each_thread(share, range(100))) == 4950
     child = os.fork()
     if child == 0:
-        result = each_thread(share, range(100))
+        result = arrays.each_thread(share, range(100))
         os._exit(0 if sum(result) == 4950 and len(result) == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0

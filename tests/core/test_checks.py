@@ -5,76 +5,65 @@ import math
 import numpy as np
 import pytest
 
-from gramian.core.checks import (
-    amount,
-    check_choice,
-    check_integer,
-    check_number,
-    check_seed,
-    check_share,
-    evenly,
-    shown,
-    shown_lines,
-    slices,
-)
+from gramian.core import checks
 from gramian.errors import ParameterError
 
 
 def test_integers_are_whole_and_no_bools():
-    assert check_integer("k", np.int32(3), 1, 3) == 3
+    assert checks.check_integer("k", np.int32(3), 1, 3) == 3
     for value in (True, 3.0, "3", None, 0, -1):
         with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
-            check_integer("k", value)
+            checks.check_integer("k", value)
     with pytest.raises(ParameterError, match=r"k=4 must be a whole number from 1 to 3\. Give fewer\."):
-        check_integer("k", 4, 1, 3, "Give fewer.")
+        checks.check_integer("k", 4, 1, 3, "Give fewer.")
 
 
 def test_seeds_are_named_as_the_shell_spells_them():
-    assert check_seed("--random-state", 2**32 - 1) == 2**32 - 1
+    assert checks.check_seed("--random-state", 2**32 - 1) == 2**32 - 1
     with pytest.raises(
         ParameterError, match=r"--random-state -1 must be a whole number from 0 to 4294967295\."
     ):
-        check_seed("--random-state", -1)
+        checks.check_seed("--random-state", -1)
 
 
 def test_numbers_lie_within_their_bounds():
-    assert check_number("gamma", np.float32(0.5), above=0.0) == 0.5
+    assert checks.check_number("gamma", np.float32(0.5), above=0.0) == 0.5
     for value in (0.0, math.inf, math.nan, "1", True, None):
         with pytest.raises(ParameterError, match=r"must be a number above 0\."):
-            check_number("gamma", value, above=0.0)
+            checks.check_number("gamma", value, above=0.0)
     with pytest.raises(ParameterError, match=r"far=1\.0 must be a number above 0 and below 1\."):
-        check_share("far", 1.0)
+        checks.check_share("far", 1.0)
     with pytest.raises(ParameterError, match=r"c=inf must be a finite number\."):
-        check_number("c", math.inf)
+        checks.check_number("c", math.inf)
 
 
 def test_choices_suggest_what_was_meant():
-    assert check_choice("solver", "gram", ("gram", "full")) == "gram"
+    assert checks.check_choice("solver", "gram", ("gram", "full")) == "gram"
     with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
-        check_choice("solver", "gramm", ("gram", "full"))
+        checks.check_choice("solver", "gramm", ("gram", "full"))
 
 
 def test_amounts_of_bytes_are_short():
     told = {999: "999 bytes", 999.6: "1 kB", 1e9: "1 GB", 999.4e9: "999 GB", 1e12: "1 TB", 8e16: "80,000 TB"}
-    assert {size: amount(size) for size in told} == told
+    assert {size: checks.amount(size) for size in told} == told
 
 
 def test_ranges_are_covered():
-    assert [len(range(10)[part]) for part in slices(10, 4)] == [4, 4, 2]
-    assert slices(0, 4) == []
+    assert [len(range(10)[part]) for part in checks.slices(10, 4)] == [4, 4, 2]
+    assert checks.slices(0, 4) == []
     for length, most in ((0, 3), (1, 3), (7, 1), (7, 3), (1000, 64)):
-        places = evenly(length, most)
+        places = checks.evenly(length, most)
         assert places == sorted(set(places))
         assert len(places) == min(length, most)
 
 
 def test_what_can_be_seen_is_shown_as_it_is():
     for name in ["Anna Maria", "王小明", "محمد\u200cعلی", "Пётр", "👩🏽\u200d🔬", "\ufffd"]:
-        assert shown(name) == name
+        assert checks.shown(name) == name
 
 
 def test_everything_is_shown_on_one_line():
-    assert shown("\x1b[31mred\nfake  line\u202e\udcff") == r"\x1b[31mred\nfake  line\u202e\udcff"
-    assert shown(5) == "5"
-    assert shown("a\ufffe\U0010ffffb\ufdd0") == r"a\ufffe\U0010ffffb\ufdd0"
-    assert shown_lines("\x1bred\nfake\x9b") == "\\x1bred\nfake\\x9b"
+    assert checks.shown("\x1b[31mred\nfake  line\u202e\udcff") == r"\x1b[31mred\nfake  line\u202e\udcff"
+    assert checks.shown(5) == "5"
+    assert checks.shown("a\ufffe\U0010ffffb\ufdd0") == r"a\ufffe\U0010ffffb\ufdd0"
+    assert checks.shown_lines("\x1bred\nfake\x9b") == "\\x1bred\nfake\\x9b"

@@ -9,20 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import gramian
-from gramian.core.records import (
-    Alternative,
-    Attempt,
-    Calls,
-    Certificate,
-    Completeness,
-    Components,
-    Cost,
-    Plan,
-    Repair,
-    Spectrum,
-    Step,
-    Target,
-)
+from gramian.core import records
 
 
 def spectrum(values, **changes):
@@ -39,7 +26,7 @@ def spectrum(values, **changes):
         "route": "dense",
         "complete": True,
     }
-    return Spectrum(**{**fields, **changes})
+    return records.Spectrum(**{**fields, **changes})
 
 
 def certificate(**changes):
@@ -51,18 +38,18 @@ def certificate(**changes):
         "widening": 2e-9,
         "widening_kind": "probabilistic",
         "orthogonality": 1e-15,
-        "completeness": Completeness("trace", "deterministic", 0.5, -0.5),
+        "completeness": records.Completeness("trace", "deterministic", 0.5, -0.5),
         "tol": 1e-6,
         "unit": "eigenvalues (variances)",
         "ok": True,
     }
-    return Certificate(**{**fields, **changes})
+    return records.Certificate(**{**fields, **changes})
 
 
-PLAN = Plan(
+PLAN = records.Plan(
     operator="gram",
     solver="krylov",
-    steps=(Step("measure", "one pass", 0.25), Step("iterate", "block Krylov", 1.5)),
+    steps=(records.Step("measure", "one pass", 0.25), records.Step("iterate", "block Krylov", 1.5)),
     bytes=2_500_000,
     reason="few components.",
 )
@@ -73,7 +60,7 @@ def test_records_are_frozen():
         (PLAN, "solver"),
         (spectrum([1]), "values"),
         (certificate(), "ok"),
-        (Calls(1.0, True), "scalar"),
+        (records.Calls(1.0, True), "scalar"),
     ]:
         with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field"):
             setattr(record, name, None)
@@ -81,11 +68,11 @@ def test_records_are_frozen():
 
 def test_targets_in_words():
     for target, text in [
-        (Target(count=1), "1 component"),
-        (Target(count=12), "12 components"),
-        (Target(fraction=0.95), "0.95 of the total"),
-        (Target(), "all components"),
-        (Target(fraction=0.5, name="an error of at most 2"), "an error of at most 2"),
+        (records.Target(count=1), "1 component"),
+        (records.Target(count=12), "12 components"),
+        (records.Target(fraction=0.95), "0.95 of the total"),
+        (records.Target(), "all components"),
+        (records.Target(fraction=0.5, name="an error of at most 2"), "an error of at most 2"),
     ]:
         assert str(target) == text
 
@@ -102,15 +89,15 @@ def test_a_plan_adds_up_its_steps_and_prints_them():
 
 def test_seconds_and_sizes_in_words():
     for seconds, text in [(0.0, "0.01 s"), (0.3, "0.3 s"), (5, "5 s"), (119, "119 s"), (600, "10 min")]:
-        plan = dataclasses.replace(PLAN, steps=(Step("a", "b", seconds),))
+        plan = dataclasses.replace(PLAN, steps=(records.Step("a", "b", seconds),))
         assert f"about {text} and" in str(plan)
-        assert Cost(plan.steps, 0).seconds == seconds
+        assert records.Cost(plan.steps, 0).seconds == seconds
     for size, text in [(10, "10 bytes"), (2000, "2 kB"), (3e6, "3 MB"), (4.5e9, "4.5 GB")]:
         assert f"and {text} of" in str(dataclasses.replace(PLAN, bytes=size))
 
 
 def test_a_plan_that_has_run_says_what_it_took_and_what_else_would_do():
-    other = Alternative("gram", "dual Gram matrix", "in memory", "float32", 3.0, 5_000_000)
+    other = records.Alternative("gram", "dual Gram matrix", "in memory", "float32", 3.0, 5_000_000)
     ran = dataclasses.replace(PLAN, took=4.0, alternatives=(other, other))
     assert str(ran).splitlines()[0].endswith("of working memory. It took 4 s.")
     assert (
@@ -125,24 +112,24 @@ def test_a_plan_that_has_run_says_what_it_took_and_what_else_would_do():
 def test_an_attempt_says_what_ran_and_why_it_was_not_enough():
     ran = dataclasses.replace(PLAN, took=4.0)
     said = "krylov on the dual Gram matrix in float64: 4 s, eigenvalues to 2.0e-07 of the largest; "
-    assert str(Attempt(ran, 9, 2e-7, 3)) == said + "accepted"
-    assert str(Attempt(ran, 9, 2e-7, 3, "it stalled")) == said + "not accepted: it stalled"
+    assert str(records.Attempt(ran, 9, 2e-7, 3)) == said + "accepted"
+    assert str(records.Attempt(ran, 9, 2e-7, 3, "it stalled")) == said + "not accepted: it stalled"
 
 
 def test_components_are_shares_of_a_total():
-    result = Components(np.array([4.0, 2.0]), 8.0, 5, 2, 1e-12)
+    result = records.Components(np.array([4.0, 2.0]), 8.0, 5, 2, 1e-12)
     assert_array_equal(result.ratio, [0.5, 0.25])
     assert (result.left, result.noise) == (2.0, 2 / 3)
     # A total that was rounded otherwise than the values does not make shares exceed 1.
-    assert Components(np.array([4.0, 2.0]), 6.0 - 1e-7, 2, 2, 1e-12).ratio.sum() <= 1
-    assert Components(np.array([4.0, 2.0]), None, 5, 2, 1e-12).ratio is None
-    nothing = Components(np.zeros(2), 0.0, 5, 0, 1.0)
+    assert records.Components(np.array([4.0, 2.0]), 6.0 - 1e-7, 2, 2, 1e-12).ratio.sum() <= 1
+    assert records.Components(np.array([4.0, 2.0]), None, 5, 2, 1e-12).ratio is None
+    nothing = records.Components(np.zeros(2), 0.0, 5, 0, 1.0)
     assert_array_equal(nothing.ratio, 0)
     assert (nothing.left, nothing.noise) == (0.0, 0.0)
     # Where the rest is known, what is rounding in it does not count.
-    known = Components(np.array([4.0]), 4.0 + 1e-3, 3, 1, 1e-12, np.array([1e-3, 1e-15]))
+    known = records.Components(np.array([4.0]), 4.0 + 1e-3, 3, 1, 1e-12, np.array([1e-3, 1e-15]))
     assert (known.left, known.noise) == (1e-3, 5e-4)
-    assert Components(np.array([4.0]), 4.0 + 1e-13, 3, 1, 1e-12).left == 0
+    assert records.Components(np.array([4.0]), 4.0 + 1e-13, 3, 1, 1e-12).left == 0
 
 
 def test_the_first_pairs_of_a_spectrum():
@@ -166,13 +153,13 @@ def test_rank_counts_values_above_the_tolerance():
 
 
 def test_what_a_repair_changed_in_words():
-    repair = Repair(count=12, size=1500, smallest=-0.25, negative=1.5, total=60.0, change=0.0125)
+    repair = records.Repair(count=12, size=1500, smallest=-0.25, negative=1.5, total=60.0, change=0.0125)
     assert str(repair) == (
         "12 of 1,500 eigenvalues were negative, down to -0.25, and were set to 0. That is 2.5 % of the sum "
         "of their magnitudes and changes the matrix by 1.2 % in the Frobenius norm, the smallest change "
         "that makes it a kernel's."
     )
-    nothing = Repair(count=0, size=5, smallest=0.0, negative=0.0, total=0.0, change=0.0)
+    nothing = records.Repair(count=0, size=5, smallest=0.0, negative=0.0, total=0.0, change=0.0)
     assert str(nothing) == "Nothing was clipped: no eigenvalue is negative beyond rounding."
 
 
@@ -201,11 +188,11 @@ def test_a_certificate_that_fails_says_why():
 def test_completeness_in_words():
     for result, text in [
         (
-            Completeness("full decomposition", "deterministic", 1.0, 0.0),
+            records.Completeness("full decomposition", "deterministic", 1.0, 0.0),
             "No larger eigenvalue was missed: the decomposition is complete [deterministic].",
         ),
         (
-            Completeness("Lanczos", "probabilistic", 1.2, 0.2, 1e-6),
+            records.Completeness("Lanczos", "probabilistic", 1.2, 0.2, 1e-6),
             "An upper bound on any eigenvalue it did not find is 1.2 = (1 + 0.2) times the last one "
             "computed, by Lanczos, except with probability 1.0e-06 [probabilistic].",
         ),
@@ -216,14 +203,14 @@ def test_completeness_in_words():
 def test_the_short_text_says_no_more_than_the_long_one():
     last = float(certificate().values[-1])
     for result, missed in [
-        (Completeness("full decomposition", "deterministic", last, 0.0), "none missed."),
-        (Completeness("trace", "deterministic", 0.5 * last, -0.5), "no larger one missed."),
-        (Completeness("trace", "deterministic", last, 0.0), "no larger one missed."),
+        (records.Completeness("full decomposition", "deterministic", last, 0.0), "none missed."),
+        (records.Completeness("trace", "deterministic", 0.5 * last, -0.5), "no larger one missed."),
+        (records.Completeness("trace", "deterministic", last, 0.0), "no larger one missed."),
         (
-            Completeness("Lanczos", "probabilistic", 1.2341 * last, 0.2341, 1e-6),
+            records.Completeness("Lanczos", "probabilistic", 1.2341 * last, 0.2341, 1e-6),
             f"none missed above {1.2341 * last:.6g} = (1 + 0.24) times the last one computed.",
         ),
-        (Completeness("trace", "deterministic", 1.25, np.inf), "none missed above 1.25."),
+        (records.Completeness("trace", "deterministic", 1.25, np.inf), "none missed above 1.25."),
     ]:
         assert certificate(completeness=result).brief.endswith(f"(relative to the largest), {missed}")
 

@@ -9,77 +9,67 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from exact_kernels import expressions
+from gramian import kernels
 from gramian.errors import InputTypeError, ParameterError
-from gramian.kernels import (
-    RBF,
-    ChiSquared,
-    Constant,
-    Cosine,
-    Exp,
-    Laplacian,
-    Linear,
-    Matern,
-    Polynomial,
-    Power,
-    Product,
-    RationalQuadratic,
-    Scaled,
-    Sigmoid,
-    Sum,
-    kernel_from_name,
-)
 from gramian.kernels.expression import ALIASES, DEEPEST, FORMULAS, LONGEST, METHODS, parse
 
-gauss, line = RBF(), Linear()
+gauss, line = kernels.RBF(), kernels.Linear()
 
 READ = {
     "rbf": gauss,
     "rbf()": gauss,
-    "rbf(2)": RBF(sigma=2),
-    "rbf(sigma=2.5)": RBF(sigma=2.5),
-    "rbf(sigma=(1,))": RBF(sigma=(1,)),
-    "rbf(sigma='median')": RBF(sigma="median"),
-    'rbf(gamma="median")': RBF(gamma="median"),
-    "rbf(None, 3e-2)": RBF(gamma=0.03),
-    "poly(2, 0.5, coef0=-1)": Polynomial(2, 0.5, -1),
-    "poly(degree=2.5)": Polynomial(2.5),
-    "laplacian(0.5)": Laplacian(0.5),
-    "matern(1.5, nu=2.5)": Matern(1.5, 2.5),
-    "rq(length_scale=2, alpha=0.5)": RationalQuadratic(2, 0.5),
-    "cosine": Cosine(),
-    "chi2(2)": ChiSquared(2),
-    "sigmoid(0.5, -1)": Sigmoid(0.5, -1),
-    "constant(3)": Constant(3),
-    "3": Constant(3),
-    "-0.5": Constant(-0.5),
-    "2 * 3": Constant(6),
-    "gaussian(sigma=2)": RBF(sigma=2),
-    "polynomial(degree=2)": Polynomial(2),
-    "rational_quadratic + chi_squared * laplace": RationalQuadratic() + ChiSquared() * Laplacian(),
-    "rbf + linear": Sum(gauss, line),
-    "rbf + 1": Sum(gauss, Constant(1)),
-    "rbf - 1": Sum(gauss, Constant(-1)),
-    "1 - rbf": Sum(Constant(1), Scaled(gauss, -1)),
-    "rbf * linear": Product(gauss, line),
-    "2 * rbf": Scaled(gauss, 2),
-    "rbf / 4": Scaled(gauss, 0.25),
-    "-rbf": Scaled(gauss, -1),
+    "rbf(2)": kernels.RBF(sigma=2),
+    "rbf(sigma=2.5)": kernels.RBF(sigma=2.5),
+    "rbf(sigma=(1,))": kernels.RBF(sigma=(1,)),
+    "rbf(sigma='median')": kernels.RBF(sigma="median"),
+    'rbf(gamma="median")': kernels.RBF(gamma="median"),
+    "rbf(None, 3e-2)": kernels.RBF(gamma=0.03),
+    "poly(2, 0.5, coef0=-1)": kernels.Polynomial(2, 0.5, -1),
+    "poly(degree=2.5)": kernels.Polynomial(2.5),
+    "laplacian(0.5)": kernels.Laplacian(0.5),
+    "matern(1.5, nu=2.5)": kernels.Matern(1.5, 2.5),
+    "rq(length_scale=2, alpha=0.5)": kernels.RationalQuadratic(2, 0.5),
+    "cosine": kernels.Cosine(),
+    "chi2(2)": kernels.ChiSquared(2),
+    "sigmoid(0.5, -1)": kernels.Sigmoid(0.5, -1),
+    "constant(3)": kernels.Constant(3),
+    "3": kernels.Constant(3),
+    "-0.5": kernels.Constant(-0.5),
+    "2 * 3": kernels.Constant(6),
+    "gaussian(sigma=2)": kernels.RBF(sigma=2),
+    "polynomial(degree=2)": kernels.Polynomial(2),
+    "rational_quadratic + chi_squared * laplace": kernels.RationalQuadratic()
+    + kernels.ChiSquared() * kernels.Laplacian(),
+    "rbf + linear": kernels.Sum(gauss, line),
+    "rbf + 1": kernels.Sum(gauss, kernels.Constant(1)),
+    "rbf - 1": kernels.Sum(gauss, kernels.Constant(-1)),
+    "1 - rbf": kernels.Sum(kernels.Constant(1), kernels.Scaled(gauss, -1)),
+    "rbf * linear": kernels.Product(gauss, line),
+    "2 * rbf": kernels.Scaled(gauss, 2),
+    "rbf / 4": kernels.Scaled(gauss, 0.25),
+    "-rbf": kernels.Scaled(gauss, -1),
     "+rbf": gauss,
-    "--rbf": Scaled(gauss, 1),
-    "rbf ** 2": Power(gauss, 2),
-    "rbf ** 2 ** 3": Power(gauss, 8),
-    "rbf ** (1 / 2)": Power(gauss, 0.5),
-    "2 ** -1 * rbf": Scaled(gauss, 0.5),
-    "-rbf ** 2": Scaled(Power(gauss, 2), -1),
-    "rbf + linear * cosine ** 2": Sum(gauss, Product(line, Power(Cosine(), 2))),
-    "rbf + linear + cosine": Sum(Sum(gauss, line), Cosine()),
-    "rbf - linear - cosine": Sum(Sum(gauss, Scaled(line, -1)), Scaled(Cosine(), -1)),
-    "2 * 3 * rbf": Scaled(gauss, 6),
-    "1e3 * rbf + 0x10 + 1_000": Sum(Sum(Scaled(gauss, 1000.0), Constant(16)), Constant(1000)),
-    "exp(linear)": Exp(line),
-    "exp(2)": Exp(Constant(2)),
+    "--rbf": kernels.Scaled(gauss, 1),
+    "rbf ** 2": kernels.Power(gauss, 2),
+    "rbf ** 2 ** 3": kernels.Power(gauss, 8),
+    "rbf ** (1 / 2)": kernels.Power(gauss, 0.5),
+    "2 ** -1 * rbf": kernels.Scaled(gauss, 0.5),
+    "-rbf ** 2": kernels.Scaled(kernels.Power(gauss, 2), -1),
+    "rbf + linear * cosine ** 2": kernels.Sum(
+        gauss, kernels.Product(line, kernels.Power(kernels.Cosine(), 2))
+    ),
+    "rbf + linear + cosine": kernels.Sum(kernels.Sum(gauss, line), kernels.Cosine()),
+    "rbf - linear - cosine": kernels.Sum(
+        kernels.Sum(gauss, kernels.Scaled(line, -1)), kernels.Scaled(kernels.Cosine(), -1)
+    ),
+    "2 * 3 * rbf": kernels.Scaled(gauss, 6),
+    "1e3 * rbf + 0x10 + 1_000": kernels.Sum(
+        kernels.Sum(kernels.Scaled(gauss, 1000.0), kernels.Constant(16)), kernels.Constant(1000)
+    ),
+    "exp(linear)": kernels.Exp(line),
+    "exp(2)": kernels.Exp(kernels.Constant(2)),
     "(rbf + linear).normalized()": (gauss + line).normalized(),
-    "rbf(2).on(0)": RBF(2).on(0),
+    "rbf(2).on(0)": kernels.RBF(2).on(0),
     "rbf.on(0, -1)": gauss.on(0, -1),
     "rbf.on('age', \"b m i\", 2)": gauss.on("age", "b m i", 2),
     "rbf.on('größe')": gauss.on("größe"),
@@ -88,8 +78,8 @@ READ = {
     "rbf.on([0, 1])": gauss.on(0, 1),
     "rbf.after(log)": gauss.after(np.log),
     "rbf.after(abs).on(0).normalized().exp() ** 2": gauss.after(np.abs).on(0).normalized().exp() ** 2,
-    "0.5 * rbf(sigma=2) + poly(degree=2).on('a') * cosine": 0.5 * RBF(sigma=2)
-    + Polynomial(2).on("a") * Cosine(),
+    "0.5 * rbf(sigma=2) + poly(degree=2).on('a') * cosine": 0.5 * kernels.RBF(sigma=2)
+    + kernels.Polynomial(2).on("a") * kernels.Cosine(),
 }
 
 
@@ -110,7 +100,7 @@ def test_every_name_stands_for_its_default():
 @given(expressions(6))
 def test_what_is_printed_is_read_again(kernel):
     text = repr(kernel)
-    result = kernel_from_name(text)
+    result = kernels.kernel_from_name(text)
     assert result == kernel
     assert hash(result) == hash(kernel)
     assert repr(result) == text
@@ -122,13 +112,13 @@ def test_what_is_printed_is_read_again(kernel):
 def test_what_is_printed_of_a_resolved_kernel_is_read_again(kernel):
     rows = np.abs(np.random.default_rng(0).standard_normal((5, 3))) + 0.1
     resolved = kernel.resolve(rows)
-    assert kernel_from_name(repr(resolved)) == resolved
+    assert kernels.kernel_from_name(repr(resolved)) == resolved
     assert resolved.resolve(rows) == resolved
 
 
 def test_numbers_are_printed_to_their_last_digit():
     for factor in (0.1, 1 / 3, 1e-300, 123456789.123456789, 2**60):
-        assert parse(repr(factor * RBF(sigma=factor))) == factor * RBF(sigma=factor)
+        assert parse(repr(factor * kernels.RBF(sigma=factor))) == factor * kernels.RBF(sigma=factor)
 
 
 # (text, column, part of the message)
@@ -274,7 +264,7 @@ def test_long_text():
     assert repr(parse(terms)).count("rbf()") == DEEPEST - 1
     with pytest.raises(ParameterError, match=r"kernel has 2001 characters, more than 2000\."):
         parse("rbf" + " " * (LONGEST - 2))
-    assert parse("rbf" + " " * (LONGEST - 3)) == RBF()
+    assert parse("rbf" + " " * (LONGEST - 3)) == kernels.RBF()
 
 
 def test_a_fault_in_long_text_is_shown_where_it_is():
@@ -314,11 +304,11 @@ def test_deep_nesting_is_refused():
 def test_the_deepest_that_is_read_can_be_used():
     kernel = parse("+".join(["rbf"] * (DEEPEST - 1)))
     rows = np.random.default_rng(0).standard_normal((4, 2))
-    assert_allclose(kernel.gram(rows), (DEEPEST - 1) * RBF().gram(rows), rtol=1e-12)
+    assert_allclose(kernel.gram(rows), (DEEPEST - 1) * kernels.RBF().gram(rows), rtol=1e-12)
     assert kernel.psd
     assert parse(repr(kernel)) == kernel
     chain = parse("rbf" + ".on(0, 1).normalized()" * (DEEPEST // 2 - 1))
-    assert_allclose(chain.gram(rows), RBF().gram(rows), rtol=1e-12)
+    assert_allclose(chain.gram(rows), kernels.RBF().gram(rows), rtol=1e-12)
     assert chain.psd
 
 
@@ -330,7 +320,7 @@ def test_it_is_said_what_the_text_is_for():
 def test_no_warning_escapes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert parse(r"rbf.on('\d')") == RBF().on("\\d")
+        assert parse(r"rbf.on('\d')") == kernels.RBF().on("\\d")
         with pytest.raises(ParameterError, match="has no meaning here; see linear, poly, rbf, laplacian,"):
             parse("1if 1else 2")
 
@@ -362,6 +352,6 @@ def test_any_text_is_read_or_refused(text):
         result = parse(text)
     except (ParameterError, InputTypeError):
         return
-    assert kernel_from_name(repr(result)) == result
+    assert kernels.kernel_from_name(repr(result)) == result
     assert str(result)
     assert result.validity.status in ("proven", "refuted", "unknown")

@@ -6,90 +6,67 @@ from numpy.testing import assert_allclose
 
 from gramian import kernels
 from gramian.errors import InputTypeError, ParameterError
-from gramian.kernels import (
-    RBF,
-    ChiSquared,
-    Constant,
-    Cosine,
-    Formula,
-    FunctionKernel,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Sigmoid,
-    kernel_from_name,
-    table,
-)
-from gramian.kernels.expression import (
-    ALIASES,
-    CLASSES,
-    FORMULAS,
-    PRECOMPUTED,
-    WIDTH,
-    KernelEntry,
-    PointFormula,
-)
+from gramian.kernels import expression
 
 
 def test_names_take_their_own_parameters():
     for name, expected in [
-        ("linear", Linear()),
-        ("poly", Polynomial(degree=4, gamma=0.5, coef0=2.0)),
-        ("polynomial", Polynomial(degree=4, gamma=0.5, coef0=2.0)),
-        ("rbf", RBF(gamma=0.5)),
-        ("gaussian", RBF(gamma=0.5)),
-        (" rbf ", RBF(gamma=0.5)),
-        ("laplacian", Laplacian(gamma=0.5)),
-        ("sigmoid", Sigmoid(gamma=0.5, coef0=2.0)),
-        ("chi2", ChiSquared(0.5)),
-        ("cosine", Cosine()),
-        ("constant", Constant()),
+        ("linear", kernels.Linear()),
+        ("poly", kernels.Polynomial(degree=4, gamma=0.5, coef0=2.0)),
+        ("polynomial", kernels.Polynomial(degree=4, gamma=0.5, coef0=2.0)),
+        ("rbf", kernels.RBF(gamma=0.5)),
+        ("gaussian", kernels.RBF(gamma=0.5)),
+        (" rbf ", kernels.RBF(gamma=0.5)),
+        ("laplacian", kernels.Laplacian(gamma=0.5)),
+        ("sigmoid", kernels.Sigmoid(gamma=0.5, coef0=2.0)),
+        ("chi2", kernels.ChiSquared(0.5)),
+        ("cosine", kernels.Cosine()),
+        ("constant", kernels.Constant()),
     ]:
-        assert kernel_from_name(name, gamma=0.5, degree=4, coef0=2.0) == expected, (name, expected)
+        assert kernels.kernel_from_name(name, gamma=0.5, degree=4, coef0=2.0) == expected, (name, expected)
 
 
 def test_defaults_are_those_of_scikit_learn():
-    assert kernel_from_name("poly") == Polynomial(degree=3, gamma=None, coef0=1)
-    assert kernel_from_name("rbf") == RBF(gamma=None)
-    assert kernel_from_name("sigmoid") == Sigmoid(gamma=None, coef0=1)
-    assert kernel_from_name("chi2") == ChiSquared(gamma=1.0)
+    assert kernels.kernel_from_name("poly") == kernels.Polynomial(degree=3, gamma=None, coef0=1)
+    assert kernels.kernel_from_name("rbf") == kernels.RBF(gamma=None)
+    assert kernels.kernel_from_name("sigmoid") == kernels.Sigmoid(gamma=None, coef0=1)
+    assert kernels.kernel_from_name("chi2") == kernels.ChiSquared(gamma=1.0)
 
 
 def test_unknown_names_come_with_a_suggestion():
     for wrong in ("rfb", "polynomal", "gausian", "Linear", "cosin"):
         with pytest.raises(ParameterError, match=r"\? Known: linear, poly, rbf, laplacian, matern, rq,"):
-            kernel_from_name(wrong)
+            kernels.kernel_from_name(wrong)
 
 
 def test_what_is_no_kernel_at_all_is_a_type_error():
     for wrong in [3, None, 1.5, ["rbf"], np.ones(2), b"rbf"]:
         with pytest.raises(InputTypeError, match="is not a name, an expression, a function or a Kernel"):
-            kernel_from_name(wrong)
+            kernels.kernel_from_name(wrong)
     with pytest.raises(InputTypeError, match=r"kernel=RBF is a class\. Pass an object: RBF\(\)\."):
-        kernel_from_name(RBF)
+        kernels.kernel_from_name(kernels.RBF)
 
 
 def test_an_object_is_itself():
-    kernel = RBF(sigma=2.0) + Linear()
-    assert kernel_from_name(kernel) is kernel
+    kernel = kernels.RBF(sigma=2.0) + kernels.Linear()
+    assert kernels.kernel_from_name(kernel) is kernel
 
 
 def test_what_carries_its_own_parameters_takes_none_beside_them():
     for extra in [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}]:
-        for kernel in [RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
+        for kernel in [kernels.RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
             with pytest.raises(
                 ParameterError, match=r"has its own parameters\. Set gamma, degree and coef0 there\."
             ):
-                kernel_from_name(kernel, **extra)
+                kernels.kernel_from_name(kernel, **extra)
 
 
 def test_a_function_takes_keyword_arguments():
     def product(x, y, factor):
         return factor * float(x @ y)
 
-    kernel = kernel_from_name(product, params={"factor": 3.0})
-    assert kernel == FunctionKernel(product, {"factor": 3.0})
+    kernel = kernels.kernel_from_name(product, params={"factor": 3.0})
+    assert kernel == kernels.FunctionKernel(product, {"factor": 3.0})
     assert_allclose(kernel.gram([[1.0, 2.0]], [[3.0, 4.0]]), [[33.0]])
 
 
@@ -97,45 +74,45 @@ def test_files_may_hold_every_kernel_there_is_but_functions():
     offered = {
         name: cls
         for name in kernels.__all__
-        if isinstance(cls := getattr(kernels, name), type) and issubclass(cls, Kernel)
+        if isinstance(cls := getattr(kernels, name), type) and issubclass(cls, kernels.Kernel)
     }
-    for abstract in (Kernel, Formula, FunctionKernel):
+    for abstract in (kernels.Kernel, kernels.Formula, kernels.FunctionKernel):
         del offered[abstract.__name__]
-    assert offered | {"PointFormula": PointFormula} == CLASSES
+    assert offered | {"PointFormula": expression.PointFormula} == expression.CLASSES
 
 
 def test_names_are_those_of_the_formulas_and_the_matrix():
-    assert PRECOMPUTED == "precomputed"
-    assert all(isinstance(kernel_from_name(name), Kernel) for name in FORMULAS)
-    assert not set(ALIASES) & {*FORMULAS, PRECOMPUTED}
+    assert expression.PRECOMPUTED == "precomputed"
+    assert all(isinstance(kernels.kernel_from_name(name), kernels.Kernel) for name in expression.FORMULAS)
+    assert not set(expression.ALIASES) & {*expression.FORMULAS, expression.PRECOMPUTED}
 
 
 @pytest.mark.parametrize("name", ["matern", "rq", "rational_quadratic"])
 def test_gamma_beside_a_length_scale_is_refused(name):
     with pytest.raises(ParameterError, match=r"takes no gamma\. Write"):
-        kernel_from_name(name, gamma=2.0)
-    assert kernel_from_name(name).length_scale == 1.0
+        kernels.kernel_from_name(name, gamma=2.0)
+    assert kernels.kernel_from_name(name).length_scale == 1.0
 
 
-ROWS = {row.name: row for row in table()}
+ROWS = {row.name: row for row in kernels.table()}
 
 
 def test_every_formula_is_there_once():
-    names = [row.name for row in table()]
-    assert len(set(names)) == len(names) == len(table())
-    assert names[: len(FORMULAS)] == list(FORMULAS)
+    names = [row.name for row in kernels.table()]
+    assert len(set(names)) == len(names) == len(kernels.table())
+    assert names[: len(expression.FORMULAS)] == list(expression.FORMULAS)
     assert {"a function", "precomputed"} < set(names)
 
 
 def test_what_is_said_of_a_formula():
-    for name in FORMULAS:
-        row, kernel = ROWS[name], kernel_from_name(name)
-        assert isinstance(row, KernelEntry), name
+    for name in expression.FORMULAS:
+        row, kernel = ROWS[name], kernels.kernel_from_name(name)
+        assert isinstance(row, expression.KernelEntry), name
         assert row.formula == kernel.general, name
         assert row.validity == kernel.validity.status, name
         assert row.reason == kernel.validity.reason, name
         assert dict(row.parameters) == {
-            key: repr(value) for key, value in FORMULAS[name]().get_params().items()
+            key: repr(value) for key, value in expression.FORMULAS[name]().get_params().items()
         }, name
         for key, _ in row.parameters:
             # Every parameter stands in the formula, or is one of its names for the width.
@@ -143,8 +120,8 @@ def test_what_is_said_of_a_formula():
 
 
 def test_only_the_sigmoid_is_refuted():
-    assert [name for name in FORMULAS if ROWS[name].validity == "refuted"] == ["sigmoid"]
-    assert all(ROWS[name].validity == "proven" for name in FORMULAS if name != "sigmoid")
+    assert [name for name in expression.FORMULAS if ROWS[name].validity == "refuted"] == ["sigmoid"]
+    assert all(ROWS[name].validity == "proven" for name in expression.FORMULAS if name != "sigmoid")
     assert ROWS["a function"].validity == ROWS["precomputed"].validity == "unknown"
 
 
@@ -165,16 +142,16 @@ def test_combinations_are_proven_if_their_parts_are():
         assert row.formula, name
         named = name.replace("columns", "0").replace("map", "sqrt").replace("c *", "2 *").replace("p", "2", 1)
         if name not in ("exp(k)", "k.after(map)"):
-            assert kernel_from_name(
+            assert kernels.kernel_from_name(
                 named.replace("k1", "rbf").replace("k2", "linear").replace("k", "rbf")
             ).psd, name
 
 
 def test_it_prints_as_a_table():
-    text = str(table())
+    text = str(kernels.table())
     lines = text.splitlines()
-    assert max(map(len, lines)) <= WIDTH + 16
-    for row in table():
+    assert max(map(len, lines)) <= expression.WIDTH + 16
+    for row in kernels.table():
         assert f"{row.name:16}{row.formula}" in lines
     assert "                parameters: degree=3, gamma=None, coef0=1.0" in lines
     assert any(line.strip().startswith("refuted: It is f(x . y)") for line in lines)

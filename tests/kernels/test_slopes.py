@@ -7,63 +7,51 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gramian.kernels import (
-    RBF,
-    ChiSquared,
-    Cosine,
-    Laplacian,
-    Linear,
-    Matern,
-    Polynomial,
-    RationalQuadratic,
-    Sigmoid,
-    exp,
-    kernel_from_name,
-)
+from gramian import kernels
 from gramian.kernels.algebra import Constant
 from gramian.kernels.evaluator import Slopes, chained, flat
 
 WIDTHS = (0.7, 1.3, 2.0)
 
 SMOOTH = {
-    "linear": Linear(),
+    "linear": kernels.Linear(),
     "constant": Constant(2.0),
-    "poly1": Polynomial(degree=1, gamma=0.3),
-    "poly2": Polynomial(degree=2, gamma=0.3, coef0=0.0),
-    "poly3": Polynomial(degree=3, gamma=0.3),
-    "cosine": Cosine(),
-    "sigmoid": Sigmoid(gamma=0.2, coef0=0.3),
-    "rbf": RBF(gamma=0.4),
-    "rbf-widths": RBF(sigma=WIDTHS),
-    "matern3": Matern(1.5, nu=1.5),
-    "matern5": Matern(1.5, nu=2.5),
-    "matern5-widths": Matern(WIDTHS, nu=2.5),
-    "rq": RationalQuadratic(1.2, alpha=0.7),
-    "rq-widths": RationalQuadratic(WIDTHS, alpha=2.0),
-    "chi2": ChiSquared(0.6),
-    "sum": RBF(gamma=0.4) + 0.5 * Polynomial(degree=2, gamma=0.1),
-    "difference": Polynomial(degree=2, gamma=0.5) - 0.3 * RBF(gamma=0.2),
-    "product": RBF(gamma=0.1) * Matern(2.0, nu=1.5),
-    "power": RBF(gamma=0.3) ** 1.7,
-    "whole-power": (Linear() + 1) ** 3,
-    "first-power": RBF(gamma=0.3) ** 1,
-    "exp": exp(0.2 * Linear()),
-    "normalized": Polynomial(degree=2, gamma=0.4).normalized(),
-    "normalized-rbf": RBF(gamma=0.4).normalized(),
-    "normalized-exp": exp(0.1 * Linear()).normalized(),
-    "columns": RBF(gamma=0.5).on(0, 2),
-    "columns-backwards": RBF(sigma=(0.5, 2.0)).on(2, 1) + Linear().on(0),
-    "columns-of-columns": Polynomial(degree=2, gamma=0.5).on(1).on(2, 0),
-    "columns-product": RBF(gamma=0.5).on(0) * Matern(1.0, nu=2.5).on(1, 2),
-    "histogram-and-more": ChiSquared(0.5).on(1) * RBF(gamma=0.3),
+    "poly1": kernels.Polynomial(degree=1, gamma=0.3),
+    "poly2": kernels.Polynomial(degree=2, gamma=0.3, coef0=0.0),
+    "poly3": kernels.Polynomial(degree=3, gamma=0.3),
+    "cosine": kernels.Cosine(),
+    "sigmoid": kernels.Sigmoid(gamma=0.2, coef0=0.3),
+    "rbf": kernels.RBF(gamma=0.4),
+    "rbf-widths": kernels.RBF(sigma=WIDTHS),
+    "matern3": kernels.Matern(1.5, nu=1.5),
+    "matern5": kernels.Matern(1.5, nu=2.5),
+    "matern5-widths": kernels.Matern(WIDTHS, nu=2.5),
+    "rq": kernels.RationalQuadratic(1.2, alpha=0.7),
+    "rq-widths": kernels.RationalQuadratic(WIDTHS, alpha=2.0),
+    "chi2": kernels.ChiSquared(0.6),
+    "sum": kernels.RBF(gamma=0.4) + 0.5 * kernels.Polynomial(degree=2, gamma=0.1),
+    "difference": kernels.Polynomial(degree=2, gamma=0.5) - 0.3 * kernels.RBF(gamma=0.2),
+    "product": kernels.RBF(gamma=0.1) * kernels.Matern(2.0, nu=1.5),
+    "power": kernels.RBF(gamma=0.3) ** 1.7,
+    "whole-power": (kernels.Linear() + 1) ** 3,
+    "first-power": kernels.RBF(gamma=0.3) ** 1,
+    "exp": kernels.exp(0.2 * kernels.Linear()),
+    "normalized": kernels.Polynomial(degree=2, gamma=0.4).normalized(),
+    "normalized-rbf": kernels.RBF(gamma=0.4).normalized(),
+    "normalized-exp": kernels.exp(0.1 * kernels.Linear()).normalized(),
+    "columns": kernels.RBF(gamma=0.5).on(0, 2),
+    "columns-backwards": kernels.RBF(sigma=(0.5, 2.0)).on(2, 1) + kernels.Linear().on(0),
+    "columns-of-columns": kernels.Polynomial(degree=2, gamma=0.5).on(1).on(2, 0),
+    "columns-product": kernels.RBF(gamma=0.5).on(0) * kernels.Matern(1.0, nu=2.5).on(1, 2),
+    "histogram-and-more": kernels.ChiSquared(0.5).on(1) * kernels.RBF(gamma=0.3),
 }
 STATIONARY = [name for name, kernel in SMOOTH.items() if kernel.stationary]
 KINKED = {
-    "laplacian": (Laplacian(0.5), "kink wherever two rows have an entry in common"),
-    "matern1": (Matern(1.0, nu=0.5), "kink wherever two rows are equal"),
-    "callable": (kernel_from_name(lambda x, y: float(x @ y)), "derivative of the function <lambda>"),
-    "after": (RBF(gamma=1.0).after(np.log1p), "derivative of the map log1p is not known"),
-    "inside": (exp(RBF(gamma=1.0) * Laplacian(1.0)), "laplacian.* has a kink"),
+    "laplacian": (kernels.Laplacian(0.5), "kink wherever two rows have an entry in common"),
+    "matern1": (kernels.Matern(1.0, nu=0.5), "kink wherever two rows are equal"),
+    "callable": (kernels.kernel_from_name(lambda x, y: float(x @ y)), "derivative of the function <lambda>"),
+    "after": (kernels.RBF(gamma=1.0).after(np.log1p), "derivative of the map log1p is not known"),
+    "inside": (kernels.exp(kernels.RBF(gamma=1.0) * kernels.Laplacian(1.0)), "laplacian.* has a kink"),
 }
 
 
@@ -139,7 +127,7 @@ def test_a_stationary_kernel_pulls_towards_a_weighted_mean():
 def test_the_weighted_mean_of_the_gaussian_kernel_is_that_of_mika():
     X, Y = rows(4, 0), rows(6, 1)
     W = np.random.default_rng(2).standard_normal((4, 6))
-    bound = RBF(gamma=0.4).bind(Y)
+    bound = kernels.RBF(gamma=0.4).bind(Y)
     result = bound.slopes(X, bound.encode(Y)[1])
     for b in range(4):
         weights = W[b] * np.exp(-0.4 * np.sum((X[b] - Y) ** 2, axis=1))
@@ -158,22 +146,22 @@ def test_other_kernels_state_no_weighted_mean():
 def test_kernels_with_kinks_say_so():
     for name, (kernel, reason) in KINKED.items():
         assert re.search(reason, kernel.not_differentiable), name
-    bound = Laplacian(0.5).bind(rows(7, 1))
+    bound = kernels.Laplacian(0.5).bind(rows(7, 1))
     with pytest.raises(NotImplementedError, match="has a kink"):
         bound.slopes(rows(5, 0), bound.encode(rows(7, 1))[1])
 
 
 def test_histograms_do_not_go_below_zero():
-    assert_array_equal(ChiSquared().floor(2), [0.0, 0.0])
-    assert_array_equal(RBF().floor(2), [-np.inf, -np.inf])
-    kernel = (ChiSquared(0.5).on(1) * RBF(gamma=0.3)).resolve(rows(4, 0))
+    assert_array_equal(kernels.ChiSquared().floor(2), [0.0, 0.0])
+    assert_array_equal(kernels.RBF().floor(2), [-np.inf, -np.inf])
+    kernel = (kernels.ChiSquared(0.5).on(1) * kernels.RBF(gamma=0.3)).resolve(rows(4, 0))
     assert_array_equal(kernel.floor(3), [-np.inf, 0.0, -np.inf])
 
 
 def test_the_slope_of_histograms_at_empty_bins_is_the_one_towards_positive_numbers():
     Y = np.array([[0.0, 1.0], [2.0, 0.0]])
     X = np.zeros((1, 2))
-    bound = ChiSquared(0.5).bind(Y)
+    bound = kernels.ChiSquared(0.5).bind(Y)
     W = np.array([[1.0, -2.0]])
     right = bound.encode(Y)[1]
     h = 1e-7
@@ -187,7 +175,11 @@ def test_the_slope_of_histograms_at_empty_bins_is_the_one_towards_positive_numbe
 def test_values_that_underflow_pull_nothing():
     Y = np.array([[0.0], [1.0]])
     X = np.array([[1e3]])
-    for kernel in (RBF(gamma=1.0), RBF(gamma=1.0) ** 0.5, Polynomial(degree=2, gamma=1.0).normalized()):
+    for kernel in (
+        kernels.RBF(gamma=1.0),
+        kernels.RBF(gamma=1.0) ** 0.5,
+        kernels.Polynomial(degree=2, gamma=1.0).normalized(),
+    ):
         bound = kernel.bind(Y)
         result = bound.slopes(X, bound.encode(Y)[1])
         assert np.isfinite(result.pull(np.ones((1, 2)))).all()
@@ -195,7 +187,7 @@ def test_values_that_underflow_pull_nothing():
 
 def test_the_zero_row_has_no_direction():
     Y = rows(4, 0)
-    for kernel in (Cosine(), Linear().normalized()):
+    for kernel in (kernels.Cosine(), kernels.Linear().normalized()):
         bound = kernel.bind(Y)
         result = bound.slopes(np.zeros((1, 3)), bound.encode(Y)[1])
         assert_array_equal(result.pull(np.ones((1, 4))), np.zeros((1, 3)))

@@ -8,19 +8,8 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
-from gramian import KernelPCA
+from gramian import KernelPCA, kernels
 from gramian.errors import DataError, ParameterError
-from gramian.kernels import (
-    RBF,
-    ChiSquared,
-    Laplacian,
-    Matern,
-    Polynomial,
-    RationalQuadratic,
-    Sigmoid,
-    kernel_from_name,
-    widths,
-)
 from gramian.kernels.widths import MEDIAN_ROWS, check_width, is_median, median_distance
 
 
@@ -71,7 +60,7 @@ def test_two_clusters_far_apart():
 def test_rows_between_the_chosen_ones_are_not_seen(monkeypatch):
     assert MEDIAN_ROWS == 1000
     n = 500
-    monkeypatch.setattr(widths, "MEDIAN_ROWS", n)
+    monkeypatch.setattr(kernels.widths, "MEDIAN_ROWS", n)
     X = np.zeros((2 * n - 1, 1))
     X[::2, 0] = np.arange(n)
     X[1::2] = 1e9
@@ -110,7 +99,11 @@ def test_arrays_of_other_kinds():
 
 @pytest.mark.parametrize(
     ("kernel", "name"),
-    [(RBF(sigma="median"), "gamma"), (RBF(gamma="median"), "gamma"), (Matern("median"), "length_scale")],
+    [
+        (kernels.RBF(sigma="median"), "gamma"),
+        (kernels.RBF(gamma="median"), "gamma"),
+        (kernels.Matern("median"), "length_scale"),
+    ],
 )
 def test_kernels_take_the_median_for_their_width(kernel, name):
     X = rows(50)
@@ -122,16 +115,18 @@ def test_kernels_take_the_median_for_their_width(kernel, name):
 
 def test_other_kernels_of_the_median():
     X = rows(50)
-    assert Laplacian("median").resolve(X).gamma == pytest.approx(1 / literal(X, 1), rel=1e-12)
-    assert RationalQuadratic("median").resolve(X).length_scale == pytest.approx(literal(X), rel=1e-12)
+    assert kernels.Laplacian("median").resolve(X).gamma == pytest.approx(1 / literal(X, 1), rel=1e-12)
+    assert kernels.RationalQuadratic("median").resolve(X).length_scale == pytest.approx(literal(X), rel=1e-12)
     # A part of a kernel sees the rows of its own.
-    both = RBF(sigma="median").on(0) + Laplacian("median").after(np.square)
+    both = kernels.RBF(sigma="median").on(0) + kernels.Laplacian("median").after(np.square)
     resolved = both.resolve(X)
     assert resolved.left.kernel.gamma == pytest.approx(0.5 / literal(X[:, :1]) ** 2, rel=1e-12)
     assert resolved.right.kernel.gamma == pytest.approx(1 / literal(X**2, 1), rel=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [RBF(sigma="median"), RBF(gamma="median"), Matern("median")])
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(sigma="median"), kernels.RBF(gamma="median"), kernels.Matern("median")]
+)
 def test_a_median_whose_square_does_not_fit_is_refused(kernel):
     with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
         kernel.resolve(rows(5) * 1e-157)
@@ -149,10 +144,10 @@ GAMMA = 1.0 / (4 * X.var())
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.IndefiniteKernelWarning")  # of sigmoid
 def test_every_kernel_with_a_gamma_takes_it():
-    for cls in (RBF, Laplacian, ChiSquared, Polynomial, Sigmoid):
+    for cls in (kernels.RBF, kernels.Laplacian, kernels.ChiSquared, kernels.Polynomial, kernels.Sigmoid):
         kernel = cls(gamma="scale")
         assert kernel.resolve(X).gamma == pytest.approx(GAMMA, rel=1e-12)
-        assert kernel_from_name(repr(kernel)) == kernel
+        assert kernels.kernel_from_name(repr(kernel)) == kernel
         assert kernel.validity.status == cls(gamma=0.3).validity.status
         assert "gamma" in str(kernel) or "scale" in str(kernel)
         model = KernelPCA(2, kernel=kernel.name, gamma="scale", coef0=0.1).fit(X)
@@ -164,22 +159,22 @@ def test_every_kernel_with_a_gamma_takes_it():
 def test_it_is_the_one_of_svc(array_kind):
     machine = SVC(gamma="scale").fit(X, y)
     for rows in (X, sp.csr_matrix(X), sp.csc_array(X), array_kind.make(X)):
-        gamma = RBF(gamma="scale").resolve(rows).gamma
+        gamma = kernels.RBF(gamma="scale").resolve(rows).gamma
         assert gamma == pytest.approx(machine._gamma, rel=1e-6)
     # Of one value everywhere SVC takes 1.
-    assert RBF(gamma="scale").resolve(np.full((3, 2), 7.0)).gamma == 1.0
+    assert kernels.RBF(gamma="scale").resolve(np.full((3, 2), 7.0)).gamma == 1.0
     offset = sp.csr_array(1e8 + np.array([[1.0, -1.0], [-1.0, 1.0]]))
-    assert RBF(gamma="scale").resolve(offset).gamma == pytest.approx(0.5, rel=1e-6)
+    assert kernels.RBF(gamma="scale").resolve(offset).gamma == pytest.approx(0.5, rel=1e-6)
     for far in (1e200 * X, sp.csr_array(1e200 * X)):
         with pytest.raises(DataError, match=r"has no value: X\.var\(\) is inf\. Scale the data\."):
-            RBF(gamma="scale").resolve(far)
+            kernels.RBF(gamma="scale").resolve(far)
 
 
 def test_the_gamma_that_was_used():
     for settings, gamma in [
         ({"kernel": "rbf"}, 0.25),
         ({"kernel": "poly", "gamma": 0.1}, 0.1),
-        ({"kernel": RBF(sigma=2.0)}, 0.125),
+        ({"kernel": kernels.RBF(sigma=2.0)}, 0.125),
         ({"kernel": "linear"}, None),
         ({"kernel": "rbf + linear"}, None),
         ({"kernel": "precomputed"}, None),

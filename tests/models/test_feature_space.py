@@ -8,16 +8,6 @@ from scipy.optimize import brute, minimize, nnls, rosen, rosen_der
 from gramian.kernels import RBF, ChiSquared, Matern, Polynomial, RationalQuadratic
 from gramian.models.kernel_pca import preimages
 from gramian.models.kernel_pca import preimages as ridge_map
-from gramian.models.kernel_pca.preimages import (
-    FeatureSpace,
-    Local,
-    fixed_points,
-    learn_map,
-    minimised,
-    nearest_rows,
-    quasi_newton,
-    residuals,
-)
 
 KERNELS = {
     "rbf": RBF(gamma=0.3),
@@ -41,7 +31,7 @@ def space_of(kernel, X, r=3, center=True):
     alpha = vectors / np.sqrt(values)
     alpha = alpha - alpha.mean(axis=0) if center else alpha
     weights = np.full(len(X), 1.0 / len(X) if center else 0.0)
-    return FeatureSpace(bound, X, alpha, vectors * np.sqrt(values), weights, t, mean)
+    return preimages.FeatureSpace(bound, X, alpha, vectors * np.sqrt(values), weights, t, mean)
 
 
 def definition(space, X, z):
@@ -64,7 +54,7 @@ def test_the_nearest_fitted_row_is_the_nearest_in_feature_space(name, monkeypatc
         space = space_of(KERNELS[name], rows(), r=8, center=center)
         Z = 0.5 * np.random.default_rng(2).standard_normal((9, 8))
         expected = [np.argmin(definition(space, space.rows, z)) for z in Z]
-        assert_array_equal(nearest_rows(space, Z), expected)
+        assert_array_equal(preimages.nearest_rows(space, Z), expected)
 
 
 METHODS = [(name, "gradient") for name in KERNELS] + [(name, "fixed-point") for name in STATIONARY]
@@ -78,10 +68,10 @@ def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
         bound = space.evaluator
         left, right = bound.encode(rows(8, seed=1))[0], bound.encode(space.rows)[1]
         Z = bound.tile(left, right) @ space.coefficients - space.row_means @ space.coefficients
-        result = minimised(space, Z, method)
+        result = preimages.minimised(space, Z, method)
         assert result[1].all()
-        errors = residuals(space, result[0], Z)
-        least = residuals(space, space.rows[nearest_rows(space, Z)], Z)
+        errors = preimages.residuals(space, result[0], Z)
+        least = preimages.residuals(space, space.rows[preimages.nearest_rows(space, Z)], Z)
         assert np.all(errors <= least + 1e-12)
         low = 0.0 if name == "chi2" else None
         for x, z, error in zip(result[0], Z, errors, strict=True):
@@ -101,8 +91,8 @@ def test_pre_images_are_minima_and_never_worse_than_a_fitted_row(name, method):
 def test_a_search_of_the_whole_plane_finds_nothing_better(name):
     space = space_of(KERNELS[name], rows())
     Z = space.scores[:3] + 0.05
-    result = minimised(space, Z, "fixed-point" if name == "rbf" else "gradient")
-    for z, error in zip(Z, residuals(space, result[0], Z), strict=True):
+    result = preimages.minimised(space, Z, "fixed-point" if name == "rbf" else "gradient")
+    for z, error in zip(Z, preimages.residuals(space, result[0], Z), strict=True):
         best = brute(
             lambda x, z=z: definition(space, x[None], z)[0], ((-1, 5), (-1, 5)), Ns=25, full_output=True
         )[1]
@@ -112,10 +102,10 @@ def test_a_search_of_the_whole_plane_finds_nothing_better(name):
 def test_the_fixed_point_is_that_of_mika_written_out():
     space = space_of(KERNELS["rbf"], rows())
     Z = space.scores[:4] * 0.9
-    result = minimised(space, Z, "fixed-point")
+    result = preimages.minimised(space, Z, "fixed-point")
     for b, z in enumerate(Z):
         g = space.coefficients @ z + 1.0 / len(space.rows)
-        x = space.rows[nearest_rows(space, z[None])[0]]
+        x = space.rows[preimages.nearest_rows(space, z[None])[0]]
         for _ in range(2000):
             weights = g * np.exp(-0.3 * np.sum((x - space.rows) ** 2, axis=1))
             x = weights @ space.rows / weights.sum()
@@ -127,37 +117,37 @@ def test_a_start_is_used_where_it_is_nearer():
     space = space_of(RBF(gamma=0.5), X, r=3)
     # Seen from the mean every place far from all rows looks alike: only the start knows of this one.
     Z = np.zeros((1, 3))
-    far = minimised(space, Z, "gradient", np.array([[0.01, 0.0]]))
-    near = minimised(space, Z, "gradient")
-    assert residuals(space, far[0], Z)[0] <= residuals(space, near[0], Z)[0] + 1e-9
-    own = residuals(space, np.array([[0.3, 0.2]]), space.scores[:1])[0]
-    started = minimised(space, space.scores[:1], "fixed-point", np.array([[0.3, 0.2]]))
-    assert residuals(space, started[0], space.scores[:1])[0] < own
+    far = preimages.minimised(space, Z, "gradient", np.array([[0.01, 0.0]]))
+    near = preimages.minimised(space, Z, "gradient")
+    assert preimages.residuals(space, far[0], Z)[0] <= preimages.residuals(space, near[0], Z)[0] + 1e-9
+    own = preimages.residuals(space, np.array([[0.3, 0.2]]), space.scores[:1])[0]
+    started = preimages.minimised(space, space.scores[:1], "fixed-point", np.array([[0.3, 0.2]]))
+    assert preimages.residuals(space, started[0], space.scores[:1])[0] < own
 
 
 def test_histograms_stay_histograms():
     X = rows(20, d=3)
     X[:, 0] = 0.0
     space = space_of(ChiSquared(0.7), X)
-    result = minimised(space, 2 * space.scores, "gradient")
+    result = preimages.minimised(space, 2 * space.scores, "gradient")
     assert np.all(result[0] >= 0)
     assert_allclose(result[0][:, 0], 0.0, atol=1e-12)
 
 
 def test_batches_do_not_matter(monkeypatch):
     space = space_of(KERNELS["mixed"], rows())
-    whole = minimised(space, space.scores, "gradient")[0]
+    whole = preimages.minimised(space, space.scores, "gradient")[0]
     monkeypatch.setattr(preimages, "COLUMNS", 6)
     monkeypatch.setattr(preimages, "BLOCK_BYTES", 8)
-    assert_allclose(minimised(space, space.scores, "gradient")[0], whole, atol=1e-4)
+    assert_allclose(preimages.minimised(space, space.scores, "gradient")[0], whole, atol=1e-4)
 
 
 def test_both_signs_of_a_square_are_as_good():
     X = np.random.default_rng(0).standard_normal((30, 2))
     space = space_of(Polynomial(degree=2, gamma=1.0, coef0=0.0), X, r=3, center=False)
-    result = minimised(space, space.scores, "gradient")
+    result = preimages.minimised(space, space.scores, "gradient")
     # Three components hold all three monomials, so that nothing is lost but the sign.
-    assert_allclose(residuals(space, result[0], space.scores), 0.0, atol=1e-4)
+    assert_allclose(preimages.residuals(space, result[0], space.scores), 0.0, atol=1e-4)
     away = np.minimum(np.linalg.norm(result[0] - X, axis=1), np.linalg.norm(result[0] + X, axis=1))
     assert away.max() < 1e-3
 
@@ -167,7 +157,7 @@ FREE = np.full(3, -np.inf)
 
 def smooth(values, gradient):
     """What is known of a function without a centre to step to."""
-    return Local(values, gradient, np.zeros((len(values), 1)))
+    return preimages.Local(values, gradient, np.zeros((len(values), 1)))
 
 
 def rosenbrock(X, rows):
@@ -181,7 +171,7 @@ def rng():
 
 def test_a_narrow_curved_valley_is_followed(rng):
     start = rng.uniform(-1.5, 1.5, (6, 3))
-    result = quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
+    result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=1e-8, limit=500)
     assert result[1].all()
     for x, begin in zip(result[0], start, strict=True):
         assert_allclose(rosen(x), minimize(rosen, begin, jac=rosen_der, tol=1e-12).fun, atol=1e-9)
@@ -195,7 +185,7 @@ def test_the_floor_holds_as_in_non_negative_least_squares(rng):
         away = X @ B.T - right[rows]
         return smooth(0.5 * np.sum(away**2, axis=1), away @ B)
 
-    result = quasi_newton(objective, np.full((5, 3), 2.0), floor=np.zeros(3), tol=1e-9, limit=200)
+    result = preimages.quasi_newton(objective, np.full((5, 3), 2.0), floor=np.zeros(3), tol=1e-9, limit=200)
     assert result[1].all()
     expected = np.array([nnls(B, r)[0] for r in right])
     assert np.any(expected == 0)
@@ -206,7 +196,7 @@ def test_no_row_ends_worse_than_it_began(rng):
     start = rng.uniform(-1.5, 1.5, (4, 3))
     before = rosenbrock(start, np.arange(4)).values
     for limit in range(1, 12):
-        result = quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
+        result = preimages.quasi_newton(rosenbrock, start, floor=FREE, tol=0.0, limit=limit)
         assert np.all(rosenbrock(result[0], np.arange(4)).values <= before)
 
 
@@ -216,7 +206,7 @@ def test_what_is_no_number_is_not_stepped_into():
         value = np.where(inside, X[:, 0], np.nan)
         return smooth(value, np.where(inside[:, None], [[50.0, 0.0, 0.0]], np.nan))
 
-    result = quasi_newton(objective, np.zeros((2, 3)), floor=FREE, tol=1e-8, limit=20)
+    result = preimages.quasi_newton(objective, np.zeros((2, 3)), floor=FREE, tol=1e-8, limit=20)
     assert np.isfinite(result[0]).all()
     assert np.all(result[0][:, 0] > -1)
     assert not result[1].any()
@@ -231,7 +221,7 @@ def test_a_saddle_that_curves_down_is_left_with_longer_and_longer_steps():
             value / 1e6, np.column_stack([np.where(np.abs(x) < 1000, -2 * x, 2 * x), 0 * x, 0 * x]) / 1e6
         )
 
-    result = quasi_newton(objective, np.array([[1.0, 0.0, 0.0]]), floor=FREE, tol=1e-9, limit=60)
+    result = preimages.quasi_newton(objective, np.array([[1.0, 0.0, 0.0]]), floor=FREE, tol=1e-9, limit=60)
     assert result[0][0, 0] > 500
 
 
@@ -240,9 +230,9 @@ def test_where_weights_cancel_the_fixed_point_goes_on_by_quasi_newton():
     for stiffness in (1e-9, -3.0, 0.0):
 
         def objective(X, rows, stiffness=stiffness):
-            return Local(np.sum(X**2, axis=1) / 2, X, np.full((len(X), 1), stiffness))
+            return preimages.Local(np.sum(X**2, axis=1) / 2, X, np.full((len(X), 1), stiffness))
 
-        result = fixed_points(objective, np.ones((2, 3)), floor=FREE, tol=1e-9, limit=50)
+        result = preimages.fixed_points(objective, np.ones((2, 3)), floor=FREE, tol=1e-9, limit=50)
         assert result[1].all()
         assert_allclose(result[0], 0.0, atol=1e-8)
 
@@ -275,7 +265,7 @@ def test_the_map_is_ridge_regression_with_the_penalty_it_states():
         Y = Z @ rng.standard_normal((2, 3)) + rng.standard_normal(3) + 0.1 * rng.standard_normal((80, 3))
         if bent:
             Y[:, 0] += np.sin(2 * Z[:, 0])
-        learned = learn_map(Z, Y)
+        learned = preimages.learn_map(Z, Y)
         assert (learned.width is not None) == bent
         A = features(learned, Z)
         centred, mean = A - A.mean(axis=0), Y.mean(axis=0)
@@ -293,7 +283,7 @@ def test_no_other_penalty_that_was_tried_is_better():
         Z, rng = data(seed=3)
         Y = np.sin(Z) if bent else Z @ rng.standard_normal((2, 2))
         Y = Y + 0.3 * rng.standard_normal(Y.shape)
-        learned = learn_map(Z, Y)
+        learned = preimages.learn_map(Z, Y)
         A = features(learned, Z)
         centred = A - A.mean(axis=0)
         for share in ridge_map.PENALTIES:
@@ -305,7 +295,7 @@ def test_no_other_penalty_that_was_tried_is_better():
 def test_rows_that_are_linear_in_the_scores_come_back_to_rounding():
     Z, rng = data()
     B, c = rng.standard_normal((2, 4)), 1e3 * rng.standard_normal(4)
-    learned = learn_map(Z, Z @ B + c)
+    learned = preimages.learn_map(Z, Z @ B + c)
     assert learned.width is None
     new = 10 * rng.standard_normal((6, 2))
     assert_allclose(learned(new), new @ B + c, rtol=1e-12, atol=1e-9)
@@ -313,7 +303,7 @@ def test_rows_that_are_linear_in_the_scores_come_back_to_rounding():
 
 def test_curves_need_more_than_lines():
     t = np.linspace(-3, 3, 200)[:, None]
-    learned = learn_map(t, np.hstack([np.sin(t), np.cos(t)]))
+    learned = preimages.learn_map(t, np.hstack([np.sin(t), np.cos(t)]))
     middle = np.array([[0.123], [1.234]])
     assert_allclose(learned(middle), np.hstack([np.sin(middle), np.cos(middle)]), atol=1e-3)
 
@@ -321,19 +311,19 @@ def test_curves_need_more_than_lines():
 def test_pure_noise_is_shrunk_towards_the_mean():
     Z, rng = data(n=60)
     Y = rng.standard_normal((60, 3))
-    learned = learn_map(Z, Y)
+    learned = preimages.learn_map(Z, Y)
     assert_allclose(learned(np.zeros((1, 2)))[0], Y.mean(axis=0), atol=0.5)
 
 
 def test_more_components_than_rows_and_none():
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((6, 2))
-    wide = learn_map(rng.standard_normal((6, 5)), Y)
+    wide = preimages.learn_map(rng.standard_normal((6, 5)), Y)
     assert np.isfinite(wide(rng.standard_normal((3, 5)))).all()
     assert wide.penalty > 0
-    none = learn_map(np.zeros((6, 0)), Y)
+    none = preimages.learn_map(np.zeros((6, 0)), Y)
     assert_allclose(none(np.zeros((2, 0))), np.tile(Y.mean(axis=0), (2, 1)))
-    flat = learn_map(np.zeros((6, 2)), np.full((6, 3), 7.0))
+    flat = preimages.learn_map(np.zeros((6, 2)), np.full((6, 3), 7.0))
     assert_allclose(flat(np.ones((1, 2))), np.full((1, 3), 7.0))
 
 
@@ -342,7 +332,7 @@ def test_many_components_and_rows_are_cut_to_what_can_be_solved(monkeypatch):
     monkeypatch.setattr(ridge_map, "LANDMARKS", 7)
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((50, 9))
-    learned = learn_map(Z, np.sin(2 * Z))
+    learned = preimages.learn_map(Z, np.sin(2 * Z))
     assert learned.linear.shape == (3, 9)
     assert len(learned.landmarks) in (0, 7)
     assert learned(Z).shape == (50, 9)
@@ -350,6 +340,6 @@ def test_many_components_and_rows_are_cut_to_what_can_be_solved(monkeypatch):
 
 def test_far_outside_only_the_linear_part_is_left():
     t = np.linspace(-3, 3, 100)[:, None]
-    learned = learn_map(t, np.sin(t))
+    learned = preimages.learn_map(t, np.sin(t))
     far = learned(np.array([[1e9], [1e200]]))
     assert np.isfinite(far).all()

@@ -8,15 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import model_selection
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import (
-    KFold,
-    StratifiedKFold,
-    cross_val_score,
-)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -127,7 +123,7 @@ def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
         assert result["k"].tolist() == [1, 2, 3, 4, 5, 7, 10, X.shape[1]][: len(result["k"])]
         for place in (0, 2, len(result["k"]) - 1):
             pipeline = make_pipeline(FeatureFilter("f", k=int(result["k"][place])), default)
-            expected = cross_val_score(pipeline, X, y, cv=5)
+            expected = model_selection.cross_val_score(pipeline, X, y, cv=5)
             np.testing.assert_allclose(result["fold_scores"][place], expected, rtol=1e-8)
         mean, error = result["mean_score"], result["standard_error"]
         np.testing.assert_allclose(mean, result["fold_scores"].mean(axis=1))
@@ -145,11 +141,11 @@ def test_k_is_chosen_as_by_a_pipeline_with_the_filter_in_it():
 
 def test_other_estimators_scorings_and_folds():
     X, y = WINE
-    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    cv = model_selection.StratifiedKFold(3, shuffle=True, random_state=0)
     estimator = KNeighborsClassifier()
     model = FeatureFilter("f", estimator=estimator, cv=cv, scoring="balanced_accuracy").fit(X, y)
     pipeline = make_pipeline(SelectKBest(f_classif, k=4), estimator)
-    expected = cross_val_score(pipeline, X, y, cv=cv, scoring="balanced_accuracy")
+    expected = model_selection.cross_val_score(pipeline, X, y, cv=cv, scoring="balanced_accuracy")
     np.testing.assert_allclose(model.cv_results_["fold_scores"][3], expected)
     assert model.score_name_ == "balanced_accuracy"
     assert "balanced_accuracy" in model.reason_
@@ -169,7 +165,7 @@ def test_chance_stays_chance_inside_of_the_folds():
     X, y = rng.standard_normal((40, 1000)), np.repeat([0, 1], 20)
     model = FeatureFilter("f").fit(X, y)
     assert (model.cv_results_["mean_score"] < 0.75).all()
-    outside = cross_val_score(logistic(), SelectKBest(f_classif, k=20).fit_transform(X, y), y)
+    outside = model_selection.cross_val_score(logistic(), SelectKBest(f_classif, k=20).fit_transform(X, y), y)
     assert outside.mean() > 0.9
 
 
@@ -461,7 +457,7 @@ def test_the_ranking_sees_training_rows_only():
     X[:, 0] = np.arange(len(X))
     FeatureFilter(score, estimator=DecisionTreeClassifier(), cv=3).fit(X, y)
     # The first ranking is that of all rows.
-    assert seen[1:] == [train.tolist() for train, _ in StratifiedKFold(3).split(X, y)]
+    assert seen[1:] == [train.tolist() for train, _ in model_selection.StratifiedKFold(3).split(X, y)]
 
 
 def test_jobs_do_not_change_the_result():
@@ -526,7 +522,7 @@ def test_tried_sizes():
 def test_folds_that_cannot_be():
     X, y = np.random.default_rng(0).standard_normal((12, 3)), [0] * 6 + [1] * 6
     with pytest.raises(DataError, match="training rows of fold 1 all have the same label"):
-        FeatureFilter("f", cv=KFold(2)).fit(X, y)
+        FeatureFilter("f", cv=model_selection.KFold(2)).fit(X, y)
 
 
 def test_of_a_given_number_there_is_no_selection_to_draw():

@@ -9,14 +9,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.feature_selection import chi2, f_classif
 
 from gramian.errors import DataError, ParameterError
-from gramian.select.filters import (
-    SCORES,
-    Ranker,
-    correlation_score,
-    greedy_order,
-    shared_correlation,
-    shared_information,
-)
+from gramian.select import filters
 from gramian.select.mutual_information import mutual_information
 
 X, Y = load_wine(return_X_y=True)
@@ -26,11 +19,11 @@ NUMBERS = load_diabetes(return_X_y=True)
 
 
 def ranker(score, classes=CLASSES, **given):
-    return Ranker(score, NAMES, classes, **given)
+    return filters.Ranker(score, NAMES, classes, **given)
 
 
 def test_order_is_by_falling_score():
-    for score in SCORES:
+    for score in filters.SCORES:
         result = ranker(score).rank(X, Y, 13, random_state=0)
         values = result[0].values[result[1]]
         assert (np.diff(values) <= 0).all()
@@ -49,22 +42,22 @@ def test_mutual_information_is_that_of_the_function():
 
 def test_ties_are_in_the_order_of_the_columns():
     twice = np.hstack([X, X])
-    result = Ranker("f", NAMES * 2, CLASSES).rank(twice, Y, 26)[1]
+    result = filters.Ranker("f", NAMES * 2, CLASSES).rank(twice, Y, 26)[1]
     for j in range(13):
         assert result.tolist().index(j) < result.tolist().index(j + 13)
 
 
 def test_a_class_that_a_fold_has_no_row_of():
     part = Y != 1
-    for score in SCORES:
+    for score in filters.SCORES:
         result = ranker(score).rank(X[part], Y[part], 13, random_state=0)
         codes = Y[part] // 2
-        expected = Ranker(score, NAMES, CLASSES[::2]).rank(X[part], codes, 13, random_state=0)
+        expected = filters.Ranker(score, NAMES, CLASSES[::2]).rank(X[part], codes, 13, random_state=0)
         np.testing.assert_array_equal(result[0].values, expected[0].values)
 
 
 def test_mrmr_is_the_greedy_definition():
-    for score in SCORES:
+    for score in filters.SCORES:
         result = ranker(score, redundancy="mrmr").rank(X, Y, 13, random_state=0)
         plain = ranker(score).rank(X, Y, 13, random_state=0)
         np.testing.assert_array_equal(result[0].values, plain[0].values)
@@ -72,7 +65,7 @@ def test_mrmr_is_the_greedy_definition():
             table, relevance = copula_information(X), plain[0].values
         else:
             table = np.abs(np.corrcoef(X.T))
-            relevance = correlation_score(X, Y, discrete=True).values
+            relevance = filters.correlation_score(X, Y, discrete=True).values
             if score == "chi2":
                 relevance = plain[0].values / plain[0].values.max()
         assert result[1].tolist() == definition(relevance, table, 13)
@@ -177,22 +170,24 @@ def test_greedy_order_is_the_definition():
         rng = np.random.default_rng(seed)
         relevance = rng.random(12)
         table = np.abs(np.corrcoef(rng.standard_normal((12, 20))))
-        assert greedy_order(relevance, table.__getitem__, 12).tolist() == definition(relevance, table, 12)
+        assert filters.greedy_order(relevance, table.__getitem__, 12).tolist() == definition(
+            relevance, table, 12
+        )
 
 
 def test_ties_go_to_the_first_column():
     relevance = np.array([0.2, 0.5, 0.5, 0.5])
     table = np.eye(4)
-    assert greedy_order(relevance, table.__getitem__, 4).tolist() == [1, 2, 3, 0]
+    assert filters.greedy_order(relevance, table.__getitem__, 4).tolist() == [1, 2, 3, 0]
     # The same sums in another order.
     relevance = np.array([0.1 + 0.2, 0.3])
-    assert greedy_order(relevance[::-1], np.zeros((2, 2)).__getitem__, 2).tolist() == [0, 1]
+    assert filters.greedy_order(relevance[::-1], np.zeros((2, 2)).__getitem__, 2).tolist() == [0, 1]
 
 
 def test_the_rest_follows_by_what_it_has_after_the_last_step():
     rng = np.random.default_rng(0)
     relevance, table = rng.random(8), np.abs(np.corrcoef(rng.standard_normal((8, 9))))
-    order = greedy_order(relevance, table.__getitem__, 3).tolist()
+    order = filters.greedy_order(relevance, table.__getitem__, 3).tolist()
     assert order[:3] == definition(relevance, table, 3)
     value = relevance - table[:, order[:3]].mean(axis=1)
     assert order[3:] == sorted(set(range(8)) - set(order[:3]), key=lambda j: -value[j])
@@ -201,14 +196,14 @@ def test_the_rest_follows_by_what_it_has_after_the_last_step():
 def test_a_copy_comes_after_what_is_new():
     X = np.column_stack([WINE_ROWS, WINE_ROWS[:, 6]])
     relevance = np.array([0.1] * 6 + [1.0] + [0.5] * 6 + [1.0])
-    order = greedy_order(relevance, shared_correlation(X), 14).tolist()
+    order = filters.greedy_order(relevance, filters.shared_correlation(X), 14).tolist()
     assert order[0] == 6
     assert order.index(13) > 1
 
 
 def test_shared_correlation():
     X = WINE_ROWS
-    shared = shared_correlation(np.column_stack([X, np.full(len(X), 3.3)]))
+    shared = filters.shared_correlation(np.column_stack([X, np.full(len(X), 3.3)]))
     expected = np.abs(np.corrcoef(X.T))
     for j in range(13):
         np.testing.assert_allclose(shared(j), [*expected[j], 0], atol=1e-12)
@@ -217,7 +212,7 @@ def test_shared_correlation():
 
 def test_shared_information_is_that_of_the_gaussian_copula():
     X = WINE_ROWS
-    shared = shared_information(X)
+    shared = filters.shared_information(X)
     expected = copula_information(X)
     for j in range(13):
         np.testing.assert_allclose(shared(j), expected[j], rtol=1e-9, atol=1e-12)
@@ -226,8 +221,8 @@ def test_shared_information_is_that_of_the_gaussian_copula():
 def test_shared_information_does_not_change_under_increasing_maps():
     X = np.random.default_rng(1).standard_normal((50, 4)) @ np.random.default_rng(2).standard_normal((4, 4))
     plain, mapped = (
-        shared_information(X),
-        shared_information(np.column_stack([np.exp(X[:, :2]), X[:, 2:] ** 3])),
+        filters.shared_information(X),
+        filters.shared_information(np.column_stack([np.exp(X[:, :2]), X[:, 2:] ** 3])),
     )
     for j in range(4):
         np.testing.assert_array_equal(plain(j), mapped(j))
@@ -237,11 +232,11 @@ def test_shared_information_of_normal_variables():
     rng = np.random.default_rng(3)
     x = rng.standard_normal(20000)
     X = np.column_stack([x, 0.8 * x + 0.6 * rng.standard_normal(20000)])
-    assert shared_information(X)(0)[1] == pytest.approx(-0.5 * np.log(1 - 0.8**2), abs=0.02)
-    assert shared_information(X)(0)[0] == pytest.approx(np.log(20000), rel=1e-6)
+    assert filters.shared_information(X)(0)[1] == pytest.approx(-0.5 * np.log(1 - 0.8**2), abs=0.02)
+    assert filters.shared_information(X)(0)[0] == pytest.approx(np.log(20000), rel=1e-6)
 
 
 def test_constant_columns_share_nothing():
     X = np.column_stack([np.arange(5.0), np.full(5, 1e300), -np.arange(5.0)])
-    assert shared_information(X)(1).tolist() == [0, 0, 0]
-    np.testing.assert_allclose(shared_information(X)(0), [np.log(5), 0, np.log(5)])
+    assert filters.shared_information(X)(1).tolist() == [0, 0, 0]
+    np.testing.assert_allclose(filters.shared_information(X)(0), [np.log(5), 0, np.log(5)])

@@ -6,61 +6,53 @@ import numpy as np
 import pytest
 
 from gramian.errors import MissingExtraError
+from gramian.statistics import candidates
 from gramian.statistics import candidates as module
-from gramian.statistics.candidates import (
-    Candidate,
-    Choice,
-    Selection,
-    bar,
-    best,
-    standard_error,
-    tolerance,
-    within_one_standard_error,
-    writer,
-)
 
 
 def in_folds(*rows, sizes=None):
     sizes = sizes or range(1, len(rows) + 1)
-    return [Candidate.in_folds(f"c{k}", k, np.array(row)) for k, row in zip(sizes, rows, strict=True)]
+    return [
+        candidates.Candidate.in_folds(f"c{k}", k, np.array(row)) for k, row in zip(sizes, rows, strict=True)
+    ]
 
 
 def selection(**more):
     tried = tuple(in_folds([0.5, 0.7], [0.8, 1.0], [0.9, 1.0]))
-    return Selection(tried, "What is best", Choice(1, "It won."), **more)
+    return candidates.Selection(tried, "What is best", candidates.Choice(1, "It won."), **more)
 
 
 def test_standard_error_is_the_formula():
     scores = np.array([0.5, 0.7, 0.9, 0.6])
     expected = math.sqrt(sum((s - scores.mean()) ** 2 for s in scores) / 3) / math.sqrt(4)
-    assert standard_error(scores) == pytest.approx(expected)
+    assert candidates.standard_error(scores) == pytest.approx(expected)
     (one,) = in_folds(scores)
     assert (one.mean, one.standard_error) == (pytest.approx(0.675), pytest.approx(expected))
-    assert math.isnan(standard_error(scores[:1]))
+    assert math.isnan(candidates.standard_error(scores[:1]))
 
 
 def test_one_standard_error_by_hand():
     rows = [0.5, 0.5, 0.5], [0.8, 0.9, 0.7], [0.9, 0.9, 0.8], [0.9, 1.0, 0.8], [0.7, 0.7, 0.7]
     result = in_folds(*rows, sizes=[1, 2, 3, 5, 9])
     assert result[3].standard_error == pytest.approx(0.0577, abs=1e-4)
-    assert (best(result), within_one_standard_error(result)) == (3, 2)
+    assert (candidates.best(result), candidates.within_one_standard_error(result)) == (3, 2)
     # The standard error is that of the best, and of several of the smallest size the best is taken.
     result = in_folds([0.69, 0.69], [0.71, 0.71], [0.75, 0.75], [0.7, 0.9], sizes=[1, 2, 2, 4])
-    assert within_one_standard_error(result) == 2
+    assert candidates.within_one_standard_error(result) == 2
 
 
 def test_ties_go_to_the_smallest_and_then_to_the_first():
     result = in_folds([0.1, 0.1], [0.7, 0.9], [0.9, 0.7], sizes=[2, 4, 8])
-    assert best(result) == 1
-    assert best(result[::-1]) == 1
+    assert candidates.best(result) == 1
+    assert candidates.best(result[::-1]) == 1
     # The same folds in another order have means that differ by rounding.
-    assert best(in_folds([0.2, 0.3, 0.4], [0.4, 0.2, 0.3], [0.3, 0.4, 0.2])) == 0
-    assert best(in_folds([0.8], [0.8], sizes=[3, 3])) == 0
-    assert tolerance(-1e6) == pytest.approx(1e-6)
+    assert candidates.best(in_folds([0.2, 0.3, 0.4], [0.4, 0.2, 0.3], [0.3, 0.4, 0.2])) == 0
+    assert candidates.best(in_folds([0.8], [0.8], sizes=[3, 3])) == 0
+    assert candidates.tolerance(-1e6) == pytest.approx(1e-6)
 
 
 def test_one_fold_has_no_standard_error():
-    assert within_one_standard_error(in_folds([0.5], [0.6])) == 1
+    assert candidates.within_one_standard_error(in_folds([0.5], [0.6])) == 1
 
 
 def test_it_prints_as_a_table():
@@ -79,7 +71,7 @@ def test_it_prints_as_a_table():
     page = selection()._repr_html_()
     assert page.startswith("<div>What is best")
     assert page.count("<tr>") == 1 + len(selection())
-    assert "s.e." not in str(Selection(tuple(in_folds([0.5])), "One fold"))
+    assert "s.e." not in str(candidates.Selection(tuple(in_folds([0.5])), "One fold"))
 
 
 def test_it_is_a_sequence_and_a_frame():
@@ -95,8 +87,8 @@ def test_it_is_a_sequence_and_a_frame():
 
 def test_nothing_was_chosen():
     with pytest.raises(AttributeError, match="Nothing was chosen"):
-        _ = Selection((), "Empty").chosen
-    assert str(Selection((), "Empty")) == "Empty\nStopped before the first score."
+        _ = candidates.Selection((), "Empty").chosen
+    assert str(candidates.Selection((), "Empty")) == "Empty\nStopped before the first score."
 
 
 def test_a_frame_needs_pandas(monkeypatch):
@@ -110,7 +102,7 @@ def test_a_frame_needs_pandas(monkeypatch):
 
 def test_bar_is_as_long_as_its_share():
     shares = [(1.0, 1.0), (0.25, 1.0), (0.125, 1.0), (0.0, 0.0), (-1.0, 2.0), (9.0, 3.0)]
-    assert [bar(*share, width=4) for share in shares] == ["████", "█", "▌", "", "", "████"]
+    assert [candidates.bar(*share, width=4) for share in shares] == ["████", "█", "▌", "", "", "████"]
 
 
 def test_numbers_of_any_size_are_aligned():
@@ -122,4 +114,4 @@ def test_numbers_of_any_size_are_aligned():
         (1.0, "1.000"),
         (math.inf, "inf"),
     ):
-        assert writer([value if math.isfinite(value) else 1e9])(value) == written
+        assert candidates.writer([value if math.isfinite(value) else 1e9])(value) == written

@@ -9,17 +9,6 @@ from sklearn.datasets import load_diabetes
 
 from gramian import PCA
 from gramian.statistics import imputation
-from gramian.statistics.imputation import (
-    STRENGTHS,
-    HeldOut,
-    Patterns,
-    choose_count,
-    choose_strength,
-    expected_scatter,
-    grams_of_holes,
-    impute_em,
-    impute_iterative,
-)
 from gramian.statistics.normal_model import NormalModel
 
 
@@ -107,9 +96,9 @@ def test_em_is_its_definition_row_by_row():
         _, X = holed(*shape, 2, 0.25)
         if len(X) == 150:  # many rows of few patterns, of which one is complete
             X = X[np.isnan(X).sum(axis=1) <= 1]
-            assert np.bincount(Patterns.of(~np.isnan(X)).of_row).max() > 2 * 5
+            assert np.bincount(imputation.Patterns.of(~np.isnan(X)).of_row).max() > 2 * 5
         W, noise, mean = literal_em(X, 2, steps)
-        result = impute_em(X, 2, tol=0, max_iter=steps)
+        result = imputation.impute_em(X, 2, tol=0, max_iter=steps)
         assert np.allclose(result.model.weights @ result.model.weights.T, W @ W.T)
         assert np.isclose(result.model.noise, noise)
         # Every imputed entry is the normal's conditional expectation, with its conditional variance.
@@ -118,7 +107,7 @@ def test_em_is_its_definition_row_by_row():
         rows = incomplete(result.model)
         assert np.allclose(rows.filled(X), filled)
         assert np.allclose(rows.deviations_at_holes(X)[np.isnan(X)] ** 2, variances)
-        centre, scatter = expected_scatter(X, result)
+        centre, scatter = imputation.expected_scatter(X, result)
         assert np.allclose(centre, filled.mean(axis=0))
         C = filled - centre
         assert np.allclose(scatter, C.T @ C + covariance)
@@ -127,13 +116,13 @@ def test_em_is_its_definition_row_by_row():
 def test_em_converges_whatever_the_share_of_holes():
     for share, shape in ((0.05, (60, 12)), (0.3, (40, 10)), (0.3, (12, 30)), (0.5, (80, 8))):
         _, X = holed(*shape, 2, share)
-        result, exact = impute_em(X, 2), impute_em(X, 2, tol=1e-11, max_iter=5000)
+        result, exact = imputation.impute_em(X, 2), imputation.impute_em(X, 2, tol=1e-11, max_iter=5000)
         assert result.converged
         assert exact.converged  # the basis of the weights does not drift either
         assert result.trace[-1] <= 1e-5 < result.trace[0]
         size = np.nanstd(X - np.nanmean(X, axis=0))
         assert np.abs(result.filled - exact.filled).max() < 1e-3 * size, (share, shape)
-        again = impute_em(X, 2, start=exact)
+        again = imputation.impute_em(X, 2, start=exact)
         assert again.iterations == 1
         assert np.allclose(again.model.noise, exact.model.noise, rtol=1e-5)
 
@@ -141,12 +130,12 @@ def test_em_converges_whatever_the_share_of_holes():
 def test_em_of_complete_data_has_the_noise_that_degrees_of_freedom_leave():
     for shape in ((40, 6), (15, 30)):
         X, _ = holed(*shape, 2, 0.0)
-        result = impute_em(X, 2, tol=1e-10)
+        result = imputation.impute_em(X, 2, tol=1e-10)
         n, d = shape
         discarded = np.linalg.eigvalsh(np.cov(X.T, ddof=0))[:-2].sum()
         assert result.model.noise == pytest.approx(discarded * n / ((n - 3) * (d - 2)), rel=0.02)
         assert (result.filled == X).all()
-        assert np.allclose(expected_scatter(X, result)[1], n * np.cov(X.T, ddof=0))
+        assert np.allclose(imputation.expected_scatter(X, result)[1], n * np.cov(X.T, ddof=0))
 
 
 @pytest.mark.walk
@@ -161,7 +150,7 @@ def test_many_components_impute_as_well_as_few():
         S = certain[0] @ certain[0].T + certain[1] * np.eye(24)
         squares["exact"].append(np.mean((conditional(X, certain[2], S)[0] - true)[gone] ** 2))
         for name, k in (("few", 3), ("many", 9)):
-            squares[name].append(np.mean((impute_em(X, k).filled - true)[gone] ** 2))
+            squares[name].append(np.mean((imputation.impute_em(X, k).filled - true)[gone] ** 2))
     few, many, exact = (np.mean(squares[name]) ** 0.5 for name in ("few", "many", "exact"))
     assert many < 1.15 * few
     assert many < 0.8 * exact
@@ -169,13 +158,13 @@ def test_many_components_impute_as_well_as_few():
 
 def test_small_batches_give_the_same(monkeypatch):
     _, X = holed(30, 8, 3, 0.3)
-    whole = impute_em(X, 3)
-    scatter = expected_scatter(X, whole)[1]
+    whole = imputation.impute_em(X, 3)
+    scatter = imputation.expected_scatter(X, whole)[1]
     monkeypatch.setattr("gramian.statistics.imputation.BATCH", 20)
     monkeypatch.setattr("gramian.statistics.imputation.PAIRS", 2)
-    pieces = impute_em(X, 3)
+    pieces = imputation.impute_em(X, 3)
     assert np.allclose(pieces.filled, whole.filled)
-    assert np.allclose(expected_scatter(X, whole)[1], scatter)
+    assert np.allclose(imputation.expected_scatter(X, whole)[1], scatter)
 
 
 def literal_iterative(X, k, strength):
@@ -203,7 +192,7 @@ def literal_iterative(X, k, strength):
 def test_iterative_pca_is_its_definition():
     for shape, strength in (((20, 6), 1.0), ((10, 14), 1.0)):
         _, X = holed(*shape, 2, 0.15)
-        result = impute_iterative(X, 2, strength=strength, tol=1e-10, max_iter=3000)
+        result = imputation.impute_iterative(X, 2, strength=strength, tol=1e-10, max_iter=3000)
         assert result.converged
         filled, noise = literal_iterative(X, 2, strength)
         assert np.allclose(result.filled, filled, atol=1e-5), (shape, strength)
@@ -215,28 +204,31 @@ def test_data_of_low_rank_come_back():
     true = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 8)) + 1
     X = true.copy()
     X[rng.random(X.shape) < 0.2] = np.nan
-    for result in (impute_em(X, 2), impute_iterative(X, 2, tol=1e-10, max_iter=5000)):
+    for result in (imputation.impute_em(X, 2), imputation.impute_iterative(X, 2, tol=1e-10, max_iter=5000)):
         assert np.abs(result.filled - true).max() < 1e-4
 
 
 def test_cross_validation_chooses_a_strength():
     _, noisy = holed(30, 8, 1, 0.1, noise=4.0)
-    best, errors = choose_strength(HeldOut(noisy, np.random.default_rng(0)), 2)
-    assert set(errors) == set(STRENGTHS)
+    best, errors = imputation.choose_strength(imputation.HeldOut(noisy, np.random.default_rng(0)), 2)
+    assert set(errors) == set(imputation.STRENGTHS)
     assert errors[best] == min(errors.values()) < errors[0.0]
-    assert choose_strength(HeldOut(noisy, np.random.default_rng(0)), 2) == (best, errors)
+    assert imputation.choose_strength(imputation.HeldOut(noisy, np.random.default_rng(0)), 2) == (
+        best,
+        errors,
+    )
 
 
 @pytest.mark.walk
 def test_cross_validation_chooses_a_number_of_components():
     _, X = holed(40, 8, 2, 0.1)
     weights = np.r_[np.zeros(5), np.ones(35)]
-    held_out = HeldOut(X, np.random.default_rng(0), weights)
+    held_out = imputation.HeldOut(X, np.random.default_rng(0), weights)
     places = np.concatenate([np.column_stack(fold) for fold in held_out.folds])
     assert len(np.unique(places, axis=0)) == len(places) == (~np.isnan(X[5:])).sum()
     assert (places[:, 0] >= 5).all()
-    for method, impute in (("em", impute_em), ("iterative", impute_iterative)):
-        best, errors = choose_count(held_out, 7, method)
+    for method, impute in (("em", imputation.impute_em), ("iterative", imputation.impute_iterative)):
+        best, errors = imputation.choose_count(held_out, 7, method)
         assert errors[2] <= 1.01 * min(errors.values()) < 0.5 * errors[1]
         squares = {k: [] for k in errors}
         for rows, columns in held_out.folds:
@@ -262,7 +254,7 @@ def test_of_large_tables_a_sample_of_rows_chooses_unless_their_patterns_repeat(m
     weights[7] = 1
     sizes = []
     for seed in (0, 0, 1):
-        some = HeldOut(X, np.random.default_rng(seed), weights, count=10).sample("em")
+        some = imputation.HeldOut(X, np.random.default_rng(seed), weights, count=10).sample("em")
         entries = np.isfinite(some.X[some.weights > 0])
         assert 0.9 * 1000 < entries.sum() < 1.2 * 1000
         assert entries.any(axis=0).all()  # the one entry of the last column is in every sample
@@ -271,7 +263,7 @@ def test_of_large_tables_a_sample_of_rows_chooses_unless_their_patterns_repeat(m
     assert not np.array_equal(sizes[0], sizes[2], equal_nan=True)
     few = np.where(np.arange(5) == rng.integers(0, 5, (900, 1)), np.nan, holed(900, 5, 2, 0.0)[0])
     for table, method, whole in ((X[:50], "em", True), (few, "em", True), (few, "iterative", False)):
-        assert (len(HeldOut(table, rng, count=10).sample(method).X) == len(table)) is whole
+        assert (len(imputation.HeldOut(table, rng, count=10).sample(method).X) == len(table)) is whole
     model = PCA("cv", missing="iterative").fit(few)
     assert re.search(r"a random sample of \d\d\d of 900 rows", model.component_choice_.sentence)
     assert model.component_choice_.number == PCA("cv", missing="em").fit(few).component_choice_.number
@@ -283,10 +275,14 @@ def test_cross_validation_looks_beyond_a_rise():
     X = load_diabetes().data
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     holed = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
-    best, errors = choose_count(HeldOut(holed, np.random.default_rng(0), count=10), 9, "em")
+    best, errors = imputation.choose_count(
+        imputation.HeldOut(holed, np.random.default_rng(0), count=10), 9, "em"
+    )
     assert set(errors) == set(range(1, 10))
     assert errors[5] < errors[7]
-    error = {k: np.linalg.norm(impute_em(holed, k, max_iter=200).filled - X) for k in (2, 4, 6, 8, best)}
+    error = {
+        k: np.linalg.norm(imputation.impute_em(holed, k, max_iter=200).filled - X) for k in (2, 4, 6, 8, best)
+    }
     assert best == 9
     assert error[best] <= 1.01 * min(error.values())
     assert error[best] < 0.95 * error[4]
@@ -295,7 +291,7 @@ def test_cross_validation_looks_beyond_a_rise():
     assert "largest number of components" in model.component_choice_.sentence
 
 
-@pytest.mark.parametrize("impute", [impute_em, impute_iterative])
+@pytest.mark.parametrize("impute", [imputation.impute_em, imputation.impute_iterative])
 def test_a_limit_of_steps_is_stated(impute):
     _, X = holed(30, 8, 2, 0.3)
     result = impute(X, 2, tol=0, max_iter=3)
@@ -308,7 +304,7 @@ def test_products_over_the_holes_are_those_of_the_definition(d, count):
     W, observed = rng.standard_normal((4, d)).T, np.ones((7, d), dtype=bool)
     for places in range(1, 7):  # the first row is complete
         observed[places, rng.choice(d, count, replace=False)] = False
-    there, gone = grams_of_holes(observed, W)
+    there, gone = imputation.grams_of_holes(observed, W)
     for place, row in enumerate(observed):
         assert_allclose(there[place], W[row].T @ W[row], rtol=0, atol=1e-12 * d)
         assert_allclose(gone[place], W[~row].T @ W[~row], rtol=0, atol=1e-12 * d)

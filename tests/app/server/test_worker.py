@@ -7,15 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from gramian.errors import (
-    DataError,
-    FileError,
-    GramianError,
-    MemoryLimitError,
-    ParameterError,
-    UnavailableError,
-    not_written,
-)
+from gramian import errors
 from gramian.tables.stored import Spool
 from served import X
 
@@ -41,20 +33,20 @@ def full_disk(code=errno.ENOSPC):
 
 @pytest.mark.parametrize(("error", "cause", "status"), [
     (MemoryError(), None, 413),
-    (MemoryLimitError("too much"), None, 413),
+    (errors.MemoryLimitError("too much"), None, 413),
     (np._core._exceptions._ArrayMemoryError((1 << 40,), np.dtype("f8")), None, 413),
-    (FileError("damaged"), MemoryError(), 413),
-    (DataError("no table"), MemoryLimitError("too much"), 413),
+    (errors.FileError("damaged"), MemoryError(), 413),
+    (errors.DataError("no table"), errors.MemoryLimitError("too much"), 413),
     (full_disk(errno.EFBIG), None, 413),
-    (not_written("x", full_disk(errno.EFBIG)), full_disk(errno.EFBIG), 413),
+    (errors.not_written("x", full_disk(errno.EFBIG)), full_disk(errno.EFBIG), 413),
     (full_disk(), None, 507),
     (full_disk(errno.EDQUOT), None, 507),
-    (not_written("x", full_disk()), full_disk(), 507),
-    (ParameterError("size", 1, "of a table"), not_written("x", full_disk()), 422),
-    (ParameterError("size", 1, "of a table"), full_disk(errno.EDQUOT), 507),
-    (FileError("damaged"), None, 400),
-    (DataError("no table"), ValueError(), 422),
-    (UnavailableError("not for this model"), None, 422),
+    (errors.not_written("x", full_disk()), full_disk(), 507),
+    (errors.ParameterError("size", 1, "of a table"), errors.not_written("x", full_disk()), 422),
+    (errors.ParameterError("size", 1, "of a table"), full_disk(errno.EDQUOT), 507),
+    (errors.FileError("damaged"), None, 400),
+    (errors.DataError("no table"), ValueError(), 422),
+    (errors.UnavailableError("not for this model"), None, 422),
     (full_disk(errno.EACCES), None, 500),
     (ZeroDivisionError(), None, 422),
     (AttributeError(), None, 500),
@@ -62,7 +54,7 @@ def full_disk(code=errno.ENOSPC):
 def test_memory_and_disks_have_a_status_whoever_met_their_end(error, cause, status, capsys):
     got = failed(raising(error, cause))
     assert got["status"] == status
-    assert ("Traceback" in capsys.readouterr().err) == (not isinstance(error, GramianError))
+    assert ("Traceback" in capsys.readouterr().err) == (not isinstance(error, errors.GramianError))
 
 
 def test_a_spool_without_room_is_a_full_disk(monkeypatch):
@@ -164,7 +156,7 @@ def test_tables_have_a_name_and_no_path(tmp_path):
 
 def test_an_order_without_data_fails_as_its_work_does():
     def work(data):
-        raise DataError("Choose the data to plot.")
+        raise errors.DataError("Choose the data to plot.")
 
     reply = worker.answered(work, {"do": "figure", "data": None}, lambda message: None)
     assert (reply["status"], reply["error"]) == (422, "Choose the data to plot.")
