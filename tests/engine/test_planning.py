@@ -1,6 +1,7 @@
 """The planner: which route, for which shape and limit, and what it says about it."""
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pytest
@@ -62,13 +63,11 @@ def test_genotypes_are_taken_to_have_a_flat_spectrum():
 
 
 def test_the_route_asked_for_is_taken():
-    for shape in ((5000, 900), (900, 5000)):
-        for solver in ("full", "covariance", "gram", "krylov"):
-            result = pca(shape, solver=solver)
-            assert (result.solver, result.reason) == (solver, f"You set solver={solver!r}.")
-    for n in (300, 3000):
-        for solver in ("dense", "krylov"):
-            assert kernel(n, solver=solver).solver == solver
+    for shape, solver in product(((5000, 900), (900, 5000)), ("full", "covariance", "gram", "krylov")):
+        result = pca(shape, solver=solver)
+        assert (result.solver, result.reason) == (solver, f"You set solver={solver!r}.")
+    for n, solver in product((300, 3000), ("dense", "krylov")):
+        assert kernel(n, solver=solver).solver == solver
 
 
 def test_an_iteration_that_would_fill_the_space_becomes_a_product():
@@ -116,16 +115,12 @@ def test_an_iteration_gets_as_many_passes_as_the_direct_route_is_worth():
 
 def test_below_the_floor_of_float32_no_route_multiplies_in_it():
     # The side that is not the smaller one does not count.
-    for shape in ((2000, 400), (400, 2000)):
-        for target, single in (
-            (FIVE, True),
-            (Target(count=200), True),
-            (Target(count=201), False),
-            (ALL, False),
-            (HALF, True),
-        ):
-            items = ranked(TableCosts(shape, F4), SolveRequest(target, 1e-5, PLENTY))
-            assert any(not item.route.form.double for item in items) is single
+    for shape, (target, single) in product(
+        ((2000, 400), (400, 2000)),
+        ((FIVE, True), (Target(count=200), True), (Target(count=201), False), (ALL, False), (HALF, True)),
+    ):
+        items = ranked(TableCosts(shape, F4), SolveRequest(target, 1e-5, PLENTY))
+        assert any(not item.route.form.double for item in items) is single
     tiles = ranked(KernelCosts((900, 5)), SolveRequest(Target(count=200), 1e-5, PLENTY))
     assert all(item.route.form.double for item in tiles)
 
@@ -323,19 +318,15 @@ def test_the_route_that_is_taken_at_once_is_the_one_that_is_ranked_first():
     ]
     others = [SymmetricCosts(size) for size in (1, 13, 600, 4000)]
     plain = 0
-    for costs in tables + kernels + others:
-        for target in (Target(count=1), FIVE, HALF, ALL):
-            for limit in (10**5, 10**8, PLENTY):
-                for everything in (False, True):
-                    request = SolveRequest(target, 1e-6, limit)
-                    first = small_first(costs, request)
-                    if first is not None:
-                        plain += 1
-                        expected = ranked(costs, request, everything=everything)[0]
-                        assert (first.route, first.seconds) == (
-                            expected.route,
-                            pytest.approx(expected.seconds),
-                        )
+    for costs, target, limit, everything in product(
+        tables + kernels + others, (Target(count=1), FIVE, HALF, ALL), (10**5, 10**8, PLENTY), (False, True)
+    ):
+        request = SolveRequest(target, 1e-6, limit)
+        first = small_first(costs, request)
+        if first is not None:
+            plain += 1
+            expected = ranked(costs, request, everything=everything)[0]
+            assert (first.route, first.seconds) == (expected.route, pytest.approx(expected.seconds))
     assert plain > 500
     assert small_first(tables[0], SolveRequest(FIVE, 1e-6, PLENTY, solver="krylov")) is None
 
@@ -350,9 +341,10 @@ def test_seconds_of_little_work_are_those_of_its_calls():
 
 
 def test_seconds_grow_with_the_work():
-    for target in (FIVE, ALL):
-        for small, large in [((1000, 500), (4000, 500)), ((1000, 500), (1000, 4000))]:
-            assert pca(small, target).seconds < pca(large, target).seconds
+    for target, (small, large) in product(
+        (FIVE, ALL), [((1000, 500), (4000, 500)), ((1000, 500), (1000, 4000))]
+    ):
+        assert pca(small, target).seconds < pca(large, target).seconds
     assert kernel(2000).seconds < kernel(4000).seconds
 
 

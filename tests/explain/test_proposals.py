@@ -566,13 +566,12 @@ def test_odd_tables_are_looked_at_without_a_warning():
         pd.DataFrame(index=range(5), columns=[]),
         b"a\n\n",
     ]
-    for data in odd:
-        for method in ("pca", "kernel-pca"):
-            if isinstance(data, bytes):
-                assert seen(b"a\n1\n\n2\n", method) is not None
-            elif data.shape[1]:
-                found = gramian.propose(data, method)
-                assert len(found.lines()) <= len(found)
+    for data, method in product(odd, ("pca", "kernel-pca")):
+        if isinstance(data, bytes):
+            assert seen(b"a\n1\n\n2\n", method) is not None
+        elif data.shape[1]:
+            found = gramian.propose(data, method)
+            assert len(found.lines()) <= len(found)
 
 
 def test_of_many_columns_the_last_ones_share_a_line():

@@ -1,6 +1,7 @@
 """Recognising people by vectors of prescribed places."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -44,19 +45,13 @@ def world():
 
 
 def test_everybody_is_known_in_every_way(world):
-    for match in ["nearest", "mean"]:
-        for discriminant in ["auto", True, False]:
-            for distance in DISTANCES:
-                recogniser = world.recogniser(
-                    distance=distance, discriminant=discriminant, match=match, far=0.1
-                )
-                answers = recogniser.identify(world.pictures(world.places))
-                assert (
-                    np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.4
-                )
-                named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
-                assert np.mean(named) <= 0.25
-                assert (recogniser.discriminant_ is None) == (discriminant is False)
+    for match, discriminant, distance in product(["nearest", "mean"], ["auto", True, False], DISTANCES):
+        recogniser = world.recogniser(distance=distance, discriminant=discriminant, match=match, far=0.1)
+        answers = recogniser.identify(world.pictures(world.places))
+        assert np.mean([a.person == name for a, name in zip(answers, world.names, strict=True)]) >= 0.4
+        named = [a.kind == "person" for a in recogniser.identify(world.strangers(200))]
+        assert np.mean(named) <= 0.25
+        assert (recogniser.discriminant_ is None) == (discriminant is False)
 
 
 def test_without_discriminants_likeness_is_the_formula(world):
@@ -230,15 +225,14 @@ def test_some_people_with_one_picture_among_others():
 
 
 def test_few_people():
-    for n_pictures in [1, 3]:
-        for n_people in [1, 2, 3]:
-            world = World(n_people, n_pictures)
-            recogniser = world.recogniser(far=0.01)
-            assert np.isfinite(recogniser.threshold_)
-            assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
-            assert any("is a rough estimate" in note for note in recogniser.notes_)
-            (result,) = recogniser.identify(world.vectors[:1])
-            assert result.runner_up == (None if n_people == 1 else result.runner_up)
+    for n_pictures, n_people in product([1, 3], [1, 2, 3]):
+        world = World(n_people, n_pictures)
+        recogniser = world.recogniser(far=0.01)
+        assert np.isfinite(recogniser.threshold_)
+        assert np.mean([a.kind == "person" for a in recogniser.identify(world.strangers(500))]) <= 0.03
+        assert any("is a rough estimate" in note for note in recogniser.notes_)
+        (result,) = recogniser.identify(world.vectors[:1])
+        assert result.runner_up == (None if n_people == 1 else result.runner_up)
 
 
 def test_ten_people_with_two_pictures_are_enough_for_discriminants():

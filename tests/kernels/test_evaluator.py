@@ -1,5 +1,7 @@
 """The Gram matrix that tiles are joined to: symmetric, of the rows' precision, whatever its size."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -36,32 +38,30 @@ def reference(kernel, X, Y=None):
 
 
 def test_any_number_of_rows():
-    for n in [1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 17]:
-        for kernel in KERNELS:
-            X = rows(n)
-            K = kernel.gram(X)
-            assert K.shape == (n, n), (n, kernel)
-            assert_array_equal(K, K.T, err_msg=repr((n, kernel)))
-            picked = np.unique(np.linspace(0, n - 1, 7).astype(int))
-            bound = kernel.bind(X)
-            left, right = bound.encode(X)
-            tile = bound.tile(left[picked], right[picked])
-            assert_allclose(
-                K[np.ix_(picked, picked)], tile, rtol=1e-12, atol=1e-14, err_msg=repr((n, kernel))
-            )
-            assert_array_equal(np.diag(K), bound.diagonal(X), err_msg=repr((n, kernel)))
+    for n, kernel in product([1, 2, TILE - 1, TILE, TILE + 1, 2 * TILE + 17], KERNELS):
+        case = n, kernel
+        X = rows(n)
+        K = kernel.gram(X)
+        assert K.shape == (n, n), case
+        assert_array_equal(K, K.T, err_msg=repr(case))
+        picked = np.unique(np.linspace(0, n - 1, 7).astype(int))
+        bound = kernel.bind(X)
+        left, right = bound.encode(X)
+        tile = bound.tile(left[picked], right[picked])
+        assert_allclose(K[np.ix_(picked, picked)], tile, rtol=1e-12, atol=1e-14, err_msg=repr(case))
+        assert_array_equal(np.diag(K), bound.diagonal(X), err_msg=repr(case))
 
 
 def test_any_number_of_other_rows():
-    for m in [0, 1, 3, TILE + 1, 4 * TILE + 9]:
-        for kernel in KERNELS:
-            X, Y = rows(TILE + 5), rows(m, seed=1)
-            K = kernel.gram(X, Y)
-            assert K.shape == (TILE + 5, m), (m, kernel)
-            picked = np.unique(np.linspace(0, max(m - 1, 0), 4).astype(int))[:m]
-            bound = kernel.bind(X)
-            tile = bound.tile(bound.encode(X)[0][:9], bound.encode(Y)[1][picked])
-            assert_allclose(K[:9, picked], tile, rtol=1e-12, atol=1e-14, err_msg=repr((m, kernel)))
+    for m, kernel in product([0, 1, 3, TILE + 1, 4 * TILE + 9], KERNELS):
+        case = m, kernel
+        X, Y = rows(TILE + 5), rows(m, seed=1)
+        K = kernel.gram(X, Y)
+        assert K.shape == (TILE + 5, m), case
+        picked = np.unique(np.linspace(0, max(m - 1, 0), 4).astype(int))[:m]
+        bound = kernel.bind(X)
+        tile = bound.tile(bound.encode(X)[0][:9], bound.encode(Y)[1][picked])
+        assert_allclose(K[:9, picked], tile, rtol=1e-12, atol=1e-14, err_msg=repr(case))
 
 
 def test_rows_beside_themselves_take_half_of_the_tiles(kernel, monkeypatch):
@@ -109,40 +109,29 @@ def test_whole_numbers_are_rows_too():
 
 
 def test_memory_order_of_the_rows_makes_no_difference():
-    for order in ["C", "F"]:
-        for step in [1, -1, 2]:
-            for kernel in KERNELS:
-                X = np.array(rows(40), order=order)[::step]
-                X.flags.writeable = False
-                assert_allclose(
-                    kernel.gram(X),
-                    kernel.gram(X.copy()),
-                    rtol=1e-14,
-                    atol=1e-15,
-                    err_msg=repr((order, step, kernel)),
-                )
+    for order, step, kernel in product(["C", "F"], [1, -1, 2], KERNELS):
+        X = np.array(rows(40), order=order)[::step]
+        X.flags.writeable = False
+        assert_allclose(
+            kernel.gram(X), kernel.gram(X.copy()), rtol=1e-14, atol=1e-15, err_msg=repr((order, step, kernel))
+        )
 
 
 def test_other_kinds_of_arrays():
-    for kind in ["torch", "array_api_strict"]:
-        for dtype in ["float32", "float64"]:
-            for kernel in KERNELS:
-                xp = pytest.importorskip(kind)
-                X, Y = rows(20).astype(dtype), rows(6, seed=1).astype(dtype)
-                K = kernel.gram(xp.asarray(X))
-                between = kernel.gram(xp.asarray(X), xp.asarray(Y))
-                for result, expected in ((K, kernel.gram(X)), (between, kernel.gram(X, Y))):
-                    assert type(result) is type(xp.asarray(X)), (kind, dtype, kernel)
-                    assert result.dtype == getattr(xp, dtype), (kind, dtype, kernel)
-                    tolerance = 1e-6 if dtype == "float32" else 1e-12
-                    assert_allclose(
-                        np.asarray(result),
-                        expected,
-                        rtol=tolerance,
-                        atol=tolerance / 10,
-                        err_msg=repr((kind, dtype, kernel)),
-                    )
-                assert_array_equal(np.asarray(K), np.asarray(K).T, err_msg=repr((kind, dtype, kernel)))
+    for kind, dtype, kernel in product(["torch", "array_api_strict"], ["float32", "float64"], KERNELS):
+        case = kind, dtype, kernel
+        xp = pytest.importorskip(kind)
+        X, Y = rows(20).astype(dtype), rows(6, seed=1).astype(dtype)
+        K = kernel.gram(xp.asarray(X))
+        between = kernel.gram(xp.asarray(X), xp.asarray(Y))
+        for result, expected in ((K, kernel.gram(X)), (between, kernel.gram(X, Y))):
+            assert type(result) is type(xp.asarray(X)), case
+            assert result.dtype == getattr(xp, dtype), case
+            tolerance = 1e-6 if dtype == "float32" else 1e-12
+            assert_allclose(
+                np.asarray(result), expected, rtol=tolerance, atol=tolerance / 10, err_msg=repr(case)
+            )
+        assert_array_equal(np.asarray(K), np.asarray(K).T, err_msg=repr(case))
 
 
 def test_values_beyond_float32_stay_float64():

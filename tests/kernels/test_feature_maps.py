@@ -39,47 +39,34 @@ def expanded(X, degree, gamma, coef0):
 
 
 def test_inner_products_are_the_kernel():
-    for gamma, coef0 in KERNELS:
-        for d in range(1, 7):
-            for degree in range(1, 7):
-                X, Y = rows(25, d), rows(17, d, seed=1)
-                phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
-                exact = ((1 / d if gamma is None else gamma) * (X @ Y.T) + coef0) ** degree
-                gap = np.abs(phi(X) @ phi(Y).T - exact).max()
-                assert gap <= 1e-12 * np.abs(exact).max(), (gamma, coef0, d, degree)
-                error = phi.kernel_error(X, Y)
-                assert error.maximum == pytest.approx(gap, rel=0.5, abs=1e-14 * error.scale), (
-                    gamma,
-                    coef0,
-                    d,
-                    degree,
-                )
-                assert error.ok, (gamma, coef0, d, degree)
-                assert error.pairs == 25 * 17, (gamma, coef0, d, degree)
-                assert error.bound < 1e-11 * (1e-3 + (phi.gamma[0] * 60 + coef0) ** degree), (
-                    gamma,
-                    coef0,
-                    d,
-                    degree,
-                )
+    for (gamma, coef0), d, degree in product(KERNELS, range(1, 7), range(1, 7)):
+        case = gamma, coef0, d, degree
+        X, Y = rows(25, d), rows(17, d, seed=1)
+        phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+        exact = ((1 / d if gamma is None else gamma) * (X @ Y.T) + coef0) ** degree
+        gap = np.abs(phi(X) @ phi(Y).T - exact).max()
+        assert gap <= 1e-12 * np.abs(exact).max(), case
+        error = phi.kernel_error(X, Y)
+        assert error.maximum == pytest.approx(gap, rel=0.5, abs=1e-14 * error.scale), case
+        assert error.ok, case
+        assert error.pairs == 25 * 17, case
+        assert error.bound < 1e-11 * (1e-3 + (phi.gamma[0] * 60 + coef0) ** degree), case
 
 
 def test_every_feature_is_its_term_of_the_expansion():
-    for gamma, coef0 in [(1.0, 1.0), (0.3, 2.5), (0.5, 0.0)]:
-        for d, degree in [(1, 3), (2, 3), (2, 4), (3, 3), (4, 2)]:
-            X = rows(9, d)
-            phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
-            terms = expanded(X, degree, gamma, coef0)
-            for power, column in zip(phi.powers.tolist(), phi(X).T, strict=True):
-                assert_allclose(
-                    column, terms.pop(tuple(power)), rtol=1e-13, err_msg=repr((gamma, coef0, d, degree))
-                )
-            # What is left over are the terms that coef0 = 0 makes vanish.
-            assert all((values == 0).all() for values in terms.values()), (gamma, coef0, d, degree)
-            monomials = np.prod(X[:, None, :] ** phi.powers, axis=2)
-            assert_allclose(
-                monomials * phi.coefficients, phi(X), rtol=1e-13, err_msg=repr((gamma, coef0, d, degree))
-            )
+    for (gamma, coef0), (d, degree) in product(
+        [(1.0, 1.0), (0.3, 2.5), (0.5, 0.0)], [(1, 3), (2, 3), (2, 4), (3, 3), (4, 2)]
+    ):
+        case = gamma, coef0, d, degree
+        X = rows(9, d)
+        phi = polynomial_map(d, degree=degree, gamma=gamma, coef0=coef0)
+        terms = expanded(X, degree, gamma, coef0)
+        for power, column in zip(phi.powers.tolist(), phi(X).T, strict=True):
+            assert_allclose(column, terms.pop(tuple(power)), rtol=1e-13, err_msg=repr(case))
+        # What is left over are the terms that coef0 = 0 makes vanish.
+        assert all((values == 0).all() for values in terms.values()), case
+        monomials = np.prod(X[:, None, :] ** phi.powers, axis=2)
+        assert_allclose(monomials * phi.coefficients, phi(X), rtol=1e-13, err_msg=repr(case))
 
 
 def test_degree_3_in_two_dimensions_by_hand():
@@ -301,20 +288,22 @@ def test_lists_frames_integers_and_float32(phi):
 
 
 def test_what_is_no_table_of_numbers_is_refused():
-    for bad, message in [
-        (POINTS[:, :2], r"X has shape \(11, 2\), but this map takes \(n, 3\)"),
-        (POINTS[0], r"X has shape \(3,\)"),
-        (POINTS * 1j, "complex128, which is not real numbers"),
-        (POINTS * np.where(np.arange(3) == 1, np.nan, 1), "NaN or infinity"),
-        (np.where(POINTS > 1, np.inf, POINTS), "NaN or infinity"),
-        ([["a", "b", "c"]], "not a table of numbers"),
-        (sp.csr_matrix(POINTS), "not a table of numbers"),
-    ]:
-        for phi in MAPS.values():
-            with pytest.raises(DataError, match=message):
-                phi(bad)
-            with pytest.raises(DataError, match=message):
-                phi.kernel_error(POINTS, bad)
+    for (bad, message), phi in product(
+        [
+            (POINTS[:, :2], r"X has shape \(11, 2\), but this map takes \(n, 3\)"),
+            (POINTS[0], r"X has shape \(3,\)"),
+            (POINTS * 1j, "complex128, which is not real numbers"),
+            (POINTS * np.where(np.arange(3) == 1, np.nan, 1), "NaN or infinity"),
+            (np.where(POINTS > 1, np.inf, POINTS), "NaN or infinity"),
+            ([["a", "b", "c"]], "not a table of numbers"),
+            (sp.csr_matrix(POINTS), "not a table of numbers"),
+        ],
+        MAPS.values(),
+    ):
+        with pytest.raises(DataError, match=message):
+            phi(bad)
+        with pytest.raises(DataError, match=message):
+            phi.kernel_error(POINTS, bad)
 
 
 def test_the_error_is_measured_on_all_pairs(phi):
@@ -398,27 +387,22 @@ def test_features_are_cosines_and_sines():
 
 
 def test_frequencies_are_normal():
-    for orthogonal in [True, False]:
-        for d, count in [(1, 4000), (3, 3001), (40, 2000)]:
-            W = frequencies(count, d, orthogonal=orthogonal, rng=np.random.default_rng(5))
-            assert W.shape == (count, d), (orthogonal, d, count)
-            # Rows of different groups are independent, so one of each group is a sample without any doubt.
-            independent = W[:: d if orthogonal else 1]
-            assert kstest(independent[:, 0], "norm").pvalue > 1e-3, (orthogonal, d, count)
-            assert kstest((W**2).sum(axis=1), "chi2", args=(d,)).pvalue > 1e-3, (orthogonal, d, count)
-            assert_allclose(
-                W.mean(axis=0), 0, atol=5 / math.sqrt(count), err_msg=repr((orthogonal, d, count))
-            )
-            for start in range(0, count, d):
-                group = W[start : start + d]
-                inner = group @ group.T
-                if orthogonal:
-                    assert_allclose(
-                        inner,
-                        np.diag(np.diag(inner)),
-                        atol=1e-12 * d * inner.max(),
-                        err_msg=repr((orthogonal, d, count)),
-                    )
+    for orthogonal, (d, count) in product([True, False], [(1, 4000), (3, 3001), (40, 2000)]):
+        case = orthogonal, d, count
+        W = frequencies(count, d, orthogonal=orthogonal, rng=np.random.default_rng(5))
+        assert W.shape == (count, d), case
+        # Rows of different groups are independent, so one of each group is a sample without any doubt.
+        independent = W[:: d if orthogonal else 1]
+        assert kstest(independent[:, 0], "norm").pvalue > 1e-3, case
+        assert kstest((W**2).sum(axis=1), "chi2", args=(d,)).pvalue > 1e-3, case
+        assert_allclose(W.mean(axis=0), 0, atol=5 / math.sqrt(count), err_msg=repr(case))
+        for start in range(0, count, d):
+            group = W[start : start + d]
+            inner = group @ group.T
+            if orthogonal:
+                assert_allclose(
+                    inner, np.diag(np.diag(inner)), atol=1e-12 * d * inner.max(), err_msg=repr(case)
+                )
 
 
 def test_fewer_frequencies_than_features_cost_no_square_matrix():
@@ -437,17 +421,16 @@ def test_an_odd_number_of_features_ends_with_an_offset():
 
 
 def test_the_mean_over_draws_is_the_kernel():
-    for count in [1, 7, 10]:
-        for orthogonal in [True, False]:
-            exact = RBF(gamma=0.2).gram(X[:12])
-            rng = np.random.default_rng(3)
-            draws = []
-            for _ in range(150):
-                phi = fourier_map(5, n_components=count, gamma=0.2, orthogonal=orthogonal, rng=rng)
-                draws.append(phi(X[:12]) @ phi(X[:12]).T)
-            gap = np.mean(draws, axis=0) - exact
-            deviation = np.std(draws, axis=0) / math.sqrt(150)
-            assert (np.abs(gap) <= 5 * deviation + 1e-14).all(), (count, orthogonal)
+    for count, orthogonal in product([1, 7, 10], [True, False]):
+        exact = RBF(gamma=0.2).gram(X[:12])
+        rng = np.random.default_rng(3)
+        draws = []
+        for _ in range(150):
+            phi = fourier_map(5, n_components=count, gamma=0.2, orthogonal=orthogonal, rng=rng)
+            draws.append(phi(X[:12]) @ phi(X[:12]).T)
+        gap = np.mean(draws, axis=0) - exact
+        deviation = np.std(draws, axis=0) / math.sqrt(150)
+        assert (np.abs(gap) <= 5 * deviation + 1e-14).all(), (count, orthogonal)
 
 
 def test_the_error_of_independent_frequencies_is_the_one_known():
@@ -479,15 +462,14 @@ def test_orthogonal_frequencies_are_better(d):
 
 def test_the_bound_holds_as_often_as_it_says():
     """One pair, confidence 0.5: more than half of 120 draws stay within."""
-    for count in [1, 15, 80]:
-        for orthogonal in [True, False]:
-            x, y = X[:1], X[1:2]
-            rng = np.random.default_rng(6)
-            within = []
-            for _ in range(120):
-                phi = fourier_map(5, n_components=count, gamma=0.05, orthogonal=orthogonal, rng=rng)
-                within.append(phi.kernel_error(x, y).maximum <= phi.error_bound(1, 0.5))
-            assert np.mean(within) >= 0.5, (count, orthogonal)
+    for count, orthogonal in product([1, 15, 80], [True, False]):
+        x, y = X[:1], X[1:2]
+        rng = np.random.default_rng(6)
+        within = []
+        for _ in range(120):
+            phi = fourier_map(5, n_components=count, gamma=0.05, orthogonal=orthogonal, rng=rng)
+            within.append(phi.kernel_error(x, y).maximum <= phi.error_bound(1, 0.5))
+        assert np.mean(within) >= 0.5, (count, orthogonal)
 
 
 def test_the_bound_is_hoeffdings():

@@ -72,21 +72,12 @@ def test_it_is_found_out_how_a_function_is_called():
                 (lambda x, y: x @ y.T / len(x), False),
                 (lambda x, y: np.tile(y.sum(axis=-1), (len(x), 1)) + np.arange(len(x))[:, None], False),
             ]:
+                case = d, n, function, takes_many
                 rows = np.abs(np.random.default_rng(3).standard_normal((n, d))) + 0.1
                 result = FunctionKernel(function).resolve(rows).vectorised
-                assert result is takes_many, (d, n, function, takes_many)
-                assert FunctionKernel(function, vectorised=True).resolve(rows).vectorised is True, (
-                    d,
-                    n,
-                    function,
-                    takes_many,
-                )
-                assert FunctionKernel(function, vectorised=False).resolve(rows).vectorised is False, (
-                    d,
-                    n,
-                    function,
-                    takes_many,
-                )
+                assert result is takes_many, case
+                assert FunctionKernel(function, vectorised=True).resolve(rows).vectorised is True, case
+                assert FunctionKernel(function, vectorised=False).resolve(rows).vectorised is False, case
 
 
 def test_what_many_rows_give_must_be_what_they_give_one_by_one():

@@ -1,6 +1,7 @@
 """Kernels of distances: widths, units, exact diagonals and the ends of the range."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,12 +21,11 @@ KERNELS = [RBF(), *(Matern(nu=nu) for nu in NUS), RationalQuadratic(), RationalQ
 
 
 def test_widths_whose_square_does_not_fit_are_refused():
-    for width in [1e-200, 1e200, (1e-200, 1, 1, 1, 1), (1, 1, 1, 1, 1e200)]:
-        for kind in KINDS:
-            with pytest.raises(
-                ParameterError, match=r"200 has a square that float64 cannot hold\. Scale the data"
-            ):
-                kind(width).gram(X)
+    for width, kind in product([1e-200, 1e200, (1e-200, 1, 1, 1, 1), (1, 1, 1, 1, 1e200)], KINDS):
+        with pytest.raises(
+            ParameterError, match=r"200 has a square that float64 cannot hold\. Scale the data"
+        ):
+            kind(width).gram(X)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -46,18 +46,14 @@ def test_sigma_is_the_width():
 
 
 def test_widths_of_features_are_units():
-    for kind in [list, tuple, np.array]:
-        for cls in KINDS:
-            widths = [0.5, 2.0, 1e3, 1.0, 1e-3]
-            assert_allclose(
-                cls(kind(widths)).gram(X * widths),
-                cls(1.0).gram(X),
-                rtol=1e-12,
-                atol=1e-15,
-                err_msg=repr((kind, cls)),
-            )
-            assert cls(kind(widths)) == cls(tuple(widths)), (kind, cls)
-            assert cls(kind(widths)).resolve(X) == cls(tuple(widths)), (kind, cls)
+    for kind, cls in product([list, tuple, np.array], KINDS):
+        case = kind, cls
+        widths = [0.5, 2.0, 1e3, 1.0, 1e-3]
+        assert_allclose(
+            cls(kind(widths)).gram(X * widths), cls(1.0).gram(X), rtol=1e-12, atol=1e-15, err_msg=repr(case)
+        )
+        assert cls(kind(widths)) == cls(tuple(widths)), case
+        assert cls(kind(widths)).resolve(X) == cls(tuple(widths)), case
 
 
 def test_equal_widths_are_one_width():
@@ -69,21 +65,19 @@ def test_equal_widths_are_one_width():
 
 
 def test_the_diagonal_is_exactly_1():
-    for offset in [0.0, 1e4, 1e8]:
-        for dtype in [np.float32, np.float64]:
-            for kernel in KERNELS:
-                assert kernel.stationary, (offset, dtype, kernel)
-                rows = (X + offset).astype(dtype)
-                assert_array_equal(np.diag(kernel.gram(rows)), 1, err_msg=repr((offset, dtype, kernel)))
-                assert_array_equal(kernel.bind(rows).diagonal(rows), 1, err_msg=repr((offset, dtype, kernel)))
+    for offset, dtype, kernel in product([0.0, 1e4, 1e8], [np.float32, np.float64], KERNELS):
+        case = offset, dtype, kernel
+        assert kernel.stationary, case
+        rows = (X + offset).astype(dtype)
+        assert_array_equal(np.diag(kernel.gram(rows)), 1, err_msg=repr(case))
+        assert_array_equal(kernel.bind(rows).diagonal(rows), 1, err_msg=repr(case))
 
 
 def test_values_lie_between_0_and_1():
-    for kernel in KERNELS:
-        for rows in (X, X * 1e-6 + 1e3, X * 1e3):
-            K = kernel.gram(rows)
-            assert K.min() >= 0, kernel
-            assert K.max() <= 1 + 1e-9, kernel
+    for kernel, rows in product(KERNELS, (X, X * 1e-6 + 1e3, X * 1e3)):
+        K = kernel.gram(rows)
+        assert K.min() >= 0, kernel
+        assert K.max() <= 1 + 1e-9, kernel
 
 
 def test_matern_approaches_the_gaussian_from_below_as_it_gets_smoother():
@@ -113,14 +107,13 @@ def test_far_rows_have_kernel_0_and_never_nan():
 
 
 def test_rows_and_width_in_other_units():
-    for scale in [1e-150, 1e-20, 1e20, 1e150]:
-        for kernel in KERNELS:
-            name = "sigma" if isinstance(kernel, RBF) else "length_scale"
-            one = type(kernel)(**{**kernel.get_params(), name: 0.7})
-            other = type(kernel)(**{**kernel.get_params(), name: 0.7 * scale})
-            assert_allclose(
-                other.gram(X * scale), one.gram(X), rtol=1e-11, atol=1e-300, err_msg=repr((scale, kernel))
-            )
+    for scale, kernel in product([1e-150, 1e-20, 1e20, 1e150], KERNELS):
+        name = "sigma" if isinstance(kernel, RBF) else "length_scale"
+        one = type(kernel)(**{**kernel.get_params(), name: 0.7})
+        other = type(kernel)(**{**kernel.get_params(), name: 0.7 * scale})
+        assert_allclose(
+            other.gram(X * scale), one.gram(X), rtol=1e-11, atol=1e-300, err_msg=repr((scale, kernel))
+        )
 
 
 @pytest.mark.parametrize(("gamma", "scale"), [(1e-310, 1e155), (5e-324, 4e161), (1e308, 1e-154)])
@@ -196,14 +189,12 @@ def test_defaults_are_those_of_scikit_learn():
 
 
 def test_the_diagonal_of_absolute_differences_is_exactly_1():
-    for offset in [0.0, 1e4, 1e8]:
-        for gamma in [None, 300.0]:
-            for kernel in (Laplacian(gamma), ChiSquared(gamma or 1.0)):
-                assert_array_equal(
-                    np.diag(kernel.gram(HISTOGRAMS + offset)), 1, err_msg=repr((offset, gamma))
-                )
-            assert Laplacian().stationary, (offset, gamma)
-            assert not ChiSquared().stationary, (offset, gamma)
+    for offset, gamma in product([0.0, 1e4, 1e8], [None, 300.0]):
+        case = offset, gamma
+        for kernel in (Laplacian(gamma), ChiSquared(gamma or 1.0)):
+            assert_array_equal(np.diag(kernel.gram(HISTOGRAMS + offset)), 1, err_msg=repr(case))
+        assert Laplacian().stationary, case
+        assert not ChiSquared().stationary, case
 
 
 @pytest.mark.parametrize("scale", [1e8, 1e155, 1e300])

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -75,27 +76,20 @@ def weighted(bound, W, right, Z):
 
 
 def test_pull_is_the_derivative_of_a_weighted_sum_of_values():
-    for precision in [1e-9, 0.0]:
-        for centered in [False, True]:
-            for kernel in SMOOTH.values():
-                X, Y = rows(5, 0), rows(7, 1)
-                W = np.random.default_rng(2).standard_normal((5, 7))
-                bound = kernel.bind(Y, precision, centered=centered)
-                assert not kernel.not_differentiable, (precision, centered, kernel)
-                _, right = bound.encode(Y)
-                result = bound.slopes(X, right)
-                values = bound.tile(bound.encode(X)[0], right)
-                assert_allclose(
-                    result.values, values, rtol=1e-9, atol=1e-9, err_msg=repr((precision, centered, kernel))
-                )
-                expected = central(partial(weighted, bound, W, right), X)
-                assert_allclose(
-                    result.pull(W),
-                    expected,
-                    rtol=1e-6,
-                    atol=1e-6 * np.abs(expected).max(),
-                    err_msg=repr((precision, centered, kernel)),
-                )
+    for precision, centered, kernel in product([1e-9, 0.0], [False, True], SMOOTH.values()):
+        case = precision, centered, kernel
+        X, Y = rows(5, 0), rows(7, 1)
+        W = np.random.default_rng(2).standard_normal((5, 7))
+        bound = kernel.bind(Y, precision, centered=centered)
+        assert not kernel.not_differentiable, case
+        _, right = bound.encode(Y)
+        result = bound.slopes(X, right)
+        values = bound.tile(bound.encode(X)[0], right)
+        assert_allclose(result.values, values, rtol=1e-9, atol=1e-9, err_msg=repr(case))
+        expected = central(partial(weighted, bound, W, right), X)
+        assert_allclose(
+            result.pull(W), expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max(), err_msg=repr(case)
+        )
 
 
 def test_the_diagonal_has_its_derivative():

@@ -198,12 +198,9 @@ def test_whitened_rows_of_a_wide_table_are_all_equally_far_apart():
 
 
 def test_cholesky_of_less_than_full_rank_is_refused():
-    for name in ["rank 3", "wide"]:
-        for rule in (None, 1e-300):
-            with pytest.raises(
-                DataError, match=r'at most\. Set regularization="ledoit-wolf" or a \(larger\)'
-            ):
-                Whitener("cholesky", regularization=rule).fit(DEFICIENT[name])
+    for name, rule in product(["rank 3", "wide"], (None, 1e-300)):
+        with pytest.raises(DataError, match=r'at most\. Set regularization="ledoit-wolf" or a \(larger\)'):
+            Whitener("cholesky", regularization=rule).fit(DEFICIENT[name])
 
 
 def test_constant_columns_are_0_and_come_back():
@@ -226,14 +223,13 @@ def test_constant_columns_are_0_and_come_back():
 
 def test_constant_data_gives_nothing():
     X = np.full((7, 3), 0.1)
-    for method in THIN:
-        for rule in (None, "oas", "ledoit-wolf"):
-            with pytest.warns(RankWarning, match="The data has rank 0"):
-                model = Whitener(method, regularization=rule).fit(X)
-            assert model.rank_ == 0
-            assert (model.transform(np.eye(3)) == 0).all()
-            back = model.inverse_transform(model.transform(X))
-            assert_allclose(back, X, rtol=1e-15)
+    for method, rule in product(THIN, (None, "oas", "ledoit-wolf")):
+        with pytest.warns(RankWarning, match="The data has rank 0"):
+            model = Whitener(method, regularization=rule).fit(X)
+        assert model.rank_ == 0
+        assert (model.transform(np.eye(3)) == 0).all()
+        back = model.inverse_transform(model.transform(X))
+        assert_allclose(back, X, rtol=1e-15)
 
 
 def test_zca_is_closest_and_zca_cor_closest_to_the_standardised():
@@ -463,14 +459,13 @@ def test_array_kinds_give_their_own_kind(array_kind):
 
 
 def test_fit_transform_is_fit_then_transform():
-    for method, rule in product(METHODS, [None, 0.1]):
-        for dtype in ("f8", "f4"):
-            X = FULL["large"].astype(dtype)
-            if method == "cholesky" and dtype == "f4" and rule is None:
-                continue
-            model = Whitener(method, regularization=rule)
-            together = model.fit_transform(X)
-            assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
+    for (method, rule), dtype in product(product(METHODS, [None, 0.1]), ("f8", "f4")):
+        X = FULL["large"].astype(dtype)
+        if method == "cholesky" and dtype == "f4" and rule is None:
+            continue
+        model = Whitener(method, regularization=rule)
+        together = model.fit_transform(X)
+        assert_allclose(together, model.transform(X), atol=1e-5 if dtype == "f4" else 1e-10)
 
 
 def test_pictures_come_back_as_pictures():
@@ -523,14 +518,13 @@ def test_parameters_are_refused():
 
 
 def test_nan_and_infinity_are_named():
-    for bad in [np.nan, np.inf, -np.inf]:
-        for shape in ((40, 5), (900, 1300)):
-            X = np.random.default_rng(18).standard_normal(shape)
-            model = Whitener(n_components=2).fit(X)
-            X[33, 4] = bad
-            for call in (Whitener().fit, model.transform, model.inverse_transform):
-                with pytest.raises(DataError, match=r": row 33, column 4\."):
-                    call(X)
+    for bad, shape in product([np.nan, np.inf, -np.inf], ((40, 5), (900, 1300))):
+        X = np.random.default_rng(18).standard_normal(shape)
+        model = Whitener(n_components=2).fit(X)
+        X[33, 4] = bad
+        for call in (Whitener().fit, model.transform, model.inverse_transform):
+            with pytest.raises(DataError, match=r": row 33, column 4\."):
+                call(X)
 
 
 def test_new_rows_of_another_width_are_refused():

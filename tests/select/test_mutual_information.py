@@ -1,4 +1,5 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,13 +16,11 @@ TABLES = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}
 
 
 def test_classes_have_the_values_of_scikit_learn():
-    for dtype in [np.float64, np.float32]:
-        for seed in [0]:
-            for name in TABLES:
-                X, y = TABLES[name](return_X_y=True)
-                X = X.astype(dtype)
-                result = mutual_information(X, y, discrete=False, random_state=seed)
-                np.testing.assert_allclose(result, mutual_info_classif(X, y, random_state=seed), atol=1e-6)
+    for dtype, seed, name in product([np.float64, np.float32], [0], TABLES):
+        X, y = TABLES[name](return_X_y=True)
+        X = X.astype(dtype)
+        result = mutual_information(X, y, discrete=False, random_state=seed)
+        np.testing.assert_allclose(result, mutual_info_classif(X, y, random_state=seed), atol=1e-6)
 
 
 def test_numbers_have_the_values_of_scikit_learn():
@@ -54,11 +53,10 @@ def gaussian_pair(rho, n, seed, k=3):
 
 
 def test_gaussian_pairs_are_within_three_standard_errors_of_the_truth():
-    for rho in [0.3, 0.6, 0.9]:
-        for n in [50, 1000, 10_000]:
-            truth = -0.5 * math.log(1 - rho**2)
-            result = float(gaussian_pair(rho, n, 0).values[0])
-            assert abs(result - truth) <= 3 * spread_of_estimates(rho, n)
+    for rho, n in product([0.3, 0.6, 0.9], [50, 1000, 10_000]):
+        truth = -0.5 * math.log(1 - rho**2)
+        result = float(gaussian_pair(rho, n, 0).values[0])
+        assert abs(result - truth) <= 3 * spread_of_estimates(rho, n)
 
 
 def test_two_shifted_classes_are_within_three_standard_errors_of_the_truth():

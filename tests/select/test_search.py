@@ -1,6 +1,6 @@
 """Searches against exhaustive search and literal transcriptions of the algorithms."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -263,11 +263,10 @@ def test_floating_wins_where_the_best_single_feature_is_a_mixture():
 
 def test_floating_with_groups_counts_groups():
     space = Space((np.array([0, 1, 2]), np.array([3]), np.array([4, 5]), np.array([6])), np.array([7]))
-    for search in (forward, backward):
-        for limit in (None, 3, 5):
-            steps = list(search(Told(lambda s: -abs(len(s) - 4.1)), space, floating=True, limit=limit))
-            assert all(7 in s.subset for s in steps)
-            assert len(steps) < 40
+    for search, limit in product((forward, backward), (None, 3, 5)):
+        steps = list(search(Told(lambda s: -abs(len(s) - 4.1)), space, floating=True, limit=limit))
+        assert all(7 in s.subset for s in steps)
+        assert len(steps) < 40
 
 
 def step(size, *scores, start=0):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import (
-    RepeatedStratifiedKFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    cross_val_score,
-)
+from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -61,23 +56,25 @@ def test_iris_with_four_neighbours_as_published():
 
 @pytest.mark.walk
 def test_the_same_as_scikit_learn():
-    for estimator, data, number in [
-        (KNeighborsClassifier(3), IRIS, 2),
-        (make_pipeline(StandardScaler(), GaussianNB()), (WINE[0][:, :7], WINE[1]), 3),
-        (Ridge(alpha=0.1), DIABETES, 4),
-        (LinearRegression(), DIABETES, 0.6),
-    ]:
-        for direction in ["forward", "backward"]:
-            X, y = data[0][:, :5], data[1]
-            asked = {"n_features_to_select": number, "direction": direction, "cv": 4}
-            theirs = feature_selection.SequentialFeatureSelector(estimator, **asked).fit(X, y)
-            ours = SequentialFeatureSelector(estimator, **asked).fit(X, y)
-            assert ours.get_support(indices=True).tolist() == theirs.get_support(indices=True).tolist()
-            assert ours.n_features_to_select_ == theirs.n_features_to_select_
-            expected = cross_val_score(estimator, X[:, ours.support_], y, cv=4)
-            assert ours.score_ == pytest.approx(expected.mean())
-            assert ours.standard_error_ == pytest.approx(expected.std(ddof=1) / 2)
-            np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
+    for (estimator, data, number), direction in product(
+        [
+            (KNeighborsClassifier(3), IRIS, 2),
+            (make_pipeline(StandardScaler(), GaussianNB()), (WINE[0][:, :7], WINE[1]), 3),
+            (Ridge(alpha=0.1), DIABETES, 4),
+            (LinearRegression(), DIABETES, 0.6),
+        ],
+        ["forward", "backward"],
+    ):
+        X, y = data[0][:, :5], data[1]
+        asked = {"n_features_to_select": number, "direction": direction, "cv": 4}
+        theirs = feature_selection.SequentialFeatureSelector(estimator, **asked).fit(X, y)
+        ours = SequentialFeatureSelector(estimator, **asked).fit(X, y)
+        assert ours.get_support(indices=True).tolist() == theirs.get_support(indices=True).tolist()
+        assert ours.n_features_to_select_ == theirs.n_features_to_select_
+        expected = cross_val_score(estimator, X[:, ours.support_], y, cv=4)
+        assert ours.score_ == pytest.approx(expected.mean())
+        assert ours.standard_error_ == pytest.approx(expected.std(ddof=1) / 2)
+        np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
 
 
 def mixture(n=300):
@@ -102,22 +99,20 @@ def test_floating_wins_where_a_mixture_is_the_best_single_feature():
 
 
 def test_the_choice_is_what_it_says():
-    for rule in ["best", "one-se"]:
-        for direction in ["forward", "backward"]:
-            for floating in [False, True]:
-                X, y = WINE[0][:, :4], WINE[1]
-                result = SequentialFeatureSelector(
-                    GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=3
-                ).fit(X, y)
-                steps = result.history_
-                best = max(step.mean for step in steps)
-                of_best = min((s for s in steps if s.mean >= best - 1e-12), key=lambda s: s.size)
-                least = best - (of_best.standard_error if rule == "one-se" else 0) - 1e-12
-                size = min(s.size for s in steps if s.mean >= least)
-                assert result.n_features_to_select_ == result.support_.sum() == size
-                assert result.score_ == max(s.mean for s in steps if s.size == size)
-                visited = {s.size for s in steps}
-                assert visited >= set(range(1, 5))
+    for rule, direction, floating in product(["best", "one-se"], ["forward", "backward"], [False, True]):
+        X, y = WINE[0][:, :4], WINE[1]
+        result = SequentialFeatureSelector(
+            GaussianNB(), n_features_to_select=rule, direction=direction, floating=floating, cv=3
+        ).fit(X, y)
+        steps = result.history_
+        best = max(step.mean for step in steps)
+        of_best = min((s for s in steps if s.mean >= best - 1e-12), key=lambda s: s.size)
+        least = best - (of_best.standard_error if rule == "one-se" else 0) - 1e-12
+        size = min(s.size for s in steps if s.mean >= least)
+        assert result.n_features_to_select_ == result.support_.sum() == size
+        assert result.score_ == max(s.mean for s in steps if s.size == size)
+        visited = {s.size for s in steps}
+        assert visited >= set(range(1, 5))
 
 
 def test_ties_go_to_the_first_of_equal_columns():

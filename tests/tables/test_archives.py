@@ -4,6 +4,7 @@ import gzip
 import io
 import struct
 import sys
+from itertools import product
 
 import h5py
 import numpy as np
@@ -126,14 +127,13 @@ def test_damaged_files_of_matlab_do_not_crash(tmp_path):
     savemat(path, {"S": S, "X": X, "c": {"a": "text"}})
     whole = path.read_bytes()
     refused = 0
-    for place in range(128, len(whole) - 4, 12):
-        for number in (0, 1, 0x7FFFFFFF, 0xFFFFFFFF):
-            path.write_bytes(whole[:place] + struct.pack("<I", number) + whole[place + 4 :])
-            for key in "SX":
-                try:
-                    scan(f"{path}::{key}").read()
-                except (DataError, FileError, MemoryLimitError):
-                    refused += 1
+    for place, number in product(range(128, len(whole) - 4, 12), (0, 1, 0x7FFFFFFF, 0xFFFFFFFF)):
+        path.write_bytes(whole[:place] + struct.pack("<I", number) + whole[place + 4 :])
+        for key in "SX":
+            try:
+                scan(f"{path}::{key}").read()
+            except (DataError, FileError, MemoryLimitError):
+                refused += 1
     assert refused > 30
 
 
@@ -306,12 +306,11 @@ def test_no_part_of_an_annotated_matrix_is_read_from_another_file(tmp_path, how)
             continue
         write_h5ad(path, sparse.csr_matrix(X) if "/" in part and part.startswith("X") else X)
         moved_elsewhere(path, part, how, tmp_path / "secret")
-        for read in (Scan.read, lambda asked: asked.open(1)):
-            for label in ("kind", "depth"):
-                if part.startswith("obs/") and label not in part and "_index" not in part:
-                    continue
-                with pytest.raises(DataError, match=r", which is not supported\. Copy"):
-                    read(scan(path, label=label))
+        for read, label in product((Scan.read, lambda asked: asked.open(1)), ("kind", "depth")):
+            if part.startswith("obs/") and label not in part and "_index" not in part:
+                continue
+            with pytest.raises(DataError, match=r", which is not supported\. Copy"):
+                read(scan(path, label=label))
 
 
 def test_of_a_large_dataset_only_the_rows_asked_for_are_read(tmp_path, monkeypatch):
@@ -332,18 +331,17 @@ def test_of_a_large_dataset_only_the_rows_asked_for_are_read(tmp_path, monkeypat
     def counting(path, mode):
         return Counting(path) if path.suffix == ".h5" else opened(path, mode)
 
-    for name in ("rows", "flags", "pictures"):
-        for rows in ("::5000", "3:39999:7", "-50:", "5:9"):
-            for columns in (None, "4,0") if name != "pictures" else (None,):
-                asked = scan(f"{tmp_path}/x.h5::{name}", rows=rows, columns=columns)
-                expected = asked.read()
-                with monkeypatch.context() as patched:
-                    patched.setattr(type(tmp_path), "open", counting)
-                    read.clear()
-                    result = asked.open(4 << 20)
-                np.testing.assert_array_equal(result.values, expected.values)
-                for fact in ("row_numbers", "column_numbers", "picture_shape", "notes"):
-                    assert getattr(result, fact) == getattr(expected, fact)
-                # Beside the chunks the index of them is read.
-                assert sum(read) < 100_000 or rows == "3:39999:7"
+    for name, rows in product(("rows", "flags", "pictures"), ("::5000", "3:39999:7", "-50:", "5:9")):
+        for columns in (None, "4,0") if name != "pictures" else (None,):
+            asked = scan(f"{tmp_path}/x.h5::{name}", rows=rows, columns=columns)
+            expected = asked.read()
+            with monkeypatch.context() as patched:
+                patched.setattr(type(tmp_path), "open", counting)
+                read.clear()
+                result = asked.open(4 << 20)
+            np.testing.assert_array_equal(result.values, expected.values)
+            for fact in ("row_numbers", "column_numbers", "picture_shape", "notes"):
+                assert getattr(result, fact) == getattr(expected, fact)
+            # Beside the chunks the index of them is read.
+            assert sum(read) < 100_000 or rows == "3:39999:7"
     assert sum(read) > 0

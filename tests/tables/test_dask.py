@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -86,14 +87,12 @@ def test_what_is_no_table_is_refused():
     with pytest.raises(InputTypeError, match=r"The chunks of X are scipy\.sparse\._csr\.csr_matrix, but"):
         PCA(2).fit(other)
     known = da.from_array(X, chunks=(70, 12)).map_blocks(sparse.csr_matrix)
-    for chunks in (other, known):
-        for call in (
-            PCA(2).fit,
-            PCA(2, missing="em").fit,
-            lambda some: PCA(2).fit(X).transform(some).compute(),
-        ):
-            with pytest.raises(InputTypeError, match=r"Convert them: X.map_blocks.*toarray"):
-                call(chunks)
+    for chunks, call in product(
+        (other, known),
+        (PCA(2).fit, PCA(2, missing="em").fit, lambda some: PCA(2).fit(X).transform(some).compute()),
+    ):
+        with pytest.raises(InputTypeError, match=r"Convert them: X.map_blocks.*toarray"):
+            call(chunks)
 
 
 def test_pictures_of_unknown_number():
