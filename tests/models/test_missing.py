@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import gramian
 from gramian import PCA, KernelPCA, Whitener, scan
 from gramian.errors import DataError, GramianWarning, MemoryLimitError, MissingValuesWarning, ParameterError
-from gramian.statistics.imputation import impute_em
+from gramian.statistics import imputation
 
 RNG = np.random.default_rng(0)
 N, D, K = 80, 9, 3
@@ -295,7 +295,7 @@ def test_regularization_is_a_strength_or_is_chosen():
 def test_em_is_the_eigendecomposition_of_the_expected_covariance(scale):
     pca = PCA(K, missing="em", scale=scale, ddof=0).fit(HOLED)
     divisor = np.ones(D) if scale is None else pca.scale_
-    model = impute_em(HOLED / divisor, K, tol=1e-9, max_iter=3000).model
+    model = imputation.impute_em(HOLED / divisor, K, tol=1e-9, max_iter=3000).model
     S = model.weights @ model.weights.T + model.noise * np.eye(D)
     expected, covariance = np.empty((N, D)), np.zeros((D, D))
     for i, row in enumerate(HOLED / divisor):
@@ -492,21 +492,17 @@ def test_infinity_in_new_rows_is_named_with_and_without_missing_values_beside_it
         model.transform(np.where(np.isnan(new[6:7]), 0.0, new[6:7]))
 
 
-def test_what_the_fit_raises():
+def test_what_the_fit_raises(monkeypatch):
     row, column = HOLED.copy(), HOLED.copy()
     row[[4, 9]], column[:, 5] = np.nan, np.nan
-    infinite = HOLED.copy()
-    infinite[2, 2] = np.inf
     sparse = sp.csr_matrix(np.where(HOLES, np.nan, 0.0))
     for method in METHODS:
-        for X in (row, column, infinite, sparse):
-            with pytest.raises(
-                DataError,
-                match=(
-                    r"2 rows have no entry at all: row 4,|1 column has no entry at all:|"
-                    r"Input X contains inf \(infinity\):|223 values are missing, and missing="
-                ),
-            ):
+        for X, message in (
+            (row, "2 rows have no entry at all: row 4,"),
+            (column, "1 column has no entry at all:"),
+            (sparse, "223 values are missing, and missing="),
+        ):
+            with pytest.raises(DataError, match=message):
                 PCA(2, missing=method).fit(X)
     for method in ("error", "projection"):
         with pytest.raises(DataError, match="Input X contains NaN: 223 values are missing in 78 rows"):
@@ -523,20 +519,12 @@ def test_what_the_fit_raises():
         PCA(2, missing="em", center=False).fit(HOLED)
     with pytest.raises(MemoryLimitError, match="Imputing 80 rows x 9 columns with 2 components needs"):
         PCA(2, missing="em", memory_limit=10_000).fit(HOLED)
+    whole = imputation.impute_em
+    monkeypatch.setattr(
+        imputation, "impute_em", lambda X, k, **options: whole(X, k, **(options | {"max_iter": 2}))
+    )
     with pytest.warns(MissingValuesWarning, match="did not converge"):
-        _ = _stopped_early()
-
-
-def _stopped_early():
-    with pytest.MonkeyPatch.context() as patch:
-        from gramian.statistics import imputation
-
-        whole = imputation.impute_em
-        patch.setattr(
-            "gramian.statistics.imputation.impute_em",
-            lambda X, k, **options: whole(X, k, **(options | {"max_iter": 2})),
-        )
-        return PCA(2, missing="em").fit(HOLED)
+        PCA(2, missing="em").fit(HOLED)
 
 
 @pytest.mark.filterwarnings("ignore:the eigenvalues are known to:gramian.errors.CertificateWarning")
