@@ -155,14 +155,13 @@ def test_others_of_another_size(faces):
 
 
 def test_parameters_outside_of_what_they_may_be(faces):
-    for settings in [{"light": "bright"}, {"distance": "far"}, {"far": 2}, {"leave_out": 13}]:
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"is not known\. Allowed:|far=2 must be a number above 0 and|"
-                "leave_out=13 must be a whole number"
-            ),
-        ):
+    for settings, message in [
+        ({"light": "bright"}, r"is not known\. Allowed:"),
+        ({"distance": "far"}, r"is not known\. Allowed:"),
+        ({"far": 2}, "far=2 must be a number above 0 and"),
+        ({"leave_out": 13}, "leave_out=13 must be a whole number"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
             evaluate_faces(faces, **settings)
 
 

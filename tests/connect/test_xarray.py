@@ -327,14 +327,13 @@ def test_what_no_method_can_fill_names_the_mask_and_the_time():
     gap, far = SEA.copy(), SEA.copy()
     gap[5] = np.nan
     far[5, 0, 0] = np.inf
-    for field, options in [(gap, {}), (gap, {"missing": "em"}), (far, {}), (SST * np.nan, {})]:
-        with pytest.raises(
-            DataError,
-            match=(
-                r"1 sample has no value at all:|1 value is infinite: sst at|"
-                "has no value in any cell: all are"
-            ),
-        ):
+    for field, options, message in [
+        (gap, {}, "1 sample has no value at all:"),
+        (gap, {"missing": "em"}, "1 sample has no value at all:"),
+        (far, {}, "1 value is infinite: sst at"),
+        (SST * np.nan, {}, "has no value in any cell: all are"),
+    ]:
+        with pytest.raises(DataError, match=message):
             pca(field, n_components=2, **options)
 
 
@@ -408,14 +407,12 @@ def test_rotated_components_give_the_same_fields_and_take_new_ones():
     both = several()
     rotated = rotate(pca(both, n_components=3, scale="variable"))
     same(inverse(rotated), inverse(pca(both, n_components=3, scale="variable")))
-    for given, k in ((ds, 1), (rotated, None), (pca(SST, n_components=1), None)):
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"n_components=1 must be a whole|ds has rotated components, but|"
-                "ds has 1 component with variance,"
-            ),
-        ):
+    for given, k, message in [
+        (ds, 1, "n_components=1 must be a whole"),
+        (rotated, None, "ds has rotated components, but"),
+        (pca(SST, n_components=1), None, "ds has 1 component with variance,"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
             rotate(given, k)
 
 

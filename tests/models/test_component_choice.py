@@ -174,13 +174,6 @@ def test_minka_is_scikit_learns():
             assert PCA("mle", ddof=ddof).fit(X).n_components_ == peer.n_components_
 
 
-@pytest.mark.parametrize("value", ["mel", "paralel", "kaiser", ""])
-def test_other_names_are_refused(value):
-    for work in (PCA(value).fit, PCA(value).plan):
-        with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
-            work(planted())
-
-
 @pytest.mark.parametrize("rule", NAMED)
 def test_without_centring_only_some_rules_have_a_meaning(rule):
     X = planted() - 1.5

@@ -653,14 +653,12 @@ def test_refusals():
     for model in (gramian.Whitener(), None):
         with pytest.raises(ParameterError, match=r", but must be a PCA or a KernelPCA\."):
             Monitor(model).fit(X[:50])
-    for options in ({"alpha": 0.0}, {"limit": "sigma"}, {"cv": 1}):
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"alpha=0\.0 must be a number above 0|is not known\. Allowed:|"
-                "cv=1 must be a whole number of at"
-            ),
-        ):
+    for options, message in [
+        ({"alpha": 0.0}, r"alpha=0\.0 must be a number above 0"),
+        ({"limit": "sigma"}, r"is not known\. Allowed:"),
+        ({"cv": 1}, "cv=1 must be a whole number of at"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
             Monitor(PCA(1), **options).fit(X)
     with pytest.raises(ParameterError, match=r"cv=100 but 40 rows have at most 40 folds\. Use a smaller"):
         Monitor(PCA(1), cv=100).fit(X[:40])

@@ -453,14 +453,12 @@ def test_holes_and_mistakes_in_a_column_of_weights(tmp_path):
     path.write_text("name,x,y,w\na,1,2,1\nb,,3,5\nc,4,1,2\nd,0,2,1\n")
     model = PCA().fit(scan(path, weights="w", missing="drop-rows"))
     assert_same(model, PCA().fit(np.array([[1.0, 2], [4, 1], [4, 1], [0, 2]])))
-    for options in ({"weights": "v"}, {"weights": "w", "transpose": True}, {"weights": "w", "drop": "w"}):
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"has no such column\. Its 4 columns|weights names a column of the file,|"
-                "columns, drop, id, label and"
-            ),
-        ):
+    for options, message in [
+        ({"weights": "v"}, r"has no such column\. Its 4 columns"),
+        ({"weights": "w", "transpose": True}, "weights names a column of the file,"),
+        ({"weights": "w", "drop": "w"}, "columns, drop, id, label and"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
             scan(path, **options).read()
     with pytest.raises(DataError, match="column of weights holds something that is no number"):
         PCA().fit(scan(path, weights="name", missing="drop-rows"))

@@ -78,14 +78,12 @@ def test_several_labels_of_every_kind_of_file(tmp_path):
     }
     (tmp_path / "comma.csv").write_text('a,"b,c",d\n1,x,2\n2,y,3\n')
     assert scan(tmp_path / "comma.csv", label='"b,c"').read().labels.tolist() == ["x", "y"]
-    for label in ("sex,colour", "sex,sex", []):
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"has no such column\. Its 4 columns|columns, drop, id, label and|"
-                r"label=\[\] holds no names\. Give some,"
-            ),
-        ):
+    for label, message in [
+        ("sex,colour", r"has no such column\. Its 4 columns"),
+        ("sex,sex", "columns, drop, id, label and"),
+        ([], r"label=\[\] holds no names\. Give some,"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
             scan(tmp_path / "t.csv", label=label).read()
 
 
