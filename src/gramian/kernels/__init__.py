@@ -1,77 +1,32 @@
 """Kernels k(x, y), checked for positive semidefiniteness, with bounds on their evaluation errors."""
 
-from typing import TYPE_CHECKING, Any
+from gramian.kernels.algebra import After as After
+from gramian.kernels.algebra import Constant as Constant
+from gramian.kernels.algebra import Exp as Exp
+from gramian.kernels.algebra import Kernel as Kernel
+from gramian.kernels.algebra import Normalized as Normalized
+from gramian.kernels.algebra import OnColumns as OnColumns
+from gramian.kernels.algebra import Power as Power
+from gramian.kernels.algebra import Product as Product
+from gramian.kernels.algebra import Scaled as Scaled
+from gramian.kernels.algebra import Sum as Sum
+from gramian.kernels.algebra import exp as exp
+from gramian.kernels.auditing import audit as audit
+from gramian.kernels.evaluator import Evaluator as Evaluator
+from gramian.kernels.expression import kernel_from_name as kernel_from_name
+from gramian.kernels.expression import table as table
+from gramian.kernels.facts import Facts as Facts
+from gramian.kernels.facts import Validity as Validity
+from gramian.kernels.formulas import RBF as RBF
+from gramian.kernels.formulas import ChiSquared as ChiSquared
+from gramian.kernels.formulas import Cosine as Cosine
+from gramian.kernels.formulas import Formula as Formula
+from gramian.kernels.formulas import FunctionKernel as FunctionKernel
+from gramian.kernels.formulas import Laplacian as Laplacian
+from gramian.kernels.formulas import Linear as Linear
+from gramian.kernels.formulas import Matern as Matern
+from gramian.kernels.formulas import Polynomial as Polynomial
+from gramian.kernels.formulas import RationalQuadratic as RationalQuadratic
+from gramian.kernels.formulas import Sigmoid as Sigmoid
 
-from gramian.kernels.algebra import (
-    After,
-    Constant,
-    Exp,
-    Kernel,
-    Normalized,
-    OnColumns,
-    Power,
-    Product,
-    Scaled,
-    Sum,
-    exp,
-)
-from gramian.kernels.evaluator import Evaluator
-from gramian.kernels.expression import kernel_from_name, table
-from gramian.kernels.facts import Facts, Validity
-from gramian.kernels.formulas import (
-    RBF,
-    ChiSquared,
-    Cosine,
-    Formula,
-    FunctionKernel,
-    Laplacian,
-    Linear,
-    Matern,
-    Polynomial,
-    RationalQuadratic,
-    Sigmoid,
-)
-
-if TYPE_CHECKING:
-    from gramian.kernels.auditing import audit
-
-__all__ = [
-    "RBF",
-    "After",
-    "ChiSquared",
-    "Constant",
-    "Cosine",
-    "Evaluator",
-    "Exp",
-    "Facts",
-    "Formula",
-    "FunctionKernel",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "Matern",
-    "Normalized",
-    "OnColumns",
-    "Polynomial",
-    "Power",
-    "Product",
-    "RationalQuadratic",
-    "Scaled",
-    "Sigmoid",
-    "Sum",
-    "Validity",
-    "audit",
-    "exp",
-    "kernel_from_name",
-    "table",
-]
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name != "audit":  # a fit audits nothing
-            raise AttributeError(f"module 'gramian.kernels' has no attribute {name!r}")
-        from gramian.kernels.auditing import audit
-
-        return audit
+__all__ = sorted(name for name, value in globals().items() if callable(value) and name[0] != "_")

@@ -517,6 +517,14 @@ class Kernel(ABC):
         """Kind of the bound on evaluation errors."""
         return self.facts.error_kind
 
+    def admit(self, X: Any) -> None:  # noqa: B027  # most formulas have values everywhere
+        """Refuse rows on which the formula has no value.
+
+        Raises
+        ------
+        DataError
+        """
+
     def floor(self, d: int) -> FloatArray:
         """Return the least value that each of d columns may have; minus infinity for most kernels."""
         return np.full(d, self.facts.floor)
@@ -685,7 +693,7 @@ class Composite(Kernel):
         if not np.isfinite(largest):
             raise DataError(f"{self!r} overflows on this data. Scale the data or the kernels in it first.")
         widths = tuple(int(part.encode(seen[:1, :])[0].shape[1]) for part in parts)
-        return CompositeEvaluator(self, relative, absolute, largest, parts, widths)
+        return CompositeEvaluator(self, relative, absolute, largest, parts=parts, widths=widths)
 
     def calls(self, X: Any) -> Calls | None:
         """Return what the functions among the parts cost together."""
@@ -702,14 +710,11 @@ class CompositeEvaluator(evaluator.Evaluator):
 
     Attributes
     ----------
-    parts : tuple of Evaluator
     widths : tuple of int
-        How many columns of the encoded rows belong to each.
+        How many columns of the encoded rows belong to each of the parts.
     """
 
-    kernel: Composite
-    parts: tuple[evaluator.Evaluator, ...]
-    widths: tuple[int, ...]
+    widths: tuple[int, ...] = ()
 
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as factors of a tile."""
@@ -803,29 +808,29 @@ class Constant(Kernel):
         return Constant(-self.value)
 
     def bound_to(self, X: Any, precision: float, centered: bool) -> evaluator.Evaluator:
-        return ConstantEvaluator(self, 0.0, 0.0, abs(float(self.value)))
+        return evaluator.Evaluator(self, 0.0, 0.0, abs(float(self.value)))
 
-
-class ConstantEvaluator(evaluator.Evaluator):
-    """A number for every pair of rows."""
-
-    def encode(self, X: Any) -> tuple[Any, Any]:
+    def encode(self, X: Any, direct: bool) -> tuple[Any, Any]:
         """Return a column of ones."""
         column = arithmetic.ones(X)[:, None]
         return column, column
 
-    def tile(self, left: Any, right: Any, out: Any = None) -> Any:
+    def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         """Return a block of the constant."""
-        return arithmetic.product(left * float(self.kernel.value), right, out)
+        return arithmetic.product(left * float(self.value), right, out)
 
     def diagonal(self, X: Any) -> Any:
         """Return the constant for every row."""
-        return float(self.kernel.value) * arithmetic.ones(X)
+        return float(self.value) * arithmetic.ones(X)
 
-    def slopes(self, X: Any, right: Any) -> evaluator.Slopes:
+    def slopes(self, X: Any, left: Any, right: Any, direct: bool) -> evaluator.Slopes:
         """Return a block of the constant, which changes with no row."""
         still = arithmetic.zeros(X, X.shape[1])
-        return evaluator.Slopes(self.tile(self.encode(X)[0], right), lambda W: still, lambda W: still)
+        return evaluator.Slopes(self.tile(left, right, direct), lambda W: still, lambda W: still)
+
+    def diagonal_slopes(self, X: Any) -> evaluator.DiagonalSlopes:
+        """Return the constant for every row, which changes with none."""
+        return evaluator.flat(self.diagonal(X), X.shape[1])
 
 
 class Pair(Composite):
@@ -1138,7 +1143,7 @@ class Normalized(Composite):
         # Cauchy and Schwarz bound the value by 1 for a kernel; for what may be none, its own size does.
         largest = 1.0 if part.facts.validity.proven else max(1.0, part.largest / least)
         absolute = (3.0 * error + 8.0 * UNIT) * largest if error < 0.1 else np.inf
-        return NormalizedEvaluator(self, 0.0, absolute, largest, parts, ())
+        return NormalizedEvaluator(self, 0.0, absolute, largest, parts=parts)
 
 
 class NormalizedEvaluator(CompositeEvaluator):
@@ -1149,15 +1154,10 @@ class NormalizedEvaluator(CompositeEvaluator):
         (part,) = self.parts
         left, right = part.encode(X)
         diagonal = arrays.to_float64(part.diagonal(X))
-        xp = namespace(diagonal)
-        least = float(xp.min(diagonal)) if diagonal.shape[0] else 0.0
+        least = float(namespace(diagonal).min(diagonal)) if diagonal.shape[0] else 0.0
         if least < 0:
             raise DataError(f"{self.kernel!r} needs k(x, x) >= 0, but it reaches {least:.3g}.")
-        inverse = xp.where(
-            diagonal > 0,
-            1.0 / xp.sqrt(xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))),
-            0.0 * diagonal,
-        )[:, None]
+        inverse = _inverse_roots(diagonal)[:, None]
         return arithmetic.hstack(left, inverse), arithmetic.hstack(right, inverse)
 
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
@@ -1171,14 +1171,11 @@ class NormalizedEvaluator(CompositeEvaluator):
         """Return a block of kernel values with their derivative by the rows of X."""
         (part,) = self.parts
         inner, own = part.slopes(X, right[:, :-1]), part.diagonal_slopes(X)
-        xp, there = namespace(own.values), own.values > 0
-        size = xp.where(there, own.values, 1.0)
-        factor = xp.where(there, 1.0 / xp.sqrt(size), 0.0)[:, None] * right[:, -1]
+        xp, factor = namespace(own.values), _inverse_roots(own.values)[:, None] * right[:, -1]
         values = inner.values * factor
-        shrink = own.gradient / (2.0 * size)[:, None]
-
         if self.facts.stationary:
             return evaluator.chained(values, [inner], [factor])
+        shrink = own.gradient / (2.0 * xp.where(own.values > 0, own.values, 1.0))[:, None]
 
         def pull(W: Any) -> Any:
             return inner.pull(W * factor) - xp.sum(W * values, axis=1)[:, None] * shrink
@@ -1191,9 +1188,13 @@ class NormalizedEvaluator(CompositeEvaluator):
 
     def diagonal(self, X: Any) -> Any:
         """Return 1, or 0 where k(x, x) is 0."""
-        diagonal = arrays.to_float64(self.parts[0].diagonal(X))
-        xp = namespace(diagonal)
-        return xp.where(diagonal > 0, xp.ones_like(diagonal), 0.0 * diagonal)
+        return arrays.to_float64(arrays.to_float64(self.parts[0].diagonal(X)) > 0)
+
+
+def _inverse_roots(sizes: Any) -> Any:
+    """Return 1 over the root of every number; 0 where it is 0."""
+    xp, positive = namespace(sizes), sizes > 0
+    return xp.where(positive, 1.0 / xp.sqrt(xp.where(positive, sizes, 1.0)), 0.0)
 
 
 class OnColumns(Composite):

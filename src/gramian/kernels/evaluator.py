@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ SINGLE_MAX = 1e30
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluator(ABC):
+class Evaluator:
     """A kernel bound to one set of fitted rows.
 
     Attributes
@@ -34,6 +33,17 @@ class Evaluator(ABC):
         Bound on an entry's evaluation error: ``absolute + relative * |k|``.
     largest : float
         Bound on ``|k|`` over the fitted rows.
+    shift : array of shape (d,) or None
+        Subtracted from every row first: where distances are expanded into a product, and where only the
+        centred matrix matters and a shift does not change that.
+    direct : bool
+        Whether distances are summed from differences instead of expanded into a product: slower, and
+        accurate for clusters that lie many widths apart.
+    single : (float, float) or None
+        Bound on an entry's error, relative and absolute, where encoded rows are rounded to float32 and a
+        tile is filled in it; None where that is not offered, or would be too far off.
+    parts : tuple of Evaluator
+        Those of the kernels that this one is made of.
 
     Examples
     --------
@@ -53,6 +63,10 @@ class Evaluator(ABC):
     relative: float
     absolute: float
     largest: float
+    shift: Any = None
+    direct: bool = False
+    single: tuple[float, float] | None = None
+    parts: tuple[Evaluator, ...] = ()
 
     @cached_property
     def facts(self) -> Facts:
@@ -60,32 +74,35 @@ class Evaluator(ABC):
         facts: Facts = self.kernel.facts
         return facts
 
-    @abstractmethod
+    def _rows(self, X: Any) -> Any:
+        self.kernel.admit(X)
+        if sparse.issparse(X):
+            return sparse.csr_array(X, dtype=np.float64)
+        return arrays.to_float64(X) if self.shift is None else arrays.to_float64(X) - self.shift
+
     def encode(self, X: Any) -> tuple[Any, Any]:
         """Return the rows as left and right factors of a tile: float64 arrays with a row for each."""
+        factors: tuple[Any, Any] = self.kernel.encode(self._rows(X), self.direct)
+        return factors
 
-    @abstractmethod
     def tile(self, left: Any, right: Any, out: Any = None) -> Any:
         """Return k of every row of ``left`` with every row of ``right``; ``out`` may be written into."""
+        return self.kernel.tile(left, right, self.direct, out)
 
-    @property
-    def single(self) -> tuple[float, float] | None:
-        """Bound on an entry's error, relative and absolute, where encoded rows are rounded to float32 and a
-        tile is filled in it; None where that is not offered, or would be too far off.
-        """
-        return None
-
-    @abstractmethod
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row, float64."""
+        return self.kernel.diagonal(self._rows(X))
 
-    @abstractmethod
     def slopes(self, X: Any, right: Any) -> Slopes:
         """Return k of every float64 row of ``X`` with every encoded row, and the derivative by X."""
+        X = X if self.shift is None else X - self.shift
+        slopes: Slopes = self.kernel.slopes(X, self.kernel.encode(X, self.direct)[0], right, self.direct)
+        return slopes
 
     def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) of every float64 row and its derivative: none unless a kernel has one."""
-        return flat(self.diagonal(X), X.shape[1])
+        """Return k(x, x) of every float64 row and its derivative."""
+        slopes: DiagonalSlopes = self.kernel.diagonal_slopes(X if self.shift is None else X - self.shift)
+        return slopes
 
     def times(self, new: Any, fitted: Any, coefficients: Any, size: int = 960) -> Any:
         """Return ``k(new, fitted) @ coefficients`` for encoded rows, tile by tile.

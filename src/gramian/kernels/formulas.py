@@ -120,15 +120,7 @@ class Formula(Kernel):
         """Return what columns are multiplied by before their norm is taken; None for the Euclidean norm."""
         return None
 
-    def admit(self, X: Any) -> None:
-        """Refuse rows on which the formula has no value.
-
-        Raises
-        ------
-        DataError
-        """
-
-    def bound_to(self, X: Any, precision: float, centered: bool) -> FormulaEvaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
         """Bind to fitted rows, distances expanded where that is accurate enough."""
         # A shift would fill sparse rows, and so would differences: they have their products, whose error
         # is that of the entries stored, and of no mean taken off.
@@ -146,57 +138,7 @@ class Formula(Kernel):
         if not np.isfinite(size) or (held and self.expands and not 4.0 * norm * norm < np.inf):
             raise DataError(f"{self!r} overflows on this data: rows reach a norm of {norm:.3g}. Scale it.")
         single = None if held or direct else self.single_error(d, norm)
-        return FormulaEvaluator(self, relative, absolute, size, shift, direct, single)
-
-
-@dataclass(frozen=True, eq=False)
-class FormulaEvaluator(Evaluator):
-    """A formula bound to rows.
-
-    Attributes
-    ----------
-    shift : array of shape (d,) or None
-        Subtracted from every row first: where distances are expanded into a product, and where only the
-        centred matrix matters and a shift does not change that.
-    direct : bool
-        Whether distances are summed from differences instead of expanded into a product: slower, and
-        accurate for clusters that lie many widths apart.
-    """
-
-    kernel: Formula
-    shift: Any = None
-    direct: bool = False
-    single: tuple[float, float] | None = None
-
-    def encode(self, X: Any) -> tuple[Any, Any]:
-        """Return the rows as factors of a tile."""
-        return self.kernel.encode(self._rows(X), self.direct)
-
-    def diagonal(self, X: Any) -> Any:
-        """Return k(x, x) of every row."""
-        if not self.facts.unit_diagonal:
-            return self.kernel.diagonal(self._rows(X))
-        self.kernel.admit(X)
-        return self.kernel.diagonal(X)  # of which only the number of rows counts
-
-    def _rows(self, X: Any) -> Any:
-        self.kernel.admit(X)
-        if sparse.issparse(X):
-            return sparse.csr_array(X, dtype=np.float64)
-        return to_float64(X) if self.shift is None else to_float64(X) - self.shift
-
-    def tile(self, left: Any, right: Any, out: Any = None) -> Any:
-        """Return a block of kernel values."""
-        return self.kernel.tile(left, right, self.direct, out)
-
-    def slopes(self, X: Any, right: Any) -> Slopes:
-        """Return a block of kernel values with their derivative by the rows of X."""
-        X = X if self.shift is None else X - self.shift
-        return self.kernel.slopes(X, self.kernel.encode(X, self.direct)[0], right, self.direct)
-
-    def diagonal_slopes(self, X: Any) -> DiagonalSlopes:
-        """Return k(x, x) with its derivative by x."""
-        return self.kernel.diagonal_slopes(X if self.shift is None else X - self.shift)
+        return Evaluator(self, relative, absolute, size, shift, direct, single)
 
 
 def _mean(X: Any) -> Any:
@@ -1087,7 +1029,7 @@ class FunctionKernel(Formula):
     def _call(self, x: Any, y: Any) -> Any:
         return self.function(x, y, **dict(self.params or {}))
 
-    def bound_to(self, X: Any, precision: float, centered: bool) -> FormulaEvaluator:
+    def bound_to(self, X: Any, precision: float, centered: bool) -> Evaluator:
         """Bind to rows; the size of the values is that on a few of them."""
         bound = super().bound_to(X, precision, centered)
         few = to_float64(X[:: max(1, X.shape[0] // SIZED), :])
