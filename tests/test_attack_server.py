@@ -10,7 +10,7 @@ import types
 import pytest
 
 from gramian.app.cli import main
-from gramian.app.server import app, items
+from gramian.app.server import app, state
 from gramian.errors import GramianError
 from gramian.report import results
 from served import create_app, httpx
@@ -114,7 +114,7 @@ def test_a_log_with_a_failure_is_noticed(module, tmp_path, capsys):
 
 @pytest.mark.walk
 def test_foreign_folders_taken_as_stores_are_noticed(findings, monkeypatch):
-    monkeypatch.setattr(items.os, "listdir", lambda folder: [])
+    monkeypatch.setattr(state.os, "listdir", lambda folder: [])
     assert any("the server started" in one for one in findings("foreign-folders"))
 
 

@@ -210,7 +210,7 @@ def test_a_fit_is_cancelled_and_others_wait_their_turn(client, server):
     again = client.post("/api/v1/jobs", json=fit).json()
     assert client.delete(f"/api/v1/data/{data}").status_code == 204
     assert again["id"] not in {one["id"] for one in client.get("/api/v1/jobs").json()}
-    assert list(server.app.state.gramian.items.work.glob("*.gramian")) == []
+    assert list(server.app.state.gramian.work.glob("*.gramian")) == []
 
 
 def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
@@ -221,8 +221,9 @@ def test_files_of_the_server_may_have_names_that_are_not_utf_8(tmp_path):
     except OSError:
         pytest.skip("names are UTF-8 here")
     item = app.given_item(path)
-    order = json.loads(json.dumps({"do": "describe_data", "data": item.part(), "draft": True}))
-    facts = worker.answered(tasks.describe_data, order, say=None)["answer"]
+    source = {"path": item.path, "name": item.name, "kind": "", "given": True, "reading": {}}
+    order = json.loads(json.dumps({"do": "describe", "kind": "data", "source": source, "draft": True}))
+    facts = worker.answered(tasks.describe, order, say=None)["answer"]
     assert item.name == "?.csv"
     assert ".csv has 1 column" in facts["problem"]
     item = item.model_copy(update={"facts": facts})

@@ -8,14 +8,14 @@ import pytest
 
 from gramian.errors import FileError, ParameterError
 
-items = pytest.importorskip("gramian.app.server.items")
+items = pytest.importorskip("gramian.app.server.state")
 FACTS = {"rows": 2, "columns": 2, "reading": {"label": ["kind"]}}
 
 
 @pytest.fixture
 def store(tmp_path):
     with items.store_folder(tmp_path / "store") as root:
-        yield items.Items(root, [])
+        yield items.State(root, [], items.Limits())
 
 
 def put(store, name="x.csv", content=b"a,b\n1,2\n", facts=FACTS):
@@ -27,7 +27,7 @@ def put(store, name="x.csv", content=b"a,b\n1,2\n", facts=FACTS):
 def test_an_item_is_there_as_a_whole_and_goes_as_a_whole(store):
     first, second = put(store), put(store, "y.csv")
     assert [one.name for one in store.all("data")] == ["x.csv", "y.csv"]
-    again = items.Items(store.root, []).find("data", first.id)
+    again = items.State(store.root, [], items.Limits()).find("data", first.id)
     assert again == first
     assert (again.about, again.reading.options()) == ("2 rows, 8 bytes", {"label": ["kind"]})
     with open(first.path, "rb") as file:
@@ -61,7 +61,7 @@ def test_what_a_killed_server_left_is_removed_and_nothing_else(store):
     (store.work / (32 * "a")).mkdir()
     (store.work / (32 * "b" + ".csv")).write_text("half")
     (store.work / "mine.txt").write_text("mine")
-    again = items.Items(store.root, [])
+    again = items.State(store.root, [], items.Limits())
     assert [path.name for path in store.work.iterdir()] == ["mine.txt"]
     assert again.find("data", item.id) == item
 

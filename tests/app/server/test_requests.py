@@ -38,7 +38,7 @@ def raw(server, head, body=b"", wait=20):
 
 
 def left_behind(server):
-    return [path for path in server.app.state.gramian.items.work.iterdir() if path.name != "vega.js"]
+    return [path for path in server.app.state.gramian.work.iterdir() if path.name != "vega.js"]
 
 
 def bomb():
@@ -114,7 +114,7 @@ def test_bodies_that_are_no_data(client, ids, server):
         assert got.status_code == status, (content[:40], got.text)
         assert set(got.json()) == {"error"}
         assert "Traceback" not in got.text
-        assert str(server.app.state.gramian.items.root) not in got.text
+        assert str(server.app.state.gramian.root) not in got.text
         assert time.monotonic() - began < 15
     assert left_behind(server) == []
     assert client.get(f"{API}/data").json() == before
@@ -174,7 +174,7 @@ def test_pages_and_paths_that_are_not_there(client, server, ids):
     for name in ("../../x", "/etc/passwd", "a\0b", "\N{PILE OF POO}"):
         got = client.post(f"{API}/data", params={"name": name}, content=b"a,b\n1,2\n3,5\n", headers=CSV)
         assert got.json()["name"] == name
-    root = server.app.state.gramian.items.root
+    root = server.app.state.gramian.root
     assert {path.name for path in root.iterdir()} == {".gramian-store", "items", "work"}
     assert {path.name for path in root.glob("items/*/*")} <= {
         "item.json",

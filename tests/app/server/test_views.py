@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import zipfile
 from importlib.resources import files
@@ -25,7 +26,6 @@ from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.report.sections import survey
 from gramian.report.sentences import findings
-from gramian.tables.table import Table
 from served import BINARY, CSV, FACES, X, client_of, fitted, npy
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
@@ -363,7 +363,7 @@ def test_examples_and_who_is_at_the_door(visitor, server):
     for who in ("known", "stranger", "house"):
         assert visitor.get(f"{API}/examples/door/{who}").content.startswith(b"\x89PNG")
     assert visitor.post(f"{API}/examples/other").status_code == 422
-    assert list(server.app.state.gramian.items.work.iterdir()) == []
+    assert list(server.app.state.gramian.work.iterdir()) == []
 
 
 def test_people_are_enrolled_once_they_agree(visitor, ids, files):
@@ -620,18 +620,19 @@ def test_a_model_page_names_a_column_that_dominates_by_its_unit(client):
     assert one["remedy"] == 'If columns have different units, use scale="unit".'
 
 
-def test_tables_in_memory_are_bounded_by_bytes(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "4MB")
-    monkeypatch.setattr(tasks, "_cache", {})
-    for place in range(20):
+def test_the_table_that_was_read_last_stays_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "_latest", {})
+    model, parts, data = PCA(2).fit(np.eye(4)), {"path": "m.gramian"}, []
+    for place in range(3):
         path = tmp_path / f"{place}.npy"
-        path.write_bytes(b"x")
-        table = tasks.cached({"path": str(path)}, lambda path: Table(np.zeros((30_000, 1))))
-        assert table.values.nbytes == 240_000
-        assert sum(one.values.nbytes for one in tasks._cache.values()) <= 1_000_000
-    assert len(tasks._cache) == 4
-    assert tasks.cached({"path": str(path)}, pytest.fail) is table
-    path.unlink()
-    many = tasks.cached({"path": "rows.npz::X"}, lambda path: Table(np.zeros((900_000, 1))))
-    assert many.values.shape == (900_000, 1)
-    assert list(tasks._cache) == []
+        np.save(path, np.eye(4) + place)
+        data.append({"path": str(path), "name": "x", "kind": ".npy", "given": False, "reading": {}})
+        tables = [tasks.rows_for(model, parts, data[place]) for _ in range(2)]
+        assert tables[0] is tables[1]
+        assert [*tasks._latest.values()] == tables[:1]
+    np.save(path, np.eye(4) * 5)
+    os.utime(path, ns=(1, 1))
+    assert tasks.rows_for(model, parts, data[2]).values[0, 0] == 5
+    once = tasks.rows_for(model, parts, data[1] | {"once": True})
+    assert once.values[0, 0] == 2
+    assert not tasks._latest

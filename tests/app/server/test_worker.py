@@ -70,7 +70,7 @@ def part(path, name="table", **more):
 
 
 def cases(folder):
-    """Yield files that the server was started with and cannot use, and what looks at them."""
+    """Yield files that the server was started with and cannot use, and their kind."""
     for name, content in (
         ("x.csv", b"a,b\n1\n2,3\n"),
         ("x.npy", b"\x93NUMPY"),
@@ -89,32 +89,32 @@ def cases(folder):
         ("empty.csv", b""),
     ):
         (folder / name).write_bytes(content)
-        yield folder / name, tasks.describe_data, "data"
+        yield folder / name, "data"
     (folder / "two.bed").write_bytes(BED)
     (folder / "two.bim").write_text("1\n")
     (folder / "two.fam").write_text("1\n")
-    yield folder / "two.bed", tasks.describe_data, "data"
+    yield folder / "two.bed", "data"
     for name in ("pictures", "parquet"):
         (folder / name).mkdir()
     (folder / "pictures" / "a.png").write_bytes(b"\x89PNG")
     (folder / "parquet" / "a.parquet").write_bytes(b"PAR1")
     for name in ("pictures", "parquet", "none.csv", "none/none.csv"):
-        yield folder / name, tasks.describe_data, "data"
+        yield folder / name, "data"
     with h5py.File(folder / "two.h5", "w") as file:
         file["a/X"], file["b/X"] = X, X
     for key in ("a", "c", "a/Y"):
-        yield f"{folder / 'two.h5'}::{key}", tasks.describe_data, "data"
+        yield f"{folder / 'two.h5'}::{key}", "data"
     (folder / "x.gramian").write_bytes(b"no model")
-    yield folder / "x.gramian", tasks.describe_model, "model"
-    yield folder / "none.gramian", tasks.describe_model, "model"
+    yield folder / "x.gramian", "model"
+    yield folder / "none.gramian", "model"
     (folder / "x.gallery").write_bytes(b"SQLite format 3\0" + bytes(4000))
-    yield folder / "x.gallery", tasks.describe_gallery, "gallery"
+    yield folder / "x.gallery", "gallery"
 
 
 def test_every_damaged_file_is_the_clients_error(tmp_path):
     seen = 0
-    for path, look, kind in cases(tmp_path):
-        got = failed(look, **{kind: part(path)})
+    for path, kind in cases(tmp_path):
+        got = failed(tasks.describe, kind=kind, source=part(path), draft=False)
         assert 400 <= got["status"] < 500, got
         seen += 1
     assert seen > 20

@@ -13,30 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gramian.app.cli.inputs import (
-    add_metadata,
-    files_of,
-    open_gallery,
-    proposed,
-    read_all_pictures,
-    read_arguments,
-    read_model,
-    read_new_data,
-    read_pictures,
-    read_table,
-    recalled,
-)
-from gramian.app.cli.outputs import (
-    answer,
-    check_out,
-    check_pictures,
-    check_place,
-    check_results,
-    is_model_file,
-    rows_target,
-    write_content,
-    write_results,
-)
+from gramian.app.cli import inputs, outputs
 from gramian.app.verb import (
     FIGURES,
     LIMITS,
@@ -276,7 +253,7 @@ class Call:
             if (value := given.get(one.name)) is not None:
                 files = value if one.about.many else [value]
                 self.files += [str(model_path(value))] if one.about.kind == "model" else files
-                self.files += files_of(self.reading) if one.about.kind == "data" else []
+                self.files += inputs.files_of(self.reading) if one.about.kind == "data" else []
 
     @property
     def options(self) -> dict[str, Any]:
@@ -289,10 +266,10 @@ class Call:
         name: Any = self.given.get(one.name)
         kind = one.about.kind
         if kind == "model":
-            self.fitted = None if name is None else read_model(name, whole=True)
+            self.fitted = None if name is None else inputs.read_model(name, whole=True)
             return self.fitted
         if kind == "gallery":
-            return open_gallery(name, model, one.about.access)
+            return inputs.open_gallery(name, model, one.about.access)
         if name is None:
             for option in () if not one.positional else (*self.reading, *(["meta"] & self.given.keys())):
                 raise ParameterError(
@@ -303,27 +280,27 @@ class Call:
             return None
         self.check_outputs()
         if kind == "faces":
-            read = read_all_pictures if one.about.many else read_pictures
+            read = inputs.read_all_pictures if one.about.many else inputs.read_pictures
             return read(name, model, **how)
         return self._rows(one, name, model, limit, **how)
 
     def _rows(self, one: Parameter, name: str, model: Any, limit: int | None, **how: Any) -> Any:
         source, options, meta = None, self.reading, self.given.get("meta") if one.positional else None
         if one is self.verb.inputs[0] and "as_is" not in self.given:
-            source, options, self.values, self.proposals = proposed(
+            source, options, self.values, self.proposals = inputs.proposed(
                 name, options, self.values, self.verb, imputes=how.get("imputes", False)
             )
             self.reading = options
         self.verb.require_label({"label", "labels_from"} & options.keys() != set())
         if model is not None:
-            name, options = recalled(model, name, options)
-            table = read_new_data(name, options, model, limit, meta, **how)
+            name, options = inputs.recalled(model, name, options)
+            table = inputs.read_new_data(name, options, model, limit, meta, **how)
         else:
-            table = read_table(name, options, source=source, limit=limit, **how)
-            table = table if meta is None else add_metadata(table, meta, options.get("id"))
-        self.repeated = read_arguments(name, options) if one.positional and name != "-" else None
+            table = inputs.read_table(name, options, source=source, limit=limit, **how)
+            table = table if meta is None else inputs.add_metadata(table, meta, options.get("id"))
+        self.repeated = inputs.read_arguments(name, options) if one.positional and name != "-" else None
         if self.pictures:
-            check_pictures(table, self.given["out"])
+            outputs.check_pictures(table, self.given["out"])
         return table
 
     # ---------------------------------------------------------------- files and text
@@ -375,7 +352,7 @@ class Call:
             return
         if self._is_fit:
             out = self.given.get("out")
-            self.to_folder = out is not None and not is_model_file(out)
+            self.to_folder = out is not None and not outputs.is_model_file(out)
             for option in IN_FOLDER if not self.to_folder else ():
                 if option in self.values:
                     raise ParameterError(
@@ -388,7 +365,7 @@ class Call:
         place, suffix = Path(name), Path(name).suffix.lower()
         folder = name.endswith("/") or (place.is_dir() and suffix != ".zarr")
         if out.ends:
-            check_out(
+            outputs.check_out(
                 name,
                 *self.files,
                 as_json=self.as_json,
@@ -396,12 +373,12 @@ class Call:
                 writes=f"{self.verb.name} writes a {out.kind}",
             )
         if self.to_folder:
-            check_results(place, *self.files)
-            return lambda result: write_results(place, result, "report" in self.values)
+            outputs.check_results(place, *self.files)
+            return lambda result: outputs.write_results(place, result, "report" in self.values)
         if out.kind in ("model", "results") or (out.kind == "rows" and suffix == ".gramian" and not folder):
             if suffix != ".gramian":
                 raise ParameterError(out.name, name, ": name a file that ends in .gramian")
-            check_out(name, *self.files)
+            outputs.check_out(name, *self.files)
             return lambda result: result.model.save(name)
         if out.kind == "figure":
             function_of("style", "room")  # raises without its extra, before anything is computed
@@ -410,17 +387,19 @@ class Call:
             if suffix in FIGURES:
                 advice = f'Name a folder, and use format="{suffix[1:]}".'
                 raise ParameterError("-o", name, f": {self.verb.name} writes a folder", advice)
-            check_place(place)
+            outputs.check_place(place)
             return partial(_write_figures, place, self.values.get("format", "svg"))
         if out.kind == "file":
             if not out.ends:
-                check_out(name, *self.files, as_json=self.as_json)
-            return lambda result: write_content(name, _value(result.content))
+                outputs.check_out(name, *self.files, as_json=self.as_json)
+            return lambda result: outputs.write_content(name, _value(result.content))
         if out.listing:
             of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
             made = name != "-" and (folder or suffix not in TABLES)
             self.pictures = of_pictures and (made if self.fitted is None else suffix not in TABLES)
-        target, kind = rows_target(name, out.listing, self.as_json, *self.files, pictures=self.pictures)
+        target, kind = outputs.rows_target(
+            name, self.as_json, *self.files, listing=out.listing, pictures=self.pictures
+        )
         return partial(_write_table if out.kind == "table" else _write_rows, target, kind)
 
     def _answer(self, result: Result, files: list[tuple[Output, str, str]]) -> None:
@@ -444,7 +423,8 @@ class Call:
             facts |= {"files": names} if outs[0].key == "files" else {"out": next(iter(names), None)}
         text = "\n".join(filter(None, [text, *written])) if names else text.rstrip("\n")
         if text or self.as_json:
-            answer(self.as_json, facts, text, sys.stderr if piped or (outs and outs[0].beside) else None)
+            beside = piped or (outs and outs[0].beside)
+            outputs.answer(self.as_json, facts, text, sys.stderr if beside else None)
 
 
 def _joined(option: str, lists: list[str]) -> str:

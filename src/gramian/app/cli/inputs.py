@@ -13,20 +13,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from gramian import errors
 from gramian.app.cli.outputs import check_out
 from gramian.app.verb import Verb, as_arguments, model_path, parameters_of
 from gramian.app.verb import reading as reading_options
 from gramian.app.verbs.fit import kind_and_rules
 from gramian.core.checks import amount, counted, shown
 from gramian.core.progress import say, shows_progress
-from gramian.errors import (
-    DataError,
-    FileError,
-    GramianError,
-    MemoryLimitError,
-    MissingValuesError,
-    ParameterError,
-)
 from gramian.tables.reading import IMPUTED, Remembered
 
 READS = [one.name for one in parameters_of(reading_options)]
@@ -76,7 +69,7 @@ def proposed(
     try:
         with shows_progress(f"looking at {'standard input' if data == '-' else data}"):
             found = of_scan(looked, method, {"center": True} | values)
-    except GramianError:  # reading says it better
+    except errors.GramianError:  # reading says it better
         if data == "-":
             source.seek(0)
         return source, reading, values, Proposals()
@@ -129,7 +122,7 @@ def read_table(
     from gramian.tables.scan import Scan, scan
 
     if reading.get("missing") in IMPUTED and not imputes:
-        raise ParameterError(
+        raise errors.ParameterError(
             "missing",
             reading["missing"],
             "imputes by a PCA: it applies to fit and plan without a kernel and to models of such fits",
@@ -142,13 +135,13 @@ def read_table(
         working = 4 * memory_limit_bytes(None) if limit is None else limit
         try:
             table = asked.open(working, expected)
-        except MissingValuesError as error:
+        except errors.MissingValuesError as error:
             if not error.choices:  # it says already what to do
                 raise
-            raise MissingValuesError(error.where, **error.choices | {"imputes": imputes}) from None
+            raise errors.MissingValuesError(error.where, **error.choices | {"imputes": imputes}) from None
     if limit is None and not table.in_memory:
         size = math.prod(table.values.shape) * table.values.dtype.itemsize
-        raise MemoryLimitError(
+        raise errors.MemoryLimitError(
             f"This command needs all {amount(size)} of {data} in memory, but {amount(working / 4)} may be "
             "used. Choose rows or columns, or raise GRAMIAN_MEMORY_LIMIT; fit, plan, transform, "
             "reconstruct and whiten read large files in blocks."
@@ -188,7 +181,7 @@ def read_new_data(
     from gramian.models.inputs import expected_columns
 
     if reading.get("missing") == "drop-columns":
-        raise ParameterError(
+        raise errors.ParameterError(
             "missing",
             reading["missing"],
             "would depend on the new data instead of the fitted one",
@@ -203,7 +196,7 @@ def read_new_data(
         known = {*(names_of(model) or ()), *(meta.columns if meta else ()), *labels}
         new = [name for name in dict.fromkeys(channels.values()) if name not in known]
     if new and reading.get("labels_from") is not None:
-        raise ParameterError(
+        raise errors.ParameterError(
             "labels_from",
             problem=f"{new[0]} is a column of DATA, and labels_from names another file.",
             hint="Leave out one of them, or give a table of all labels as meta.",
@@ -211,11 +204,11 @@ def read_new_data(
     chosen = reading | ({"label": (*labels, *new)} if new else {})
     try:
         table = read_table(data, chosen, expected_columns(model), limit=limit, imputes=True)
-    except ParameterError as error:
+    except errors.ParameterError as error:
         channel = next((channel for channel, name in (channels or {}).items() if name == error.value), None)
         if error.parameter != "label" or channel is None or channel in labels:
             raise
-        raise ParameterError(channel, error.value, error.allowed, error.hint) from error
+        raise errors.ParameterError(channel, error.value, error.allowed, error.hint) from error
     return table if meta is None else add_metadata(table, meta, reading.get("id"))
 
 
@@ -395,7 +388,7 @@ def read_all_pictures(
         source = sources.pop(0)
         try:
             given.append(_read_some(source, model, strict=strict, **how))
-        except (DataError, FileError) as error:
+        except (errors.DataError, errors.FileError) as error:
             if strict:
                 raise
             if isinstance(source, list) and len(source) > 1:

@@ -116,16 +116,16 @@ def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
     return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
 
 
-def rows_target(out: str, listing: str, as_json: bool, *inputs: str, pictures: bool) -> tuple[Any, str]:
+def rows_target(out: str, as_json: bool, *inputs: str, listing: str, pictures: bool) -> tuple[Any, str]:
     """Return where rows are written, and "pictures" for a folder of PNG files or the format of a table.
 
     Parameters
     ----------
     out : str
-    listing : str
-        The table in a folder of pictures; other folders are refused.
     as_json : bool
     *inputs : str
+    listing : str
+        The table in a folder of pictures; other folders are refused.
     pictures : bool
 
     Raises

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import logging
 import os
 import secrets
 import socket
@@ -24,15 +23,13 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gramian.app.server.fields import Refusal
-from gramian.app.server.items import Item, Items, given_item, store_folder, summary
-from gramian.app.server.jobs import Limits, State
 from gramian.app.server.pages import page, pages
-from gramian.app.server.routes import api, describe, sends_body
+from gramian.app.server.routes import api, sends_body
+from gramian.app.server.state import LOG, Item, Limits, State, given_item, store_folder, summary
 from gramian.core.checks import amount, counted
 from gramian.core.version import __version__
 from gramian.errors import FULL, ParameterError, reason
 
-LOG = logging.getLogger("gramian.app.server")
 SHORTEST_TOKEN = 16  # characters
 STATIC = "/static/"  # paths without a token
 READS = ("GET", "HEAD", "OPTIONS")
@@ -103,10 +100,9 @@ def create_app(
             if (folder := root) is None:
                 temporary = tempfile.TemporaryDirectory(prefix="gramian-", ignore_cleanup_errors=True)
                 folder = folders.enter_context(store_folder(folders.enter_context(temporary)))
-            items = Items(folder, given)
-            state = app.state.gramian = State(items, limits or Limits())
+            state = app.state.gramian = State(folder, given, limits or Limits())
             try:
-                items.given = [await _described(state, item) for item in given]
+                state.given = [await _described(state, item) for item in given]
                 yield
             finally:
                 await state.end()
@@ -131,7 +127,7 @@ def create_app(
 async def _described(state: State, item: Item) -> Item:
     """Return an item of the command line with its facts, or with why it cannot be read."""
     try:
-        facts = await describe(state, item.kind, item.part(), draft=True)
+        facts = await state.describe(item.kind, state.source_of(item), draft=True)
     except Refusal as refusal:
         facts = {"error": refusal.detail}
         LOG.warning(f"{item.name}: {refusal.detail}")

@@ -14,9 +14,8 @@ from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from gramian.app.server import routes
 from gramian.app.server.fields import ID, KINDS, PageQuery, Reading, Refusal
-from gramian.app.server.items import Item
-from gramian.app.server.jobs import State
 from gramian.app.server.routes import Server
+from gramian.app.server.state import Item, State
 from gramian.core.checks import amount, counted, most_of, percent
 from gramian.core.version import __version__
 from gramian.explain.diagnose import NOTHING_FOUND, ONLY_MODEL
@@ -65,9 +64,9 @@ async def static(
         if not PAGE.joinpath(name).is_file():
             raise Refusal(404, "There is no such file.")
         return Response(PAGE.joinpath(name).read_bytes(), media_type=kind)
-    path = state.items.work / name  # the JavaScript that draws figures, which a process writes once
+    path = state.work / name  # the JavaScript that draws figures, which a process writes once
     if not path.is_file():
-        fresh = state.items.new_path()
+        fresh = state.new_path()
         await state.ask("program", answer={"path": str(fresh), "name": "the program"})
         fresh.replace(path)
     return FileResponse(path, media_type=kind)
@@ -76,14 +75,14 @@ async def static(
 @pages.get("/")
 def start(state: Server) -> HTMLResponse:
     """Return the start page."""
-    items: dict[str, Any] = {where: state.items.all(kind)[::-1] for where, kind in KINDS.items()}
+    items: dict[str, Any] = {where: state.all(kind)[::-1] for where, kind in KINDS.items()}
     return page("start.html", **items, limit=amount(state.limits.upload_bytes))
 
 
 @pages.get("/data/{id}")
 async def data(state: Server, id: routes.Id, query: Annotated[PageQuery, Query()]) -> Response:
     """Return the page of data, on which a method is chosen, read as the query says."""
-    others = [one for one in state.items.all("data") if one.id != id]
+    others = [one for one in state.all("data") if one.id != id]
     try:
         return data_page(*await _read_as(state, id, query), query.method, others=others)
     except Refusal as refusal:
@@ -122,7 +121,7 @@ async def _read_as(
         facts["proposals"] = dict.fromkeys(proposed, first)
     elif "pivot" in values or "pivot" not in reading:
         facts["proposals"] = proposed
-    return state.items.find("data", id), facts, reading | undone, beside if "pivot" in reading else []
+    return state.find("data", id), facts, reading | undone, beside if "pivot" in reading else []
 
 
 def data_page(
@@ -202,9 +201,9 @@ def model(
     state: Server, id: routes.Id, chosen: Annotated[str | None, Query(alias="data", pattern=ID)] = None
 ) -> Response:
     """Return the page of a model, perhaps with data to plot."""
-    item = state.items.find("model", id)
+    item = state.find("model", id)
     facts = item.facts
-    known, sources, fit = facts.get("model", {}), state.items.all("data"), facts.get("fit")
+    known, sources, fit = facts.get("model", {}), state.all("data"), facts.get("fit")
     serious, notes = (
         [one for one in facts.get("diagnosis", ()) if (one["severity"] == "serious") is wanted]
         for wanted in (True, False)
@@ -232,7 +231,7 @@ def model(
             text for text in facts.get("warnings", ()) if not any(one["sentence"] in text for one in serious)
         ],
         numbers=numbers(facts),
-        galleries=state.items.all("gallery") if known.get("kind") == "FaceSpace" else [],
+        galleries=state.all("gallery") if known.get("kind") == "FaceSpace" else [],
     )
 
 

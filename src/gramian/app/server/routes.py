@@ -16,8 +16,7 @@ from starlette.datastructures import Headers
 
 from gramian.app.server import fields
 from gramian.app.server.fields import ID, KINDS, DataQuery, Kinds, Reading, Refusal
-from gramian.app.server.items import Item, part_of, read_as
-from gramian.app.server.jobs import Job, State
+from gramian.app.server.state import Item, Job, State
 from gramian.app.verb import Verb
 from gramian.core.version import __version__
 
@@ -92,7 +91,7 @@ async def received(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in kinds:
         raise Refusal(415, f"This Content-Type is not supported here. Send {', or '.join(kinds)}.")
-    path = state.items.new_path(suffix or kinds[kind])
+    path = state.new_path(suffix or kinds[kind])
     try:
         with open(path, "xb") as file:
             async for chunk in request.stream():
@@ -108,7 +107,7 @@ async def written(
     state: State, do: str, kind: str = JSON, filename: str | None = None, /, **parts: Any
 ) -> Response:
     """Return what a process writes, perhaps as a download."""
-    path = state.items.new_path()
+    path = state.new_path()
     try:
         await state.ask(do, answer={"path": str(path), "name": "the answer"}, **parts)
         headers = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
@@ -117,33 +116,15 @@ async def written(
         path.unlink(missing_ok=True)
 
 
-def read(state: State, id: str, reading: Reading) -> dict[str, Any]:
-    """Return what a process needs to read uploaded data, with the reading options of this request."""
-    return labelled(state, read_as(state.items.find("data", id).part(), reading))
-
-
-def labelled(state: State, part: dict[str, Any]) -> dict[str, Any]:
-    """Add the uploaded table of labels that the reading options name."""
-    if (named := part["reading"].get("labels_from")) is not None:
-        id, _, column = named.partition(":")
-        try:
-            labels = state.items.find("data", id).part()
-        except Refusal as refusal:
-            raise Refusal(404, f"labels_from={named}: {refusal.detail}") from refusal
-        part["labels"] = labels | {"column": column or None}
-    return part
+def received_item(path: Path, name: str) -> Item:
+    """Return a file that is not stored."""
+    return Item.model_construct(path=str(path), name=name, suffix=path.suffix)
 
 
 def shown(state: State, id: str, query: DataQuery) -> dict[str, Any]:
     """Return what a process needs to show a model, and data with it."""
-    data = None if query.data is None else read(state, query.data, query)
-    return {"model": state.items.find("model", id).part(), "data": data}
-
-
-async def describe(state: State, kind: fields.Kind, part: dict[str, Any], draft: bool) -> dict[str, Any]:
-    """Return what a process finds in a file."""
-    more = {"draft": draft} if kind == "data" else {}
-    return await state.ask(f"describe_{kind}", **{kind: part}, **more)
+    data = None if query.data is None else state.source("data", query.data, query)
+    return {"model": state.source("model", id), "data": data}
 
 
 # ------------------------------------------------------------------ fits
@@ -152,7 +133,10 @@ async def describe(state: State, kind: fields.Kind, part: dict[str, Any], draft:
 def parts_of(state: State, fit: fields.Fit) -> dict[str, Any]:
     """Return what a process needs for a fit."""
     about = fit.model_dump(include={"data", "estimator", "parameters", "propose"})
-    return {"fit": about | {"reading": fit.reading.options()}, "data": read(state, fit.data, fit.reading)}
+    return {
+        "fit": about | {"reading": fit.reading.options()},
+        "data": state.source("data", fit.data, fit.reading),
+    }
 
 
 @api.post("/plans")
@@ -167,7 +151,7 @@ async def start_job(state: Server, fit: fields.Fit) -> dict[str, Any]:
     job = state.start_fit(fit, parts_of(state, fit))
     await job.planned.wait()
     if job.facts["plan"] is None and job.facts["error"] is not None:
-        del state.jobs[job.id]
+        del state.jobs[job.facts["id"]]
         raise Refusal(job.facts["status"], job.facts["error"])
     return job.facts
 
@@ -215,22 +199,20 @@ async def store_upload(
     """Store the body once a process has checked it."""
     kinds = FILE | (ROWS if kind == "data" else {})
     async with received(state, request, kinds, suffix) as path:
-        part = labelled(state, part_of(str(path), name, path.suffix, query))
-        facts = await describe(state, kind, part, query is not None and query.draft)
+        source = state.source_of(received_item(path, name), query)
+        facts = await state.describe(kind, source, query is not None and query.draft)
         if query is not None:
             facts["reading"] = query.options()
-        return facts_of(state.items.put(path, kind, name, facts))
+        return facts_of(state.put(path, kind, name, facts))
 
 
 async def create_item(state: State, kind: fields.Kind, name: str, do: str, /, **parts: Any) -> dict[str, Any]:
     """Store a file that a process writes."""
-    path = state.items.new_path(Path(name).suffix)
+    path = state.new_path(Path(name).suffix)
     try:
-        answer = part_of(str(path), name, path.suffix)
-        facts = await state.ask(do, answer=answer, **parts)
-        if kind == "data":
-            facts = await describe(state, kind, answer, draft=True)
-        return facts_of(state.items.put(path, kind, name, facts))
+        answer = state.source_of(received_item(path, name))
+        await state.ask(do, answer=answer, **parts)
+        return facts_of(state.put(path, kind, name, await state.describe(kind, answer, draft=True)))
     finally:
         path.unlink(missing_ok=True)
 
@@ -291,7 +273,7 @@ async def list_verbs() -> list[dict[str, Any]]:
 @api.get("/models/{id}/file", **produces("application/octet-stream"))
 def model_file(state: Server, id: Id) -> Response:
     """Download a model for gramian.load."""
-    content = Path(state.items.find("model", id).path).read_bytes()
+    content = Path(state.find("model", id).path).read_bytes()
     headers = {"Content-Disposition": 'attachment; filename="model.gramian"'}
     return Response(content, headers=headers, media_type="application/octet-stream")
 
@@ -299,7 +281,7 @@ def model_file(state: Server, id: Id) -> Response:
 @api.get("/{kinds}")
 def list_items(state: Server, kinds: Kinds) -> list[dict[str, Any]]:
     """List the items of the command line and yours, without their facts."""
-    return [facts_of(item, {}) for item in state.items.all(KINDS[kinds])]
+    return [facts_of(item, {}) for item in state.all(KINDS[kinds])]
 
 
 @api.get("/data/{id}")
@@ -309,29 +291,29 @@ async def data_info(state: Server, id: Id, reading: Annotated[Reading, Query()])
     Those of a table have a `preview` of its columns, and `proposals` for `pca` and `kernel-pca`: lists of
     `option`, `value`, `why` and `evidence`. Fits apply them with `propose`.
     """
-    return facts_of(state.items.find("data", id), await data_facts(state, id, reading))
+    return facts_of(state.find("data", id), await data_facts(state, id, reading))
 
 
 async def data_facts(state: State, id: str, reading: Reading) -> dict[str, Any]:
     """Return all facts of data in a new dict, also as other reading options show them."""
     if reading.options():
-        return await describe(state, "data", read(state, id, reading), draft=True)
-    return dict(state.items.find("data", id).facts)
+        return await state.describe("data", state.source("data", id, reading), draft=True)
+    return dict(state.find("data", id).facts)
 
 
 @api.get("/{kinds}/{id}")
 def info(state: Server, kinds: Literal["models", "galleries"], id: Id) -> dict[str, Any]:
     """Return all facts of a model or a gallery."""
-    return facts_of(state.items.find(KINDS[kinds], id))
+    return facts_of(state.find(KINDS[kinds], id))
 
 
 @api.delete("/{kinds}/{id}", status_code=204)
 async def remove(state: Server, kinds: Kinds, id: Id) -> None:
     """Delete a model, a gallery or data, and cancel the fits that read it."""
-    state.items.remove(state.items.find(KINDS[kinds], id))
-    for job in [one for one in state.jobs.values() if one.data == id]:
+    state.remove(state.find(KINDS[kinds], id))
+    for job in [job for job in state.jobs.values() if job.facts["data"] == id]:
         await job.cancel()
-        del state.jobs[job.id]
+        del state.jobs[job.facts["id"]]
 
 
 # ------------------------------------------------------------------ verbs
@@ -344,11 +326,11 @@ async def rows_in(
     """Yield what a process needs to read the rows: the body, or uploaded data."""
     if data is None:
         async with received(state, request, kinds) as path:
-            yield labelled(state, part_of(str(path), "the data", path.suffix, reading)) | {"once": True}
+            yield state.source_of(received_item(path, "the data"), reading) | {"once": True}
     elif sends_body(request.headers):
         raise Refusal(422, "The request has a body and data=ID. Send one of them.")
     else:
-        yield read(state, data, reading)
+        yield state.source("data", data, reading)
 
 
 def add_verb(verb: Verb) -> None:
@@ -359,13 +341,13 @@ def add_verb(verb: Verb) -> None:
     async def apply(state: Server, request: Request, id: Id, query: Any) -> Response:
         options = query.model_dump(exclude_unset=True, exclude=set(fields.VerbQuery.model_fields))
         rows = options.pop("data", None)
-        uploads = {first.name: id} | {one.name: options.pop(one.name, None) for one in others}
+        ids = {first.name: id} | {one.name: options.pop(one.name, None) for one in others}
         parts: dict[str, Any] = {"operation": verb.name, "draw": query.draw, "options": options}
         for one in verb.inputs:
-            if (its := uploads[one.name]) is not None:
+            if (item := ids[one.name]) is not None:
                 is_model = one.about.kind == "model"
                 parts[one.name] = (
-                    state.items.find("model", its).part() if is_model else read(state, its, query)
+                    state.source("model", item) if is_model else state.source("data", item, query)
                 )
         if not takes_rows:
             return await written(state, "operate", **parts)
@@ -390,10 +372,9 @@ for verb in fields.verbs().values():
 
 async def recognised(state: State, request: Request, id: str, gallery: str, **how: Any) -> dict[str, Any]:
     """Recognise people."""
-    find = state.items.find
-    parts = {"model": find("model", id).part(), "gallery": find("gallery", gallery).part(), **how}
+    parts = {"model": state.source("model", id), "gallery": state.source("gallery", gallery)}
     async with rows_in(state, request, None, Reading(), FACES) as data:
-        return await state.ask("recognise", data=data, **parts)
+        return await state.ask("recognise", data=data, **parts, **how)
 
 
 Share = Annotated[
@@ -429,13 +410,13 @@ async def example_visitor(state: Server, who: Literal["known", "stranger", "hous
 @api.get("/data/{id}/width")
 async def width(state: Server, id: Id, query: Annotated[fields.WidthQuery, Query()]) -> dict[str, float]:
     """Return the median distance between rows, a first guess of a kernel's sigma."""
-    return await state.ask("width", data=read(state, id, query), scale=query.scale)
+    return await state.ask("width", data=state.source("data", id, query), scale=query.scale)
 
 
 @api.get("/data/{id}/pictures", **produces("image/png"))
 async def pictures(state: Server, id: Id) -> Response:
     """Return some of the pictures on one sheet."""
-    return await written(state, "sheet", "image/png", data=state.items.find("data", id).part())
+    return await written(state, "sheet", "image/png", data=state.source("data", id))
 
 
 @api.get("/models/{id}/figures")

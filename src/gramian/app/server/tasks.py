@@ -15,34 +15,24 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pandas as pd
 
-from gramian import PCA, KernelPCA, Whitener, load
+from gramian import PCA, KernelPCA, Whitener, errors, load
 from gramian.app.verb import Blocks, Context, Parameter, Result
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs.fit import with_usual_components
 from gramian.core import arrays, progress
 from gramian.core.checks import check_choice, check_integer, counted, plain
-from gramian.errors import (
-    DataError,
-    GramianError,
-    InputTypeError,
-    MissingExtraError,
-    MissingValuesWarning,
-    ParameterError,
-    RankWarning,
-    ignoring,
-    needs,
-    shortened,
-)
+from gramian.errors import DataError
 from gramian.explain.diagnose import diagnosis_of
 from gramian.explain.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.faces import Faces, FaceSpace, Gallery, example_faces, read_faces
@@ -73,7 +63,7 @@ from gramian.tables.scan import Scan, scan
 from gramian.tables.table import Expected, Table
 
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PCA, KernelPCA, Whitener, FaceSpace)}
-MOST_CACHED = 8  # cached models, galleries and tables
+MODELS_CACHED = 8
 TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
@@ -86,7 +76,7 @@ POINTS, COMPONENTS, CELLS = 120, 3, 48
 Message = dict[str, Any]
 Say = Callable[[Message], None]
 most_rows = 5_000_000  # of a table; the worker sets it
-_cache: dict[tuple[Any, ...], Any] = {}
+_latest: dict[str, Table] = {}  # the table that was read last for a model
 
 # --------------------------------------------------------------- tables
 
@@ -135,14 +125,6 @@ def scanned(data: Message, size: tuple[int, int] | None = None) -> Iterator[Scan
         yield scan(data["path"] if data["given"] else place(data), **options)
 
 
-def asked_of(data: Message) -> Message:
-    """Return the path and the options by which data are read, as a report names them: without ids."""
-    asked = {"path": data["name"], **data["reading"]}
-    if (labels := data.get("labels")) is not None:
-        asked["labels_from"] = ":".join(filter(None, (labels["name"], labels["column"])))
-    return asked
-
-
 def columns_of(data: Message, **more: Any) -> Preview | None:
     """Return a preview of the columns of a file, also with further options; None without columns."""
     if not os.path.isfile(data["path"].partition("::")[0]):
@@ -185,81 +167,43 @@ def json_rows(file: IO[bytes], name: str = "") -> IO[bytes]:
     how = "Use a list of rows, each a list of numbers or an object with named numbers."
     if not isinstance(rows, list) or not rows or not isinstance(names, list | None):
         raise DataError(f"The data have no rows. {how}")
-    if all(isinstance(row, dict) for row in rows):  # in order of first appearance
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        rows = [[row.get(name) for name in names] for row in rows]
     if names is not None and any(not isinstance(row, list) or len(row) != len(names) for row in rows):
         raise DataError(f"There are {len(names)} column names, but not every row has this length. {how}")
-    stream: Any = _as_npy(rows) if names is None else _as_arrow(names, list(zip(*rows, strict=True)))
+    stream, problem = io.BytesIO(), "The rows are not lists of numbers of equal length. Correct them."
+    try:
+        if names is not None or all(isinstance(row, dict) for row in rows):
+            problem = "A column mixes types of values. Use one type."
+            frame = pd.DataFrame(rows, columns=names)
+            frame.set_axis(frame.columns.map(str), axis=1).to_feather(stream)
+        else:
+            values = np.array(rows)
+            if values.dtype.kind == "O" and not any(isinstance(entry, str) for entry in values.flat):
+                values = values.astype(np.float64)  # null becomes NaN
+            if values.dtype.kind not in "buif":
+                problem = "The data contain text, or numbers that are too large. Correct them."
+                raise ValueError(problem)
+            np.save(stream, values, allow_pickle=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(problem) from error
     stream.seek(0)
     stream.name = name
-    return stream  # type: ignore[no-any-return]
-
-
-def _as_npy(rows: list[Any]) -> IO[bytes]:
-    stream = io.BytesIO()
-    try:
-        values = np.array(rows)
-        if values.dtype.kind == "O" and not any(isinstance(entry, str) for entry in values.flat):
-            values = values.astype(np.float64)  # null becomes NaN
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DataError("The rows are not lists of numbers of equal length. Correct them.") from error
-    if values.dtype.kind not in "buif":
-        raise DataError("The data contain text, or numbers that are too large. Correct them.")
-    np.save(stream, values, allow_pickle=False)
     return stream
-
-
-def _as_arrow(names: list[Any], columns: Sequence[Sequence[Any]]) -> IO[bytes]:
-    import pyarrow as pa
-
-    stream = io.BytesIO()
-    try:
-        table = pa.table([pa.array(column) for column in columns], names=list(map(str, names)))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-        raise DataError(f"A column mixes types of values ({error}). Use one type.") from error
-    with pa.ipc.new_file(stream, table.schema) as writer:
-        writer.write_table(table)
-    return stream
-
-
-def cached(part: Message, read: Callable[[str], Any], of: str = "") -> Any:
-    """Read a file, or return it from the cache; files that are gone leave the cache."""
-    path = part["path"]
-    key = path, os.stat(path).st_mtime_ns if os.path.exists(path) else None, of
-    result = _cache.pop(key) if key in _cache else read(path)
-    _cache[key] = result
-    room = arrays.memory_limit_bytes(None) // 4
-    for place, (key, one) in enumerate(reversed(_cache.copy().items())):
-        # An array inside a file (FILE::NAME) is not a path.
-        gone = key[1] is not None and not os.path.exists(key[0])
-        if isinstance(one, Table):
-            room -= bytes_of(one.values)
-        elif os.path.isfile(key[0]):
-            room -= os.path.getsize(key[0])
-        if gone or place >= MOST_CACHED or room < 0:
-            del _cache[key]
-    return result
-
-
-def bytes_of(values: Any) -> int:
-    """Return the bytes of numbers, also of a sparse matrix."""
-    parts = (values.data, values.indices, values.indptr) if hasattr(values, "indptr") else (values,)
-    return sum(part.nbytes for part in parts)
 
 
 # --------------------------------------------------------------- items
 
 
-def describe_model(model: Message) -> Message:
-    """Return the facts of a model file; others raise an error."""
-    stored = read_model(model["path"])
-    return {**facts_of.info_facts(load(model["path"]), stored.kind), "versions": stored.versions}
+def describe(kind: str, source: Message, draft: bool) -> Message:
+    """Return the facts of a model, a gallery, or data; other files raise an error.
 
-
-def describe_gallery(gallery: Message) -> Message:
-    """Return the facts of a gallery; other files raise an error."""
-    return facts_of.gallery_facts(Gallery.open(gallery["path"]))
+    Data that are a draft may be unusable as they are.
+    """
+    if kind == "data":
+        return describe_data(source, draft)
+    if kind == "gallery":
+        return facts_of.gallery_facts(Gallery.open(source["path"]))
+    stored = read_model(source["path"])
+    return {**facts_of.info_facts(load(source["path"]), stored.kind), "versions": stored.versions}
 
 
 def describe_data(data: Message, draft: bool = False) -> Message:
@@ -273,9 +217,9 @@ def describe_data(data: Message, draft: bool = False) -> Message:
         kinds = set() if table.labels is None else {*label_texts(table.labels)} - {""}
         levels = table.levels.get(table.label_name or "", ())
         facts |= facts_of.data_facts(table)
-        facts["labels"] = in_order(map(shortened, kinds), levels)[:TOLD] or None
+        facts["labels"] = in_order(map(errors.shortened, kinds), levels)[:TOLD] or None
         facts["feature_names"] = plain(table.feature_names and table.feature_names[:TOLD])
-    except GramianError as error:
+    except errors.GramianError as error:
         if not draft or seen is None:
             raise
         problem = str(error)
@@ -290,80 +234,70 @@ def describe_data(data: Message, draft: bool = False) -> Message:
 # --------------------------------------------------------------- fits
 
 
-def _made(fit: Message) -> Any:
-    kind = ESTIMATORS[check_choice("estimator", fit["estimator"], tuple(ESTIMATORS))]
+def _prepared(fit: Message, data: Message) -> tuple[Any, Any, list[Message]]:
+    """Return the unfitted model, its training data, and the proposals that were added to the fit."""
+    kind, parameters = (
+        ESTIMATORS[check_choice("estimator", fit["estimator"], tuple(ESTIMATORS))],
+        fit["parameters"],
+    )
+    found: Any = ()
+    if fit["propose"] and kind is not FaceSpace:
+        method: Method = "pca" if kind is PCA else "kernel-pca"
+        left = KNOWN | inspect.signature(kind).parameters.keys() - parameters.keys()
+        with scanned(data) as asked:
+            found = of_scan(asked, method, parameters).only(lambda one: one.option in left)
+            data["reading"] |= found.merged(asked)
+        parameters |= found.parameters
     # The server sets the memory limit.
     allowed = [name for name in inspect.signature(kind).parameters if name != "memory_limit"]
-    for name in fit["parameters"]:
+    for name in parameters:
         check_choice("parameter", name, allowed)
-    return kind(**fit["parameters"])
+    model, table = kind(**parameters), _training(kind, data)
+    model = with_usual_components(model, table) if kind in (PCA, KernelPCA) else model
+    return model, table, plain(list(map(asdict, found)))
 
 
-def _training(made: Any, data: Message) -> Any:
+def _training(kind: type[Any], data: Message) -> Any:
     """Return the training data: a table, or pictures of people."""
-    if not isinstance(made, FaceSpace):
+    if kind is not FaceSpace:
         table = read_table(data)
-        if table.missing.method in reading.IMPUTED and not isinstance(made, PCA):
-            only = f"are imputed by PCA only, not by {type(made).__name__}"
+        if table.missing.method in reading.IMPUTED and kind is not PCA:
+            only = f"are imputed by PCA only, not by {kind.__name__}"
             advice = "Fill them with column means, or drop such rows or columns."
-            raise ParameterError("missing", allowed=only, hint=advice)
+            raise errors.ParameterError("missing", allowed=only, hint=advice)
         return table
     if data["kind"] not in (*FILES_OF_PICTURES, ".npz") and not data["given"]:
         raise DataError("Face recognition needs a .zip of pictures, or an .npz with pictures X and people y.")
     return read_faces(data["path"], size=data["reading"].get("size"))
 
 
-def _asked(fit: Message, data: Message) -> tuple[Any, Any]:
-    """Return the unfitted model and its training data."""
-    made = _made(fit)
-    table = _training(made, data)
-    return (with_usual_components(made, table) if isinstance(made, PCA | KernelPCA) else made), table
-
-
-def _with_proposals(fit: Message, data: Message) -> list[Message]:
-    """Add to a fit what the data suggest where nothing is chosen, if it asks for that, and return it."""
-    kind = ESTIMATORS.get(fit["estimator"])
-    if not fit.get("propose") or kind in (None, FaceSpace):
-        return []
-    method: Method = "pca" if kind is PCA else "kernel-pca"
-    takes = set(inspect.signature(kind).parameters) - set(fit["parameters"])
-    with scanned(data) as asked:
-        found = of_scan(asked, method, fit["parameters"]).only(lambda one: one.option in KNOWN | takes)
-        data["reading"] |= found.merged(asked)
-    fit["parameters"] |= found.parameters
-    return plain(list(map(asdict, found)))  # type: ignore[no-any-return]
-
-
 def plan(fit: Message, data: Message) -> Message:
     """Return the plan of a fit."""
-    found = _with_proposals(fit, data)
-    return _plan(*_asked(fit, data)) | {"proposals": found}
+    return _planned(*_prepared(fit, data))
 
 
-def _plan(made: Any, table: Any) -> Message:
-    chosen = made.plan(table)
+def _planned(model: Any, table: Any, found: list[Message]) -> Message:
+    chosen = model.plan(table)
     used = facts_of.used_text(table) if isinstance(table, Table) else counted(len(table.pictures), "picture")
-    return {"plan": plain(facts_of.plan_facts(chosen)), "text": str(chosen), "used": used}
+    return {"plan": plain(facts_of.plan_facts(chosen)), "text": str(chosen), "used": used, "proposals": found}
 
 
 def fit(fit: Message, data: Message, answer: Message, say: Say) -> Message:
     """Fit and save a model; send the plan first, and then the progress."""
     with progress.report_to(_Messages(say)):
-        found = _with_proposals(fit, data)
-        made, table = _asked(fit, data)
-    say(_plan(made, table) | {"proposals": found})
+        model, table, found = _prepared(fit, data)
+    say(_planned(model, table, found))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as raised, progress.report_to(_Messages(say)):
         warnings.simplefilter("always")
-        made.fit(table)
+        model.fit(table)
     seconds = time.perf_counter() - start
-    made.save(answer["path"])
-    texts = [str(one.message) for one in raised if one.category.__module__.startswith("gramian")]
-    diagnosis = diagnosis_of(made, completed(made, table) if isinstance(table, Table) else None)
+    model.save(answer["path"])
+    diagnosis = diagnosis_of(model, completed(model, table) if isinstance(table, Table) else None)
     return {
-        **facts_of.info_facts(made, fit["estimator"], diagnosis=diagnosis),
+        **facts_of.info_facts(model, fit["estimator"], diagnosis=diagnosis),
         "seconds": seconds,
-        "warnings": texts,
+        "warnings": [str(one.message) for one in raised if issubclass(one.category, errors.GramianWarning)],
         "proposals": found,
         # What the page sends for another fit of the same data.
         "fit": fit | {"reading": fit["reading"] | data["reading"], "propose": False},
@@ -392,23 +326,40 @@ class _Messages:
 # --------------------------------------------------------------- models applied
 
 
-def applied(model: Message, data: Message | None) -> tuple[Any, Table | None]:
-    """Return a fitted model, of a monitor the model that it watches, and the whole rows for it, if any."""
-    whole = cached(model, load)
+@lru_cache(MODELS_CACHED)
+def _loaded(path: str, changed: int) -> Any:
+    return load(path)
+
+
+def _changed(path: str) -> int:
+    """Return when a file was changed, perhaps one with an array or sheet; 0 where it is not there."""
+    file = path if os.path.exists(path) else path.partition("::")[0]
+    return os.stat(file).st_mtime_ns if os.path.exists(file) else 0
+
+
+def model_of(model: Message) -> Any:
+    """Return a fitted model, of a monitor the monitor."""
+    return _loaded(model["path"], _changed(model["path"]))
+
+
+def applied(model: Message, data: Message | None) -> tuple[Any, Any, Any]:
+    """Return a model, of a monitor what it watches too, and the whole rows for it, if any."""
+    whole = model_of(model)
     whole, table = expanded(whole, None if data is None else rows_for(reader_of(whole), model, data))
     fitted = mapping_of(whole)
-    return fitted, None if table is None else completed(fitted, table)
+    return whole, fitted, None if table is None else completed(fitted, table)
 
 
 def rows_for(fitted: Any, model: Message, data: Message) -> Table:
-    """Return the rows of a file for a fitted model."""
-
-    def read(path: str) -> Table:
-        return read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
-
-    if data.get("once"):  # the body of a request
-        return read(data["path"])
-    return cached(data, read, f"{model['path']} {json.dumps(data['reading'], sort_keys=True)}")  # type: ignore[no-any-return]
+    """Return the rows of a file for a fitted model; those of an upload stay until others are read."""
+    key = json.dumps([model["path"], data["path"], data["reading"], _changed(data["path"])], sort_keys=True)
+    if key in _latest:
+        return _latest[key]
+    _latest.clear()
+    table = read_table(data, expected_columns(fitted), getattr(fitted, "picture_shape_", None))
+    if not data.get("once"):  # the body of a request
+        _latest[key] = table
+    return table
 
 
 def _reader(parts: Message) -> Callable[..., Any]:
@@ -419,16 +370,14 @@ def _reader(parts: Message) -> Callable[..., Any]:
         if part is None:
             return None
         if kind == "model":
-            return cached(part, load)
+            return model_of(part)
         if kind == "gallery":
-            if one.about.access == "create":
-                return part["path"]
-            return cached(part, lambda path: Gallery.open(path, model), model.fingerprint_)
+            return part["path"] if one.about.access == "create" else Gallery.open(part["path"], model)
         if kind == "data":
             table = read_table(part) if model is None else rows_for(model, parts["model"], part)
             meta = parts.get("meta") if one.positional else None
             return table if meta is None else with_metadata(table, meta["path"], part["reading"].get("id"))
-        if part["kind"] not in (".json",):
+        if part["kind"] != ".json":
             return [read_faces(part["path"], size=model.picture_shape_[::-1])]
         pictures = np.asarray(read_table(part).values)
         return [Faces(pictures, None, tuple(map(str, range(len(pictures)))), ())]
@@ -443,7 +392,7 @@ def as_json(content: Message) -> bytes:
 
 def drawing(draw: Callable[[], Any], width: int | None = None) -> Message:
     """Return a figure for a page: a specification of Vega-Lite, or a picture in base64."""
-    with needs("plots", "altair", "Drawing figures"):
+    with errors.needs("plots", "altair", "Drawing figures"):
         from gramian.figures.style import in_page, room
     with room(width):
         drawn = draw()
@@ -460,41 +409,44 @@ def _faces_rebuilt(space: FaceSpace, table: Table, components: int | None) -> Re
     return Result(rows=Blocks(table, iter(blocks), feature_names(table), lambda: {"error": errors}))
 
 
-def _rows_of(result: Result, table: Any) -> tuple[Table, tuple[str, ...], Any, Message] | None:
-    """Return a table, names and values of numbers for each of its rows, and further columns, if there are."""
+def _rows_as_facts(result: Result, table: Any) -> Message | None:
+    """Return the numbers for each row of a table, their names, and further columns; None without any."""
+    more: Message
     if result.rows is not None:
+        table, names = result.rows.table, result.rows.names
         values = np.concatenate([block for _, block in result.rows.blocks])
-        names = component_names(values.shape[1]) if result.rows.names is None else result.rows.names
-        return result.rows.table, tuple(names), values, result.rows.more()
-    if "rows" not in result.tables:
+        names, more = names or component_names(values.shape[1]), result.rows.more()
+    elif "rows" in result.tables:
+        more = {name: column for name, column in result.tables["rows"].items() if name != "row"}
+        names = [name for name, column in more.items() if column.dtype.kind == "f"]
+        values = np.stack([more.pop(name) for name in names], axis=1)
+    else:
         return None
-    more = {name: column for name, column in result.tables["rows"].items() if name != "row"}
-    names = tuple(name for name, column in more.items() if column.dtype.kind == "f")
-    return table, names, np.stack([more.pop(name) for name in names], axis=1), more
+    # The numbers are those in the file, where rows were left out.
+    rows = {"names": table.row_names, "numbers": table.row_numbers, "labels": table.labels, **more}
+    rows |= {"columns": list(names), "values": values, "rows": len(values), "notes": list(table.notes)}
+    return dict(plain(rows))
 
 
 def operate(operation: str, options: Message, draw: int | None, **parts: Message) -> bytes:
     """Return the result of a verb: rows for rows, or else its text, facts and figures."""
     verb = verb_of(operation)
     values = verb.values(options)
-    model = cached(parts["model"], load) if "model" in parts else None
+    model = model_of(parts["model"]) if "model" in parts else None
     with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always", MissingValuesWarning)
+        warnings.simplefilter("always", errors.MissingValuesWarning)
         if operation == "reconstruct" and isinstance(model, FaceSpace):
-            given = {"data": rows_for(model, parts["model"], parts["data"])}
-            result = _faces_rebuilt(model, given["data"], values.get("n_components"))
+            inputs = {"data": rows_for(model, parts["model"], parts["data"])}
+            result = _faces_rebuilt(model, inputs["data"], values.get("n_components"))
         else:
-            given = verb.opened(values, _reader(parts))
-            reading = asked_of(parts["data"]) if "data" in parts else None
-            result = verb(values, given, Context(reading=reading))
-        rows = _rows_of(result, given.get("data"))
+            inputs = verb.opened(values, _reader(parts))
+            result = verb(values, inputs, Context(reading=parts.get("data", {}).get("arguments")))
+        rows = _rows_as_facts(result, inputs.get("data"))
     facts = result.facts() if callable(result.facts) else result.facts
     notes = [*(str(one.message) for one in raised), *result.notes]
     if rows is not None:
-        table, names, values, more = rows
-        notes = [*table.notes, *([facts["summary"]] if "summary" in facts else []), *notes]
-        more |= {"events": facts["events"]} if "events" in facts else {}
-        return rows_as_json(replace(table, notes=tuple(notes)), names, values, **more)
+        rows["notes"] += [*([facts["summary"]] if "summary" in facts else []), *notes]
+        return as_json(rows | ({"events": plain(facts["events"])} if "events" in facts else {}))
     text = str(result.text() if callable(result.text) else result.text)
     drawn: Message = {}
     for name, figure in result.figures.items() if draw else ():
@@ -503,15 +455,6 @@ def operate(operation: str, options: Message, draw: int | None, **parts: Message
         except DataError as error:  # the result shows nothing that could be drawn
             notes.append(str(error).partition("\n")[0])
     return as_json({"text": text, "notes": notes, "facts": plain(facts), "figures": drawn})
-
-
-def rows_as_json(table: Table, names: Sequence[str], values: Any, **more: Any) -> bytes:
-    """Return results for the rows of a table, with further columns."""
-    whole = {"columns": list(names), "values": plain(values), "names": plain(table.row_names)}
-    whole["numbers"] = plain(table.row_numbers)  # in the file, where rows were left out
-    whole["labels"] = None if table.labels is None else plain(table.labels)
-    whole |= plain(more) | {"rows": len(values), "notes": list(table.notes)}
-    return as_json(whole)
 
 
 # --------------------------------------------------------------- faces
@@ -536,8 +479,7 @@ def recognise(
 
 def enroll(model: Message, data: Message, answer: Message) -> Message:
     """Create a gallery of people from pictures with a folder for each person."""
-    _of_faces("faces enroll", {}, model=model, gallery=answer, pictures=data)
-    return describe_gallery(answer)
+    return dict(plain(_of_faces("faces enroll", {}, model=model, gallery=answer, pictures=data)))
 
 
 # ------------------------------------------------------------------ examples
@@ -615,15 +557,15 @@ def figure(
     model: Message, data: Message | None, name: str, width: int | None, format: str, **chosen: Any
 ) -> bytes:
     """Return one figure: for the page a specification of Vega-Lite or a picture, else a file."""
-    fitted, table = expanded(cached(model, load))[0], applied(model, data)[1]
-    figures = {figure.name: figure for figure in available(fitted, table)}
+    whole, _, table = applied(model, data)
+    figures = {figure.name: figure for figure in available(whole, table)}
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
     options = chosen | _groupings(table, chosen["color"], chosen["shape"]) | {"linked": format == "json"}
     asked = figures[check_choice("figure", name, tuple(figures))]
 
     def draw() -> Any:
-        return asked.draw(fitted, table, **options)
+        return asked.draw(whole, table, **options)
 
     if format != "json":
         return _figure_file(draw, width, format)
@@ -635,7 +577,7 @@ def figure(
 
 def _figure_file(draw: Callable[[], Any], width: int | None, format: str) -> bytes:
     """Return a figure in light colours as .svg or .png, or the table that it draws as .csv."""
-    with needs("plots", "altair", "Drawing figures"):
+    with errors.needs("plots", "altair", "Drawing figures"):
         from gramian.figures.style import framed, room
     with room(width):
         drawn = draw()
@@ -661,8 +603,8 @@ def _groupings(table: Table | None, color: str | None, shape: str | None) -> Mes
 
 def figures(model: Message, data: Message | None) -> Message:
     """List the figures, the columns that may set colour and shape, and what the data show."""
-    fitted, table = applied(model, data)
-    titles = {figure.name: figure.title for figure in available(expanded(cached(model, load))[0], table)}
+    whole, fitted, table = applied(model, data)
+    titles = {figure.name: figure.title for figure in available(whole, table)}
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = _groupings(table, None, None).get("color")
@@ -697,13 +639,6 @@ def _telling(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[st
 # ------------------------------------------------------------------- downloads
 
 
-def _fitted(model: Message, data: Message | None) -> Fitted:
-    fitted, table = applied(model, data)
-    if data is None or table is None:
-        return Fitted(fitted, None)
-    return Fitted(fitted, table, _scores(fitted, table), reading=asked_of(data))
-
-
 def _scores(fitted: Any, table: Table) -> Any:
     scores = np.asarray(fitted.transform(table))
     return scores.reshape(len(scores), -1)
@@ -711,22 +646,24 @@ def _scores(fitted: Any, table: Table) -> Any:
 
 def report(model: Message, data: Message | None) -> bytes:
     """Return the report of a model."""
-    given = cached(model, load)
-    fitted = _fitted(model, None if given.model_kind.faces else data)
-    return report_page(replace(fitted, model=expanded(given)[0])).encode()
+    if data is None or model_of(model).model_kind.faces:
+        return report_page(Fitted(expanded(model_of(model))[0], None)).encode()
+    whole, fitted, table = applied(model, data)
+    scores = _scores(fitted, table)
+    return report_page(Fitted(whole, table, scores, reading=data["arguments"])).encode()
 
 
 def results(model: Message, data: Message, answer: Message) -> Message:
     """Write the folder of results as a .zip."""
-    fitted, folder = mapping_of(cached(model, load)), Path(answer["path"] + "-folder")
-    if not fitted.model_kind.has_components or fitted.model_kind.faces:
+    fitted, folder = mapping_of(model_of(model)), Path(answer["path"] + "-folder")
+    if not fitted.model_kind.gives_scores:
         problem = f"A {type(fitted).__name__} has no folder of results."
-        raise InputTypeError(problem, "Choose a PCA or a KernelPCA.")
+        raise errors.InputTypeError(problem, "Choose a PCA or a KernelPCA.")
+    _, fitted, table = applied(model, data)
     try:
-        write_results(folder, _fitted(model, data), report=True)
-        with zipfile.ZipFile(answer["path"], "x", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(folder.rglob("*")):
-                archive.write(path, path.relative_to(folder).as_posix())
+        whole = Fitted(fitted, table, _scores(fitted, table), reading=data["arguments"])
+        write_results(folder, whole, report=True)
+        shutil.move(shutil.make_archive(str(folder), "zip", folder), answer["path"])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return {}
@@ -734,10 +671,9 @@ def results(model: Message, data: Message, answer: Message) -> Message:
 
 def code(model: Message, data: Message | None) -> Message:
     """Return Python code that fits the same model, and a paragraph for a methods section."""
-    reading = None if data is None else asked_of(data)
-    fitted = mapping_of(cached(model, load))
+    fitted = mapping_of(model_of(model))
     methods = "\n".join(methods_lines(decomposition_of(fitted))) if fitted.model_kind.has_components else ""
-    return {"python": python_calls(fitted, reading), "methods": methods}
+    return {"python": python_calls(fitted, None if data is None else data["arguments"]), "methods": methods}
 
 
 # ------------------------------------------------------------------ kernels
@@ -748,9 +684,9 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
     verb = verb_of("kernels audit")
     result = verb(verb.values(chosen | {"time_limit": seconds, "kernel": expression}), {})
     facts: Message = plain(result.facts) | {"text": result.text, "figure": None, "formula": ""}
-    with suppress(GramianError):  # a Python function has no formula
+    with suppress(errors.GramianError):  # a Python function has no formula
         facts["formula"] = str(kernel_from_name(facts["kernel"]))
-    with suppress(MissingExtraError):
+    with suppress(errors.MissingExtraError):
         for draw in result.figures.values():
             facts["figure"] = drawing(draw, NARROW)["spec"]
     return facts
@@ -763,11 +699,11 @@ def kernel_table() -> Message:
 
 def contours(expression: str, points: str) -> Message:
     """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
-    with needs("plots", "altair", "Drawing figures"):
+    with errors.needs("plots", "altair", "Drawing figures"):
         from gramian.figures.planes import level_lines
     kernel = kernel_from_name(expression)
     X, classes = _in_plane(points)
-    with ignoring(RankWarning):  # of a kernel with fewer components
+    with errors.ignoring(errors.RankWarning):  # of a kernel with fewer components
         model = KernelPCA(COMPONENTS, kernel=kernel).fit(X)
     side = np.linspace(0.0, 1.0, CELLS + 1)
     grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
@@ -799,6 +735,6 @@ def _in_plane(points: str) -> tuple[Any, Any]:
 
 def program() -> bytes:
     """Return the JavaScript of Vega, which vl-convert contains."""
-    with needs("plots", "altair", "Drawing figures"):
+    with errors.needs("plots", "altair", "Drawing figures"):
         from gramian.figures.style import browser_program
     return browser_program().encode()

@@ -105,7 +105,9 @@ def answered(work: Callable[..., Any], order: Message, say: Callable[[Message], 
             raise errors.DataError("Its names are too long in total. Give columns shorter names.")
         return {"answer": answer}
     except Exception as error:  # an unexpected error ends the request, not the process
-        status, text = status_of(error, (order.get("data") or {}).get("name", "This request"))
+        status, text = status_of(
+            error, (order.get("data") or order.get("source") or {}).get("name", "This request")
+        )
         if not isinstance(error, GramianError):
             traceback.print_exc()
         usable = status != 413 or isinstance(error, MemoryLimitError)

@@ -3,22 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from gramian.app.verb import (
-    Blocks,
-    Data,
-    Device,
-    LargeData,
-    MemoryLimit,
-    Model,
-    Option,
-    Output,
-    Result,
-    Seed,
-    WholeModel,
-    about,
-    check_count,
-    require_model,
-)
+from gramian.app import verb
 from gramian.core.checks import check_integer, counted
 from gramian.errors import IndefiniteKernelError, ParameterError
 
@@ -36,15 +21,15 @@ def _check_transform(values: Mapping[str, Any], model: Any) -> None:
         raise ParameterError("standard_errors", allowed="are those of a PCA", hint=f"{this}: leave them out.")
 
 
-@about(check=_check_transform, adds_earlier_rows=True)
+@verb.about(check=_check_transform, adds_earlier_rows=True)
 def transform(
-    model: WholeModel,
-    data: LargeData,
+    model: verb.WholeModel,
+    data: verb.LargeData,
     *,
     standard_errors: bool = False,
-    memory_limit: MemoryLimit = None,
-    device: Device = None,
-) -> Annotated[Result, Output("rows", default="-")]:
+    memory_limit: verb.MemoryLimit = None,
+    device: verb.Device = None,
+) -> Annotated[verb.Result, verb.Output("rows", default="-")]:
     """Write the scores of new rows.
 
     Scores are coordinates along the components of a saved model.
@@ -75,9 +60,9 @@ def transform(
     if first:  # these rows are in memory
         none = np.full((first, len(every)), np.nan)
         blocks = iter([(slice(0, n), np.concatenate([none, *(values for _, values in blocks)]))])
-    return Result(
+    return verb.Result(
         facts={"rows": n, "components": len(names), "notes": data.notes},
-        rows=Blocks(data, blocks, every),
+        rows=verb.Blocks(data, blocks, every),
         written=f", {counted(n, 'row')} x {counted(len(names), 'component')}",
         notes=[f"rows without earlier rows, the first {first}, have no scores"] if first else [],
     )
@@ -88,7 +73,7 @@ def _check_reconstruct(values: Mapping[str, Any], model: Any) -> None:
     advice = "For a model of faces: gramian faces reconstruct."
     if model.model_kind.whitens:
         advice = "Fit a PCA to the same columns: gramian fit."
-    require_model(model.model_kind.gives_scores, problem, advice)
+    verb.require_model(model.model_kind.gives_scores, problem, advice)
     _check_preimages(model)
     if values.get("n_components") is not None:
         check_integer("n_components", values["n_components"], 1, int(model.n_components_))
@@ -97,17 +82,17 @@ def _check_reconstruct(values: Mapping[str, Any], model: Any) -> None:
 def _check_preimages(model: Any) -> None:
     goes_back = not model.model_kind.kernel or model.preimage_.goes_back
     problem = "" if goes_back else f"The model has no pre-images: {model.preimage_.reason}"
-    require_model(goes_back, problem, "Fit on dense rows, with a named kernel.")
+    verb.require_model(goes_back, problem, "Fit on dense rows, with a named kernel.")
 
 
-@about(check=_check_reconstruct)
+@verb.about(check=_check_reconstruct)
 def reconstruct(
-    model: Model,
-    data: LargeData,
+    model: verb.Model,
+    data: verb.LargeData,
     *,
-    n_components: Annotated[int | None, Option(short="-k")] = None,
-    memory_limit: MemoryLimit = None,
-) -> Annotated[Result, Output("rows", key="out", required=True, listing=REBUILT, beside=True)]:
+    n_components: Annotated[int | None, verb.Option(short="-k")] = None,
+    memory_limit: verb.MemoryLimit = None,
+) -> Annotated[verb.Result, verb.Output("rows", key="out", required=True, listing=REBUILT, beside=True)]:
     """Rebuild rows from a few components.
 
     The reconstruction error is reported on standard error.
@@ -148,20 +133,20 @@ def reconstruct(
             f"Mean square error |x - x~|^2: {errors.mean_square:.6g}"
         )
 
-    return Result(text, facts, rows=_rows(table, blocks, errors, lambda: {"error": errors.relative}))
+    return verb.Result(text, facts, rows=_rows(table, blocks, errors, lambda: {"error": errors.relative}))
 
 
 def _check_denoise(values: Mapping[str, Any], model: Any) -> None:
     problem = f"denoise needs a kernel PCA, and this is a {type(model).__name__}."
     advice = 'For a PCA the same is gramian reconstruct; or fit with kernel="rbf".'
-    require_model(model.model_kind.kernel, problem, advice)
+    verb.require_model(model.model_kind.kernel, problem, advice)
     _check_preimages(model)
 
 
-@about(check=_check_denoise, doing="finding rows")
+@verb.about(check=_check_denoise, doing="finding rows")
 def denoise(
-    model: Model, data: Data
-) -> Annotated[Result, Output("rows", default="-", key="out", listing=REBUILT, beside=True)]:
+    model: verb.Model, data: verb.Data
+) -> Annotated[verb.Result, verb.Output("rows", default="-", key="out", listing=REBUILT, beside=True)]:
     """Denoise rows with a kernel PCA.
 
     Each row is projected onto the components in feature space and mapped back. The distances from the
@@ -201,7 +186,7 @@ def denoise(
     errors = Errors(center_of(model))
     blocks = rebuilt(model, table, int(model.n_components_), errors, found)
     more = {} if residuals is None else {"error": residuals}
-    return Result(text, facts, rows=_rows(table, blocks, errors, lambda: more))
+    return verb.Result(text, facts, rows=_rows(table, blocks, errors, lambda: more))
 
 
 def _shown(percentiles: dict[str, float], form: str) -> str:
@@ -210,7 +195,7 @@ def _shown(percentiles: dict[str, float], form: str) -> str:
 
 def _rows(
     table: Any, blocks: Iterator[tuple[slice, Any]], errors: Any, more: Callable[[], dict[str, Any]]
-) -> Blocks:
+) -> verb.Blocks:
     """Return rebuilt rows, which become a table, or pictures with their errors."""
     from gramian.figures.images import grey
     from gramian.report.pictures import grey_limits, write_picture_folder
@@ -227,23 +212,23 @@ def _rows(
             captions=lambda chosen: [f"error {error:.3f}" for error in errors.relative[chosen]],
         )
 
-    return Blocks(table, blocks, feature_names(table), more, pictures)
+    return verb.Blocks(table, blocks, feature_names(table), more, pictures)
 
 
 WHITENED = "whitening.csv"
 
 
-@about(documented={"": "gramian.models.whitener:Whitener"})
+@verb.about(documented={"": "gramian.models.whitener:Whitener"})
 def whiten(
-    data: LargeData,
+    data: verb.LargeData,
     *,
     method: Literal["pca", "zca", "zca-cor", "pca-cor", "cholesky"] = "zca",
-    n_components: Annotated[int | float | None, Option(short="-k", check=check_count)] = None,
+    n_components: Annotated[int | float | None, verb.Option(short="-k", check=verb.check_count)] = None,
     regularization: float | Literal["ledoit-wolf", "oas"] | None = None,
-    ddof: Annotated[int, Option("NUMBER")] = 1,
-    random_state: Seed = 0,
-    device: Device = None,
-) -> Annotated[Result, Output("rows", default="-", key="out", listing=WHITENED)]:
+    ddof: Annotated[int, verb.Option("NUMBER")] = 1,
+    random_state: verb.Seed = 0,
+    device: verb.Device = None,
+) -> Annotated[verb.Result, verb.Output("rows", default="-", key="out", listing=WHITENED)]:
     """Make columns uncorrelated, with variance 1.
 
     zca keeps each column as close to the original as possible, so that pictures still look like pictures.
@@ -299,8 +284,8 @@ def whiten(
     ]
     blocks = mapped(model, data, memory_limit_bytes(None))
     names = None if method.startswith("pca") else feature_names(data)
-    rows = Blocks(data, blocks, names, pictures=lambda folder: _write_pictures(folder, data, model))
-    return Result("\n".join(lines), facts, rows=rows, model=model)
+    rows = verb.Blocks(data, blocks, names, pictures=lambda folder: _write_pictures(folder, data, model))
+    return verb.Result("\n".join(lines), facts, rows=rows, model=model)
 
 
 def _write_pictures(folder: Any, table: Any, model: Any) -> int:

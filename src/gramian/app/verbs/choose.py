@@ -4,22 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from gramian.app.verb import (
-    DATA,
-    ELSEWHERE,
-    FIGURE,
-    Data,
-    LargeData,
-    MemoryLimit,
-    Of,
-    Option,
-    Output,
-    Result,
-    Seed,
-    about,
-    check_count,
-    only_for,
-)
+from gramian.app import verb
 from gramian.app.verbs.fit import Center, Ddof, Scale, estimator
 from gramian.core.checks import check_choice, check_number, listed, six_digits
 from gramian.errors import DataError, ParameterError
@@ -30,7 +15,7 @@ RULES = (
 )
 
 
-@about(
+@verb.about(
     documented={
         "PCA": "gramian.models.pca.estimator:PCA",
         "Kernel PCA": "gramian.models.kernel_pca.estimator:KernelPCA",
@@ -42,8 +27,8 @@ def judged(
     center: Center = True,
     scale: Scale = None,
     ddof: Ddof = None,
-    memory_limit: MemoryLimit = None,
-    max_rmse: Annotated[float | None, ELSEWHERE] = None,
+    memory_limit: verb.MemoryLimit = None,
+    max_rmse: Annotated[float | None, verb.ELSEWHERE] = None,
 ) -> Any:
     """Return the unfitted model whose components are counted.
 
@@ -53,23 +38,25 @@ def judged(
         Kernel PCA, such as 'rbf(sigma=2)': parallel, cv and fraction.
     """
     if kernel is not None:
-        only_for("PCA, without a kernel", {"max_rmse": max_rmse}, "max_rmse")
+        verb.only_for("PCA, without a kernel", {"max_rmse": max_rmse}, "max_rmse")
     return estimator(kernel=kernel, center=center, scale=scale, ddof=ddof, memory_limit=memory_limit)
 
 
-@about(doing="choosing components", documented={"": "gramian.explain.choose_components:choose_components"})
+@verb.about(
+    doing="choosing components", documented={"": "gramian.explain.choose_components:choose_components"}
+)
 def choose_components(
-    data: LargeData,
+    data: verb.LargeData,
     *,
-    model: Annotated[Any, Of(judged)],
+    model: Annotated[Any, verb.Of(judged)],
     rules: Annotated[
         list[str] | None,
-        Option("A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES),
+        verb.Option("A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES),
     ] = None,
     fraction: float = 0.95,
     max_rmse: float | None = None,
-    random_state: Seed = 0,
-) -> Result:
+    random_state: verb.Seed = 0,
+) -> verb.Result:
     """Compare all rules for the number of components.
 
     Prints the number of each rule, its evidence, and when to trust it.
@@ -90,7 +77,7 @@ def choose_components(
     names = "rule", "components", "at_least", "evidence", "trust"
     columns = dict(zip(names, zip(*choices.rows(), strict=True), strict=True))
     facts = {"data": data_facts(data), "rules": choices.to_dict()}
-    return Result(choices, facts, tables={"rules": columns})
+    return verb.Result(choices, facts, tables={"rules": columns})
 
 
 WRAPPER_ONLY = ("n_features_to_select", "floating", "patience")
@@ -104,14 +91,14 @@ NUMBERS = ("ridge", "knn", "tree")
 def _check_options(values: Mapping[str, Any]) -> None:
     """Refuse options that would be ignored."""
     if values.get("direction") is not None:
-        only_for("filters: leave out direction", values, *FILTER_ONLY, hint="")
+        verb.only_for("filters: leave out direction", values, *FILTER_ONLY, hint="")
     else:
-        only_for("a wrapper, with a direction", values, *WRAPPER_ONLY)
+        verb.only_for("a wrapper, with a direction", values, *WRAPPER_ONLY)
         if values.get("k") not in (None, "cv"):
-            only_for('k="cv"', values, *VALIDATING)
+            verb.only_for('k="cv"', values, *VALIDATING)
 
 
-@about(
+@verb.about(
     check=_check_options,
     doing="selecting",
     needs_label=True,
@@ -121,24 +108,25 @@ def _check_options(values: Mapping[str, Any]) -> None:
     },
 )
 def select(
-    data: Data,
+    data: verb.Data,
     *,
     score_func: Annotated[
-        Literal["mutual-information", "f", "chi2", "correlation"] | None, Option(usual="mutual-information")
+        Literal["mutual-information", "f", "chi2", "correlation"] | None,
+        verb.Option(usual="mutual-information"),
     ] = None,
-    k: Annotated[int | float | Literal["cv"] | None, Option(check=check_count)] = None,
+    k: Annotated[int | float | Literal["cv"] | None, verb.Option(check=verb.check_count)] = None,
     direction: Literal["forward", "backward", "exhaustive"] | None = None,
     n_features_to_select: Annotated[
-        int | float | Literal["best", "one-se"] | None, Option(check=check_count)
+        int | float | Literal["best", "one-se"] | None, verb.Option(check=verb.check_count)
     ] = None,
-    estimator: Annotated[str | None, Option(suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)))] = None,
+    estimator: Annotated[str | None, verb.Option(suggestions=tuple(dict.fromkeys(CLASSES + NUMBERS)))] = None,
     cv: int | None = None,
     redundancy: Literal["mrmr"] | None = None,
     floating: bool = False,
     patience: int | None = None,
     scoring: str | None = None,
-    random_state: Seed = 0,
-) -> Annotated[Result, Output("file", key="out")]:
+    random_state: verb.Seed = 0,
+) -> Annotated[verb.Result, verb.Output("file", key="out")]:
     """Select the columns that predict a label best.
 
     Needs --label. A filter scores each column by itself and prints the ranking. A wrapper adds or removes
@@ -193,7 +181,7 @@ def select(
     except KeyboardInterrupt:  # a wrapper has selected the best subset so far
         raise KeyboardInterrupt(*filter(None, [getattr(model, "history_", None)])) from None
     names = [str(name) for name in model.get_feature_names_out()]
-    return Result(
+    return verb.Result(
         f"{model.summary()}\n",
         _facts(data, model, names, direction),
         content=lambda: _lines(names if data.picture_shape else _known_as(data, model.support_)),
@@ -330,8 +318,8 @@ def _filter_facts(model: Any) -> dict[str, Any]:
     ]
     validated = model.cv_results_
     if validated is not None:
-        about = {"estimator": estimator_name(model.estimator_), "scoring": model.score_name_}
-        validated = about | validated
+        scorer = {"estimator": estimator_name(model.estimator_), "scoring": model.score_name_}
+        validated = scorer | validated
     return {
         "task": model.task_,
         "classes": model.classes_,
@@ -343,18 +331,18 @@ def _filter_facts(model: Any) -> dict[str, Any]:
     }
 
 
-@about(documented={"": "gramian.select.choose_kernel:choose_kernel"})
+@verb.about(documented={"": "gramian.select.choose_kernel:choose_kernel"})
 def choose_kernel(
-    data: Data,
+    data: verb.Data,
     *,
     criterion: Literal["preimage", "score"] | None = None,
     candidates: list[str] | None = None,
-    n_components: Annotated[list[int] | None, Option(short="-k")] = None,
+    n_components: Annotated[list[int] | None, verb.Option(short="-k")] = None,
     cv: int = 5,
     estimator: str | None = None,
     scoring: str | None = None,
-    random_state: Seed = 0,
-) -> Result:
+    random_state: verb.Seed = 0,
+) -> verb.Result:
     """Choose a kernel and its width.
 
     Prints all kernels of the comparison with their standard errors.
@@ -401,7 +389,7 @@ def choose_kernel(
     fit: dict[str, Any] = {"kernel": repr(choice.best)}
     if choice.n_components is not None:
         fit["n_components"] = choice.n_components
-    return Result(choice, {"data": data_facts(data), **choice.to_dict()}, fit=fit)
+    return verb.Result(choice, {"data": data_facts(data), **choice.to_dict()}, fit=fit)
 
 
 # Attributes of a relation in JSON, in addition to the columns.
@@ -417,13 +405,13 @@ def _heeds(proposal: Any) -> bool:
     return named or proposal.evidence.get("reason") in ("text", "date", "identifier", "empty")
 
 
-@about(heeds=_heeds, documented={"": "gramian.select.relations:relations"})
+@verb.about(heeds=_heeds, documented={"": "gramian.select.relations:relations"})
 def relations(
-    data: Annotated[Any, DATA._replace(streamed=lambda values: values.get("degree") == 1)],
+    data: Annotated[Any, verb.DATA._replace(streamed=lambda values: values.get("degree") == 1)],
     *,
-    degree: Annotated[int, Option("NUMBER")] = 2,
-    tol: Annotated[float | None, Option("NUMBER", usual="by the data")] = None,
-) -> Annotated[Result, FIGURE._replace(key="out")]:
+    degree: Annotated[int, verb.Option("NUMBER")] = 2,
+    tol: Annotated[float | None, verb.Option("NUMBER", usual="by the data")] = None,
+) -> Annotated[verb.Result, verb.FIGURE._replace(key="out")]:
     """Find polynomial equations that all rows satisfy.
 
     For instance x^2 + y^2 - 1 = 0, in the units of the columns, with residuals.
@@ -456,13 +444,13 @@ def relations(
             raise DataError(f"Nothing is drawn: no equation is between two or three columns.\n{result}")
         return function_of("planes", "relation")(result[first], data)
 
-    return Result(f"{result}\n", facts, figures={"relation": draw})
+    return verb.Result(f"{result}\n", facts, figures={"relation": draw})
 
 
 # ------------------------------------------------------------------ kernels
 
 
-def table() -> Result:
+def table() -> verb.Result:
     """List all kernels with their formulas.
 
     Each comes with its parameters and, if it is positive semidefinite, the proof.
@@ -470,19 +458,19 @@ def table() -> Result:
     from gramian.kernels import table
 
     kernels = table()
-    return Result(kernels, {"kernels": [asdict(one) for one in kernels]})
+    return verb.Result(kernels, {"kernels": [asdict(one) for one in kernels]})
 
 
-@about(doing="auditing", documented={"": "gramian.kernels.auditing:audit"})
+@verb.about(doing="auditing", documented={"": "gramian.kernels.auditing:audit"})
 def audit(
     kernel: str,
-    data: Annotated[Any, DATA] = None,
+    data: Annotated[Any, verb.DATA] = None,
     *,
     n_features: int | None = None,
     value_tol: float | None = None,
-    random_state: Seed = 0,
-    time_limit: Annotated[float | None, Option(usual=f"{TIME_LIMIT:g}", local=True)] = None,
-) -> Result:
+    random_state: verb.Seed = 0,
+    time_limit: Annotated[float | None, verb.Option(usual=f"{TIME_LIMIT:g}", local=True)] = None,
+) -> verb.Result:
     """Check a function for positive semidefiniteness: proof or counterexample.
 
     EXPRESSION is made of kernels, or a formula of two rows such as "min(x,y)" or "exp(-norm(x-y))".
@@ -510,7 +498,7 @@ def audit(
         check_number("time_limit", time_limit, above=0)
     if data is not None:
         searching = {"n_features": n_features, "time_limit": time_limit}
-        only_for("the search without data", searching, *searching)
+        verb.only_for("the search without data", searching, *searching)
     elif kernel == "precomputed":
         raise ParameterError(
             "data", problem="precomputed needs data, a square Gram matrix.", hint="Name its file."
@@ -526,7 +514,7 @@ def audit(
     drawn = {"counter-example": lambda: function_of("planes", "counter_example")(report)}
     figures = {} if report.witness is None else drawn
     text = _rounded(str(report))
-    return Result(text, audit_facts(report), figures=figures)
+    return verb.Result(text, audit_facts(report), figures=figures)
 
 
 def _rounded(text: str) -> str:

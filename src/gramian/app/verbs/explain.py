@@ -4,36 +4,21 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from gramian.app.verb import (
-    DATA,
-    FIGURE,
-    Data,
-    LargeData,
-    MemoryLimit,
-    Meta,
-    Model,
-    Option,
-    Output,
-    Result,
-    Seed,
-    WholeModel,
-    about,
-    require_model,
-)
+from gramian.app import verb
 from gramian.core.checks import check_integer, check_number, check_share
 
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 
 
-@about(documented={"": "gramian.explain.describe:describe"})
+@verb.about(documented={"": "gramian.explain.describe:describe"})
 def describe(
-    model: Model,
-    data: LargeData,
+    model: verb.Model,
+    data: verb.LargeData,
     *,
-    meta: Meta = None,
-    top: Annotated[int, Option("NUMBER", check=lambda name, value: check_integer(name, value, 0))] = 5,
-    memory_limit: MemoryLimit = None,
-) -> Annotated[Result, Output("table", ends=(".csv", ".parquet"))]:
+    meta: verb.Meta = None,
+    top: Annotated[int, verb.Option("NUMBER", check=lambda name, value: check_integer(name, value, 0))] = 5,
+    memory_limit: verb.MemoryLimit = None,
+) -> Annotated[verb.Result, verb.Output("table", ends=(".csv", ".parquet"))]:
     """Say what columns and metadata have to do with each component.
 
     For each column of --meta, or of --label, it prints the share of the variance of the scores that the
@@ -59,13 +44,13 @@ def describe(
         "left_out": dict(result.left_out),
         "notes": data.notes,
     }
-    return Result(result, facts, tables={"variables": result.columns()})
+    return verb.Result(result, facts, tables={"variables": result.columns()})
 
 
 FINDING = ("code", "severity", "sentence", "remedy")
 
 
-def diagnose(model: Model, data: Data, *, meta: Meta = None) -> Result:
+def diagnose(model: verb.Model, data: verb.Data, *, meta: verb.Meta = None) -> verb.Result:
     """Say whether the answer of a fitted model means what it seems to mean.
 
     Looks for columns that dominate by their unit, a kernel too narrow or too wide, single rows, identifiers,
@@ -77,7 +62,7 @@ def diagnose(model: Model, data: Data, *, meta: Meta = None) -> Result:
     result = diagnose(model, data)
     findings = [asdict(one) for one in result.findings]
     columns = {name: [one[name] for one in findings] for name in FINDING}
-    return Result("\n".join(result.lines()), {"findings": findings}, tables={"findings": columns})
+    return verb.Result("\n".join(result.lines()), {"findings": findings}, tables={"findings": columns})
 
 
 INTERVALS = (
@@ -86,15 +71,15 @@ INTERVALS = (
 )
 
 
-@about(documented={"": "gramian.explain.stability:stability"})
+@verb.about(documented={"": "gramian.explain.stability:stability"})
 def stability(
-    model: Model,
-    data: Data,
+    model: verb.Model,
+    data: verb.Data,
     *,
-    n_resamples: Annotated[int, Option("NUMBER")] = 200,
-    level: Annotated[float, Option("SHARE")] = 0.95,
-    random_state: Seed = 0,
-) -> Annotated[Result, FIGURE]:
+    n_resamples: Annotated[int, verb.Option("NUMBER")] = 200,
+    level: Annotated[float, verb.Option("SHARE")] = 0.95,
+    random_state: verb.Seed = 0,
+) -> Annotated[verb.Result, verb.FIGURE]:
     """Show how much the components of a saved PCA would change with another sample.
 
     Draws the rows of the fit with replacement many times. Prints intervals of each variance and its share of
@@ -116,7 +101,7 @@ def stability(
         "components": components,
         "sentences": result.sentences(),
     }
-    return Result(
+    return verb.Result(
         f"{result}\n",
         facts,
         tables={"components": dict(zip(INTERVALS, zip(*result.rows(), strict=True), strict=True))},
@@ -124,13 +109,13 @@ def stability(
     )
 
 
-@about(documented={"": "gramian.explain.rotate:rotate"})
+@verb.about(documented={"": "gramian.explain.rotate:rotate"})
 def rotate(
-    model: Model,
+    model: verb.Model,
     *,
     method: Literal["varimax", "promax"] = "varimax",
-    n_components: Annotated[int | None, Option("K", usual="all with variance", short="-k")] = None,
-) -> Annotated[Result, FIGURE]:
+    n_components: Annotated[int | None, verb.Option("K", usual="all with variance", short="-k")] = None,
+) -> Annotated[verb.Result, verb.FIGURE]:
     """Rotate components so that each column has a large loading on few of them.
 
     The model is a saved PCA. Prints the variance of each rotated component, and the columns with the largest
@@ -152,7 +137,7 @@ def rotate(
 
     result = rotate(model, method, n_components=n_components)
     loadings = {"column": result.columns} | dict(zip(result.names, result.loadings.T, strict=True))
-    return Result(
+    return verb.Result(
         result,
         payload(result, "method", "columns", "loadings", "variances", "ratio")
         | payload(result, "rotation_matrix", "correlations", "lost"),
@@ -167,7 +152,7 @@ CHANGES = (
 )
 
 
-def compare(old: Model, new: Model, *, tol: float | None = None) -> Result:
+def compare(old: verb.Model, new: verb.Model, *, tol: float | None = None) -> verb.Result:
     """Compare two saved PCA models: did an upgrade, a machine or new rows change the result?
 
     Matches components whatever their order and signs, and says whether the error bounds of both fits explain
@@ -197,28 +182,31 @@ def compare(old: Model, new: Model, *, tol: float | None = None) -> Result:
     }
     beyond = "" if within else f"\n\nA change exceeds the tolerance of {tol:g}."
     tables = {"components": dict(zip(CHANGES, zip(*rows, strict=True), strict=False))}
-    return Result(f"{result}{beyond}", facts, tables=tables, alarm=not within)
+    return verb.Result(f"{result}{beyond}", facts, tables=tables, alarm=not within)
 
 
 def _require_scores(values: Mapping[str, Any], model: Any) -> None:
     problem = f"monitor needs a PCA or a kernel PCA, and this is a {type(model).__name__}."
-    require_model(model.model_kind.gives_scores, problem)
+    verb.require_model(model.model_kind.gives_scores, problem)
 
 
-@about(check=_require_scores, adds_earlier_rows=True, documented={"": "gramian.models.monitor:Monitor"})
+@verb.about(check=_require_scores, adds_earlier_rows=True, documented={"": "gramian.models.monitor:Monitor"})
 def monitor(
-    model: WholeModel,
-    data: LargeData,
+    model: verb.WholeModel,
+    data: verb.LargeData,
     *,
-    normal: Annotated[Any, DATA._replace(streamed=True)] = None,
-    alpha: Annotated[float | None, Option(check=check_share)] = None,
-    lags: Annotated[int | None, Option(check=lambda name, value: check_integer(name, value, 0))] = None,
+    normal: Annotated[Any, verb.DATA._replace(streamed=True)] = None,
+    alpha: Annotated[float | None, verb.Option(check=check_share)] = None,
+    lags: Annotated[int | None, verb.Option(check=lambda name, value: check_integer(name, value, 0))] = None,
     consecutive: Annotated[
-        int | None, Option(check=lambda name, value: check_integer(name, value, 1))
+        int | None, verb.Option(check=lambda name, value: check_integer(name, value, 1))
     ] = None,
-    fail: Annotated[bool, Option(local=True)] = False,
+    fail: Annotated[bool, verb.Option(local=True)] = False,
 ) -> Annotated[
-    Result, Output("table"), Output("file", name="report", ends=(".md",)), Output("model", name="save")
+    verb.Result,
+    verb.Output("table"),
+    verb.Output("file", name="report", ends=(".md",)),
+    verb.Output("model", name="save"),
 ]:
     """Find rows that are unlike the normal rows.
 
@@ -271,7 +259,7 @@ def monitor(
         "summary": result.summary,
         "notes": [*data.notes, *notes],
     }
-    return Result(
+    return verb.Result(
         result,
         facts,
         notes=notes,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
-from gramian.app.verb import Input, Option, Output, Result, Seed, about, check_count, require_model
+from gramian.app import verb
 from gramian.core.checks import counted, first_few, shown
 from gramian.errors import DataError, ParameterError
 
@@ -15,13 +15,15 @@ SHOWN = 3  # names of pictures in a warning
 FACTS = ("eigenvalues", "face_threshold", "face_keep", "fingerprint")  # attributes of a model
 
 
-PICTURES = Input("faces", "PICTURE..", "Picture files, folders or zips of them, or an .npz file.", many=True)
-GALLERY = Input("gallery", "GALLERY", "A file written by faces enroll.")
-Model = Annotated[Any, Input("model", "MODEL", "A file written by faces fit.")]
-Strict = Annotated[bool, Option("", "Stop at a bad picture instead of reporting and skipping it.")]
+PICTURES = verb.Input(
+    "faces", "PICTURE..", "Picture files, folders or zips of them, or an .npz file.", many=True
+)
+GALLERY = verb.Input("gallery", "GALLERY", "A file written by faces enroll.")
+Model = Annotated[Any, verb.Input("model", "MODEL", "A file written by faces fit.")]
+Strict = Annotated[bool, verb.Option("", "Stop at a bad picture instead of reporting and skipping it.")]
 Far = Annotated[
     float | None,
-    Option(
+    verb.Option(
         "SHARE",
         "False accept rate: share of strangers that may be accepted.",
         "as stored in the gallery, or the smallest rate that its people can show",
@@ -31,32 +33,34 @@ Far = Annotated[
 
 def _check_model(values: Mapping[str, Any], model: Any) -> None:
     problem = f"This is a {type(model).__name__}, not a model of faces."
-    require_model(model.model_kind.faces, problem, "Fit one with: gramian faces fit DIR -o faces.gramian")
+    verb.require_model(
+        model.model_kind.faces, problem, "Fit one with: gramian faces fit DIR -o faces.gramian"
+    )
 
 
-of_model = partial(about, check=_check_model, shell_only=True)
+of_model = partial(verb.about, check=_check_model, shell_only=True)
 
 
 # ------------------------------------------------------------------ models
 
 
-@about(shell_only=True, documented={"": "gramian.faces.space:FaceSpace"})
+@verb.about(shell_only=True, documented={"": "gramian.faces.space:FaceSpace"})
 def fit(
     pictures: Annotated[
         Any,
-        Input(
+        verb.Input(
             "faces", how=lambda values: {name: values[name] for name in ("size", "strict") if name in values}
         ),
     ],
     *,
     size: str | None = None,
     strict: Strict = False,
-    n_components: Annotated[int | float, Option("K", short="-k", check=check_count)] = 0.95,
+    n_components: Annotated[int | float, verb.Option("K", short="-k", check=verb.check_count)] = 0.95,
     kernel: str | None = None,
     light: str = "none",
-    shift: Annotated[float, Option("SHARE")] = 0.0,
-    random_state: Seed = 0,
-) -> Annotated[Result, Output("model", ends=(".gramian",), key="out", required=True)]:
+    shift: Annotated[float, verb.Option("SHARE")] = 0.0,
+    random_state: verb.Seed = 0,
+) -> Annotated[verb.Result, verb.Output("model", ends=(".gramian",), key="out", required=True)]:
     """Fit a model of faces to pictures.
 
     Colour is converted to grey by ITU-R 601-2 luma, and pictures are rotated as their camera recorded. Bad
@@ -116,16 +120,16 @@ def fit(
         f"\n{model.plan_}\n\n{model.certificate_}\n",
     ]
     written = ". It can reproduce the pictures, so protect it like them."
-    return Result("\n".join(lines), facts, model=model, written=written)
+    return verb.Result("\n".join(lines), facts, model=model, written=written)
 
 
 @of_model(doing="reconstructing")
 def reconstruct(
     model: Model,
-    picture: Annotated[Any, Input("faces", how=lambda values: {"strict": True})],
+    picture: Annotated[Any, verb.Input("faces", how=lambda values: {"strict": True})],
     *,
-    n_components: Annotated[list[int] | None, Option(short="-k")] = None,
-) -> Annotated[Result, Output("file", ends=(".png",), key="out", required=True)]:
+    n_components: Annotated[list[int] | None, verb.Option(short="-k")] = None,
+) -> Annotated[verb.Result, verb.Output("file", ends=(".png",), key="out", required=True)]:
     """Reconstruct a picture from increasing numbers of components.
 
     Draws the original and the reconstructions, and prints the relative error |x - x~| / |x - mean| and the
@@ -176,7 +180,7 @@ def reconstruct(
     ]
     captions = ["original", *(f"r={r} {e:.3f}" for r, e, _ in rows)]
     pixels = [grey(picture, *grey_range(original)) for picture in (original, *rebuilt)]
-    return Result("\n".join(lines), facts, content=contact_sheet(pixels, captions, len(pixels)).png)
+    return verb.Result("\n".join(lines), facts, content=contact_sheet(pixels, captions, len(pixels)).png)
 
 
 # ------------------------------------------------------------------ galleries
@@ -199,7 +203,7 @@ def enroll(
     person: str | None = None,
     keep_files: bool = False,
     strict: Strict = False,
-) -> Result:
+) -> verb.Result:
     """Add people to a gallery.
 
     The model is not fitted again. Either all pictures are added, or none.
@@ -267,7 +271,7 @@ def enroll(
         source = default if recogniser.far is None else "as stored in the gallery"
         used = f"identify uses {recogniser.far_:g}, {source}; --far changes it."
         lines += ["", f"{recogniser.calibration_} {used}"]
-    return Result(_text(lines), facts, notes)
+    return verb.Result(_text(lines), facts, notes)
 
 
 def _named(person: str) -> str:
@@ -302,8 +306,8 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
     return [person] * len(faces)
 
 
-@about(doing="forgetting", shell_only=True)
-def forget(gallery: Annotated[Any, GALLERY._replace(access="change")], *, person: str) -> Result:
+@verb.about(doing="forgetting", shell_only=True)
+def forget(gallery: Annotated[Any, GALLERY._replace(access="change")], *, person: str) -> verb.Result:
     """Remove all data of a person from a gallery.
 
     Parameters
@@ -314,11 +318,11 @@ def forget(gallery: Annotated[Any, GALLERY._replace(access="change")], *, person
     name, path = _named(person), str(gallery.path)
     removed = gallery.forget(name)
     text = f"{counted(removed, 'picture')} of {name} removed from {path}."
-    return Result(_text([text]), {"gallery": path, "person": name, "removed": removed})
+    return verb.Result(_text([text]), {"gallery": path, "person": name, "removed": removed})
 
 
-@about(shell_only=True)
-def list_(gallery: Annotated[Any, GALLERY]) -> Result:
+@verb.about(shell_only=True)
+def list_(gallery: Annotated[Any, GALLERY]) -> verb.Result:
     """List the people in a gallery."""
     from gramian.report.facts import gallery_facts
 
@@ -338,7 +342,7 @@ def list_(gallery: Annotated[Any, GALLERY]) -> Result:
     for name, person in zip(names, people, strict=True):
         first, last = _shown_time(person.first), _shown_time(person.last)
         lines.append(f"{name}  {person.pictures:>8}  {person.kept:>6}  {first}  {last}")
-    return Result(_text(lines), facts)
+    return verb.Result(_text(lines), facts)
 
 
 def _shown_time(text: str) -> str:
@@ -348,7 +352,7 @@ def _shown_time(text: str) -> str:
 @of_model(doing="comparing")
 def identify(
     model: Model, gallery: Annotated[Any, GALLERY], pictures: Annotated[Any, PICTURES], *, far: Far = None
-) -> Result:
+) -> verb.Result:
     """Identify the person on each picture.
 
     The answer is a person of the gallery, an unknown person, or not a face. Exits with 0 when a person was
@@ -366,7 +370,7 @@ def verify(
     *,
     person: str,
     far: Far = None,
-) -> Result:
+) -> verb.Result:
     """Verify that pictures show a given person.
 
     Exits with 0 when every picture does, otherwise with 1. There is no liveness check: a photograph of a
@@ -380,7 +384,7 @@ def verify(
     return _answered(far, model, gallery, pictures, gallery.person(person))
 
 
-def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *person: str) -> Result:
+def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *person: str) -> verb.Result:
     """Return the answers: of all people, or to whether it is the one named."""
     from gramian.faces import recognition
     from gramian.report.facts import calibration_facts, skipped_facts
@@ -414,7 +418,7 @@ def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *perso
             *calibration["notes"],
         ]
     unanswered = bool(skipped) or any(one.kind != "person" for _, one in answers)
-    return Result(_text(lines), facts, unanswered=unanswered)
+    return verb.Result(_text(lines), facts, unanswered=unanswered)
 
 
 def _skipped(pictures: Any) -> list[tuple[str, str]]:

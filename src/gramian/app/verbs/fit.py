@@ -6,61 +6,46 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from gramian.app.verb import (
-    DATA,
-    ELSEWHERE,
-    METHOD,
-    Context,
-    Device,
-    MemoryLimit,
-    Of,
-    Option,
-    Output,
-    Result,
-    Seed,
-    about,
-    check_count,
-    only_for,
-)
+from gramian.app import verb
 from gramian.core.checks import check_choice, solver_names
 from gramian.errors import ParameterError
 from gramian.tables.reading import IMPUTED
 
 KERNEL_OPTIONS = ("gamma", "degree", "coef0")  # of a kernel whose name stands alone
 LISTED = 10  # components that are printed, and computed where nothing is asked
-Center = Annotated[bool, Option()]
-Ddof = Annotated[int | None, Option("NUMBER", usual="1")]
-Scale = Annotated[Literal["unit", "pareto", "genotype"] | None, Option(usual="by the data")]
+Center = Annotated[bool, verb.Option()]
+Ddof = Annotated[int | None, verb.Option("NUMBER", usual="1")]
+Scale = Annotated[Literal["unit", "pareto", "genotype"] | None, verb.Option(usual="by the data")]
 Rows = Annotated[
-    Any, DATA._replace(streamed=True, how=lambda values: {"imputes": values.get("kernel") is None})
+    Any, verb.DATA._replace(streamed=True, how=lambda values: {"imputes": values.get("kernel") is None})
 ]
 
 
-@about(
+@verb.about(
     documented={
         "PCA": "gramian.models.pca.estimator:PCA",
         "Kernel PCA": "gramian.models.kernel_pca.estimator:KernelPCA",
     },
-    panel=METHOD,
+    panel=verb.METHOD,
 )
 def estimator(
     *,
     kernel: str | None = None,
     n_components: Annotated[
         int | float | Literal["parallel", "cv", "mle", "sign-flip", "gavish-donoho"] | None,
-        Option("K", usual="10, or all of fewer", short="-k", check=check_count),
+        verb.Option("K", usual="10, or all of fewer", short="-k", check=verb.check_count),
     ] = None,
-    max_rmse: Annotated[float | None, Option("NUMBER")] = None,
-    gamma: Annotated[float | Literal["scale", "median"] | None, Option("NUMBER")] = None,
-    degree: Annotated[int | None, Option("NUMBER", usual="3")] = None,
-    coef0: Annotated[float | None, Option("NUMBER", usual="1")] = None,
+    max_rmse: Annotated[float | None, verb.Option("NUMBER")] = None,
+    gamma: Annotated[float | Literal["scale", "median"] | None, verb.Option("NUMBER")] = None,
+    degree: Annotated[int | None, verb.Option("NUMBER", usual="3")] = None,
+    coef0: Annotated[float | None, verb.Option("NUMBER", usual="1")] = None,
     center: Center = True,
     scale: Scale = None,
-    whiten: Annotated[bool, Option()] = False,
+    whiten: Annotated[bool, verb.Option()] = False,
     ddof: Ddof = None,
     solver: Annotated[
         str | None,
-        Option(
+        verb.Option(
             "NAME",
             f"PCA: {', '.join(solver_names('PCA'))}; kernel PCA: {', '.join(solver_names('KernelPCA'))}, of "
             f"which {' and '.join(solver_names('KernelPCA', True))} are approximate, for many rows.",
@@ -68,22 +53,22 @@ def estimator(
             suggestions=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
         ),
     ] = None,
-    n_landmarks: Annotated[int | None, Option("NUMBER")] = None,
+    n_landmarks: Annotated[int | None, verb.Option("NUMBER")] = None,
     landmarks: Annotated[
-        Literal["rpcholesky", "uniform", "kmeans"] | None, Option(usual="rpcholesky")
+        Literal["rpcholesky", "uniform", "kmeans"] | None, verb.Option(usual="rpcholesky")
     ] = None,
-    tol: Annotated[float | None, Option("NUMBER")] = None,
+    tol: Annotated[float | None, verb.Option("NUMBER")] = None,
     certificate: Annotated[
-        Literal["probabilistic", "deterministic"] | None, Option(usual="probabilistic")
+        Literal["probabilistic", "deterministic"] | None, verb.Option(usual="probabilistic")
     ] = None,
-    random_state: Seed = 0,
-    memory_limit: MemoryLimit = None,
-    device: Device = None,
-    repair: Annotated[Literal["clip"] | None, Option(usual="an error")] = None,
+    random_state: verb.Seed = 0,
+    memory_limit: verb.MemoryLimit = None,
+    device: verb.Device = None,
+    repair: Annotated[Literal["clip"] | None, verb.Option(usual="an error")] = None,
     preimage: Annotated[
-        Literal["auto", "fixed-point", "gradient", "ridge"] | None, Option(usual="by the kernel")
+        Literal["auto", "fixed-point", "gradient", "ridge"] | None, verb.Option(usual="by the kernel")
     ] = None,
-    missing: Annotated[str | None, ELSEWHERE] = None,
+    missing: Annotated[str | None, verb.ELSEWHERE] = None,
 ) -> Any:
     """Return the unfitted PCA or KernelPCA that the options describe.
 
@@ -107,7 +92,7 @@ def estimator(
     kind, rules = kind_and_rules(kernel is None)
     takes = inspect.signature(kind).parameters
     what = "kernel PCA: give a kernel" if kernel is None else "PCA, without a kernel"
-    only_for(what, given, *(name for name in given if name not in takes))
+    verb.only_for(what, given, *(name for name in given if name not in takes))
     if isinstance(n_components, str):
         check_choice("n_components", n_components, rules)
     if kernel is not None:
@@ -146,9 +131,9 @@ def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
 
     check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
     if given.get("solver") != "nystroem":
-        only_for('solver="nystroem"', given, "landmarks")
+        verb.only_for('solver="nystroem"', given, "landmarks")
         if given.get("solver") != "random-features":
-            only_for('solver="nystroem" or "random-features"', given, "n_landmarks")
+            verb.only_for('solver="nystroem" or "random-features"', given, "n_landmarks")
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
     alone = made is not None and kernel.strip().isidentifier()
     known = made.get_params(deep=False) if made is not None and alone else {}
@@ -182,7 +167,7 @@ def _ready(model: Any, data: Any) -> Any:
     return with_usual_components(model, data)
 
 
-def plan(data: Rows, *, model: Annotated[Any, Of(estimator)]) -> Result:
+def plan(data: Rows, *, model: Annotated[Any, verb.Of(estimator)]) -> verb.Result:
     """Show the solver that fit would use, and why.
 
     Nothing is computed.
@@ -190,7 +175,7 @@ def plan(data: Rows, *, model: Annotated[Any, Of(estimator)]) -> Result:
     from gramian.report.facts import data_facts, plan_facts
 
     chosen = _ready(model, data).plan(data)
-    return Result(chosen, {"data": data_facts(data), "plan": plan_facts(chosen)})
+    return verb.Result(chosen, {"data": data_facts(data), "plan": plan_facts(chosen)})
 
 
 def _check_writing(values: Mapping[str, Any]) -> None:
@@ -204,17 +189,17 @@ def _check_writing(values: Mapping[str, Any]) -> None:
         raise ParameterError("loadings", "correlation", "needs centred data", "Leave out center=False.")
 
 
-@about(check=_check_writing)
+@verb.about(check=_check_writing)
 def fit(
     data: Rows,
     *,
-    model: Annotated[Any, Of(estimator)],
+    model: Annotated[Any, verb.Of(estimator)],
     loadings: Literal["unit", "correlation"] | None = None,
     format: Literal["csv", "parquet"] | None = None,
     report: bool = False,
     verbose: bool = False,
-    context: Context = Context(),
-) -> Annotated[Result, Output("results")]:
+    context: verb.Context = verb.Context(),
+) -> Annotated[verb.Result, verb.Output("results")]:
     """Find components; write model, tables, pictures.
 
     \b
@@ -276,7 +261,7 @@ def fit(
     }
     lines = [headline(made), *used_lines(made, table), ""]
     kinds = loadings or "unit", format or "csv"
-    return Result(
+    return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
         facts,
         model=made,

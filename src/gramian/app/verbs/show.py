@@ -6,20 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
-from gramian.app.verb import (
-    DATA,
-    MODEL,
-    Context,
-    Meta,
-    Model,
-    Option,
-    Output,
-    Result,
-    WholeModel,
-    about,
-    model_path,
-    require_model,
-)
+from gramian.app import verb
 from gramian.app.verbs.fit import model_lines
 from gramian.core.checks import check_choice, counted, listed, six_digits
 from gramian.errors import ParameterError
@@ -40,15 +27,15 @@ def _check_names(name: str, what: list[str]) -> None:
         check_choice(name, figure, tuple(BY_NAME))
 
 
-@about(doing="drawing", shell_only=True)
+@verb.about(doing="drawing", shell_only=True)
 def plot(
-    model: WholeModel,
-    data: Annotated[Any, DATA._replace(how=_channels)] = None,
+    model: verb.WholeModel,
+    data: Annotated[Any, verb.DATA._replace(how=_channels)] = None,
     *,
-    meta: Meta = None,
+    meta: verb.Meta = None,
     what: Annotated[
         list[str] | None,
-        Option(
+        verb.Option(
             *("A,B,..", f"Figures: {', '.join(BY_NAME)}.", "all possible"),
             suggestions=tuple(BY_NAME),
             check=_check_names,
@@ -59,8 +46,8 @@ def plot(
     x: str = "1",
     y: str = "2",
     format: Literal["svg", "png", "pdf", "html"] = "svg",
-    context: Context = Context(),
-) -> Annotated[Result, Output("figures", default="figures")]:
+    context: verb.Context = verb.Context(),
+) -> Annotated[verb.Result, verb.Output("figures", default="figures")]:
     """Draw a saved model.
 
     Writes one file for each figure, such as explained variance, eigenvalues with error bounds, scores and
@@ -114,7 +101,7 @@ def plot(
             )
     look |= {"x": x, "y": y, "linked": format == "html"}
     drawn = what or sorted(figures, key=list(BY_NAME).index)
-    return Result(figures={name: partial(figures[name].draw, model, table, **look) for name in drawn})
+    return verb.Result(figures={name: partial(figures[name].draw, model, table, **look) for name in drawn})
 
 
 def _stored_scores(model: str, fitted: Any) -> Any:
@@ -155,17 +142,17 @@ MOST_NAMES = 30
 
 def _require_components(values: Mapping[str, Any], model: Any) -> None:
     problem = f"The model is a {type(model).__name__}, which has no components."
-    require_model(model.model_kind.has_components, problem, "Name a PCA, KernelPCA or Whitener.")
+    verb.require_model(model.model_kind.has_components, problem, "Name a PCA, KernelPCA or Whitener.")
 
 
-@about(check=_require_components, doing="writing", shell_only=True)
+@verb.about(check=_require_components, doing="writing", shell_only=True)
 def report(
-    model: WholeModel,
-    data: Annotated[Any, DATA._replace(streamed=True)] = None,
+    model: verb.WholeModel,
+    data: Annotated[Any, verb.DATA._replace(streamed=True)] = None,
     *,
-    meta: Meta = None,
-    context: Context = Context(),
-) -> Annotated[Result, Output("file", default="report.html", ends=(".html", ".htm"))]:
+    meta: verb.Meta = None,
+    context: verb.Context = verb.Context(),
+) -> Annotated[verb.Result, verb.Output("file", default="report.html", ends=(".html", ".htm"))]:
     """Explain a saved model on one page for a browser.
 
     The page has the method and its error bounds, what every rule for the number of components says, figures,
@@ -199,10 +186,10 @@ def report(
     reading = None
     if table is not None and context.reading and table.values.shape[0] == fitted.n_samples_:
         reading = _as_fitted(context.reading, fitted)
-    versions = read_model(model_path(context.model)).versions if context.model else None
+    versions = read_model(verb.model_path(context.model)).versions if context.model else None
     whole = sections.explanation(Fitted(model, table, reading=reading), versions)
     page = as_page(whole).encode("utf-8", "replace")
-    return Result(facts=sections.as_json(whole), content=page)
+    return verb.Result(facts=sections.as_json(whole), content=page)
 
 
 def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
@@ -218,8 +205,8 @@ def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
     return {**reading, **more}
 
 
-@about(doing="reading", shell_only=True)
-def info(model: Annotated[str, Option(MODEL.metavar, MODEL.help)]) -> Result:
+@verb.about(doing="reading", shell_only=True)
+def info(model: Annotated[str, verb.Option(verb.MODEL.metavar, verb.MODEL.help)]) -> verb.Result:
     """Show the contents of a saved model.
 
     Its parameters, components, plan, certificate and the versions that wrote it.
@@ -229,7 +216,7 @@ def info(model: Annotated[str, Option(MODEL.metavar, MODEL.help)]) -> Result:
     from gramian.report.facts import info_facts
     from gramian.statistics.components import mapping_of
 
-    path = model_path(model)
+    path = verb.model_path(model)
     stored = read_model(path)
     fitted = described(stored) or load(path)
     facts: dict[str, Any] = {"file": str(path), "bytes": path.stat().st_size, "versions": stored.versions}
@@ -240,7 +227,7 @@ def info(model: Annotated[str, Option(MODEL.metavar, MODEL.help)]) -> Result:
     if "limits" in facts:
         lines = ["A monitor.", facts["limits"], "", *lines]
     writers = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
-    return Result("\n".join([*lines, "", f"Written by {writers}."]), facts)
+    return verb.Result("\n".join([*lines, "", f"Written by {writers}."]), facts)
 
 
 def described(stored: Any) -> Any:
@@ -294,8 +281,10 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     return [line for line in lines if line]
 
 
-@about(shell_only=True)
-def export(model: Model) -> Annotated[Result, Output("file", ends=(".onnx",), key="out", required=True)]:
+@verb.about(shell_only=True)
+def export(
+    model: verb.Model,
+) -> Annotated[verb.Result, verb.Output("file", ends=(".onnx",), key="out", required=True)]:
     """Write a saved model as ONNX.
 
     Other programs and languages then compute its scores without gramian, in float32.
@@ -311,4 +300,4 @@ def export(model: Model) -> Annotated[Result, Output("file", ends=(".onnx",), ke
     columns, components = int(model.n_features_in_), len(model.get_feature_names_out())
     text = f"Input X (rows x {columns:,}), output scores (rows x {components:,}), both float32."
     facts = {"bytes": len(content), "columns": columns, "components": components}
-    return Result(text, facts, content=content)
+    return verb.Result(text, facts, content=content)
