@@ -1,11 +1,14 @@
 """Plain functions shared by the tests: ``from helpers import spectrum_matrix``."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import ArrayLike, NDArray
 
 import gramian
@@ -50,3 +53,18 @@ def covering(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
         taken.append(max(rows, key=lambda row: len(left & meetings(row))))
         left -= meetings(taken[-1])
     return [tuple(values[place] for values, place in zip(options, row, strict=True)) for row in taken]
+
+
+def existing(folder: Path, *parts: str) -> Path:
+    """Return a file or folder of the public data sets, or skip the test."""
+    place = folder.joinpath(*parts)
+    if not place.exists():
+        pytest.skip(f"no {place}")
+    return place
+
+
+def npy(values: ArrayLike) -> bytes:
+    """Return the bytes of an array as a file of the kind .npy."""
+    stream = io.BytesIO()
+    np.save(stream, values)
+    return stream.getvalue()

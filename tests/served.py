@@ -1,6 +1,5 @@
 """A server in a thread with what it is asked about, and clients: ``from served import serving``."""
 
-import io
 import threading
 import time
 from contextlib import contextmanager
@@ -57,9 +56,3 @@ def fitted(client, fit):
     job = client.get(place).json()
     assert job["state"] == "done", job["error"]
     return client.get(f"/api/v1/models/{job['model']}").json()
-
-
-def npy(values):
-    stream = io.BytesIO()
-    np.save(stream, values)
-    return stream.getvalue()

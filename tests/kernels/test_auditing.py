@@ -375,6 +375,9 @@ def test_a_function_that_needs_more_features():
     assert "with 5 features" in audit(lambda x, y: -float(x[4] * y[4]), random_state=0).tested
     report = audit(lambda x, y: -float(x[29] * y[29]), n_features=30, random_state=0)
     assert report.witness.points.shape == (1, 30)
+    assert "with 6 features" in audit(lambda x, y: -float(x[5] * y[5]), random_state=0).tested
+    with pytest.raises((DataError, ParameterError), match="columns=20 is not there: X has 1, counted from 0"):
+        audit("rbf().on(20)", random_state=0)
 
 
 def test_arguments_that_mean_nothing():

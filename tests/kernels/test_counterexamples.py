@@ -41,15 +41,6 @@ def test_rounding_alone_never_refutes(m):
         assert auditing.margin((K + K.T) / 2, 2 * (rank + 2) * np.finfo(float).eps * size).ratio > -1
 
 
-def test_sets_without_values_are_counted():
-    examiner = auditing.Examiner(kernel_from_name("chi2"), 1e-10)
-    assert examiner.attempt(np.array([[-1.0], [1.0]])) is None
-    assert (examiner.skipped, examiner.trials) == (1, 0)
-    assert examiner.attempt(np.array([[2.0], [1.0]])) is not None
-    with pytest.raises(DataError, match="The chi-squared kernel is for histograms, but X reaches"):
-        examiner.examine(np.array([[-1.0], [1.0]]))
-
-
 def test_a_defect_of_a_formula_is_not_hidden(monkeypatch):
     def broken(*_):
         raise RuntimeError("a defect")
@@ -75,23 +66,6 @@ def test_points_are_shown_as_they_are():
 
 def examiner(kernel):
     return auditing.Examiner(kernel_from_name(kernel), 1e-10)
-
-
-def test_features_that_a_function_accepts():
-    assert auditing.acceptable_features(examiner("rbf")) == (1, 2, 3)
-    assert auditing.acceptable_features(examiner("rbf().on(1)")) == (2, 3)
-    assert auditing.acceptable_features(examiner(lambda x, y: float(x[5] * y[5]))) == (6,)
-    with pytest.raises(DataError, match=r"columns=20 is not there: X has 1, counted from 0 to 0\."):
-        auditing.acceptable_features(examiner("rbf().on(20)"))
-    with pytest.raises(DataError, match="The kernel function raised IndexError: index 20 is out of"):
-        auditing.acceptable_features(examiner(lambda x, y: float(x[20] * y[20])))
-
-
-def test_the_search_stops_at_a_clear_refutation():
-    given = examiner("sigmoid(gamma=1)")
-    result = auditing.search(given, 1, np.random.default_rng(0))
-    assert result.ratio < auditing.CLEAR
-    assert given.trials < 50
 
 
 def test_the_search_ends():

@@ -139,30 +139,18 @@ def test_too_many_features_are_refused_with_their_number_before_anything_is_allo
 
 
 def test_parameters_outside_their_range():
-    for arguments in [
-        {"degree": 0},
-        {"degree": -2},
-        {"degree": 1.5},
-        {"degree": "3"},
-        {"degree": True},
-        {"degree": np.nan},
-        {"degree": 10**400},
-        {"gamma": 0},
-        {"gamma": -1.0},
-        {"gamma": np.inf},
-        {"gamma": True},
-        {"gamma": [1.0, 2.0]},
-        {"gamma": "scale"},
-        {"coef0": -0.5},
-        {"coef0": None},
-        {"names": ["a"]},
-        {"names": "ab"},
-        {"max_features": 0},
-        {"n_features": 0},
-        {"n_features": 2.5},
-    ]:
-        with pytest.raises(ParameterError, match="must be a"):
-            polynomial_map(**{"n_features": 2, **arguments})
+    wrong = {
+        "degree": (0, -2, 1.5, "3", True, np.nan, 10**400),
+        "gamma": (0, -1.0, np.inf, True, [1.0, 2.0], "scale"),
+        "coef0": (-0.5, None),
+        "names": (["a"], "ab"),
+        "max_features": (0,),
+        "n_features": (0, 2.5),
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(ParameterError, match="must be a"):
+                polynomial_map(**{"n_features": 2, name: value})
 
 
 def test_whole_floats_are_degrees():

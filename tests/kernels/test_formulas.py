@@ -1,6 +1,7 @@
 """Every formula against its definition entry by entry, against scikit-learn, and its stated error bound."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -90,39 +91,22 @@ def test_every_entry_is_the_formula_to_the_stated_bound():
 
 
 def test_agrees_with_scikit_learn():
-    for case in CASES.values():
-        kernel, reference = case
-        assert_allclose(kernel.gram(X, Y), reference(X, Y), rtol=1e-10, atol=1e-14, err_msg=repr(case))
+    for name, (kernel, reference) in CASES.items():
+        assert_allclose(kernel.gram(X, Y), reference(X, Y), rtol=1e-10, atol=1e-14, err_msg=name)
 
 
-def test_calling_a_kernel_is_its_gram_matrix():
-    for case in CASES.values():
-        kernel = case[0]
-        assert_array_equal(kernel(X), kernel.gram(X), err_msg=repr(case))
-        assert_array_equal(kernel(X, Y), kernel.gram(X, Y), err_msg=repr(case))
-
-
-def test_gram_is_exactly_symmetric():
-    for case in CASES.values():
-        kernel = case[0]
+def test_every_formula_is_called_and_printed_and_is_exactly_symmetric():
+    for name, (kernel, _) in CASES.items():
+        assert_array_equal(kernel(X), kernel.gram(X), err_msg=name)
+        assert_array_equal(kernel(X, Y), kernel.gram(X, Y), err_msg=name)
+        assert_array_equal(np.diag(kernel.gram(X)), kernel.bind(X).diagonal(X), err_msg=name)
+        assert str(kernel) == kernel.formula != "", name
+        assert kernel.general, name
+        assert str(kernel.bind(X).kernel), name
         for rows in (X, X.astype(np.float32), np.asfortranarray(X), X * 1e-3 + 1e4):
             K = kernel.gram(rows)
-            assert K.dtype == rows.dtype, case
-            assert_array_equal(K, K.T, err_msg=repr(case))
-
-
-def test_the_diagonal_is_that_of_the_gram_matrix():
-    for case in CASES.values():
-        kernel = case[0]
-        assert_array_equal(np.diag(kernel.gram(X)), kernel.bind(X).diagonal(X), err_msg=repr(case))
-
-
-def test_a_formula_prints_its_parameters():
-    for case in CASES.values():
-        kernel = case[0]
-        assert str(kernel) == kernel.formula != "", case
-        assert kernel.general, case
-        assert str(kernel.bind(X).kernel), case
+            assert K.dtype == rows.dtype, name
+            assert_array_equal(K, K.T, err_msg=name)
 
 
 def test_formulas_in_print():
@@ -147,6 +131,7 @@ def test_formulas_in_print():
         assert str(kernel) == formula, (kernel, formula)
 
 
+DTYPES = (np.float32, np.float64)
 FAR = [
     RBF(sigma=1.0),
     RBF(sigma=0.37),
@@ -165,33 +150,20 @@ FAR = [
 
 
 def test_the_error_bound_holds_for_clusters_far_apart():
-    for kernel in FAR:
-        for offset in [0.0, 1e8]:
-            for gap in (0.0, 3.0, 1e6):
-                for near in (1.0, 1e-9):
-                    for dtype in (np.float32, np.float64):
-                        rows = clusters(gap, offset, near, dtype)
-                        rows = np.abs(rows) if isinstance(kernel, ChiSquared) else rows
-                        assert excess(kernel, rows) <= 1, (gap, near, dtype)
+    for kernel, *case in product(FAR, (0.0, 3.0, 1e6), [0.0, 1e8], (1.0, 1e-9), DTYPES):
+        rows = clusters(*case)
+        rows = np.abs(rows) if isinstance(kernel, ChiSquared) else rows
+        assert excess(kernel, rows) <= 1, (kernel, case)
 
 
 def test_the_error_bound_of_kernels_of_inner_products():
-    for offset in [0.0, 100.0, 1e4]:
-        for kernel in [
-            Linear(),
-            Cosine(),
-            Constant(3.7),
-            Polynomial(),
-            Polynomial(degree=17, gamma=0.3, coef0=0.1),
-            Polynomial(degree=2, gamma=1e-3, coef0=0.0),
-            Polynomial(degree=2, gamma=1.0, coef0=-3.0),
-            Sigmoid(gamma=1e-3, coef0=0.5),
-            Sigmoid(gamma=0.4, coef0=-1.0),
-        ]:
-            for gap in (0.0, 5.0, 1e4):
-                for near in (1.0, 1e-6):
-                    for dtype in (np.float32, np.float64):
-                        assert excess(kernel, clusters(gap, offset, near, dtype)) <= 1, (gap, near, dtype)
+    kernels = [
+        *(Linear(), Cosine(), Constant(3.7), Polynomial(), Polynomial(degree=17, gamma=0.3, coef0=0.1)),
+        *(Polynomial(degree=2, gamma=1e-3, coef0=0.0), Polynomial(degree=2, gamma=1.0, coef0=-3.0)),
+        *(Sigmoid(gamma=1e-3, coef0=0.5), Sigmoid(gamma=0.4, coef0=-1.0)),
+    ]
+    for kernel, *case in product(kernels, (0.0, 5.0, 1e4), [0.0, 100.0, 1e4], (1.0, 1e-6), DTYPES):
+        assert excess(kernel, clusters(*case)) <= 1, (kernel, case)
 
 
 @pytest.mark.parametrize("degree", [0.5, 0.1, 1.5, 2.5])
@@ -216,17 +188,9 @@ def test_the_error_bound_on_random_rows(kernel, d, scale, offset, seed):
 
 
 def test_the_error_bound_near_the_ends_of_the_range():
-    for scale in [1e-160, 1e-100, 1e60]:
-        for kernel in [
-            Linear(),
-            Cosine(),
-            Polynomial(2, 1.0, 0.0),
-            Sigmoid(1.0, 0.0),
-            RBF(sigma=1.0),
-            Laplacian(),
-            Matern(),
-            ChiSquared(),
-        ]:
+    products = [Linear(), Cosine(), Polynomial(2, 1.0, 0.0), Sigmoid(1.0, 0.0)]
+    for kernel in [*products, RBF(sigma=1.0), Laplacian(), Matern(), ChiSquared()]:
+        for scale in [1e-160, 1e-100, 1e60]:
             assert excess(kernel, np.abs(clusters(3.0)) * scale) <= 1, (scale, kernel)
 
 
@@ -286,11 +250,11 @@ def test_rows_are_shifted_only_where_that_changes_nothing_wanted():
 
 
 def test_stated_errors_are_small_for_ordinary_data():
-    for case in CASES.values():
-        bound = case[0].bind(X)
-        assert 0 <= bound.absolute < 1e-9 * max(1.0, bound.largest), case
-        assert 0 <= bound.relative < 1e-12, case
-        assert np.abs(case[0].gram(X)).max() <= bound.largest * (1 + 1e-12), case
+    for name, (kernel, _) in CASES.items():
+        bound = kernel.bind(X)
+        assert 0 <= bound.absolute < 1e-9 * max(1.0, bound.largest), name
+        assert 0 <= bound.relative < 1e-12, name
+        assert np.abs(kernel.gram(X)).max() <= bound.largest * (1 + 1e-12), name
 
 
 class Brownian(Formula):

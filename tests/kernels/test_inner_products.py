@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from exact_kernels import excess, quadratic_form
 from gramian.errors import DataError
-from gramian.kernels import RBF, Constant, Cosine, Linear, Polynomial, Sigmoid
+from gramian.kernels import Constant, Cosine, Linear, Polynomial, Sigmoid
 
 X = np.random.default_rng(5).standard_normal((37, 5))
 
@@ -52,36 +52,38 @@ def test_fractional_power_of_a_negative_number_is_refused(coef0):
         Polynomial(degree=1.5, gamma=1.0, coef0=-1.0).gram([[0.5]])
 
 
-def test_proven():
-    for kernel in [
-        Linear(),
-        Cosine(),
-        Polynomial(),
-        Polynomial(2, 1.0, 0.0),
-        Polynomial(4.0, 0.1, 3),
-        Constant(0.0),
-        Constant(2),
-    ]:
+def test_proven_and_by_what():
+    for kernel in (
+        *(Linear(), Cosine(), Polynomial(), Polynomial(2, 1.0, 0.0), Polynomial(4.0, 0.1, 3)),
+        *(Sigmoid(gamma=0, coef0=coef0) for coef0 in (1.0, 0.0)),  # constants, as without inner products
+    ):
         assert kernel.psd, kernel
         K = kernel.gram(X)
         assert np.linalg.eigvalsh(K)[0] >= -1e-13 * np.linalg.norm(K), kernel
-
-
-def test_what_proves_them():
+    assert Sigmoid(gamma=0, coef0=-1.0).validity.refuted
     assert "feature map is x itself" in str(Linear().validity)
     assert "scaled to length 1" in str(Cosine().validity)
     assert [part.formula for part in Polynomial(coef0=2.0).validity.parts] == [
         "linear()",
         "constant(value=2.0)",
     ]
-    assert Constant().facts.divisible
-    assert not Constant(-1.0).facts.divisible
     assert not any(kernel.facts.divisible for kernel in (Linear(), Cosine(), Polynomial()))
+
+
+def test_constants_have_their_value_and_those_of_at_least_0_are_kernels_with_all_their_powers():
+    for value in (0, 0.0, 1, 2.5, 1e300, -3.0, -1e-300):
+        kernel = Constant(value)
+        assert_array_equal(kernel.gram(X), np.full((37, 37), float(value)))
+        assert_array_equal(kernel.gram(X, X[:4]), np.full((37, 4), float(value)))
+        assert_array_equal(kernel.bind(X).diagonal(X), np.full(37, float(value)))
+        assert excess(kernel, X[:3]) == 0
+        assert kernel.psd == kernel.facts.divisible == (kernel**0.5).psd == (value >= 0)
+        assert float(quadratic_form(kernel, [Fraction(1, 8)])) == value
 
 
 REFUTED = [
     # (kernel, the power whose coefficient is negative)
-    (Constant(-0.5), None),
+    *((Constant(value), None) for value in (-0.5, -3)),
     (Polynomial(1, 1.0, -1.0), 0),
     (Polynomial(2, 1.0, -1.0), 1),
     (Polynomial(3, 0.5, -2.0), 0),
@@ -140,11 +142,6 @@ def test_where_rounding_hides_the_coefficient_the_series_is_cited():
     assert quadratic_form(Sigmoid(1.0, 20.0), [Fraction(i + 1, 64) for i in range(3)]) < -1e-30
 
 
-@pytest.mark.parametrize(("coef0", "status"), [(1.0, "proven"), (0.0, "proven"), (-1.0, "refuted")])
-def test_a_sigmoid_without_its_inner_product_is_a_constant(coef0, status):
-    assert Sigmoid(gamma=0, coef0=coef0).validity.status == status
-
-
 def test_a_fractional_power_without_a_constant_is_refuted_by_two_features():
     kernel = Polynomial(degree=1.5, gamma=1.0, coef0=0.0)
     assert kernel.validity.refuted
@@ -166,37 +163,6 @@ def test_judging_a_huge_power_takes_no_time(degree):
 def test_what_has_no_series_is_not_refuted_by_it():
     assert Cosine().facts.series is None
     assert Linear().facts.series.refutation() == ""
-
-
-@pytest.mark.parametrize("value", [0, 1, 2.5, -3.0, 1e300])
-def test_every_value_is_the_constant(value):
-    assert_array_equal(Constant(value).gram(X), np.full((37, 37), float(value)))
-    assert_array_equal(Constant(value).gram(X, X[:4]), np.full((37, 4), float(value)))
-    assert_array_equal(Constant(value).bind(X).diagonal(X), np.full(37, float(value)))
-    assert excess(Constant(value), X[:3]) == 0
-
-
-def test_it_stands_for_numbers_in_sums():
-    assert RBF() + 2 == RBF() + Constant(2)
-    assert -Constant(2.0) == Constant(-2.0)
-    assert_allclose((Linear() + 2).gram(X), X @ X.T + 2, rtol=1e-12)
-
-
-@pytest.mark.parametrize("value", [0.0, 0, 1.0, 3])
-def test_constants_of_at_least_0_are_kernels_with_all_their_powers(value):
-    assert Constant(value).psd
-    assert Constant(value).facts.divisible
-    assert (Constant(value) ** 0.5).psd
-    assert quadratic_form(Constant(value), [Fraction(1, 8)]) == value
-
-
-@pytest.mark.parametrize("value", [-1e-300, -0.5, -3])
-def test_one_point_refutes_a_negative_constant(value):
-    result = Constant(value).validity
-    assert result.refuted
-    assert "one point refutes it" in result.reason
-    assert quadratic_form(Constant(value), [Fraction(1, 8)]) < 0
-    assert not Constant(value).facts.divisible
 
 
 def test_it_does_not_change():

@@ -287,9 +287,8 @@ def test_other_array_kinds_give_the_same_values(kernel):
                 if kernel.stationary:
                     assert_array_equal(np.diag(K), np.diag(kernel.gram(values)), err_msg=repr((kind, gap)))
                 between = np.asarray(kernel.gram(xp.asarray(values), xp.asarray(values[:3])))
-                assert_allclose(
-                    between, kernel.gram(values, values[:3]), rtol=1e-9, atol=1e-12, err_msg=repr((kind, gap))
-                )
+                expected = kernel.gram(values, values[:3])
+                assert_allclose(between, expected, rtol=1e-9, atol=1e-12, err_msg=repr((kind, gap)))
 
 
 class Histogram(Kernel):
@@ -342,10 +341,6 @@ def test_two_vectors_give_a_number():
         assert value == pytest.approx(np.exp(-0.5), rel=1e-14)
     with pytest.raises(DataError, match=r"X has shape \(\), but a kernel takes rows: shape \(n, d\)\."):
         RBF()(0.0, [1.0])
-    with pytest.raises(DataError, match=r"X has 2 columns and Y has 3: they must be the same\."):
-        RBF()([1, 2], [1, 2, 3])
-    with pytest.raises(DataError, match="not a table of numbers"):
-        RBF()(["a"], ["b"])
     with pytest.raises(DataError, match=r"X has shape \(2,\), but a kernel takes rows: shape \(n, d\)\."):
         RBF()([1, 2])
 

@@ -26,13 +26,6 @@ def test_names_take_their_own_parameters():
         assert kernels.kernel_from_name(name, gamma=0.5, degree=4, coef0=2.0) == expected, (name, expected)
 
 
-def test_defaults_are_those_of_scikit_learn():
-    assert kernels.kernel_from_name("poly") == kernels.Polynomial(degree=3, gamma=None, coef0=1)
-    assert kernels.kernel_from_name("rbf") == kernels.RBF(gamma=None)
-    assert kernels.kernel_from_name("sigmoid") == kernels.Sigmoid(gamma=None, coef0=1)
-    assert kernels.kernel_from_name("chi2") == kernels.ChiSquared(gamma=1.0)
-
-
 def test_unknown_names_come_with_a_suggestion():
     for wrong in ("rfb", "polynomal", "gausian", "Linear", "cosin"):
         with pytest.raises(ParameterError, match=r"\? Known: linear, poly, rbf, laplacian, matern, rq,"):
@@ -79,12 +72,6 @@ def test_files_may_hold_every_kernel_there_is_but_functions():
     for abstract in (kernels.Kernel, kernels.Formula, kernels.FunctionKernel):
         del offered[abstract.__name__]
     assert offered | {"PointFormula": expression.PointFormula} == expression.CLASSES
-
-
-def test_names_are_those_of_the_formulas_and_the_matrix():
-    assert expression.PRECOMPUTED == "precomputed"
-    assert all(isinstance(kernels.kernel_from_name(name), kernels.Kernel) for name in expression.FORMULAS)
-    assert not set(expression.ALIASES) & {*expression.FORMULAS, expression.PRECOMPUTED}
 
 
 @pytest.mark.parametrize("name", ["matern", "rq", "rational_quadratic"])

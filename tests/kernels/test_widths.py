@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from gramian import KernelPCA, kernels
 from gramian.errors import DataError, ParameterError
-from gramian.kernels.widths import MEDIAN_ROWS, check_width, is_median, median_distance
+from gramian.kernels.widths import MEDIAN_ROWS, median_distance
 
 
 def rows(n, d=3, seed=0):
@@ -130,12 +130,6 @@ def test_other_kernels_of_the_median():
 def test_a_median_whose_square_does_not_fit_is_refused(kernel):
     with pytest.raises(ParameterError, match=r"has a square that float64 cannot hold\. Scale the data"):
         kernel.resolve(rows(5) * 1e-157)
-
-
-def test_an_optional_width():
-    check_width("w", None, optional=True)
-    assert is_median("median")
-    assert not any(map(is_median, ("Median", None, 1.0, np.ones(2))))
 
 
 X, y = load_iris(return_X_y=True)

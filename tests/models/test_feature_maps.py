@@ -187,15 +187,10 @@ def test_features_beyond_the_dtype_are_refused():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (PolynomialMap(0), "degree=0 must be a"),
-        (PolynomialMap(1.5), r"degree=1\.5 must be a"),
         (PolynomialMap(10**30), "degree=100000000000000"),
         (PolynomialMap(3, coef0=-1), "coef0=-1 must be a"),
-        (PolynomialMap(3, gamma=0), "gamma=0 must be a"),
         (PolynomialMap(3, max_features=9), "max_features=9 is"),
-        (PolynomialMap(200), "max_features=1000000"),
         (RandomFourierMap(0), "n_components=0 must"),
-        (RandomFourierMap(sigma=-2.0), r"sigma=-2\.0 must be a"),
         (RandomFourierMap(sigma=[1.0, 2.0]), r"sigma=\[1\.0, 2\.0\] must"),
         (RandomFourierMap(sigma=1.0, gamma=1.0), r"gamma=1\.0 and sigma"),
         (RandomFourierMap(random_state="x"), "cannot start a random"),

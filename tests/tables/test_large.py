@@ -292,18 +292,6 @@ def test_pictures_in_blocks_are_the_pictures_at_once(tmp_path):
             both(path, **options)
 
 
-def test_a_cell_that_is_no_number_is_named_with_its_row_and_column(tmp_path):
-    rows = numbers().tolist()
-    rows[871][1] = "3.O"
-    (tmp_path / "x.csv").write_text(text(rows))
-    with pytest.raises(DataError, match="has 1 column that holds no numbers:"):
-        PCA(2, memory_limit=LIMIT).fit(tmp_path / "x.csv")
-    rows[871][1:] = [1.0]
-    (tmp_path / "x.csv").write_text(text(rows))
-    with pytest.raises(DataError, match=r"line 873: 2 fields where 3 are expected \("):
-        PCA(2, memory_limit=LIMIT).fit(tmp_path / "x.csv")
-
-
 def blocks(X, size=37):
     return (X[start : start + size] for start in range(0, len(X), size))
 

@@ -11,16 +11,11 @@ from scipy import sparse
 from gramian.errors import DataError, FileError
 from gramian.tables.preview import FIRST, MOST, WIDEST, preview
 from gramian.tables.scan import Scan, scan
+from helpers import npy
 
 
 def seen(text):
     return preview(io.BytesIO(text.encode() if isinstance(text, str) else text))
-
-
-def npy(values):
-    stream = io.BytesIO()
-    np.save(stream, values)
-    return stream.getvalue()
 
 
 def test_columns_are_counted_as_by_hand():

@@ -14,6 +14,7 @@ from PIL import Image
 
 from gramian.errors import DataError, FileError, GramianError, InputTypeError, ParameterError
 from gramian.tables.scan import Scan, scan
+from helpers import existing
 
 CSV = "name,x,y,kind\na,1,2,u\nb,3,,v\nc,5,6,u\nd,7,8,v\n"
 
@@ -130,45 +131,31 @@ def test_arguments_are_checked_at_once(path, options, error):
         scan(path, **options)
 
 
-@pytest.mark.parametrize(
-    "options", [{"columns": "z"}, {"drop": "kinds"}, {"rows": "0:5"}, {"rows": "2:2"}, {"size": "3x4"}]
-)
-def test_what_only_the_content_can_tell_is_refused_when_reading(path, options):
-    other = {} if "size" in options or "drop" in options else {"label": "kind"}
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"has no such column\. Its 4 columns|has no such column\. Did you mean|"
-            r"reaches outside the 4 rows of|selects none of the 4 rows of|"
-            r"which holds a table\. Leave it out\."
-        ),
+def test_what_only_the_content_can_tell_is_refused_when_reading(path):
+    for options, message in (
+        ({"columns": "z", "label": "kind"}, r"has no such column\. Its 4 columns"),
+        ({"drop": "kinds"}, r"has no such column\. Did you mean"),
+        ({"rows": "0:5", "label": "kind"}, "reaches outside the 4 rows of"),
+        ({"rows": "2:2", "label": "kind"}, "selects none of the 4 rows of"),
+        ({"size": "3x4"}, r"which holds a table\. Leave it out\."),
     ):
-        scan(path, **other, **options).read()
+        with pytest.raises(ParameterError, match=message):
+            scan(path, **options).read()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error"),
-    [
-        (np.eye(2), InputTypeError),
-        (None, InputTypeError),
-        ([], ParameterError),
-        ([1], InputTypeError),
-        (["gone.png"], FileError),
-        ("gone.csv", FileError),
-        (Path("gone.csv"), FileError),
-    ],
-)
-def test_paths_are_checked_at_once(wrong, error, tmp_path, monkeypatch):
+def test_paths_are_checked_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # without files of a similar name, which a message would suggest
-    with pytest.raises(
-        error,
-        match=(
-            r"path is a ndarray\. Allowed are a|path is a NoneType\. Allowed are a|"
-            r"path=\[\] names no picture\. Give at|path is a list\. Allowed are a path,|"
-            r"gone\.png: there is no such file or|gone\.csv: there is no such file or"
-        ),
+    for wrong, error, message in (
+        (np.eye(2), InputTypeError, r"path is a ndarray\. Allowed are a"),
+        (None, InputTypeError, r"path is a NoneType\. Allowed are a"),
+        ([], ParameterError, r"path=\[\] names no picture\. Give at"),
+        ([1], InputTypeError, r"path is a list\. Allowed are a path,"),
+        (["gone.png"], FileError, r"gone\.png: there is no such file or"),
+        ("gone.csv", FileError, r"gone\.csv: there is no such file or"),
+        (Path("gone.csv"), FileError, r"gone\.csv: there is no such file or"),
     ):
-        scan(wrong)
+        with pytest.raises(error, match=message):
+            scan(wrong)
 
 
 def test_bytes_that_form_a_path(path):
@@ -200,11 +187,6 @@ def test_streams():
     once.read()
     with pytest.raises(FileError, match=r"standard input is empty \(0 bytes\)\. A stream can be read"):
         once.read()
-
-
-def test_text_streams_are_refused():
-    with pytest.raises(InputTypeError, match=r"standard input returns str, but bytes are needed\. Open it"):
-        scan(io.StringIO("1,2")).read()
 
 
 def test_pictures(folder):
@@ -248,13 +230,6 @@ def test_no_text_raises_anything_foreign(pieces):
 def test_no_bytes_raise_anything_foreign(data):
     with contextlib.suppress(GramianError):
         scan(io.BytesIO(data)).read()
-
-
-def existing(data_dir, *parts):
-    place = data_dir.joinpath(*parts)
-    if not place.exists():
-        pytest.skip(f"no {place}")
-    return place
 
 
 def test_usarrests(data_dir):

@@ -12,6 +12,7 @@ from gramian.errors import DataError, ParameterError
 from gramian.tables.layout import detect_layout, fields_of, notes_below
 from gramian.tables.preview import preview
 from gramian.tables.reading import ReadingOptions
+from helpers import npy
 
 STRANGE = Path(__file__).parents[1] / "strange"
 
@@ -332,15 +333,9 @@ def test_a_header_that_is_asked_for():
         with pytest.raises(ParameterError, match=r"must be a whole number of at least 0\."):
             read_text(text, header=wrong)
     with pytest.raises(ParameterError, match="header does not apply to standard input, which holds no"):
-        scan(io.BytesIO(npy()), header=1).read()
+        scan(io.BytesIO(npy(np.eye(3))), header=1).read()
     with pytest.raises(ParameterError, match="pivot does not apply to standard input, which holds no"):
-        scan(io.BytesIO(npy()), pivot="a,b,c").read()
-
-
-def npy():
-    stream = io.BytesIO()
-    np.save(stream, np.eye(3))
-    return stream.getvalue()
+        scan(io.BytesIO(npy(np.eye(3))), pivot="a,b,c").read()
 
 
 def test_where_tables_begin():

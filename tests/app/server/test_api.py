@@ -13,7 +13,8 @@ import gramian
 from gramian import PCA
 from gramian.app.server import pages, tasks, worker
 from gramian.faces import Gallery, identify
-from served import BINARY, CSV, FACES, X, app, fitted, npy, until
+from helpers import npy
+from served import BINARY, CSV, FACES, X, app, fitted, until
 
 NEW = X[:4] + 0.25
 

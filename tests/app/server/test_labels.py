@@ -7,7 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from served import BINARY, CSV, FACES, X, fitted, npy
+from helpers import npy
+from served import BINARY, CSV, FACES, X, fitted
 
 API = "/api/v1"
 GENES = "gene,s1,s2,s3,s4,s5,s6\ng1,1,2,9,4,8,5\ng2,3,1,2,5,7,4\ng3,0,1,7,8,1,2\n"

@@ -17,7 +17,8 @@ import pyarrow.parquet
 import pytest
 
 from gramian.errors import FileError, ParameterError
-from served import BINARY, CSV, Limits, X, app, client_of, create_app, httpx, npy, serving
+from helpers import npy
+from served import BINARY, CSV, Limits, X, app, client_of, create_app, httpx, serving
 
 API = "/api/v1"
 JSON = {"Content-Type": "application/json"}

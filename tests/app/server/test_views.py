@@ -26,7 +26,8 @@ from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.report.sections import survey
 from gramian.report.sentences import findings
-from served import BINARY, CSV, FACES, X, client_of, fitted, npy
+from helpers import npy
+from served import BINARY, CSV, FACES, X, client_of, fitted
 
 pytest.importorskip("altair", reason='no figures: pip install "gramian[plots]"')
 API = "/api/v1"
