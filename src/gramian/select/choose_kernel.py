@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -269,6 +269,8 @@ def choose_kernel(
     check_choice("criterion", criterion, CRITERIA)
     labelled = None
     if criterion == "score":  # without the rows that have no label
+        if estimator is not None:
+            validation.scorer_of(estimator, scoring)  # raises an error for what is no estimator
         kind = validation.kind_of_label(estimator)
         labelled = as_labelled(rows, y, estimator="choose_kernel", discrete=kind, cv=cv)
         rows = replace(rows, values=labelled.X)  # type: ignore[call-arg]
@@ -277,30 +279,68 @@ def choose_kernel(
         raise DataError(labels, "Give one label for each row.")
     if not np.ptp(rows.in_memory(), axis=0).any():
         raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
-    tried = as_candidates(candidates, rows)
-    settings = {"estimator": estimator, "cv": cv, "n_components": n_components, "scoring": scoring}
+    models = as_candidates(candidates, rows)
+    for name, value in (("estimator", estimator), ("scoring", scoring)):
+        if criterion != "score" and value is not None:
+            only = f'applies to criterion="score" only, but the criterion is {criterion!r}.'
+            raise ParameterError(name, allowed=only, hint="Leave out one of them.")
+    folding, drawing = generators(random_state)
+    (n, d), classes = rows.shape, labelled is not None and labelled.classes is not None
+    indices = _rows_used(criterion, rows.shape, labelled, cv)
+    X = as_float64(rows.in_memory()[indices])
+    if not np.ptp(X, axis=0).any():
+        raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
+    y = np.zeros(len(X)) if labelled is None else labelled.original[indices]
+    folds = validation.draw_folds(cv, X, y, classifier=classes, shuffle=folding)
+    numbers = _numbers_of(criterion, n_components, models, min(len(train) for train, _ in folds))
+    measure, linear_filter = "error", None
     with progress.shows_progress("choose_kernel"):
-        judge = prepare(criterion, rows.in_memory(), labelled, tried, random_state, **settings)
+        if criterion == "preimage":
+            noisy = NoisyRows.of(X, folds, drawing)
+            linear_filter, judge = noisy.linear_filter, partial(preimage_error, noisy=noisy)
+        else:
+            estimator = validation.default_estimator(classes) if estimator is None else estimator
+            scorer = validation.scorer_of(estimator, scoring)
+            usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
+            measure, task = validation.score_name(scoring, usual), {"X": X, "y": y, "folds": folds}
+            judge = partial(downstream_score, **task, estimator=estimator, scorer=scorer)
         with warnings.catch_warnings():  # scikit-learn's threads mix up the filters that they put back
-            result = Parallel(n_jobs=n_jobs)(
-                delayed(_tried)(judge, one, place, len(tried)) for place, one in enumerate(tried, 1)
+            tried = Parallel(n_jobs=n_jobs)(
+                delayed(_tried)(judge, model, numbers, place, len(models))
+                for place, model in enumerate(models, 1)
             )
-    said = Counter(text for one in result for text in one.said)
-    unread = (f"criterion={criterion!r} does not use the labels.",)
-    notes = unread * (has_labels and criterion != "score") + validation.notes_of(said)
-    return _selection(criterion, judge, rows, tuple(result), notes)
+    judged = [candidate for candidate in tried if not math.isnan(candidate.mean)]
+    if not judged:
+        problems = "; ".join(f"{candidate.expression}: {candidate.remark}" for candidate in tried[:3])
+        raise DataError(f"None of {len(tried)} kernels can be evaluated by {criterion=}. {problems}")
+    best = _best(judged, sign=-1.0 if criterion == "preimage" else 1.0)
+    notes = list(_remarks(best, judged, linear_filter))
+    notes += [f"{len(X):,} of the {n:,} rows were used, evenly spaced."] if len(X) < n else []
+    notes += [f"{criterion=} does not use the labels."] if has_labels and criterion != "score" else []
+    said = Counter(text for candidate in tried for text in candidate.said)
+    return KernelSelection(
+        tuple(tried),
+        f"Kernel for {n:,} rows x {d:,} columns, by {criterion}",
+        Choice(tried.index(best), _reason(best, len(judged), measure, linear_filter)),
+        (*notes, *validation.notes_of(said)),
+        measure,
+        criterion,
+    )
 
 
-def _tried(judge: Judge, one: KernelPCA, place: int, total: int) -> TriedKernel:
+def _tried(
+    judge: Callable[..., TriedKernel], model: KernelPCA, numbers: Sequence[int], place: int, total: int
+) -> TriedKernel:
     """Evaluate one kernel; a failure becomes a remark, so that it does not hide the others."""
-    progress.report(f"kernel {place} of {total}: {one.kernel!r}", "kernel", place - 1, total)
+    progress.report(f"kernel {place} of {total}: {model.kernel!r}", "kernel", place - 1, total)
+    counts = numbers if model.n_components is None else (int(model.n_components),)
     try:
         # Matrices of a few hundred rows: threads of BLAS cost more than they save.
         with blas_threads():
-            result = judge.judged(one)
+            result = judge(model, counts=counts)
     except GramianError as error:
-        return TriedKernel(one, None, math.nan, remark=str(error))
-    return replace(result, candidate=one, remark=_doubt(one))
+        return TriedKernel(model, None, math.nan, remark=str(error))
+    return replace(result, candidate=model, remark=_doubt(model))
 
 
 def _doubt(one: Any) -> str:
@@ -314,133 +354,39 @@ def _doubt(one: Any) -> str:
     return "It is not proven positive semidefinite."
 
 
-def _selection(
-    criterion: str, judge: Judge, rows: Rows, tried: tuple[TriedKernel, ...], notes: tuple[str, ...]
-) -> KernelSelection:
-    judged = [one for one in tried if not math.isnan(one.mean)]
-    if not judged:
-        problems = "; ".join(f"{one.expression}: {one.remark}" for one in tried[:3])
-        raise DataError(f"None of {len(tried)} kernels can be evaluated by {criterion=}. {problems}")
-    values = (-1.0 if criterion == "preimage" else 1.0) * np.array([one.mean for one in judged])
+def _best(judged: Sequence[TriedKernel], sign: float) -> TriedKernel:
+    """Return the first kernel whose value, times the sign, is the largest or ties with it."""
+    values = sign * np.array([candidate.mean for candidate in judged])
     top = int(np.argmax(values))
     slack = max(TIE * abs(values[top]), TIE_ERROR * float(np.nan_to_num(judged[top].standard_error)))
-    best = judged[int(np.argmax(values >= values[top] - slack))]
-    n, d = rows.shape
-    used = [f"{judge.rows:,} of the {n:,} rows were used, evenly spaced."] if judge.rows < n else []
-    return KernelSelection(
-        tried,
-        f"Kernel for {n:,} rows x {d:,} columns, by {criterion}",
-        Choice(tried.index(best), _reason(judge, best, len(judged))),
-        (*_remarks(judge, best, judged), *used, *notes),
-        judge.measure,
-        criterion,
-    )
+    return judged[int(np.argmax(values >= values[top] - slack))]
 
 
-def _reason(judge: Judge, best: TriedKernel, count: int) -> str:
+def _reason(best: TriedKernel, count: int, measure: str, linear_filter: float | None) -> str:
     error = "" if math.isnan(best.standard_error) else f" (standard error {best.standard_error:.2g})"
     what, kernels = f"{best.expression} with {counted(best.size or 0, 'component')}", counted(count, "kernel")
-    if judge.linear_filter is None:
-        mean = f"a mean {judge.measure} of {best.mean:.4g}{error}"
+    if linear_filter is None:
+        mean = f"a mean {measure} of {best.mean:.4g}{error}"
         return f"{what} has {mean} on held-out rows, the best of {kernels}."
     return (
         f"Pre-images by {what} have {best.mean:.4g}{error} times the error of noisy held-out rows, the "
-        f"smallest of {kernels}. Without denoising it is 1, with the best linear filter "
-        f"{judge.linear_filter:.4g}."
+        f"smallest of {kernels}. Without denoising it is 1, with the best linear filter {linear_filter:.4g}."
     )
 
 
-def _remarks(judge: Judge, best: TriedKernel, judged: list[TriedKernel]) -> Iterator[str]:
-    if judge.linear_filter is None:
+def _remarks(best: TriedKernel, judged: list[TriedKernel], linear_filter: float | None) -> Iterator[str]:
+    if linear_filter is None:
         yield "The score that chose the kernel is optimistic. Validate on other rows."
-    elif best.mean > judge.linear_filter - float(np.nan_to_num(best.standard_error)):
+    elif best.mean > linear_filter - float(np.nan_to_num(best.standard_error)):
         yield (
             "No kernel removes noticeably more noise than a linear filter: the rows show no nonlinear "
             "structure, or it is weaker than their own noise."
         )
-    kernels = [one.kernel for one in judged if isinstance(one.kernel, RBF)]
+    kernels = [candidate.kernel for candidate in judged if isinstance(candidate.kernel, RBF)]
     widths = sorted({float(kernel.sigma) for kernel in kernels if np.ndim(kernel.sigma or ()) == 0})
     if len(widths) >= 3 and best.kernel in (RBF(sigma=widths[0]), RBF(sigma=widths[-1])):
         which = "narrowest" if best.kernel == RBF(sigma=widths[0]) else "widest"
         yield f"It is the {which} rbf in the comparison. Extend the range: candidates=[...]."
-
-
-# ------------------------------------------------------- criteria, prepared
-
-
-@dataclass(frozen=True, eq=False)
-class Judge:
-    """A prepared criterion: the same rows, folds and noise for all kernels.
-
-    Attributes
-    ----------
-    judged : callable
-        Takes a candidate, returns a TriedKernel; raises a GramianError where there is none.
-    measure : str
-        Name of the values.
-    rows : int
-        Number of rows used.
-    linear_filter : float or None
-        For pre-images: the error of the best linear filter of the noisy rows.
-    """
-
-    judged: Callable[[KernelPCA], TriedKernel]
-    measure: str
-    rows: int
-    linear_filter: float | None = None
-
-
-def prepare(
-    criterion: str,
-    X: np.ndarray[Any, Any],
-    labelled: Labelled | None,
-    tried: Sequence[KernelPCA],
-    random_state: Any,
-    *,
-    estimator: Any = None,
-    cv: Any = FOLDS,
-    n_components: Any = None,
-    scoring: Any = None,
-) -> Judge:
-    """Return the requested criterion, prepared on the rows that it uses.
-
-    Raises
-    ------
-    ParameterError
-        For settings that belong to another criterion, and numbers of components that cannot be.
-    DataError
-        For too few rows.
-    """
-    for name, value in (("estimator", estimator), ("scoring", scoring)):
-        if criterion != "score" and value is not None:
-            only = f'applies to criterion="score" only, but the criterion is {criterion!r}.'
-            raise ParameterError(name, allowed=only, hint="Leave out one of them.")
-    folding, drawing = generators(random_state)
-    classes = labelled is not None and labelled.classes is not None
-    indices = _rows_used(criterion, X.shape, labelled, cv)
-    X = as_float64(X[indices])
-    if not np.ptp(X, axis=0).any():
-        raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
-    y = np.zeros(len(X)) if labelled is None else labelled.original[indices]
-    folds = validation.draw_folds(cv, X, y, classifier=classes, shuffle=folding)
-    numbers = _numbers_of(criterion, n_components, tried, min(len(train) for train, _ in folds))
-
-    def counts(one: KernelPCA) -> tuple[int, ...]:
-        return numbers if one.n_components is None else (int(one.n_components),)
-
-    if criterion == "preimage":
-        noisy = NoisyRows.of(X, folds, drawing)
-        return Judge(
-            lambda one: preimage_error(one, noisy, counts(one)), "error", len(X), noisy.linear_filter
-        )
-    estimator = validation.default_estimator(classes) if estimator is None else estimator
-    scorer = validation.scorer_of(estimator, scoring)
-    usual = "accuracy" if is_classifier(estimator) else "r2" if is_regressor(estimator) else "score"
-    return Judge(
-        lambda one: downstream_score(one, X, y, folds, estimator, scorer, counts(one)),
-        validation.score_name(scoring, usual),
-        len(X),
-    )
 
 
 def _rows_used(
