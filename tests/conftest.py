@@ -1,6 +1,5 @@
 """Fixtures and settings that every test may rely on."""
 
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import settings
+
+from helpers import script
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -130,10 +131,7 @@ def array_kind(request: pytest.FixtureRequest) -> ArrayKind:
 
 
 def _benchmark(name: str) -> Iterator[Any]:
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
+    yield script(f"benchmarks/{name}.py")
     del sys.modules[name]
 
 

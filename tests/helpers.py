@@ -1,6 +1,8 @@
 """Plain functions shared by the tests: ``from helpers import spectrum_matrix``."""
 
+import importlib.util
 import io
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
@@ -68,3 +70,12 @@ def npy(values: ArrayLike) -> bytes:
     stream = io.BytesIO()
     np.save(stream, values)
     return stream.getvalue()
+
+
+def script(path: str) -> Any:
+    """Import a script by its path in the repository."""
+    name = Path(path).stem
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,19 +1,13 @@
 """benchmarks/face_classifier.py: nobody is on both sides, and the shares are those of the definition."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from drawn import drawn_faces, drawn_others
 from gramian.errors import DataError
+from helpers import script
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "face_classifier.py"
-spec = importlib.util.spec_from_file_location("face_classifier", SCRIPT)
-benchmark = sys.modules["face_classifier"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(benchmark)
+benchmark = script("benchmarks/face_classifier.py")
 
 
 @pytest.mark.walk

@@ -1,12 +1,12 @@
 """docs/pictures.md has each figure once, with a picture that docs/draw_pictures.py draws."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
 from gramian.figures.registry import FUNCTIONS
+from helpers import script
 
 DOCS = Path(__file__).parents[1] / "docs"
 MOST = 1_000_000  # bytes of all pictures
@@ -16,10 +16,7 @@ MOST = 1_000_000  # bytes of all pictures
 def drawing():
     pytest.importorskip("altair")
     pytest.importorskip("PIL")
-    spec = importlib.util.spec_from_file_location("draw_pictures", DOCS / "draw_pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("docs/draw_pictures.py")
 
 
 def test_the_page_has_each_figure_once(drawing):

@@ -1,20 +1,15 @@
 """examples/climate.py: its numbers, and the waves that it finds."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+
+import helpers
 
 pytest.importorskip("xarray")
 
 
 def test_the_waves_are_found(tmp_path, capsys):
-    path = Path(__file__).parents[2] / "examples" / "climate.py"
-    spec = importlib.util.spec_from_file_location("climate", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    ds = script.main(tmp_path)
+    ds = helpers.script("examples/climate.py").main(tmp_path)
     said = capsys.readouterr().out
     assert "PC2 and PC3" in said
     assert "Certificate: holds" in said

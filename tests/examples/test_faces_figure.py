@@ -1,16 +1,12 @@
 """``make faces-figure``: its numbers on small data, and what it says without data."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.io import savemat
 
+import helpers
 from drawn import drawn_faces, drawn_others
-
-SCRIPT = Path(__file__).parents[2] / "examples" / "faces_figure.py"
 
 
 def size_of(path):
@@ -20,10 +16,7 @@ def size_of(path):
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("faces_figure", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return helpers.script("examples/faces_figure.py")
 
 
 @pytest.fixture

@@ -1,24 +1,17 @@
 """``examples/genomes.py``: the siblings are named, and standard errors are those of the scores."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
+import helpers
 from gramian import PCA, scan
 from gramian.tables.table import Table
-
-SCRIPT = Path(__file__).parents[2] / "examples" / "genomes.py"
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("genomes_script", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return helpers.script("examples/genomes.py")
 
 
 def test_the_script_writes_scores_with_errors_and_names_relatives(script, tmp_path, capsys):

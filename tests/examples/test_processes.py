@@ -1,12 +1,12 @@
 """``examples/processes.py``: false alarms, delays and columns of the faults of its plant."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import helpers
 from gramian import PCA, Monitor
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "processes.py"
@@ -14,10 +14,7 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "processes.py"
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("processes", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return helpers.script("examples/processes.py")
 
 
 def test_faults_of_the_plant_are_found_soon_and_by_their_columns(script):

@@ -1,20 +1,15 @@
 """examples/single_cells.py runs, and its files have what it says."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-anndata = pytest.importorskip("anndata", reason="anndata needs pandas below 3 and is not installed here")
+import helpers
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "single_cells.py"
+anndata = pytest.importorskip("anndata", reason="anndata needs pandas below 3 and is not installed here")
 
 
 def test_the_example_writes_scores_that_tell_the_kinds_apart(tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location("single_cells", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = helpers.script("examples/single_cells.py")
     script.main(tmp_path, cells=400)
     said = capsys.readouterr().out
     assert "Certified" in said

@@ -4,7 +4,6 @@ docs/cli.md has besides a section, the options and an example for every command.
 """
 
 import doctest
-import importlib.util
 import io
 import os
 import re
@@ -18,6 +17,7 @@ import pytest
 import typer
 
 from gramian.app.cli.app import app
+from helpers import script
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -54,10 +54,7 @@ def test_every_command_has_a_section_and_an_example():
 
 @pytest.fixture(scope="module")
 def update_help():
-    spec = importlib.util.spec_from_file_location("update_help", DOCS / "update_help.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("docs/update_help.py")
 
 
 def test_the_options_on_the_page_are_those_there_are(update_help):
