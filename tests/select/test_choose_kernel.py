@@ -16,12 +16,7 @@ from sklearn.neural_network import MLPClassifier
 from gramian import KernelPCA
 from gramian.errors import DataError, InputTypeError, ParameterError
 from gramian.kernels import RBF, Linear, Sigmoid
-from gramian.select.choose_kernel import (
-    KernelSelection,
-    TriedKernel,
-    choose_kernel,
-    spread_rows,
-)
+from gramian.select.choose_kernel import KernelSelection, TriedKernel, choose_kernel, spread_rows
 from gramian.statistics.candidates import Choice
 
 RINGS, RING = make_circles(100, factor=0.4, noise=0.05, random_state=0)
@@ -387,9 +382,6 @@ def test_rows_and_plain_values():
     assert (facts["kernel"], facts["components"], facts["measure"]) == ("rbf(sigma=2)", 4, "accuracy")
     assert [row["best"] for row in facts["candidates"]] == [False, True, False, False]
     assert facts["candidates"][2]["value"] is None
-
-
-def test_to_frame():
     frame = CHOICE.to_frame()
     assert list(frame.columns) == ["accuracy", "standard_error", "components", "best", "remark"]
     assert frame.loc["linear()", "components"] == 2

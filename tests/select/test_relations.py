@@ -163,11 +163,8 @@ def test_constant_and_doubled_columns(rng):
     ]
 
 
-def test_a_line_is_found_with_degree_1():
+def test_one_column_and_a_line(rng):
     assert equations(np.column_stack([T, 2 * T + 1]), 1) == ["x - 0.5 y + 0.5 = 0"]
-
-
-def test_one_column(rng):
     assert equations(
         rng.integers(0, 3, (100, 1)).repeat(1, axis=1) + 1e-6 * rng.normal(size=(100, 1)), 3
     ) == ["x^3 - 3 x^2 + 2 x = 0"]
@@ -214,13 +211,10 @@ def test_too_many_monomials_are_refused_with_their_number():
         gramian.relations(np.ones((2000, 40)))
 
 
-def test_a_degree_is_a_positive_whole_number():
+def test_a_degree_is_a_positive_whole_number_and_a_tolerance_lies_between_0_and_1():
     for degree in [0, -1, 1.5, True, "2", None]:
         with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
             gramian.relations(CIRCLE, degree)
-
-
-def test_a_tolerance_lies_between_0_and_1():
     for tol in [0, 1, -0.1, float("nan"), True, "1e-3"]:
         with pytest.raises(ParameterError, match=r"must be a number above 0 and below 1\. It is the largest"):
             gramian.relations(CIRCLE, tol=tol)

@@ -11,7 +11,7 @@ from sklearn.feature_selection import chi2, f_classif, f_regression, r_regressio
 
 from gramian.errors import DataError, ParameterError
 from gramian.select import filters
-from gramian.select.filters import Ranker, chi2_score, correlation_score, f_score, unit_columns
+from gramian.select.filters import Ranker, chi2_score, correlation_score, f_score
 
 IRIS = load_iris(return_X_y=True)
 NUMBERS = load_diabetes(return_X_y=True)
@@ -221,12 +221,3 @@ def test_chi2_refuses_what_it_cannot_read():
         chi2_score(np.array([[-1.0], [0.0]]), np.array([0, 1]))
     with pytest.raises(ParameterError, match=r'needs classes, but the label is a number\. Use score="f"'):
         chi2_score(*IRIS, discrete=False)
-
-
-def test_unit_columns():
-    rng = np.random.default_rng(4)
-    B = rng.standard_normal((5, 30)) + 1e6
-    U = unit_columns(B)
-    np.testing.assert_allclose(U.sum(axis=1), 0, atol=1e-14)
-    np.testing.assert_allclose((U * U).sum(axis=1), 1, rtol=1e-14)
-    np.testing.assert_allclose(U @ U.T, np.corrcoef(B), atol=1e-9)

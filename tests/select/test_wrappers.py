@@ -377,6 +377,7 @@ def test_arrays_of_every_kind(array_kind):
     selected = result.transform(array_kind.make(X))
     assert array_kind.same(selected)
     np.testing.assert_array_equal(to_numpy(selected), X[:, 2:].astype(array_kind.dtype))
+    np.testing.assert_array_equal(result.transform(sp.csr_array(X)).toarray(), X[:, 2:])
 
 
 def test_frames_and_names():
@@ -406,12 +407,6 @@ def test_files(tmp_path):
     assert result.get_feature_names_out().tolist() == ["petal length (cm)", "petal width (cm)"]
     selected = result.transform(scan(path, label="target"))
     np.testing.assert_allclose(selected, frame.iloc[:, 2:4])
-
-
-def test_sparse_rows_are_transformed():
-    X, y = IRIS
-    result = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2).fit(X, y)
-    np.testing.assert_array_equal(result.transform(sp.csr_array(X)).toarray(), X[:, 2:])
 
 
 def test_parameters_are_stored_untouched_and_cloned():
@@ -468,14 +463,6 @@ def test_the_selection_is_that_of_the_loop_written_out():
     for train, _ in StratifiedKFold(3).split(NOISE, ANSWER):
         result = SequentialFeatureSelector(GaussianNB(), cv=3).fit(NOISE[train], ANSWER[train])
         assert np.flatnonzero(result.support_).tolist() == by_hand(train)
-
-
-def test_groups_and_fixed_features_by_name_move_together():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    groups, fixed = [["sepal length (cm)", "petal width (cm)"]], ["sepal width (cm)"]
-    support = SequentialFeatureSelector(GaussianNB(), cv=3, groups=groups, fixed=fixed).fit(X, y).support_
-    assert support[1]
-    assert support[0] == support[3]
 
 
 def test_an_exhaustive_search_scores_every_subset():

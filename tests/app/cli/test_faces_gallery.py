@@ -1,6 +1,5 @@
 """Enrolling, forgetting, listing, identifying and verifying from the shell, on drawn faces."""
 
-import json
 import os
 import re
 import shutil
@@ -122,14 +121,6 @@ def test_a_folder_of_folders(enrolled, place):
     assert gallery.originals("p01") == ()
 
 
-def test_a_zip_archive_of_folders(place, gramian):
-    with zipfile.ZipFile("people.zip", "w") as archive:
-        for path in sorted(Path("people").rglob("*.png")):
-            archive.write(path)
-    gramian.works("faces enroll m.gramian g.db people.zip")
-    assert people() == EVERYBODY
-
-
 def test_an_array_with_people(place, gramian):
     drawn = drawn_faces(3, 2, size=SIZE, seed=5)
     np.savez("faces.npz", X=drawn.pictures, y=np.array(drawn.people))
@@ -146,12 +137,6 @@ def test_pictures_of_one_person(enrolled, gramian):
     assert "Пётр Ильич  3 enrolled" in ran.out
 
 
-def test_several_folders_of_folders(place, gramian):
-    shutil.move("people/p01", "more/p01")
-    gramian.works("faces enroll m.gramian g.db people more")
-    assert people() == EVERYBODY
-
-
 def test_the_same_pictures_again(enrolled, gramian):
     ran = gramian("faces enroll m.gramian g.db people --json")
     assert ran.json["enrolled"] == 0
@@ -161,13 +146,6 @@ def test_the_same_pictures_again(enrolled, gramian):
     assert "p01  2 enrolled, 3 known already" in ran.out
     assert "2 pictures of 1 person enrolled, 3 known already. Written: g.db" in ran.out
     assert people() == EVERYBODY | {"p01": 5}
-
-
-def test_pictures_are_kept_when_asked(place, gramian):
-    gramian.works("faces enroll m.gramian g.db people --keep-files")
-    gallery = Gallery.open("g.db")
-    kept = dict(gallery.originals("p03"))
-    assert kept == {f"people/p03/{i}.png": Path(f"people/p03/{i}.png").read_bytes() for i in (4, 5, 6)}
 
 
 def test_bad_pictures_are_reported_and_skipped_or_refused(place, gramian):
@@ -187,13 +165,6 @@ def test_bad_pictures_are_reported_and_skipped_or_refused(place, gramian):
     ran = gramian("faces enroll m.gramian g.db people --json")
     assert len(ran.json["skipped"]) == 5
     assert ran.json["skipped"][0]["picture"] == "p01/text.png"
-
-
-def test_of_pictures_that_are_named_the_bad_one_alone_is_skipped(place, gramian):
-    Path("bad.png").write_text("no picture")
-    ran = gramian.works("faces enroll m.gramian g.db new/p01/7.png bad.png --person p01")
-    assert "skipped: bad.png is not a picture" in ran.err
-    assert "1 picture of 1 person enrolled, 1 skipped" in ran.out
 
 
 def test_pictures_of_another_size_are_resized_with_a_note(place, gramian):
@@ -357,6 +328,7 @@ def test_listing(enrolled, place, gramian):
     assert facts["pictures"] == 26
     assert facts["people"][0]["name"] == "p01"
     assert (facts["people"][0]["pictures"], facts["people"][0]["kept"]) == (5, 2)
+    assert dict(Gallery.open("g.db").originals("p01"))["new/p01/7.png"] == Path("new/p01/7.png").read_bytes()
     assert facts["components"] == 15
     assert len(facts["model"]) == 64
 
@@ -475,16 +447,6 @@ def test_verifying(enrolled, gramian):
         "p0 is not among the 8 people of the gallery. Did you mean p0",
     )
     assert gramian("faces verify m.gramian g.db people/p02").code == 2
-
-
-def test_a_picture_that_cannot_be_read_is_no_answer(enrolled, gramian):
-    Path("text.png").write_text("no picture")
-    ran = gramian("faces identify m.gramian g.db people/p02/4.png text.png --json")
-    assert ran.code == 1
-    assert [answer["person"] for answer in ran.json["answers"]] == ["p02"]
-    assert ran.json["skipped"][0]["picture"] == "text.png"
-    assert "is not a picture" in json.dumps(ran.json["skipped"])
-    assert "skipped: text.png is not a picture" in ran.err
 
 
 def test_a_zip_archive_of_pictures(enrolled, gramian):

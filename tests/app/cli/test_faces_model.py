@@ -85,11 +85,6 @@ def test_bad_pictures_are_reported_or_refused(work, gramian):
     assert not (work / "strict.gramian").exists()
 
 
-def test_a_flat_folder(work, gramian):
-    ran = gramian("faces fit faces/p01 -o m.gramian --n-components 2")
-    assert ran.out.startswith("4 pictures, 20x24; light: none.\n2 components: ")
-
-
 def test_what_was_decided_is_said(work, gramian):
     ran = gramian("faces fit faces -o m.gramian --shift 0.05")
     assert " % of the variance.\nAlso fitted on copies of the pictures shifted by 1 pixel.\n" in ran.out

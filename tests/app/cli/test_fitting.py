@@ -274,10 +274,6 @@ def test_places_and_tables_that_make_no_sense(folder, gramian):
         assert len(ran.err.strip().splitlines()) == 1
 
 
-def test_the_model_is_not_written_over_the_data(folder, gramian, flower_model):
-    gramian.refuses("fit m.gramian -o m.gramian", 2, "is an input of this command")
-
-
 def test_plan_says_how_without_doing_it(folder, gramian):
     ran = gramian.works("plan flowers.csv --drop species")
     assert ran.out.startswith("Plan: solver 'full' on the data (SVD)")

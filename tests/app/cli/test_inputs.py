@@ -11,7 +11,6 @@ import pytest
 
 from gramian import PCA, FeatureFilter, KernelPCA, PolynomialMap, Whitener, load, scan
 from gramian.app.cli.inputs import read_new_data, read_table
-from gramian.app.verb import model_path
 from gramian.errors import DataError, ParameterError
 from gramian.tables.table import Table
 
@@ -171,12 +170,6 @@ def test_transposed_files_are_put_in_order_too(tmp_path, gramian, monkeypatch):
     assert "1 column that the model was not fitted on was left out: 'g3'" in ran.err
     expected = load("m.gramian").transform(Table(np.array([[7.0, 4.0], [2.0, 6.0]]), ("g1", "g2")))
     np.testing.assert_array_equal(np.load("s.npy"), expected)
-
-
-def test_a_folder_stands_for_the_model_in_it(tmp_path):
-    assert model_path(str(tmp_path)) == tmp_path
-    (tmp_path / "model.gramian").write_text("")
-    assert model_path(str(tmp_path)) == tmp_path / "model.gramian"
 
 
 def test_a_sheet_of_samples_labels_and_its_one_column_is_predicted(folder, gramian):

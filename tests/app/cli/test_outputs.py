@@ -59,14 +59,6 @@ def test_links_that_lead_nowhere(tmp_path):
     check_out(str(tmp_path / "lost"))
 
 
-def test_inputs_are_not_overwritten(tmp_path):
-    data = tmp_path / "a.npz"
-    data.write_text("")
-    check_not_input(str(tmp_path / "b.npy"), str(data), "-")
-    with pytest.raises(ParameterError, match=r"is an input of this command\. Choose another name for the"):
-        check_not_input(str(data), f"{data}::X")
-
-
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
 def test_no_command_replaces_its_input_under_any_name(folder, gramian, monkeypatch):
     gramian.works("fit faces.npz::X -o r")

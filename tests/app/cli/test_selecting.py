@@ -197,14 +197,6 @@ def test_a_label_is_needed(wine, gramian):
     gramian.refuses("select wine.csv --as-is", 2, "Name its column with label")
 
 
-def test_chi2_names_the_column(numbers, gramian):
-    Path("signed.csv").write_text("a,b,kind\n1,-2,x\n2,3,y\n4,5,x\n1,2,y\n")
-    gramian.refuses(
-        "select signed.csv --label kind --score-func chi2 --k 1", 1, "column 'b' has the negative value -2"
-    )
-    gramian.refuses("select numbers.csv --label progress --score-func chi2", 2, "the label is a number")
-
-
 def test_names_with_line_breaks(folder, gramian):
     Path("broken.csv").write_text('"a\nb",c,kind\n' + "1,2,x\n3,4,y\n5,7,x\n6,6,y\n")
     arguments = "select broken.csv --label kind --score-func f --k 1"
