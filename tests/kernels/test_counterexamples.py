@@ -75,7 +75,7 @@ def test_the_search_ends():
         calls.append(1)
         return float(x @ y)
 
-    result = auditing.search(examiner(k), 2, np.random.default_rng(0))
+    result = auditing.search(examiner(k), (2,), np.random.default_rng(0))
     assert result.ratio > -1
     assert len(calls) < 100_000
 
@@ -85,11 +85,11 @@ def test_nothing_is_found_where_nothing_has_a_value():
         raise ValueError("no")
 
     given = examiner(k)
-    assert auditing.search(given, 1, np.random.default_rng(0)) is None
+    assert auditing.search(given, (1,), np.random.default_rng(0)) is None
     assert given.skipped > 80
     given = examiner(k)
     given.deadline = 0.0  # has passed
-    assert auditing.search(given, 1, np.random.default_rng(0)) is None
+    assert auditing.search(given, (1,), np.random.default_rng(0)) is None
     assert given.skipped < 20
 
 

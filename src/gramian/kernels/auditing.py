@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -248,27 +249,19 @@ def audit(
 
 
 def _audit_by_search(examiner: Examiner, n_features: int | None, rng: np.random.Generator) -> AuditReport:
-    wanted = acceptable_features(examiner) if n_features is None else (n_features,)
-    lowest: list[Trial] = []
-    searched: list[int] = []
-    for d in wanted:
-        result = search(examiner, d, rng)
-        searched.append(d)
-        lowest += [] if result is None else [result]
-        if examiner.out_of_time or (result is not None and result.ratio < -1):
-            break
-    if not lowest:
+    features = acceptable_features(examiner) if n_features is None else (n_features,)
+    lowest = search(examiner, features, rng)
+    if lowest is None:
         assert examiner.problem is not None
         raise examiner.problem
-    several = " and ".join(", ".join(map(str, searched)).rsplit(", ", 1))
-    noun = "features" if searched[-1] > 1 else "feature"
+    several = " and ".join(", ".join(map(str, examiner.searched)).rsplit(", ", 1))
+    noun = "features" if examiner.searched[-1] > 1 else "feature"
     tested = f"{examiner.trials:,} Gram matrices of points with {several} {noun}, chosen by a search."
-    worst = min(lowest, key=lambda trial: trial.ratio)
-    if worst.ratio >= -1 and examiner.out_of_time:
+    if lowest.ratio >= -1 and examiner.out_of_time:
         tested += " It ended at its time limit; a longer one tries more."
     if examiner.skipped:
         tested += f" {counted(examiner.skipped, 'set')} of points left out, where k has no finite value."
-    return _report(examiner, worst, tested, invent=True)
+    return _report(examiner, lowest, tested, invent=True)
 
 
 def _audit_rows(examiner: Examiner, X: Any, names: list[str] | None, most: int) -> AuditReport:
@@ -503,6 +496,7 @@ class Examiner:
     skipped: int = 0
     evaluations: int = 0
     largest_gap: float = 0.0
+    searched: list[int] = field(default_factory=list)
     problem: DataError | None = None
     bound: Any = None
     deadline: float = math.inf
@@ -538,7 +532,11 @@ class Examiner:
         try:
             return self._examine(points, rows)
         except expected as error:
-            raise self.explain(points, error) from (None if isinstance(error, DataError) else error)
+            for x, y in product(points, points):
+                self.value(x, y)
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{type(error).__name__}: {error}") from error
 
     def attempt(self, points: FloatArray) -> Trial | None:
         """Return the trial of a set of points, or None where k has no finite value on it."""
@@ -560,10 +558,7 @@ class Examiner:
                 np.fill_diagonal(raw, bound.diagonal(points))
         self.evaluations += raw.size
         if not np.isfinite(raw).all():
-            i, j = np.argwhere(~np.isfinite(raw))[0]
-            raise DataError(
-                f"k(x, y) is {raw[i, j]} at {_pair(points[i], points[j])}: it must be one finite number."
-            )
+            raise DataError("k has no finite value at some pair of these points.")
         self.trials += 1
         sizes = np.abs(raw)
         largest = float(sizes.max(initial=0.0))
@@ -578,26 +573,28 @@ class Examiner:
             self.largest_gap = max(self.largest_gap, float((_gap(raw / largest)).max()))
         return Trial(points, raw, error, rows)
 
-    def explain(self, points: FloatArray, error: Exception) -> DataError:
-        """Return what went wrong as an error that names the two points."""
-        for x in points:
-            for y in points:
-                try:
-                    with np.errstate(all="ignore"):
-                        value = np.asarray(self.fixed.gram(x[None, :].copy(), y[None, :].copy()))
-                except DataError as found:
-                    return DataError(f"{found} That was at {_pair(x, y)}.")
-                except Exception as found:
-                    wants = "It must return one finite number for every two rows."
-                    if "read-only" in str(found):
-                        wants = "It must not change its arguments: let it copy them first, x = x.copy()."
-                    raised = f"{type(found).__name__}: {found}"
-                    return DataError(f"The kernel function raised {raised} at {_pair(x, y)}. {wants}")
-                if not np.isfinite(value).all():
-                    return DataError(
-                        f"k(x, y) is {value.ravel()[0]} at {_pair(x, y)}: it must be one finite number."
-                    )
-        return error if isinstance(error, DataError) else DataError(f"{type(error).__name__}: {error}")
+    def value(self, x: FloatArray, y: FloatArray) -> float:
+        """Return k of two points by themselves.
+
+        Raises
+        ------
+        DataError
+            Where k has no finite value, naming the points.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                value = np.asarray(self.fixed.gram(x[None, :].copy(), y[None, :].copy()))
+        except DataError as error:
+            raise DataError(f"{error} That was at {_pair(x, y)}.") from None
+        except Exception as error:
+            wants = "It must return one finite number for every two rows."
+            if "read-only" in str(error):
+                wants = "It must not change its arguments: let it copy them first, x = x.copy()."
+            raised = f"{type(error).__name__}: {error}"
+            raise DataError(f"The kernel function raised {raised} at {_pair(x, y)}. {wants}") from error
+        if not np.isfinite(value).all():
+            raise DataError(f"k(x, y) is {value[0, 0]} at {_pair(x, y)}: it must be one finite number.")
+        return float(value[0, 0])
 
     def confirm(self, trial: Trial) -> Trial:
         """Evaluate every pair of a trial by itself, and refuse a function that then gives something else.
@@ -610,15 +607,14 @@ class Examiner:
         if not self.assumes:
             return trial
         fresh = trial.raw.copy()
-        for i, x in enumerate(trial.points):
-            for j, y in enumerate(trial.points):
-                value = float(np.asarray(self.fixed.gram(x[None, :].copy(), y[None, :].copy()))[0, 0])
-                if not abs(value - trial.raw[i, j]) <= 2 * trial.error[i, j]:
-                    raise DataError(
-                        f"The kernel function gave {float(trial.raw[i, j])!r} and then {value!r} at "
-                        f"{_pair(x, y)}. It must give the same number every time."
-                    )
-                fresh[i, j] = value
+        for i, j in np.ndindex(*fresh.shape):
+            x, y, first = trial.points[i], trial.points[j], float(fresh[i, j])
+            fresh[i, j] = again = self.value(x, y)
+            if not abs(again - first) <= 2 * trial.error[i, j]:
+                raise DataError(
+                    f"The kernel function gave {first!r} and then {again!r} at "
+                    f"{_pair(x, y)}. It must give the same number every time."
+                )
         self.evaluations += fresh.size
         return replace(trial, raw=fresh)
 
@@ -647,8 +643,8 @@ def _pair(x: FloatArray, y: FloatArray) -> str:
 CLEAR = -10.0
 SCALES = tuple(10.0**e for e in range(-3, 4))
 LINE, SQUARE, CUBE = 40, 6, 3
-TRIED_FEATURES = (1, 2, 3)
-OTHER_FEATURES = tuple(range(4, 17))
+# Numbers of features up to which all are searched, and up to which one is looked for.
+TRIED_FEATURES, MOST_FEATURES = 3, 16
 
 
 def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
@@ -661,8 +657,8 @@ def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
     """
     problem: GramianError | None = None
     results: list[int] = []
-    for d in TRIED_FEATURES + OTHER_FEATURES:
-        if results and d > TRIED_FEATURES[-1]:
+    for d in range(1, MOST_FEATURES + 1):
+        if results and d > TRIED_FEATURES:
             break
         for points in (_positive(d), np.vstack([_positive(d), -_positive(d)])):
             try:
@@ -675,7 +671,7 @@ def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
             break
     if not results:
         assert problem is not None
-        tried = f"Points of 1 to {OTHER_FEATURES[-1]} features were tried; for more, give n_features."
+        tried = f"Points of 1 to {MOST_FEATURES} features were tried; for more, give n_features."
         raise DataError(str(problem), tried)
     return tuple(results)
 
@@ -685,14 +681,14 @@ def _positive(d: int) -> FloatArray:
     return np.random.default_rng(d).uniform(0.5, 1.5, size=(5, d)).round(2)
 
 
-def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None:
+def search(examiner: Examiner, features: Sequence[int], rng: np.random.Generator) -> Trial | None:
     """Look for a Gram matrix that refutes.
 
     Parameters
     ----------
     examiner : Examiner
-    d : int
-        Number of features.
+    features : sequence of int
+        Numbers of features.
     rng : Generator
 
     Returns
@@ -702,20 +698,24 @@ def search(examiner: Examiner, d: int, rng: np.random.Generator) -> Trial | None
         in units of its bound; None where k has no finite value on any set. When the examiner is out of time,
         of the sets tried until then.
     """
-    examiner.fix(_positive(d))
-    if examiner.assumes:  # its own rounding is unknown: values count relative to those at points of size 1
-        tried = [examiner.attempt(rng.uniform(low, 1.0, size=(5, d))) for low in (-1.0, 0.0, 0.0)]
-        sizes = [float(np.abs(trial.raw).max()) for trial in tried if trial is not None]
-        examiner.reference = float(np.median(sizes)) if sizes else 0.0
     lowest: Trial | None = None
-    for points in candidates(d, rng):
-        if examiner.out_of_time and (lowest is not None or examiner.problem):
-            break
-        trial = examiner.attempt(points)
-        if trial is not None and (lowest is None or trial.ratio < lowest.ratio):
-            lowest = trial
-            if trial.ratio < CLEAR:
+    for d in features:
+        examiner.searched.append(d)
+        examiner.fix(_positive(d))
+        if examiner.assumes:  # its rounding is unknown: values count relative to those at points of size 1
+            tried = [examiner.attempt(rng.uniform(low, 1.0, size=(5, d))) for low in (-1.0, 0.0, 0.0)]
+            sizes = [float(np.abs(trial.raw).max()) for trial in tried if trial is not None]
+            examiner.reference = float(np.median(sizes)) if sizes else 0.0
+        for points in candidates(d, rng):
+            if examiner.out_of_time and (lowest is not None or examiner.problem):
                 break
+            trial = examiner.attempt(points)
+            if trial is not None and (lowest is None or trial.ratio < lowest.ratio):
+                lowest = trial
+                if trial.ratio < CLEAR:
+                    break
+        if examiner.out_of_time or (lowest is not None and lowest.ratio < -1):
+            break
     return lowest
 
 
@@ -936,20 +936,12 @@ def _weights(trial: Trial) -> FloatArray:
     return trial.margin.vector / trial.margin.scaling
 
 
-def _rounded(points: FloatArray) -> Iterator[FloatArray]:
-    """Yield the points in one to six digits of the largest coordinate."""
-    largest = float(np.abs(points).max(initial=0.0))
-    for digits in range(1, DIGITS + 1) if largest else ():
-        yield np.round(points, digits - 1 - math.floor(math.log10(largest))) + 0.0
-
-
 # -------------------------------------------------------------------- results
 
 
 def asymmetry_of(examiner: Examiner, pair: Trial, invent: bool) -> Asymmetry:
     """Return two points for which the order matters, in few digits where points may be invented."""
-    tried = filter(None, map(examiner.attempt, _rounded(pair.points))) if invent else ()
-    simple = examiner.confirm(next((trial for trial in tried if trial.asymmetry), pair))
+    simple = examiner.confirm(_in_few_digits(examiner, pair, lambda t: t.asymmetry) if invent else pair)
     values = (float(simple.raw[0, 1]), float(simple.raw[1, 0]))
     return Asymmetry(simple.points, values, simple.raw, simple.rows)
 
@@ -967,10 +959,20 @@ def witness_of(examiner: Examiner, trial: Trial, invent: bool) -> Witness:
     """
     small = shrunk(trial)
     if invent:
-        tried = filter(None, map(examiner.attempt, _rounded(small.points)))
         goal = min(-1.0, 0.3 * small.ratio)
-        small = shrunk(next((result for result in tried if result.ratio <= goal), small))
+        small = shrunk(_in_few_digits(examiner, small, lambda t: t.ratio <= goal))
     return certified(examiner.confirm(small))
+
+
+def _in_few_digits(examiner: Examiner, trial: Trial, refutes: Callable[[Trial], Any]) -> Trial:
+    """Return the trial with its points in the fewest of one to six digits that refute, else as it is."""
+    largest = float(np.abs(trial.points).max(initial=0.0))
+    for digits in range(1, DIGITS + 1) if largest else ():
+        points = np.round(trial.points, digits - 1 - math.floor(math.log10(largest))) + 0.0
+        rounded = examiner.attempt(points)
+        if rounded is not None and refutes(rounded):
+            return rounded
+    return trial
 
 
 def certified(trial: Trial) -> Witness:
