@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gramian.select.polynomials import Frame, points_of
-from gramian.select.sparse_relations import columns, refine
+from gramian.select.relation_search import columns, refine
 
 CONIC = np.array([[0, 0], [1, 0], [0, 1], [2, 0], [1, 1], [0, 2]])
 

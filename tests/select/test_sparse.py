@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from gramian.select import relation_search as search
-from gramian.select import sparse_relations as sparse
 from gramian.select.polynomials import Monomials, points_of, triangle
-from gramian.select.sparse_relations import Features, pruned, simple_fits, sparse_basis
+from gramian.select.relation_search import Features, pruned, simple_fits, sparse_basis
 
 
 def features_of(X, degree):
@@ -125,7 +124,7 @@ def test_the_nearest_pair_is_the_law(features):
 
 
 def test_distances_are_those_of_fits_and_ascend(features, monkeypatch):
-    monkeypatch.setattr(sparse, "CHUNK", 7)
+    monkeypatch.setattr(search, "CHUNK", 7)
     fits = list(simple_fits(features, 2, NOTHING))
     assert len(fits) == 45
     distances = [distance for distance, _, _ in fits]
@@ -151,6 +150,6 @@ def test_what_holds_a_known_law_is_passed_over(features):
 
 
 def test_too_many_triples_are_not_tried(features, monkeypatch):
-    monkeypatch.setattr(sparse, "MOST_FOR_TRIPLES", 9)
+    monkeypatch.setattr(search, "MOST_FOR_TRIPLES", 9)
     assert list(simple_fits(features, 3, NOTHING)) == []
     assert list(simple_fits(features, 2, NOTHING)) != []

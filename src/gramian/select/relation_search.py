@@ -6,14 +6,16 @@ units in which every feature has spread 1 (to first order, the distance of the r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
+from scipy.optimize import linprog
 
-from gramian.core.records import FloatArray
-from gramian.select.polynomials import Frame, Monomials, Points, reduced, triangle
-from gramian.select.sparse_relations import LOOKED_AT, Features, Refined, refine, simple_fits, sparse_basis
+from gramian.core.records import FloatArray, IntArray
+from gramian.select.polynomials import Frame, Monomials, Points, reduced, term_order, triangle
 
 # ---------------------------------------------------------------- what is measured
 
@@ -434,3 +436,481 @@ def _minimal(result: list[RelationFit], monomials: Monomials) -> list[RelationFi
         if np.linalg.norm(target - basis @ (basis.T @ target)) < slack:
             kept.remove(i)
     return [result[i] for i in kept]
+
+
+# ---- The simplest equations among all that hold: sparse vectors in a space of vanishing polynomials.
+# Terms are left out one after the other, and laws of two or three terms are few enough to try all of them.
+
+# Seeds of the search for sparse vectors: one linear programme each.
+SEEDS = 80
+# Directions along which the gradient all but vanishes have no distance; they are multiples of others.
+IDLE = 1e-9
+# All triples of so many terms are tried: 34,220.
+MOST_FOR_TRIPLES = 60
+CHUNK = 20_000
+# So many of the nearest are fitted again without squares, whose rounding hides what is clearer than 1e-8.
+LOOKED_AT = 60
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The monomials of the data in the coordinates of the equation, compressed to triangles.
+
+    Attributes
+    ----------
+    values : ndarray of shape (m, m)
+        ``|values @ a|`` is the norm of a polynomial's values on the rows.
+    slopes : ndarray of shape (m, m)
+        ``|slopes @ a|`` is the norm of its gradients, in units in which every feature has spread 1.
+    rounding : ndarray of shape (r, m)
+        ``|rounding @ a|`` is what rounding of the data does to the values.
+    n_rows : int
+    n_monomials : int
+        How many terms there were to choose from.
+    first_is_constant : bool
+        Whether column 0 belongs to the constant.
+    """
+
+    values: FloatArray
+    slopes: FloatArray
+    rounding: FloatArray
+    n_rows: int
+    n_monomials: int
+    first_is_constant: bool = True
+
+    def fit(self, support: IntArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the polynomial on a support that is nearest to vanishing, by distance to first order.
+
+        Returns
+        -------
+        residual : float
+            Root mean square of the values over that of the gradients.
+        vector : ndarray of shape (s,)
+            With gradients of unit root sum of squares.
+        importance : ndarray of shape (s,)
+            By how much the squared residual would grow, to first order, without each term.
+
+        References
+        ----------
+        G. Taubin (1991), Estimation of planar curves, surfaces and nonplanar space curves defined by
+        implicit equations, IEEE Transactions on Pattern Analysis and Machine Intelligence 13.
+        """
+        constant = self.first_is_constant and support[0] == 0
+        free = support[1:] if constant else support
+        scale = np.linalg.norm(self.values[:, free], axis=0)
+        scale[scale == 0] = 1.0
+        A = self.values[:, free] / scale
+        _, g, Vt = np.linalg.svd(self.slopes[:, free] / scale, full_matrices=False)
+        keep = g > IDLE * g.max(initial=0.0)
+        if not keep.any():
+            return np.inf, np.zeros(len(support)), np.zeros(len(support))
+        Y = Vt[keep].T / g[keep]
+        # The first column is the constant, so without the first row the best constant is taken out.
+        _, s, Wt = np.linalg.svd((A[1:] if constant else A) @ Y, full_matrices=False)
+        vectors = Y @ Wt.T
+        inverse = np.zeros(len(s))
+        inverse[:-1] = 1 / np.maximum(s[:-1] ** 2 - s[-1] ** 2, (EPS * s[0]) ** 2 + 1e-300)
+        if constant:
+            vectors = np.vstack([-(A[0] @ vectors) / self.values[0, 0], vectors])
+            scale = np.concatenate([[1.0], scale])
+        spread = vectors**2 @ inverse
+        if constant:
+            spread[0] += 1 / self.n_rows
+        with np.errstate(over="ignore"):  # without residual nothing may be left out
+            importance = vectors[:, -1] ** 2 / np.maximum(spread, 1e-300)
+        return float(s[-1]), vectors[:, -1] / scale, importance
+
+    def floor(self, support: IntArray, vector: FloatArray) -> float:
+        """Return the residual below which nothing can be told, for a polynomial as :meth:`fit` returns it."""
+        sizes = np.linalg.norm(self.values[:, support], axis=0)
+        return 4 * EPS * float(np.abs(vector) @ sizes) + float(
+            np.linalg.norm(self.rounding[:, support] @ vector)
+        )
+
+
+def sparse_basis(
+    features: Features,
+    degrees: IntArray,
+    space: FloatArray,
+    known: FloatArray,
+    news: FloatArray,
+    to_scaled: FloatArray,
+    slack: float,
+) -> list[FloatArray]:
+    """Return simple polynomials that span, together with known ones, a space of vanishing polynomials.
+
+    Every vector of the space with as few terms as possible is a candidate: the smallest sums of absolute
+    contributions with one coefficient held at 1, with the terms left out that the data do not ask for.
+    Candidates are taken from the simplest on, as long as they say something new; of all bases this greedy
+    choice gives the simplest, because independence is a matroid.
+
+    Parameters
+    ----------
+    features : Features
+    degrees : ndarray of shape (m_t,)
+        Of the monomials.
+    space : ndarray of shape (m_t, q)
+        Basis of the space, in the coordinates of ``features``.
+    known : ndarray of shape (m_t, w)
+        What is known already: polynomials in scaled coordinates, as unit vectors.
+    news : ndarray of shape (r, m_t)
+        Functionals that are 0 for what is known: one for each polynomial that is wanted beside it.
+    to_scaled : ndarray of shape (m_t, m_t)
+        Takes coefficients to the scaled coordinates, where independence is judged.
+    slack : float
+        Part of a unit vector that counts as something new.
+
+    Returns
+    -------
+    list of ndarray of shape (m_t,)
+        At most ``r``, in the coordinates of ``features``.
+    """
+    candidates: dict[tuple[int, ...], FloatArray] = {}
+    for start in _candidates(features, space, degrees, news):
+        support, vector = pruned(features, start)
+        candidates.setdefault(tuple(support.tolist()), vector)
+    order = sorted(candidates, key=lambda s: (len(s), int(degrees[list(s)].sum()), s))
+    basis, _ = np.linalg.qr(known[1:]) if known.shape[1] else (np.zeros((len(space) - 1, 0)), None)
+    chosen: list[FloatArray] = []
+    for terms in order:
+        if len(chosen) == len(news):
+            break
+        vector = np.zeros(len(space))
+        vector[list(terms)] = candidates[terms]
+        scaled = (to_scaled @ vector)[1:]
+        length = np.linalg.norm(scaled)
+        if not length:
+            continue
+        scaled /= length
+        rest = scaled - basis @ (basis.T @ scaled)
+        rest -= basis @ (basis.T @ rest)
+        if np.linalg.norm(rest) > slack:
+            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
+            chosen.append(vector)
+    return chosen
+
+
+def _candidates(
+    features: Features, space: FloatArray, degrees: IntArray, news: FloatArray
+) -> list[FloatArray]:
+    """Return vectors of the space with many zeros, each entry measured by its contribution."""
+    sizes = np.linalg.norm(features.values[:, : len(space)], axis=0) / np.sqrt(features.n_rows)
+    sizes[sizes == 0] = 1.0
+    space = space / np.linalg.norm(space, axis=0)
+    if space.shape[1] == 1:
+        return [space[:, 0]]
+    Q, _ = np.linalg.qr(space * sizes[:, None])
+    weight = np.linalg.norm(Q, axis=1)
+    seeds = np.argsort(-weight, kind="stable")[:SEEDS]
+    m, q = Q.shape
+    both = np.block([[Q, -np.eye(m)], [-Q, -np.eye(m)]])
+    # Of terms that contribute alike the lower degree is taken, and then the first.
+    cost = np.concatenate([np.zeros(q), 1 + 0.05 * degrees + 1e-3 * np.arange(m) / m])
+    bounds = [(None, None)] * q + [(0, None)] * m
+    # With one coefficient held at 1 the simplest may be known; what is held at 1 last is new.
+    helds = [Q[seed] for seed in seeds[weight[seeds] > 1e-3]] + list((news / sizes) @ Q)
+    results = []
+    for held in helds:
+        row = np.concatenate([held / np.abs(held).max(), np.zeros(m)])[None, :]
+        best = linprog(cost, both, np.zeros(2 * m), row, [1.0], bounds, method="highs")
+        if best.status == 0:
+            results.append(Q @ best.x[:q] / sizes)
+    return results
+
+
+def pruned(features: Features, vector: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Leave out the terms of a relation that the data do not ask for, the least important first.
+
+    A term stays when the mean squared residual without it is larger by more than chance makes it, and at
+    least by 1 %. The price of a term is about that of the extended Bayesian information criterion (Chen and
+    Chen 2008, Biometrika 95), a little stricter: an idle term in print misleads more than a faint one lost.
+    """
+    sizes = np.linalg.norm(features.values[:, : len(vector)], axis=0)
+    part = np.abs(vector) * np.where(sizes > 0, sizes, 1.0)
+    support = np.flatnonzero(part > 1e-9 * part.max())
+    residual, vector, importance = features.fit(support)
+    needed: set[int] = set()
+    while len(support) > 1:
+        order = [j for j in np.argsort(importance, kind="stable") if int(support[j]) not in needed]
+        if not order:
+            break
+        freedom = max(features.n_rows - len(support), 1)
+        price = max(2 * np.log(features.n_rows * features.n_monomials) / freedom, 0.01)
+        light = [j for j in order if importance[j] <= price * residual**2]
+        for batch in ([light[: len(light) // 2]] if len(light) > 3 else []) + [order[:1]]:
+            fewer = np.delete(support, batch)
+            refit = features.fit(fewer)
+            # Idle terms make the residual smaller by about one part in the degrees of freedom each.
+            idle = 1.5 * (len(batch) - 1) / freedom
+            if refit[0] <= max(residual * np.sqrt(1 + price + idle), features.floor(fewer, refit[1])):
+                support, (residual, vector, importance) = fewer, refit
+                break
+        else:
+            needed.add(int(support[order[0]]))
+    return support, vector
+
+
+def simple_fits(
+    features: Features, size: int, without: FloatArray
+) -> Iterator[tuple[float, IntArray, FloatArray]]:
+    """Yield equations of 2 or 3 terms, about from the nearest to vanishing on.
+
+    Parameters
+    ----------
+    features : Features
+    size : int
+        Number of terms; with 3 and more than 60 monomials there are none.
+    without : ndarray of shape (m, q)
+        Equations that are known: what holds all terms of one of them is passed over.
+
+    Yields
+    ------
+    distance : float
+        Root mean square of the values over that of the gradient, not below what can be told.
+    support : ndarray of shape (size,)
+    vector : ndarray of shape (size,)
+    """
+    m = features.values.shape[1]
+    if m < size or (size > 2 and m > MOST_FOR_TRIPLES):
+        return
+    supports = np.array(list(combinations(range(m), size)))
+    for known in without.T:
+        if np.count_nonzero(known) <= size:
+            supports = supports[np.sum(known[supports] != 0, axis=1) < np.count_nonzero(known)]
+    if not len(supports):
+        return
+    scale = np.linalg.norm(features.values, axis=0)
+    scale[scale == 0] = 1.0
+    values, slopes = features.values / scale, features.slopes / scale
+    chunks = (supports[start : start + CHUNK] for start in range(0, len(supports), CHUNK))
+    squares = np.concatenate([_least(values, slopes, chunk) for chunk in chunks])
+    fits = []
+    for place in np.argsort(squares, kind="stable")[:LOOKED_AT]:
+        support = supports[place]
+        distance, vector, _ = features.fit(support)
+        if np.all(vector != 0):
+            fits.append((max(distance, features.floor(support, vector)), support, vector))
+    yield from sorted(fits, key=lambda fit: fit[0])
+
+
+def _least(values: FloatArray, slopes: FloatArray, supports: IntArray) -> FloatArray:
+    """Return the least eigenvalue of every small pencil of moments of values and of slopes."""
+    P, G = values.T @ values, slopes.T @ slopes
+    A = P[supports[:, :, None], supports[:, None, :]]
+    B = G[supports[:, :, None], supports[:, None, :]]
+    # The best constant is taken out of the others, and its own place is filled with what is never least.
+    has = supports[:, 0] == 0
+    Q = values[1:].T @ values[1:]
+    A[has] = Q[supports[has][:, :, None], supports[has][:, None, :]]
+    A[has, 0, 0] = 1e6
+    B[has, 0, 0] = 1.0
+    trace = np.trace(B, axis1=1, axis2=2)
+    B += (1e-13 * trace + 1e-300)[:, None, None] * np.eye(supports.shape[1])
+    L = np.linalg.cholesky(B)
+    half = np.linalg.solve(L, A)
+    return np.asarray(np.linalg.eigvalsh(np.linalg.solve(L, half.transpose(0, 2, 1)))[:, 0])
+
+
+# ---- The coefficients of one relation as well as the rows determine them, and how well that is
+
+ROUNDS = 4
+# A row where the gradient vanishes, such as the centre of a circle, has no distance to first order.
+LEAST_SLOPE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """A relation with its precision.
+
+    Attributes
+    ----------
+    powers : ndarray of shape (s, d)
+    vector : ndarray of shape (s,)
+        Coefficients; that of the term named ``lead`` is 1.
+    errors : ndarray of shape (s,)
+        Standard errors of the coefficients.
+    lead : int
+    distance, held_out : float
+        Root mean square of the values over that of the gradient, in units of the features' spread: on the
+        rows, and on rows in five parts, each with coefficients found on the other four.
+    lengths : tuple of two floats
+        The same two in data units.
+    triangle : ndarray of shape (s, s)
+        ``|triangle @ vector|`` is the distance with every row weighted by one over its gradient.
+    n_rows : int
+    """
+
+    powers: IntArray
+    vector: FloatArray
+    errors: FloatArray
+    lead: int
+    distance: float
+    held_out: float
+    lengths: tuple[float, float]
+    triangle: FloatArray
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """Values and then partial derivatives of the terms on the rows, shape (1 + d, n, s).
+
+    With them how often each row counts, by the root of which all is multiplied, the rounding of each feature,
+    and how many terms there were to choose from.
+    """
+
+    powers: IntArray
+    facts: FloatArray
+    counts: FloatArray
+    rounding: FloatArray
+    n_monomials: int
+
+    @property
+    def values(self) -> FloatArray:
+        return np.asarray(self.facts[0])
+
+    @property
+    def slopes(self) -> FloatArray:
+        return self.facts[1:]
+
+    def part(self, terms: IntArray) -> _Terms:
+        return replace(self, powers=self.powers[terms], facts=self.facts[:, :, terms])
+
+    def rows(self, chosen: IntArray) -> _Terms:
+        return replace(self, facts=self.facts[:, chosen], counts=self.counts[chosen])
+
+    def weights(self, vector: FloatArray) -> FloatArray:
+        """Return one over the gradient's length in every row, so that rows weigh as their distance."""
+        squares = np.sum((self.slopes @ vector) ** 2, axis=0) / self.counts
+        typical = float(np.average(squares, weights=self.counts))
+        least = LEAST_SLOPE**2 * typical if typical else 1.0
+        return np.asarray(1 / np.sqrt(np.maximum(squares, least)))
+
+    def features(self, vector: FloatArray) -> Features:
+        """Compress the rows, weighted for a polynomial, to triangles."""
+        weights = self.weights(vector)
+        s = self.values.shape[1]
+        slopes = self.slopes * weights[:, None]
+        return Features(
+            values=reduced(self.values * weights[:, None]),
+            slopes=reduced(slopes.reshape(-1, s)),
+            rounding=reduced((slopes * self.rounding[:, None, None]).reshape(-1, s)),
+            n_rows=round(float(self.counts.sum())),
+            n_monomials=self.n_monomials,
+            first_is_constant=not self.powers[0].any(),
+        )
+
+
+def columns(V: FloatArray, powers: IntArray) -> FloatArray:
+    """Return the monomials of every row, shape (n, s).
+
+    Examples
+    --------
+    >>> columns(np.array([[2.0, 3.0]]), np.array([[1, 0], [2, 1]])).tolist()
+    [[2.0, 12.0]]
+    """
+    values = np.ones((len(V), len(powers)))
+    for k in np.flatnonzero(powers.any(axis=0)):
+        values *= V[:, k, None] ** powers[:, k]
+    return values
+
+
+def refine(V: Points, powers: IntArray, vector: FloatArray, frame: Frame, n_monomials: int) -> Refined:
+    """Fit the coefficients with every row weighted by its distance, and leave out terms that are then idle.
+
+    Plain fits of the values let rows with a long gradient decide. Weights of one over its length make the
+    residuals alike, and Taubin's quotient keeps the fit free of the bias that noise has on squares.
+
+    Parameters
+    ----------
+    V : Points
+        Counted from the origin, with spread 1.
+    powers : ndarray of shape (s, d)
+        The terms, the constant first where there is one.
+    vector : ndarray of shape (s,)
+        Coefficients to start from.
+    frame : Frame
+    n_monomials : int
+        How many terms there were to choose from.
+
+    References
+    ----------
+    P. D. Sampson (1982), Fitting conic sections to "very scattered" data, Computer Graphics and Image
+    Processing 18. K. Kanatani (1994), Statistical bias of conic fitting and renormalization, IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 16.
+    """
+    terms = _terms(V, powers, frame.rounding, n_monomials)
+    vector, features = _weighted(terms, vector)
+    support, vector = pruned(features, vector)
+    terms = terms.part(support)
+    vector, _ = _weighted(terms, vector)
+    lead = int(term_order(terms.powers)[0])
+    vector = vector / vector[lead]
+    every = np.arange(len(V.values))
+    whole = _distances(terms, [vector], [every], frame.spread)
+    others = [np.setdiff1d(every, part) for part in V.parts]
+    fitted = [_weighted(terms.rows(rest), vector)[0] for rest in others]
+    apart = _distances(terms, fitted, V.parts, frame.spread)
+    # Again, because the weights belong to coefficients of another size.
+    triangle = terms.features(vector).values / np.sqrt(V.n)
+    errors = _errors(triangle, vector, lead, V.n)
+    return Refined(
+        terms.powers, vector, errors, lead, whole[0], apart[0], (whole[1], apart[1]), triangle, V.n
+    )
+
+
+def _terms(points: Points, powers: IntArray, rounding: FloatArray, n_monomials: int) -> _Terms:
+    V = points.values
+    facts = [columns(V, powers)]
+    for k in range(V.shape[1]):
+        lower = powers.copy()
+        lower[:, k] = np.maximum(lower[:, k] - 1, 0)
+        facts.append(columns(V, lower) * powers[:, k])
+    each = np.sqrt(points.counts)[:, None]
+    return _Terms(powers, np.stack(facts) * each, points.counts, rounding, n_monomials)
+
+
+def _weighted(terms: _Terms, vector: FloatArray) -> tuple[FloatArray, Features]:
+    """Return the coefficients in the largest of which is 1, and the features weighted for them."""
+    every = np.arange(len(vector))
+    for _ in range(ROUNDS):
+        vector = vector / np.abs(vector).max()
+        features = terms.features(vector)
+        residual, fitted, _ = features.fit(every)
+        if not np.isfinite(residual) or not fitted.any():
+            break
+        vector = fitted
+    return vector, features
+
+
+def _distances(
+    terms: _Terms, vectors: list[FloatArray], parts: list[IntArray], spread: FloatArray
+) -> tuple[float, float]:
+    """Return the root mean square of values over that of gradients: in units of spread, and of the data."""
+    values = 0.0
+    slopes = np.zeros(len(spread))
+    for vector, part in zip(vectors, parts, strict=True):
+        some = terms.rows(part)
+        size = np.abs(vector).max()
+        values += float(np.sum((some.values @ (vector / size)) ** 2))
+        slopes += np.sum((some.slopes @ (vector / size)) ** 2, axis=1)
+    used = slopes > 0
+    least = float(spread[used].min())
+    root = np.sqrt(values)
+    relative = float(root / np.sqrt(slopes.sum()))
+    return relative, least * float(root / np.sqrt(np.sum(slopes[used] * (least / spread[used]) ** 2)))
+
+
+def _errors(triangle: FloatArray, vector: FloatArray, lead: int, n: int) -> FloatArray:
+    """Return standard errors of the other coefficients, with the leading one held."""
+    others = np.delete(np.arange(len(vector)), lead)
+    sizes = np.linalg.norm(triangle, axis=0)
+    rounding = EPS * float(np.abs(vector) @ sizes)
+    values = float(np.linalg.norm(triangle @ vector))
+    noise = max(values / np.sqrt(max(1 - len(others) / n, 0.1)), rounding) / np.sqrt(n)
+    R = reduced(triangle[:, others] / sizes[others])
+    inverse = np.linalg.pinv(R)
+    errors = np.zeros(len(vector))
+    errors[others] = noise * np.linalg.norm(inverse, axis=1) / sizes[others]
+    return errors

@@ -10,13 +10,12 @@ import numpy as np
 
 from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.checks import check_integer, check_share, counted, listed
-from gramian.core.notebook import Grid, InNotebook
+from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray, Members
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels.feature_maps import count_monomials, monomial_name
 from gramian.select.polynomials import Frame, frame_of, points_of, stand_ins, term_order
-from gramian.select.relation_search import CAP, search
-from gramian.select.sparse_relations import Refined, columns
+from gramian.select.relation_search import CAP, Refined, columns, search
 from gramian.tables import table
 from gramian.tables.as_rows import as_rows
 from gramian.tables.rows import Rows
@@ -104,8 +103,8 @@ class Relation:
         return f"<Relation {self.equation}>"
 
 
-@dataclass(frozen=True, eq=False)
-class Relations(InNotebook, Members[Relation]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Relations(Tabulated, Members[Relation]):
     """All relations, simplest first; prints as a table.
 
     Attributes
@@ -145,34 +144,18 @@ class Relations(InNotebook, Members[Relation]):
     reason: str
     distinct: bool = True
 
-    def __str__(self) -> str:
+    def _notebook(self) -> Iterator[str | Grid]:
         what = "distinct rows" if self.distinct else "rows"
         size = f"{self.n_samples:,} {what} x {counted(self.n_features, 'column')}"
         where = f"up to degree {self.degree} ({self.n_monomials:,} monomials) in {size}"
-        if not self.relations:
-            return f"No relation {where}.\n{self._rest()}"
-        width = max(len(relation.equation) for relation in self)
-        lines = [
-            f"{counted(len(self), 'relation')} {where}:",
-            "",
-            f"{'':{width}}  {'residual':>9}  {'held out':>9}  {'noise':>8}",
-            *(
-                f"{r.equation:{width}}  {r.residual:9.2g}  {r.held_out:9.2g}  {r.noise_level:8.1e}"
-                for r in self
-            ),
-            "",
-            "Residuals are distances in data units; noise is relative to the spread of each column.",
-            self._rest(),
-        ]
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _notebook(self) -> Iterator[str | Grid]:
-        yield str(self).partition("\n")[0]
-        rows = [(r.equation, r.residual, r.held_out, r.noise_level) for r in self]
-        if rows:
-            yield Grid(("relation", "residual", "held out", "noise"), rows)
+        if self.relations:
+            yield f"{counted(len(self), 'relation')} {where}:"
+            rows = [(r.equation, r.residual, r.held_out, r.noise_level) for r in self]
+            heads = "relation", "residual", "held out", "noise"
+            yield Grid(heads, rows, ("", ".2g", ".2g", ".1e"), most=len(rows))
+            yield "Residuals are distances in data units; noise is relative to the spread of each column."
+        else:
+            yield f"No relation {where}."
         yield self._rest()
 
     def _rest(self) -> str:
