@@ -7,13 +7,13 @@ from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.core import drawing
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.core.checks import counted, names_its_arguments
 from gramian.core.notebook import Section
@@ -299,7 +299,7 @@ class Drawn:
             Without Altair; the message is the command that installs it.
         """
         look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
-        return import_module("gramian.figures").scores(self, X, x=x, y=y, **look)
+        return drawing.figures().scores(self, X, x=x, y=y, **look)
 
 
 # ---------------------------------------------------------- in notebooks

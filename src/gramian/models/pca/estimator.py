@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core import arrays, checks
+from gramian.core import arrays, checks, drawing
 from gramian.core.progress import shows_progress
 from gramian.core.records import (
     OPTIONAL,
@@ -528,10 +527,9 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
     def _look(self) -> None:
         """Decompose the stream's moments unless this was done since the last batch."""
         if "_moments" in vars(self) and "components_" not in vars(self):
-            from gramian.models.pca.stream import Stream
+            from gramian.models.pca.stream import fit_of_stream
 
-            fit = Stream(self, self._moments).fit()
-            self._adopt(fit.solve(inputs.drawn_seeds(self.random_state)))
+            self._adopt(fit_of_stream(self, self._moments).solve(inputs.drawn_seeds(self.random_state)))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there is a model; a stream with too few rows raises an error of its own."""
@@ -540,10 +538,10 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
 
     def _require_savable(self) -> None:
         if "_moments" in vars(self):
-            from gramian.models.pca.stream import Stream, TooFewRowsError
+            from gramian.models.pca.stream import TooFewRowsError, require_enough
 
             try:
-                Stream(self, self._moments).require_enough()
+                require_enough(self, self._moments)
             except TooFewRowsError:
                 return  # the stream alone is saved
         check_is_fitted(self)
@@ -580,7 +578,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
             As of :meth:`plot`, which names the error too.
         """
         look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
-        return import_module("gramian.figures").biplot(self, X, x=x, y=y, **look)
+        return drawing.figures().biplot(self, X, x=x, y=y, **look)
 
     # ------------------------------------------------------------ transform
 

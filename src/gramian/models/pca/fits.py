@@ -65,7 +65,7 @@ class Decomposition:
 
 @dataclass(eq=False)
 class TableFit:
-    """PCA of a table that can be read."""
+    """PCA of a table that can be read; of moments in its place where ``problem`` is set."""
 
     parameters: PCAParameters
     rows: Rows
@@ -94,7 +94,7 @@ class TableFit:
             problem.unit = WEIGHTED
         return problem
 
-    @property
+    @cached_property
     def ruled(self) -> LinearProblem:
         """What a rule is asked about."""
         return self.problem

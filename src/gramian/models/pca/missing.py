@@ -15,13 +15,12 @@ from gramian.core.checks import check_choice, check_number, counted, either, fir
 from gramian.core.records import FloatArray, Moments
 from gramian.engine.centered import require_counts
 from gramian.engine.solving import require_memory
-from gramian.engine.stream import StreamMoments
+from gramian.engine.stream import ExpectedProblem, StreamMoments
 from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.models.inputs import check_feature_weight, check_scale, ddof_of, generators
 from gramian.models.pca.fits import Decomposition, PCAParameters, TableFit
-from gramian.models.pca.stream import ExpectedFit
 from gramian.statistics import imputation
-from gramian.statistics.component_rules import ComponentChoice
+from gramian.statistics.component_rules import RULES, ComponentChoice
 from gramian.statistics.projection import incomplete_rows
 from gramian.tables.as_rows import as_rows
 from gramian.tables.memory import ArrayRows
@@ -71,10 +70,15 @@ class Filled:
 
     def fit(self) -> TableFit:
         """Return the fit to the table, or to its expected moments."""
-        if self.expected is None:
-            fit = TableFit(self.asked, self.rows)
-        else:
-            fit = ExpectedFit(self.asked, self.expected.table(), self.expected, self.rows)
+        asked, rows, expected = self.asked, self.rows, self.expected
+        fit = table = TableFit(asked, rows)
+        if expected is not None:
+            scale, metric = check_scale(asked.scale, rows), check_feature_weight(asked.feature_weight, rows)
+            fit, ddof = TableFit(asked, expected.table()), ddof_of(asked.ddof, rows)
+            fit.problem = ExpectedProblem(fit.rows, True, scale, ddof, metric=metric, seen=expected)
+            fit.problem.earlier = expected.seconds
+            if fit.wanted.rule is not None and RULES[fit.wanted.rule].draws:
+                fit.ruled = table.problem  # the filled table
         return fit if self.choice is None else fit.counted(int(self.choice.number or 1))
 
     def solved(self, fit: TableFit, seeds: list[int]) -> tuple[Filled, Decomposition]:
