@@ -425,7 +425,7 @@ class ExactFit(KernelFit):
             return plan
         from gramian.models.kernel_pca.rules import with_kernel_rule
 
-        return with_kernel_rule(plan, count, self.rows, self.kernel)
+        return with_kernel_rule(plan, count)
 
     def solve(self) -> Self:
         """Find the components."""
@@ -493,14 +493,6 @@ class ExactFit(KernelFit):
         )
         if rows.weights is not None:
             problem.unit = "eigenvalues of Kc with weighted rows"
-        request = self._request(problem, target)
-        try:
-            return problem, evaluator, problem.schedule(request)
-        except MemoryLimitError as error:
-            raise MemoryLimitError(f"{error} {self._cheaper()}") from error
-
-    def _request(self, problem: KernelProblem, target: Target) -> SolveRequest:
-        asked, rows = self.parameters, self.rows
         solver = check_choice("solver", asked.solver, KERNEL_SOLVERS)
         if asked.n_landmarks is not None or not self.plain_landmarks:
             raise ParameterError(
@@ -512,7 +504,10 @@ class ExactFit(KernelFit):
             why = 'finds only the largest eigenvalues, but repair="clip" needs the negative ones'
             raise ParameterError("solver", solver, why, "Leave solver at 'auto'.")
         tol, limit = check_tol(asked.tol, rows.dtype), memory_limit_bytes(asked.memory_limit, rows.like)
-        return SolveRequest(target, tol, limit, solver)
+        try:
+            return problem, evaluator, problem.schedule(SolveRequest(target, tol, limit, solver))
+        except MemoryLimitError as error:
+            raise MemoryLimitError(f"{error} {self._cheaper()}") from error
 
     def _cheaper(self) -> str:
         """Say what takes less time than all rows."""

@@ -25,8 +25,7 @@ from gramian.core.records import (
     RealArray,
     Remainder,
 )
-from gramian.engine import linear, routes
-from gramian.engine.linear import LinearProblem
+from gramian.engine import routes
 from gramian.engine.solving import Schedule, warn_of_cost
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
 from gramian.models import fitted, inputs, saving
@@ -479,8 +478,28 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
 
     def _adopt(self, result: Decomposition) -> None:
         """Set the attributes from the result of a fit."""
-        solution, components = result.solution, result.directions.components
-        self._store_directions(result.rows, result.problem, result.directions)
+        rows, problem, solution = result.rows, result.problem, result.solution
+        components, view = result.directions.components, problem.measured()
+        fitted.store_parameters(self, "missing", "whiten")
+        self.n_missing_, self.imputed_ = 0, None
+        self._weight = problem.weight
+        self.n_samples_ = rows.shape[0]
+        vectors = result.directions.vectors
+        self.components_ = arrays.namespace(vectors).asarray(vectors.T)
+        self.explained_variance_ = components.values
+        self.singular_values_ = np.sqrt(components.values) * math.sqrt(problem.degrees)
+        self._center = view.mean.copy()
+        self.__dict__.pop("_center_rest", None)
+        if view.rest is not None:
+            self._center_rest = view.rest.copy()
+        scaled = problem.scale is not None or problem.metric is not None
+        self._divisor = divisor = view.data_divisor if scaled else None
+        self.mean_ = arrays.from_numpy(self._center.astype(rows.dtype), rows.home)
+        self.scale_ = None if divisor is None else arrays.from_numpy(divisor.astype(rows.dtype), rows.home)
+        self.constant_features_ = np.flatnonzero(view.constant)
+        self.noise_variance_ = components.noise
+        self.reconstruction_error_ = components.left * (problem.degrees / problem.weight)
+        self.total_variance_ = float(components.total or 0.0)
         self.component_choice_ = choice = result.choice
         fitted.store_solution(
             self,
@@ -489,7 +508,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
             asked=not isinstance(self.n_components, (str, type(None))),
             of="the data",
             already_warned=choice is not None and choice.number == 0,
-            hidden=result.problem.hidden_by_offset(solution, components),
+            hidden=problem.hidden_by_offset(solution, components),
         )
         if choice is not None and isinstance(self.n_components, str):
             fitted.warn_of_none(choice)
@@ -497,30 +516,7 @@ class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fit
             from gramian.models.pca.rules import after_the_fit
 
             self.component_choice_ = after_the_fit(self)
-        fitted.on_device(self, result.rows.home)
-
-    def _store_directions(self, rows: Rows, problem: LinearProblem, result: linear.Directions) -> None:
-        components, view, degrees = result.components, problem.measured(), problem.degrees
-        fitted.store_parameters(self, "missing", "whiten")
-        self.n_missing_, self.imputed_ = 0, None
-        self._weight = problem.weight
-        self.n_samples_ = rows.shape[0]
-        self.components_ = arrays.namespace(result.vectors).asarray(result.vectors.T)
-        self.explained_variance_ = components.values
-        self.singular_values_ = np.sqrt(components.values) * math.sqrt(degrees)
-        self._center = view.mean.copy()
-        self.__dict__.pop("_center_rest", None)
-        if view.rest is not None:
-            self._center_rest = view.rest.copy()
-        scaled = problem.scale is not None or problem.metric is not None
-        self._divisor = view.data_divisor if scaled else None
-        self.mean_ = arrays.from_numpy(self._center.astype(rows.dtype), rows.home)
-        divisor = self._divisor
-        self.scale_ = None if divisor is None else arrays.from_numpy(divisor.astype(rows.dtype), rows.home)
-        self.constant_features_ = np.flatnonzero(view.constant)
-        self.noise_variance_ = components.noise
-        self.reconstruction_error_ = components.left * (degrees / problem.weight)
-        self.total_variance_ = float(components.total or 0.0)
+        fitted.on_device(self, rows.home)
 
     # --------------------------------------------------------------- stream
 

@@ -37,7 +37,7 @@ PLANNED = 10  # components, where a plan cannot know how many a fit chooses
 # Genotypes are read with their means, whatever the method.
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Filled:
     """A table without missing values, and what was imputed.
 
@@ -67,6 +67,12 @@ class Filled:
     imputed: imputation.Imputed | None = None
     expected: StreamMoments | None = None
     choice: ComponentChoice | None = None
+
+    def with_values(self, values: FloatArray) -> Filled:
+        """Complete the rows."""
+        values = values.astype(self.given.dtype)
+        self.rows = replace(self.given, values=values, borrowed=False)  # type: ignore[call-arg]
+        return self
 
     def fit(self) -> TableFit:
         """Return the fit to the table, or to its expected moments."""
@@ -230,20 +236,16 @@ def filled(asked: PCAParameters, rows: Rows, *, quick: bool = False, number: int
         why = 'needs a table, but missing="em" decomposes the expected covariance matrix'
         hint = 'Use solver="auto" or "covariance" or "krylov", or missing="iterative".'
         raise ParameterError("solver", asked.solver, why, hint)
-    expected: StreamMoments | None = None
-    choice: ComponentChoice | None = None
-    if method == "mean" or quick:
-        (i, j), (means, deviations) = np.nonzero(np.isnan(X)), _spread(X, rows.weights)
-        imputed = imputation.Imputed("mean", i, j, means[j], deviations[j], np.empty(0), None, 0, True)
-        values = np.where(np.isnan(X), means, X)
-        if method == "em":
-            expected = _moments(rows, np.zeros(X.shape[1]), np.eye(X.shape[1]), 1)
-        if method != "mean" and asked.n_components == "cv":
-            choice = ComponentChoice("cv", min(PLANNED, *rows.shape), {}, "Chosen by the fit.")
-    else:
-        values, imputed, expected, choice = _by_model(asked, rows, X, method, strength, number)
-    complete = replace(rows, values=values.astype(rows.dtype), borrowed=False)
-    return Filled(asked, complete, rows, method, holes.missing, imputed, expected, choice)
+    result = Filled(asked, rows, rows, method, holes.missing)
+    if method != "mean" and not quick:
+        return _by_model(result, X, strength, number)
+    (i, j), (means, deviations) = np.nonzero(np.isnan(X)), _spread(X, rows.weights)
+    result.imputed = imputation.Imputed("mean", i, j, means[j], deviations[j], np.empty(0), None, 0, True)
+    if method == "em":
+        result.expected = _moments(rows, np.zeros(X.shape[1]), np.eye(X.shape[1]), 1)
+    if method != "mean" and asked.n_components == "cv":
+        result.choice = ComponentChoice("cv", min(PLANNED, *rows.shape), {}, "Chosen by the fit.")
+    return result.with_values(np.where(np.isnan(X), means, X))
 
 
 def _refuse_empty(rows: Rows, holes: Holes) -> None:
@@ -329,13 +331,8 @@ class _Part:
         self.varying = np.flatnonzero(self.deviations > CONSTANT * np.abs(self.means))
         self.shape = int(self.own.sum()), len(self.varying)
 
-    @cached_property
-    def table(self) -> FloatArray:
-        return np.asarray(self.X[np.ix_(self.own, self.varying)])
-
-    @cached_property
-    def divisor(self) -> FloatArray:
-        return self._divisor()
+        self.table = np.asarray(self.X[np.ix_(self.own, self.varying)])
+        self.divisor = self._divisor()
 
     @cached_property
     def exponent(self) -> int:
@@ -404,14 +401,12 @@ class _Part:
         return _moments(self.rows, self.means, scatter, k)
 
 
-def _by_model(
-    asked: PCAParameters, rows: Rows, X: FloatArray, method: str, strength: float | str, number: int | None
-) -> tuple[FloatArray, imputation.Imputed, StreamMoments | None, ComponentChoice | None]:
-    """Return the filled table, what was imputed, for EM the expected moments, and how "cv" chose.
+def _by_model(table: Filled, X: FloatArray, strength: float | str, number: int | None) -> Filled:
+    """Fill the table by a model of scaled columns.
 
-    The model is one of scaled columns. Values and standard errors of the imputed entries follow from the
-    fitted model later.
+    Values and standard errors of the imputed entries follow from the fitted model later.
     """
+    asked, rows, method = table.asked, table.given, table.method
     ddof_of(asked.ddof, rows)
     if isinstance(asked.scale, str) and asked.scale == "genotype":
         require_counts(rows)
@@ -420,7 +415,9 @@ def _by_model(
     known = number or given
     _require_room(asked, rows.shape, known or min(most, imputation.COUNTS[-1]), method)
     held_out = imputation.HeldOut(part.scaled, generators(asked.random_state, 1)[0], part.shares)
-    k, choice = (min(known, most), None) if known else _cross_validated(asked, held_out, most, method)
+    k = min(known or most, most)
+    if not known:
+        k, table.choice = _cross_validated(asked, held_out, most, method)
     if method == "em":
         chosen, moments = 1.0, imputation.expected_scatter
         impute = partial(imputation.impute_em, weights=part.shares)
@@ -433,10 +430,12 @@ def _by_model(
     _warn(result, method, why)
     values, (i, j) = part.filled(result), np.nonzero(np.isnan(X))
     noise, steps = float(np.ldexp(result.model.noise, 2 * part.exponent)), result.iterations
-    imputed = imputation.Imputed(
+    table.imputed = imputation.Imputed(
         method, i, j, values[i, j], np.empty(len(i)), result.trace, noise, steps, result.converged, chosen, k
     )
-    return values, imputed, part.moments(squares, k) if method == "em" else None, choice
+    if method == "em":
+        table.expected = part.moments(squares, k)
+    return table.with_values(values)
 
 
 def _cross_validated(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramian.core.arrays import memory_limit_bytes, power_of_two, to_numpy
-from gramian.core.checks import check_choice, check_number
+from gramian.core.checks import check_choice, check_number, counted
 from gramian.core.records import FloatArray, Plan, SolveRequest, Step, Target
 from gramian.engine.centered import CenteredRows
 from gramian.engine.linear import LinearProblem, factors, leading_values
@@ -29,11 +29,7 @@ UNEQUAL = (
     "the rule is for rows of equal weight, but the rows have weights. Use a number of components, a "
     "fraction such as 0.95, or max_rmse."
 )
-# So many components are asked for, one after the other, until a rule is sure: as many as it may well take.
-CV_COUNTS, DRAWN_COUNTS = (16, 32, 64), (8, 16, 32)
-# Seconds: of an entry of data that is drawn, of a byte that is cut into halves; and how much longer an
-# iteration takes on data without structure.
-DRAWN, SPLIT, FLAT = {"parallel": 16e-9, "sign-flip": 8e-9}, 7e-9, 2.0
+DRAWN_COUNT = 32  # components of other data, which a rule may well ask for
 # Part of the sum of squares that may be left out, below which the trace less a sum says too little about it.
 SMALL_REST = 1e-4
 NOTHING = 1e-90  # entries of a table near 1 in size that are as good as 0
@@ -102,30 +98,19 @@ def with_rule(result: Plan, wanted: ComponentRequest, problem: LinearProblem, me
     MemoryLimitError
         When the rule's copies of the data do not fit.
     """
-    rule, (n, d), dtype = str(wanted.rule), problem.rows.shape, problem.rows.dtype
-    if not component_rules.RULES[rule].draws:
-        route = plan(problem.costs, SolveRequest(Target(), 1e-6, memory_limit))
-        step = Step("choose", f"all eigenvalues, for the rule '{rule}'", route.seconds)
-        return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, route.bytes))
-    need = room_for(rule, problem.rows, memory_limit)
-    if rule == "cv":
-        repeats, shape, tried = component_rules.SPLITS, (max(1, n // 2), max(1, d // 2)), CV_COUNTS
-        costs, often = TableCosts(shape, np.dtype(np.float64)), f"{repeats} random cuts into halves"
-    else:
-        repeats, shape, tried = component_rules.REPEATS + 1, (n, d), DRAWN_COUNTS
-        costs, often = TableCosts(shape, dtype), f"{repeats} spectra of random data"
-    seconds, most, counts = 0.0, 0, sorted({min(count, *shape) for count in tried})
-    for count in counts:
-        route = plan(costs, SolveRequest(Target(count=count), 1e-6, memory_limit))
+    rule, (n, d) = str(wanted.rule), problem.rows.shape
+    costs, target, solves, need, matrices = problem.costs, Target(), 1, 0, "the data"
+    if component_rules.RULES[rule].draws:
+        need = room_for(rule, problem.rows, memory_limit)
+        solves, matrices = component_rules.REPEATS + 1, "random data"
         if rule == "cv":
-            seconds += repeats * (4 * route.seconds + SPLIT * n * d * dtype.itemsize)
-        else:
-            flat = FLAT if any(step.name == "iterate" for step in route.steps) else 1.0
-            seconds += repeats * (flat * route.seconds + DRAWN[rule] * n * d)
-        most = max(most, route.bytes)
-    detail = f"{often}, of {', '.join(map(str, counts))}, ... components, for the rule '{rule}'"
-    step = Step("choose", detail, seconds)
-    return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, most + need))
+            n, d, solves, matrices = max(1, n // 2), max(1, d // 2), 4 * component_rules.SPLITS, "quarters"
+        costs, target = TableCosts((n, d), problem.rows.dtype), Target(count=min(DRAWN_COUNT, n, d))
+    route = plan(costs, SolveRequest(target, 1e-6, memory_limit))
+    detail = f"{counted(solves, 'spectrum', 'spectra')} of {matrices}, for the rule '{rule}'"
+    # A rule that draws asks again, for more components, until it is sure.
+    step = Step("choose", detail, (1 if solves == 1 else 2) * solves * route.seconds)
+    return replace(result, steps=(step, *result.steps), bytes=max(result.bytes, route.bytes + need))
 
 
 def room_for(rule: str, rows: Rows, memory_limit: int) -> int:
