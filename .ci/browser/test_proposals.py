@@ -57,7 +57,7 @@ def test_every_proposal_is_undone_by_a_click_and_done_again(arrive, sight):
     walk.upload("penguins.csv", NUMBERED)
     used, error = page.locator("#used"), page.locator("#missing-error")
     expect(used).to_have_text(USED)
-    undo(page, "looks like a year").click()
+    undo(page, "looks like a time").click()
     expect(page.get_by_label("use year")).to_be_checked()
     expect(used).to_contain_text("5 columns, 342 rows; rows with missing values were dropped: 2 of 344")
     undo(page, "counts the rows").click()
@@ -82,7 +82,7 @@ def test_every_proposal_is_undone_by_a_click_and_done_again(arrive, sight):
     undo(page, "names 3 groups").click()
     expect(page.get_by_label("Groups (labels)")).to_have_value("")
     expect(page.get_by_label("use species")).to_be_disabled()
-    undo(page, "looks like a year").click()
+    undo(page, "looks like a time").click()
     walk.run()
     expect(page.locator("main")).to_contain_text("body_mass_g has 99.96 % of the variance")
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # a name that is imported as itself is public
     from gramian.select.mutual_information import mutual_information as mutual_information
     from gramian.select.relations import relations as relations
     from gramian.select.wrappers import SequentialFeatureSelector as SequentialFeatureSelector
+    from gramian.tables.roles import roles as roles
     from gramian.tables.scan import scan as scan
 
 _MODULES = ("errors", "faces", "figures", "kernels")
@@ -64,6 +65,7 @@ _HOMES = {
     "mutual_information": "gramian.select.mutual_information",
     "propose": "gramian.explain.proposals",
     "relations": "gramian.select.relations",
+    "roles": "gramian.tables.roles",
     "rotate": "gramian.explain.rotate",
     "scan": "gramian.tables.scan",
     "set_progress": "gramian.core.progress",

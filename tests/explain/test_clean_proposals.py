@@ -94,7 +94,7 @@ EXPECTED = {  # nothing in all others
     "diabetes": "scale=unit",
     "linnerud": "scale=unit",
     "linnerud, array": "scale=unit",
-    "diabetes, raw": "scale=unit",
+    "diabetes, raw": "label=sex scale=unit",
     "ordered": "id=t",
     "anes96": "scale=unit",
     "cancer": "transform=log1p",

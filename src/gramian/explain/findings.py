@@ -7,6 +7,7 @@ with its trap, and tables without one, stand in ``benchmarks/diagnosis``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -15,12 +16,11 @@ import numpy as np
 from scipy import sparse, special
 from scipy.stats import rankdata
 
-from gramian.core.arrays import are_whole, as_float64, dense
+from gramian.core.arrays import as_float64, dense
 from gramian.core.checks import counted, evenly, first_few, listed, percent
 from gramian.core.records import FloatArray, IntArray, ModelKind
 from gramian.errors import MissingValuesWarning, ignoring
-from gramian.explain import proposals
-from gramian.explain.proposals import NAMES_ROWS, TELLING_WORDS, correlations, words_of
+from gramian.explain.proposals import correlations
 from gramian.statistics import components
 from gramian.statistics import findings as of_models
 from gramian.statistics.associations import curve
@@ -29,8 +29,9 @@ from gramian.statistics.findings import FEWEST, Finding
 from gramian.statistics.relatedness import FIRST_DEGREE, Pair, related
 from gramian.statistics.sampling import named_group, sampling_of
 from gramian.statistics.units import unit_difference
-from gramian.tables.cells import units_of
 from gramian.tables.labels import has_label
+from gramian.tables.preview import of_array
+from gramian.tables.roles import roles_of
 from gramian.tables.rows import Rows, row_number, row_text
 
 # Rows, columns and entries that are looked at; of more rows half as many, evenly spaced pairs of neighbours.
@@ -49,12 +50,13 @@ TRACY_WIDOM, CLEARLY = 2.02, 1.15  # its quantile of 99 %; factor above which no
 # one-row, row-order, ties, imputed
 HALF, ORDERED, STEP, DIFFERENT, IMPUTED = 0.5, 0.4, 0.25, 0.5, 0.2
 EQUAL_PAIRS = 10  # in a sample, from which the number of different rows is estimated
-# groups-of-zeros, identifier: correlation with the pattern of zeros, with a column; share of equal steps
-ZEROS, FOLLOWS, STEADY, SAME = 0.7, 0.9, 0.8, 1e-6
+# groups-of-zeros, identifier: correlation with the pattern of zeros, with a column
+ZEROS, FOLLOWS = 0.7, 0.9
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
 MOST_EXCLUDED, LISTED_PAIRS = 5, 100  # related rows in a remedy, pairs in the evidence
 COINCIDE = 0.95  # share of the rows in which labels agree
+NO_MEASURES = ("identifier", "counter", "time", "code", "place", "weight")
 LEAVE_OUT = "Leave the column out."
 
 
@@ -168,57 +170,18 @@ def identifier(e: Evidence) -> Iterator[Finding]:
     """Find columns that count or name the rows."""
     if len(e.values) < FEWEST or e.alike:
         return
-    V = e.values
-    reasons = {j: _why_no_measurement(e, j) for j in _candidates(e).tolist()}
-    several = list(reasons.values()).count(NAMES_ROWS) > 1  # measurements without signal
-    for j, why in reasons.items():
-        if why and not (several and why == NAMES_ROWS):
-            followed = [i for i in e.leading if abs(correlations(V[:, j], e.scores[:, [i]])[0]) > FOLLOWS]
+    seen = replace(of_array(e.values, e.names), named=names_of(e.model) is not None)
+    for j, role in enumerate(roles_of(seen)):
+        if role.role in NO_MEASURES:
+            x = e.values[:, j]
+            followed = [i for i in e.leading if abs(correlations(x, e.scores[:, [i]])[0]) > FOLLOWS]
             yield Finding(
                 "identifier",
                 "serious" if followed else "note",
-                f"{e.names[j]} {why}{f', and {e.name(followed[0])} follows it' if followed else ''}.",
+                f"{e.names[j]} {role.why}{f', and {e.name(followed[0])} follows it' if followed else ''}.",
                 LEAVE_OUT,
-                {"column": e.names[j], "component": followed[0] + 1 if followed else None},
+                {"column": e.names[j], "role": role.role, "component": followed[0] + 1 if followed else None},
             )
-
-
-def _candidates(e: Evidence) -> IntArray:
-    """Return the columns that may count or name rows, by the first rows; names count in few columns only."""
-    head, starts = e.values[:FEWEST_ROWS], e.starts[e.starts < min(len(e.values), FEWEST_ROWS) - 1]
-    steps = head[starts + 1] - head[starts] if len(starts) else np.zeros((1, head.shape[1]))
-    usual = np.median(steps, axis=0)
-    steady = (usual != 0) & ((np.abs(steps - usual) <= SAME * np.abs(usual)).mean(axis=0) >= STEADY / 2)
-    ordered = np.sort(head, axis=0)
-    telling = np.asarray((ordered[1:] > ordered[:-1]).all(axis=0))
-    if len(telling) <= FEWEST_ROWS and names_of(e.model) is not None:
-        telling = telling | np.array([bool(words_of(name) & TELLING_WORDS) for name in e.names])
-    whole = are_whole(head) & (head != head[0]).any(axis=0)
-    return np.flatnonzero(steady | (whole & telling))
-
-
-def _why_no_measurement(e: Evidence, j: int) -> str:
-    """Return why a column counts or names rows; "" if it may be a measurement."""
-    x = e.values[:, j]
-    whole, n = bool(are_whole(x)), len(x)
-    if whole and e.whole:
-        # Readers of files are loaded for tables of whole numbers only.
-        from gramian.tables.preview import of_numbers
-
-        if why := proposals.no_measurement(of_numbers([e.names[j]], x[None])[0], n)[1]:
-            return why
-    steps = np.diff(x)[e.starts]
-    usual = float(np.median(steps)) if len(steps) else 0.0
-    if n < ORDERED_ROWS or len(steps) < FEWEST:
-        return ""
-    if usual and (np.abs(steps - usual) <= SAME * abs(usual)).mean() >= STEADY:
-        return "counts the rows in equal steps"
-    runs = (steps > 0).all() or (steps < 0).all()
-    if whole and runs and abs(correlations(x, as_float64(e.places)[:, None])[0]) >= 1 - LEVEL:
-        return f"is a whole number that {'rises' if usual > 0 else 'falls'} with the rows"
-    measured = units_of([e.names[j]])[0]
-    run = whole and not measured and np.array_equal(np.sort(x), x.min() + np.arange(n))
-    return NAMES_ROWS if run and proposals.is_unrelated(e.values, j) else ""
 
 
 def relatives(e: Evidence) -> Iterator[Finding]:

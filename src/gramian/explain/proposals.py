@@ -5,44 +5,53 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
-from scipy import special
 
 from gramian.core.checks import check_choice, counted, first_few, percent
 from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError
 from gramian.statistics import imputation
-from gramian.statistics.units import FEW, neighbours, same_range, unit_difference
-from gramian.tables.as_rows import to_rows
-from gramian.tables.cells import is_moment, is_number, units_of
+from gramian.statistics.units import (
+    FEW,
+    THRICE,
+    different_quantities,
+    neighbours,
+    same_range,
+    unit_difference,
+)
+from gramian.tables.cells import is_moment, is_number
+from gramian.tables.column_features import chance
 from gramian.tables.names import are_variables
-from gramian.tables.preview import Column, Preview, of_array, of_columns
+from gramian.tables.preview import Column, Preview
 from gramian.tables.reading import ReadingOptions, one_name
+from gramian.tables.roles import Role, preview_of, roles_of
 from gramian.tables.scan import Scan
-from gramian.tables.stored import StoredRows
-from gramian.tables.table import RowsRequest, Table
+from gramian.tables.table import Table
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
-LOOK = 32 << 20  # bytes of a large file that are looked at
+PLURALS = {"holes": "columns that miss many values", "copy": "copies", "text": "columns of text"}
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
-NAMING = 20  # rows from which consecutive integers without a telling name may name the rows
-LEVEL = 0.01  # of a test
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
-HOLES = 0.3  # share of missing entries from which a column is left out
+FEW_ROWS = 5  # of each group of a label with more groups
+# Kinds of labels, the best first; roles of numbers that name groups.
+TEXTS, CODES, MANY, PAIRS, TIMES = range(5)
+GROUPING = ("code", "identifier", "counter", "time")
+# Shares of missing entries from which a column stays only if others determine it, and leaves.
+HOLES, MOST_HOLES = 0.3, 0.6
+DETERMINED = 0.3  # correlation with another column from which it says something about what is missing
 INFINITE = ["inf", "-inf"]  # what the option na_values calls them
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
 COPY, COPIED = 1e-10, 3  # deviation from a column that another one determines; its fewest distinct values
 NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
-MOST_SHOWN = 8  # columns to leave out, each with a line of its own
+MOST_SHOWN, MOST_NAMED = 8, 12  # kinds of columns to leave out, each with a line; names in it
 KNOWN = {one.name for one in fields(ReadingOptions)}
 
 
@@ -50,19 +59,6 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\S+", text))
 
 
-YEARS = (1000, 2200)
-YEAR_WORDS = _words("year years yr jahr date datum annee année anno ano año")
-# Parts of a date; those of the second line only where another column is a date too.
-PARTS = {"month": 12, "monat": 12, "quarter": 4, "quartal": 4, "weekday": 7, "wochentag": 7}
-SMALL_PARTS = {"day": 31, "tag": 31, "hour": 24, "stunde": 24, "minute": 60, "week": 53}
-ID_WORDS = _words("id ids identifier nr no number nummer code rownames")
-OF_AMOUNTS = _words("of per von pro de par")  # "number of rooms" counts, "price index per month" measures
-ALONE = _words("index key barcode patient subject participant")  # telling where a name says nothing else
-NAME_WORDS = _words("name names label title") | ID_WORDS | ALONE
-CLASS_WORDS = _words(
-    "class classes group target cluster species type label category klasse gruppe art typ diagnosis"
-)
-TELLING_WORDS = ID_WORDS | ALONE | YEAR_WORDS | CLASS_WORDS | set(PARTS)  # of columns that measure nothing
 GENE_WORDS = _words(
     "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
 )
@@ -84,9 +80,8 @@ class Proposal:
     why : str
         The reason, as a clause.
     evidence : mapping of str to object
-        The numbers that decided, as values for JSON. Of a column to leave out, ``reason`` is one of "text",
-        "date", "identifier", "constant", "copy", "groups", "empty", "holes". ``automatic`` row names are
-        those that a reader takes without being asked.
+        The numbers that decided, as values for JSON. Of a column to leave out, ``reason`` is its role,
+        "copy", "empty" or "holes". ``automatic`` row names are those that a reader takes without being asked.
     """
 
     option: str
@@ -112,9 +107,12 @@ class Proposals(Members[Proposal]):
     ----------
     items : tuple of Proposal
         In the order in which they are applied.
+    doubtful : tuple of Role
+        Columns that stay, and may be no measures: the reader decides.
     """
 
     items: tuple[Proposal, ...] = ()
+    doubtful: tuple[Role, ...] = ()
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -145,7 +143,7 @@ class Proposals(Members[Proposal]):
         Proposals
             Those that stay.
         """
-        return Proposals(tuple(filter(keep, self.items)))
+        return replace(self, items=tuple(filter(keep, self.items)))
 
     @property
     def active(self) -> Proposals:
@@ -172,16 +170,46 @@ class Proposals(Members[Proposal]):
         return found
 
     def lines(self) -> list[str]:
-        """Return a line each; of many columns to leave out, those after the eighth share one."""
-        drops = [one for one in self.items if one.option == "drop"]
-        rest = drops[MOST_SHOWN:] if len(drops) > MOST_SHOWN + 1 else []
-        lines = [one.line() for one in self.items if one not in rest]
+        """Return a line each; columns that are left out for one kind of reason share a line."""
+        kinds: dict[str, list[Proposal]] = {}
+        for one in self.items:
+            if one.option == "drop":
+                kinds.setdefault(one.evidence["reason"], []).append(one)
+        late = list(kinds)[MOST_SHOWN - 1 :] if len(kinds) > MOST_SHOWN else []
+        rest = [one for kind in late for one in kinds.pop(kind)]
+        lines, said = [], set[str]()
+        for one in self.items:
+            kind = one.evidence["reason"] if one.option == "drop" else ""
+            if not kind:
+                lines.append(one.line())
+            elif kind in kinds and kind not in said:
+                lines.append(_together(kind, kinds[kind]))
+                said.add(kind)
         if rest:
-            lines.append(f"drop={[one.value for one in rest]!r}: for such reasons too")
+            lines.append(f"drop={[one.value for one in rest]!r}: for other reasons")
         return lines
 
+    def question(self) -> str:
+        """Return which columns may be no measures, in one line; "" where none is doubtful."""
+        if not self.doubtful:
+            return ""
+        names = first_few(
+            self.doubtful, lambda one: f'"{one.name}" (perhaps a {one.otherwise})', most=MOST_SHOWN
+        )
+        return f"Kept, but look at {names}."
+
     def __str__(self) -> str:
-        return "\n".join(self.lines()) or "Nothing is proposed."
+        lines = self.lines() or ["Nothing is proposed."]
+        return "\n".join([*lines, self.question()] if self.doubtful else lines)
+
+
+def _together(kind: str, drops: Sequence[Proposal]) -> str:
+    """Return the line of columns that are left out for one kind of reason."""
+    if len(drops) == 1:
+        return drops[0].line()
+    names = [one.value for one in drops[:MOST_NAMED]]
+    more = f" and {len(drops) - len(names):,} more" if len(drops) > len(names) else ""
+    return f"drop={names!r}{more}: {len(drops):,} {PLURALS.get(kind, kind + 's')}, as {drops[0].why}"
 
 
 def propose(data: Any, method: Method = "pca") -> Proposals:
@@ -219,16 +247,16 @@ def propose(data: Any, method: Method = "pca") -> Proposals:
         return of_scan(data, method)
     # Rows of a table that was read have their names and labels.
     chosen = ReadingOptions(id="", labels_from="") if isinstance(data, Table) else None
-    return proposals(_in_memory(data), method, chosen)
+    return proposals(preview_of(data), method, chosen)
 
 
 def of_scan(scan: Scan, method: Method, parameters: Mapping[str, Any] | None = None) -> Proposals:
     """Return what a file suggests besides the options and parameters that are chosen already."""
 
     def again(**more: Any) -> Preview | None:
-        return replace(scan, **more).preview(LOOK)
+        return preview_of(replace(scan, **more))
 
-    return proposals(scan.preview(LOOK), method, scan.options, parameters or {}, again)
+    return proposals(preview_of(scan), method, scan.options, parameters or {}, again)
 
 
 def proposals(
@@ -273,16 +301,17 @@ def proposals(
         reading = replace(reading, na_values=(*(reading.na_values or ()), *marks.value))
         again = None if again is None else partial(again, na_values=reading.na_values)
         rest = proposals((again and again()) or seen, method, reading, parameters, again)
-        return Proposals((marks, *rest))
+        return replace(rest, items=(marks, *rest))
     if set(INFINITE) & set(reading.na_values or ()):
         seen = replace(seen, columns=tuple(map(_with_infinite_missing, seen.columns)))
     long = _long(seen, reading)
     if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
         reading = replace(reading, pivot=long.value, id=long.value[0])
         rest = proposals(pivoted, method, reading, parameters)
-        return Proposals((long, *(one for one in rest if one.option != "label")))
+        return replace(rest, items=(long, *(one for one in rest if one.option != "label")))
     table = _Table(seen, method, reading, parameters)
-    return Proposals((*([] if long is None else [long]), *table.proposals()))
+    found = tuple(table.proposals())
+    return Proposals(found if long is None else (long, *found), table.doubtful)
 
 
 class _Table:
@@ -296,22 +325,15 @@ class _Table:
         taken = {*reading.label_columns, reading.id, reading.weights, *(reading.drop or ())}
         self.free = [column for column in seen.columns if column.name not in taken]
         self.wanted = None if reading.columns is None else set(reading.columns)
-        numbers = [column for column in self.free if column.sample is not None and column.distinct]
-        runs = [j for j, one in enumerate(numbers) if self.rows >= NAMING and is_run(one, self.rows)]
-        runs = [j for j in runs if is_unrelated(_sample(numbers), j)]
-        unnamed = runs[0] if len(runs) == 1 else None  # several are measurements without signal
-        empty = [one.name for one in self.free if one.sample is not None and not one.distinct]
-        self.no_measure = dict.fromkeys(empty, ("empty", "holds no value"))
-        for j, column in enumerate(numbers):
-            kind, why = no_measurement(column, self.rows, named=seen.named)
-            measured = column.unit or units_of([column.name])[0]
-            if not kind and j == unnamed and not measured:
-                kind, why = "identifier", NAMES_ROWS
-            if kind and (kind != "constant" or (seen.whole and seen.named)):
-                self.no_measure[column.name] = kind, why
-        if any(kind == "date" for kind, _ in self.no_measure.values()):
-            parts = [column.name for column in numbers if _is_part(column, SMALL_PARTS)]
-            self.no_measure = dict.fromkeys(parts, ("date", "is a part of a date")) | self.no_measure
+        self.doubtful: tuple[Role, ...] = ()
+        self.roles = {one.name: one for one in roles_of(seen)}
+        self.no_measure = {
+            column.name: (role.role, role.why)
+            for column in self.free
+            if (role := self.roles[column.name]).role != "measure" and column.sample is not None
+            # Of columns without names, or of some rows, some are constant by chance.
+            if role.role != "constant" or not column.distinct or (seen.whole and seen.named)
+        }
 
     def proposals(self) -> Iterator[Proposal]:
         """Yield what is proposed."""
@@ -330,12 +352,18 @@ class _Table:
             used.add(label.value)
         candidates = [column for column in self.free if column.name not in used]
         drops = [] if self.wanted is not None else list(self._drops(candidates))
-        out = {one.value for one in drops}
-        left = [one for one in candidates if one.name not in out and one.sample is not None]
-        left = [one for one in left if self.wanted is None or one.name in self.wanted]
-        if not left:  # text cannot stay, but numbers do where nothing else would be left
-            left = [one for one in candidates if one.sample is not None and one.distinct]
-            drops = [one for one in drops if one.value not in {column.name for column in left}]
+        numbers = [one for one in candidates if one.sample is not None and one.distinct]
+        numbers = [one for one in numbers if self.wanted is None or one.name in self.wanted]
+        reasons = {one.value: one.evidence["reason"] for one in drops}
+        left = [one for one in numbers if one.name not in reasons]
+        # Text cannot stay; numbers do where nothing else would be left, first those that miss many values.
+        left = left or [one for one in numbers if reasons[one.name] == "holes"] or numbers
+        drops = [one for one in drops if one.value not in {column.name for column in left}]
+        if self.wanted is None:
+            doubtful = [self.roles[one.name] for one in left if self.roles[one.name].otherwise]
+            # Where most columns of many are doubtful, they are of one kind.
+            exceptions = len(doubtful) <= max(MOST_SHOWN, len(left) // 2)
+            self.doubtful = tuple(doubtful) if exceptions else ()
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
@@ -346,8 +374,8 @@ class _Table:
             why = "whole numbers without an upper end, and skewed: counts"
             yield Proposal("transform", "log1p", why, evidence)
         units, deviations = None, None
-        if not swapped and not counts and self.reading.transform is None:
-            units, deviations = self._units(left)
+        if not swapped and self.reading.transform is None:
+            units, deviations = self._units(left, counts)
         deviations = deviations if units else None
         yield from self._missing(left, deviations, swapped)
         if units is not None:
@@ -360,6 +388,8 @@ class _Table:
     def _id(self) -> Proposal | None:
         """Return the column that names the rows."""
         free = [column for column in self.free if self.wanted is None or column.name not in self.wanted]
+        if sum(column.sample is not None for column in free) == 1:  # which is what there is to analyse
+            free = [column for column in free if column.sample is None or column.name == self.seen.row_names]
         for column in free:
             if column.name == self.seen.row_names:
                 what = "text" if column.sample is None else "number"
@@ -370,16 +400,14 @@ class _Table:
         for place, column in enumerate(free if self.rows >= FEWEST else []):
             kind, why = self.no_measure.get(column.name, ("", ""))
             differ = column.distinct == self.rows
-            words = words_of(column.name)
             if among_numbers(column):
                 continue
             if column.sample is None and not is_date(column):
-                telling = words & NAME_WORDS and not column.missing and 2 * column.distinct > self.rows
-                if (differ and place == 0) or telling:
+                if differ or (place == 0 and not column.missing and 2 * column.distinct > self.rows):
                     best.append((0, place, column, f"has {column.distinct:,} texts in {self.rows:,} rows"))
-            elif differ and (is_date(column) or kind == "date"):
-                best.append((2, place, column, "is a date, another one in every row"))
-            elif kind == "identifier" or (kind == "counter" and _tells_id(words)):
+            elif differ and (is_date(column) or kind == "time"):
+                best.append((2, place, column, "is a time, another one in every row"))
+            elif differ and kind in ("identifier", "counter"):
                 best.append((1, place, column, why))
         if not best:
             return None
@@ -387,17 +415,26 @@ class _Table:
         return Proposal("id", column.name, f"{self._called(column)} {why}", _facts(column))
 
     def _label(self, used: set[str | None]) -> Proposal | None:
-        """Return the column whose groups are few; years that repeat come last."""
+        """Return the column whose groups are few: text, a code, or zeros and ones; times come last."""
         most, best = min(MOST_GROUPS, self.rows // 2), []
+        numbers = [one for one in self.free if self.roles[one.name].role == "measure"]
+        pairs = [one for one in numbers if one.whole and one.distinct == 2]
         for place, column in enumerate(self.free):
-            kind, _ = self.no_measure.get(column.name, ("", ""))
-            date = is_date(column) or kind == "date"
-            text = column.sample is None and not among_numbers(column)
+            role = self.roles[column.name]
             if column.name in used or (self.wanted is not None and column.name in self.wanted):
                 continue
-            if 2 <= column.distinct <= most and (text or kind == "groups" or _is_year(column)):
-                named = bool(words_of(column.name) & CLASS_WORDS)
-                best.append(((date, not named, column.distinct > FEW_GROUPS, place), column))
+            if column.sample is None and not among_numbers(column):
+                rank = TIMES if is_date(column) else TEXTS if column.distinct <= most else MANY
+            elif role.role in GROUPING:
+                rank = TIMES if role.role == "time" else CODES
+            elif column in pairs and 2 * len(pairs) <= len(numbers) <= 2 * FEW:
+                rank = PAIRS
+            else:
+                continue
+            few = self.rows // FEW_ROWS if rank == MANY else most
+            if 2 <= column.distinct <= few and 2 * column.missing <= self.rows:
+                doubt = role.confidence if rank == PAIRS else 0.0
+                best.append(((rank, column.distinct > FEW_GROUPS, doubt, place), column))
         if not best:
             return None
         _, column = min(best, key=lambda one: one[0])
@@ -406,19 +443,23 @@ class _Table:
 
     def _drops(self, columns: Sequence[Column]) -> Iterator[Proposal]:
         """Yield the columns that are no measurement, or have none."""
-        numbers = []
+        numbers: list[Column] = []
         for column in columns:
             kind, why = self.no_measure.get(column.name, ("", ""))
             share = column.missing / self.rows
             if is_date(column):
-                kind, why = "date", "holds dates or times"
+                kind, why = "time", "holds dates or times"
             elif column.sample is None:
                 odd = among_numbers(column)
                 # The text may be further down than the first entries.
                 such = "" if is_number(odd) else f', such as "{odd}"'
                 kind, why = "text", f"holds text among numbers{such}" if odd else "holds text"
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
-                kind, why = "holes", f"has no value in {percent(share)} of the rows"
+                others = [
+                    one for one in self.free if one.sample is not None and one.name not in self.no_measure
+                ]
+                if share > MOST_HOLES or not _is_determined(column, others):
+                    kind, why = "holes", f"has no value in {percent(share)} of the rows"
             if kind:
                 yield Proposal("drop", column.name, f"{self._called(column)} {why}", _facts(column, kind))
             else:
@@ -443,14 +484,22 @@ class _Table:
     def _called(self, column: Column) -> str:
         return f'"{column.name}"' if self.seen.named else f"column {column.name}"
 
-    def _units(self, used: Sequence[Column]) -> tuple[Proposal | None, FloatArray | None]:
-        """Return unit variance if columns have different units, and the deviations of the columns."""
+    def _units(
+        self, used: Sequence[Column], counts: bool = False
+    ) -> tuple[Proposal | None, FloatArray | None]:
+        """Return unit variance if columns have different units, of counts by their names; and deviations."""
         deviations = [column.deviation for column in used]
         if not self.every or None in deviations or self.parameters.get("center") is False:
             return None, None
         values = np.array(deviations, dtype=np.float64)
         names = {self._called(column): column.name for column in used}
-        why, evidence = unit_difference(list(names), values, _sample(used), [one.unit for one in used])
+        sample, why, evidence = _sample(used), "", dict[str, Any]()
+        if not counts:
+            why, evidence = unit_difference(list(names), values, sample, [one.unit for one in used])
+        ratio = float(values.max() / (values.min() or 1.0))
+        if not why and ratio >= THRICE and self.seen.named and different_quantities(list(names), sample):
+            why = f"deviations of columns differ {ratio:,.0f}-fold, and nothing says that they share a unit"
+            evidence = {"columns": [], "ratio of deviations": ratio}
         if not why:
             return None, values
         evidence["columns"] = [names[name] for name in evidence["columns"]]
@@ -521,94 +570,12 @@ def among_numbers(column: Column) -> str:
     return (odd or shown or [""])[0] if 2 * len(odd) < len(shown) else ""
 
 
-def no_measurement(column: Column, rows: int, named: bool = True) -> tuple[str, str]:
-    """Return what a column of numbers is if it is no measurement, and why, as a clause; else "".
-
-    Parameters
-    ----------
-    column : Column
-    rows : int
-    named : bool
-        Whether its name says something.
-    """
-    words = words_of(column.name) if named else frozenset[str]()
-    if column.kind == "constant":
-        return "constant", "is the same in all rows"
-    if column.counts and rows >= FEWEST:
-        return "counter", "counts the rows"
-    if not column.whole:
-        return "", ""
-    if _is_year(column):
-        return "date", "looks like a year"
-    if _is_part(column, PARTS):
-        return "date", "is a part of a date"
-    if named and column.sample is not None and _are_days(column):
-        return "date", "looks like a date"
-    if _tells_id(words) and column.distinct == rows >= FEWEST:
-        return "identifier", "looks like an identifier: every row has another number"
-    if words & CLASS_WORDS and 2 <= column.distinct <= min(MOST_GROUPS, rows // 5):
-        return "groups", f"numbers {column.distinct} groups of rows"
-    return "", ""
-
-
-def _are_whole(column: Column, low: float, high: float) -> bool:
-    """Return whether a column holds whole numbers between two."""
-    ends = column.low, column.high
-    return column.whole and None not in ends and low <= ends[0] <= ends[1] <= high  # type: ignore[operator]
-
-
-def _is_year(column: Column) -> bool:
-    return _are_whole(column, *YEARS) and bool(words_of(column.name) & YEAR_WORDS)
-
-
-def _is_part(column: Column, parts: Mapping[str, int]) -> bool:
-    largest = max((most for word, most in parts.items() if word in words_of(column.name)), default=0)
-    return _are_whole(column, 0, largest) and (column.high or 0) > 1
-
-
-def _are_days(column: Column) -> bool:
-    """Return whether numbers are days as 20240131."""
-    assert column.sample is not None
-    there = column.sample[~np.isnan(column.sample)]
-    months, days = there // 100 % 100, there % 100
-    years = (there >= 1000 * 18_001) & (there < 1000 * 21_001)
-    return bool(years.all() and ((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all())
-
-
-NAMES_ROWS = "counts the rows in another order and relates to no other column"
-
-
-def _tells_id(words: AbstractSet[str]) -> bool:
-    """Return whether the words of a name say that a column names rows."""
-    return bool(words) and (words <= ALONE or bool(words & ID_WORDS and not words & OF_AMOUNTS))
-
-
-def is_run(column: Column, rows: int) -> bool:
-    """Return whether a column holds consecutive whole numbers, in any order."""
-    ends = column.whole and column.distinct == rows and column.low is not None and column.high is not None
-    return bool(ends and column.high - column.low == rows - 1)  # type: ignore[operator]
-
-
-def is_unrelated(values: FloatArray, j: int) -> bool:
-    """Return whether a column without gaps correlates with no other one, of two at least, beyond chance."""
-    if values.shape[1] < 3:
-        return False
-    others = np.delete(values, j, axis=1)
-    others = np.where(np.isnan(others), np.nanmean(others, axis=0), others)
-    return float(np.abs(correlations(values[:, j], others)).max()) < chance(len(values), others.shape[1])
-
-
 def correlations(x: FloatArray, Y: FloatArray) -> FloatArray:
     """Return the correlations of a vector with columns; 0 with constant ones."""
     x, Y = (one / (np.abs(one).max(axis=0, keepdims=True) + (one == 0).all(axis=0)) for one in (x, Y))
     x, Y = x - x.mean(), Y - Y.mean(axis=0)
     norms = np.sqrt((x @ x) * (Y**2).sum(axis=0))
     return np.asarray(np.divide(x @ Y, norms, out=np.zeros(Y.shape[1]), where=norms > 0))
-
-
-def chance(n: int, tests: int) -> float:
-    """Return a correlation that so many independent columns exceed in 1 of 100 tables (Fisher's z)."""
-    return float(np.tanh(-special.ndtri(LEVEL / (2 * tests)) / np.sqrt(max(n - 3, 1))))
 
 
 # ---------------------------------------------------------------- rules for several columns
@@ -642,6 +609,18 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
         how = "is the same as" if same else "is a multiple of, plus a constant:"
         why = f'"{column.name}" {how} "{of}"'
         yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": of})
+
+
+def _is_determined(column: Column, others: Sequence[Column]) -> bool:
+    """Return whether another column says something about the entries that a column lacks."""
+    assert column.sample is not None
+    there, X = np.isfinite(column.sample), _sample([one for one in others if one is not column] or [column])
+    X = X[there][:, np.isfinite(X[there]).any(axis=0)]
+    if len(X) < FEWEST or len(others) < 2 or not X.size:
+        return False
+    filled = np.where(np.isfinite(X), X, np.nanmean(X, axis=0))
+    strongest = float(np.abs(correlations(column.sample[there], filled)).max())
+    return strongest > max(DETERMINED, chance(*X.shape))
 
 
 def _are_counts(columns: Sequence[Column]) -> bool:
@@ -764,21 +743,3 @@ def _sample(columns: Iterable[Column], deviations: FloatArray | None = None, ent
     X = np.column_stack([column.sample for column in columns if column.sample is not None])
     X = X if deviations is None else X / np.where(deviations > 0, deviations, 1.0)
     return np.asarray(X[:: max(1, -(-X.size // entries)) if entries else 1])
-
-
-def _in_memory(data: Any) -> Preview | None:
-    """Return a preview of a table in memory; of one that is stored, of its first rows."""
-    if isinstance(data, Table):
-        if data.picture_shape is not None:
-            return None
-        names, values = data.feature_names, data.values
-        stored = isinstance(values, StoredRows)
-        values = values[: max(1, LOOK // (8 * values.shape[1]))] if stored else values
-        preview = of_array(np.asarray(values) if stored else values, names, not stored)
-        return replace(preview, genotypes=data.alleles is not None)
-    if not hasattr(data, "collect") and hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__"):
-        from gramian.tables.columns import frame_columns
-
-        return of_columns(frame_columns(data), True)
-    rows = to_rows(data, RowsRequest())
-    return None if rows.picture_shape is not None else of_array(rows.in_memory(), rows.feature_names)

@@ -156,6 +156,32 @@ def unit_difference(
     return clause, evidence if clause else {}
 
 
+def different_quantities(names: Sequence[str], sample: FloatArray) -> bool:
+    """Return whether few columns have names without a common word or unit, and nothing in common else.
+
+    Parameters
+    ----------
+    names : sequence of str
+    sample : ndarray of shape (n, d)
+        Some of the rows.
+
+    Examples
+    --------
+    >>> people = np.array([[17.0, 7, 3], [18, 9, 3], [16, 5, 6], [17, 6, 2]])
+    >>> different_quantities(["wage", "education", "age"], people)
+    True
+    >>> different_quantities(["petal length", "petal width", "sepal length"], people)
+    False
+    """
+    units = set(units_of(names))
+    if not 2 <= len(names) <= FEW or (len(units) == 1 and units != {""}):
+        return False
+    words = [set(WORDS.findall(name.casefold())) for name in names]
+    shared = [any(own & other for j, other in enumerate(words) if j != i) for i, own in enumerate(words)]
+    telling = 2 * sum(map(bool, words)) >= len(words) >= 2 * sum(shared)
+    return telling and not (same_range(sample) or neighbours(sample) or _shares(sample))
+
+
 def _apart(deviations: FloatArray, sample: FloatArray) -> tuple[int, int] | None:
     """Return the columns of the smallest and largest deviation if many ranges of columns do not overlap."""
     low, high = np.nanmin(sample, axis=0), np.nanmax(sample, axis=0)
@@ -192,6 +218,7 @@ def _shares(sample: FloatArray) -> bool:
     return bool(len(totals) and totals[0] > 0 and np.ptp(totals) <= 0.01 * totals[0] and (sample >= 0).all())
 
 
+WORDS = re.compile(r"[^\W\d_]{3,}")
 EVEN = 1.5  # of neighbouring steps, the larger relative to the smaller
 ON_AXIS = re.compile(
     r"(\D*?)((?:(?<![^\W_])[-+])?(?!0\d)\d+(?:\.\d+)?(?:e[-+]?\d+)?)(\D*(?:\^?-1)?)", re.IGNORECASE

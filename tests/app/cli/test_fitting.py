@@ -70,7 +70,8 @@ def test_a_first_try_reads_a_messy_table_and_says_how(folder, gramian):
     Path("penguins.csv").write_text(content)
     Path("cars.csv").write_text(CARS)
     ran = gramian.works("fit penguins.csv -o p")
-    assert "gramian: proposed drop='year': \"year\" looks like a year" in ran.err.splitlines()
+    assert "gramian: proposed drop='year': \"year\" looks like a time: its name says so and" in ran.err
+    assert "drop=['island', 'sex']: 2 columns of text, as \"island\" holds text" in ran.err
     assert "PCA of 342 rows x 4 columns: 4 components; the first 3 have 97.29 %" in ran.out
     assert "2 rows without any value were left out: row 3, row 271" in ran.out
     again = ran.err.partition("the same without proposals: ")[2].partition("\n")[0]

@@ -45,7 +45,9 @@ def test_the_default_says_how_many_holes_where_and_the_choices(gramian, birds):
 def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
     whole = np.delete(birds, [3, 30], axis=0)
     for method in ("em", "iterative"):
-        ran = gramian.works(f"fit birds.csv --missing {method} --n-components 2 --report -o {method}")
+        ran = gramian.works(
+            f"fit birds.csv --missing {method} --scale none --n-components 2 --report -o {method}"
+        )
         assert "2 rows without any value were left out: row 3 (named 'bird3'), row 30 (named" in ran.err
         assert "2 of 152 entries (1.3 %) were missing." in ran.out.partition("Certified")[0]
         model, expected = load(f"{method}/model.gramian"), PCA(2, missing=method).fit(whole)
@@ -63,7 +65,7 @@ def test_fit_imputes_and_leaves_out_rows_without_any_value(gramian, birds):
 
 def test_new_rows_of_a_saved_model(gramian, birds):
     whole = np.delete(birds, [3, 30], axis=0)
-    gramian("fit birds.csv --missing em --n-components 2 -o m.gramian")
+    gramian("fit birds.csv --missing em --scale none --n-components 2 -o m.gramian")
     Path("later.csv").write_text(Path("birds.csv").read_text())
     ran = gramian("transform m.gramian later.csv -o scores.csv")
     assert "10 missing values in 4 rows: scores of such rows follow from their observed entries" in ran.err

@@ -77,6 +77,9 @@ def proposed(
     found, source = found.active.only(lambda one: one.option in left and verb.heeds(one)), looked
     for line in found.lines():
         say(f"gramian: proposed {line}")
+    if question := found.question():
+        names = ",".join(one.name for one in found.doubtful)
+        say(f"gramian: {question} To leave out: --drop {shlex.quote(names)}")
     read: dict[str, Any] = found.merged(looked)
     read |= {name: tuple(value) for name, value in read.items() if isinstance(value, list)}
     return source, reading | read, values | found.parameters, found

@@ -153,6 +153,7 @@ def data_page(
     if reading.get("pivot"):
         start["id"] = reading["pivot"][0]
     dropped = [one for one in proposed if one["option"] == "drop"]
+    dropped.sort(key=lambda one: one["evidence"]["reason"] == "text")  # the others are judgements
     names = [column["name"] for column in columns]
     return page(
         "data.html",

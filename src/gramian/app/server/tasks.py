@@ -59,6 +59,7 @@ from gramian.tables.labels import in_order, label_texts
 from gramian.tables.metadata import LabelPlace, labels_of, with_metadata
 from gramian.tables.names import PICTURE_SUFFIXES
 from gramian.tables.preview import Preview
+from gramian.tables.roles import roles_of
 from gramian.tables.scan import Scan, scan
 from gramian.tables.table import Expected, Table
 
@@ -68,6 +69,7 @@ TOLD = 100  # names of columns and labels in the facts of a table
 SECONDS_BETWEEN = 0.1  # two reports of how far a fit is
 FILES_OF_PICTURES = (*PICTURE_SUFFIXES, ".zip")
 SHOWN = 24  # pictures of data
+LINE = 40  # values in the line of a column
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
 
 NARROW = 340  # pixels of a figure that fits a phone
@@ -228,7 +230,22 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     found = {method: proposals(seen, method, options, None, again) for method in METHODS}
     proposed = {method: list(map(asdict, one)) for method, one in found.items()}
     wanted = {one.value for some in found.values() for one in some if one.option == "drop"}
-    return facts | {"preview": None if seen is None else seen.facts(wanted), "proposals": plain(proposed)}
+    preview = None if seen is None else seen.facts(wanted) | {"columns": _columns(seen, wanted)}
+    return facts | {"preview": preview, "proposals": plain(proposed)}
+
+
+def _columns(seen: Preview, wanted: set[Any]) -> list[Message]:
+    """Return the facts of columns, what each is, and a line of its values between 0 and 1."""
+    found, of_name = {one.name: one for one in roles_of(seen)}, {one.name: one for one in seen.columns}
+    columns: list[Message] = seen.facts(wanted)["columns"]
+    for column in columns:
+        role, sample = found[column["name"]], of_name[column["name"]].sample
+        column |= {"role": role.role, "why": role.why, "otherwise": role.otherwise}
+        values = np.empty(0) if sample is None else sample[:: max(1, len(sample) // LINE)]
+        values = values[np.isfinite(values)]
+        span = float(np.ptp(values)) if len(values) else 0.0
+        column["line"] = [round(float(x), 3) for x in (values - values.min()) / span] if span else []
+    return columns
 
 
 # --------------------------------------------------------------- fits

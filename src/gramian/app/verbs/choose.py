@@ -402,7 +402,8 @@ FIELDS = (
 def _heeds(proposal: Any) -> bool:
     """Return whether a proposal leaves equations between columns as they are."""
     named = proposal.option in ("id", "label", "na_values")
-    return named or proposal.evidence.get("reason") in ("text", "date", "identifier", "empty")
+    no_numbers = proposal.option == "drop" and not proposal.evidence["distinct"]
+    return named or no_numbers or proposal.evidence.get("reason") in ("text", "time", "identifier")
 
 
 @verb.about(heeds=_heeds, documented={"": "gramian.select.relations:relations"})

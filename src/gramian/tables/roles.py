@@ -1,0 +1,325 @@
+"""What each column of a table is: a measure, an identifier, a time, a place, a code, a weight or a total."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import numpy as np
+
+from gramian.core.checks import percent
+from gramian.core.records import FloatArray, Members
+from gramian.tables.as_rows import to_rows
+from gramian.tables.cells import units_of
+from gramian.tables.column_features import FEATURES, chance, features, grams
+from gramian.tables.preview import Column, Preview, of_array, of_columns
+from gramian.tables.scan import Scan
+from gramian.tables.stored import StoredRows
+from gramian.tables.table import RowsRequest, Table
+
+Kind = Literal[
+    "measure",
+    "identifier",
+    "counter",
+    "time",
+    "place",
+    "code",
+    "weight",
+    "total",
+    "lag",
+    "constant",
+    "text",
+    "label",
+]
+# What the trained trees tell apart; the other kinds follow from exact evidence.
+LEARNED: tuple[Kind, ...] = ("measure", "identifier", "time", "place", "code", "weight")
+OUT, DOUBTFUL = 0.5, 0.12  # probability of being no measure from which a column leaves, or is named
+MOST_GROUPS = 20  # values of a text column that is a label
+MOST_JUDGED = 300  # columns of numbers that are judged, the first and the last
+IN_MANY = "is one of many columns"
+FEWEST = 10  # rows from which numbers are judged
+NAMING, RUN = 20, 0.95  # rows from which a run of numbers names them; its confidence
+LAGGED = 0.9  # share of rows in which a lag is another column, one row earlier
+LOOK = 32 << 20  # bytes of a large file that are looked at
+
+
+@dataclass(frozen=True)
+class Role:
+    """What one column is.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    role : str
+        "measure", "identifier", "counter", "time", "place", "code", "weight", "total" (a sum or difference of
+        other columns), "lag" (another column, shifted by rows), "constant", "text" or "label" (text with few
+        values).
+    confidence : float
+        Estimated probability that it is right to analyse a measure, and to leave out another column.
+    why : str
+        A clause with the evidence.
+    otherwise : str
+        Of a measure that may be none, what it may be; else "".
+    """
+
+    name: str
+    role: Kind
+    confidence: float
+    why: str
+    otherwise: str = ""
+
+    def __str__(self) -> str:
+        doubt = f", perhaps {self.otherwise}" if self.otherwise else ""
+        return f"{self.name}: {self.role}{doubt} ({percent(self.confidence)}), {self.why}"
+
+
+@dataclass(frozen=True)
+class Roles(Members[Role]):
+    """What each column of a table is.
+
+    Attributes
+    ----------
+    items : tuple of Role
+        In the order of the columns.
+    """
+
+    items: tuple[Role, ...] = ()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the columns that are analysed."""
+        return tuple(one.name for one in self if one.role == "measure")
+
+    @property
+    def doubtful(self) -> tuple[Role, ...]:
+        """The measures that may be none."""
+        return tuple(one for one in self if one.otherwise)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.items))
+
+
+def roles(data: Any) -> Roles:
+    """Return what each column of a table is, by its name, its values and the other columns.
+
+    Parameters
+    ----------
+    data : path, Scan, data frame, Table or array of shape (n_samples, n_features)
+        Of a file of more than 32 MB the first rows are looked at.
+
+    Returns
+    -------
+    Roles
+        A sequence of :class:`Role`, one a column; empty for pictures and genotypes.
+
+    Notes
+    -----
+    Numbers are judged by a forest of decision trees, trained on public tables; ``make roles`` trains it, and
+    measures it on tables that were left out. Below 10 rows all numbers are measures.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> found = roles(files("gramian") / "examples" / "penguins.csv")
+    >>> found.measures
+    ('bill_length_mm', 'bill_depth_mm', 'flipper_length_mm', 'body_mass_g')
+    >>> [one.name for one in found if one.role == "time"]
+    ['year']
+    """
+    seen = preview_of(data)
+    return Roles() if seen is None or seen.genotypes else roles_of(seen)
+
+
+def preview_of(data: Any) -> Preview | None:
+    """Look at a file or at a table in memory; of one that is stored, at its first rows; None for pictures."""
+    if isinstance(data, str | os.PathLike):
+        data = Scan(data)
+    if isinstance(data, Scan):
+        return data.preview(LOOK)
+    if isinstance(data, Table):
+        if data.picture_shape is not None:
+            return None
+        names, values = data.feature_names, data.values
+        stored = isinstance(values, StoredRows)
+        values = values[: max(1, LOOK // (8 * values.shape[1]))] if stored else values
+        preview = of_array(np.asarray(values) if stored else values, names, not stored)
+        return replace(preview, genotypes=data.alleles is not None)
+    if not hasattr(data, "collect") and hasattr(data, "columns") and hasattr(data, "__arrow_c_stream__"):
+        from gramian.tables.columns import frame_columns
+
+        return of_columns(frame_columns(data), True)
+    rows = to_rows(data, RowsRequest())
+    return None if rows.picture_shape is not None else of_array(rows.in_memory(), rows.feature_names)
+
+
+def roles_of(seen: Preview) -> Roles:
+    """Return what each column of a table that was looked at is."""
+    numbers = [one for one in seen.columns if one.sample is not None and one.name != seen.row_names]
+    texts = sum(one.sample is None for one in seen.columns)
+    found = {one.name: _of_text(one, seen.rows) for one in seen.columns if one.sample is None}
+    if seen.rows < FEWEST:
+        found |= {
+            one.name: _constant(one) or Role(one.name, "measure", 0.5, "is a number") for one in numbers
+        }
+    elif numbers:
+        many = len(numbers) > MOST_JUDGED
+        judged = numbers[: MOST_JUDGED // 2] + numbers[-MOST_JUDGED // 2 :] if many else numbers
+        if many:
+            rest = numbers[MOST_JUDGED // 2 : -MOST_JUDGED // 2]
+            found |= {one.name: _constant(one) or Role(one.name, "measure", 1.0, IN_MANY) for one in rest}
+        facts = features(judged, seen.rows, texts)
+        found |= {one.name: one for one in _judged(judged, facts, seen.named)}
+    if seen.row_names is not None and seen.row_names not in found:
+        found[seen.row_names] = Role(seen.row_names, "identifier", 1.0, "names the rows")
+    return Roles(tuple(found[one.name] for one in seen.columns))
+
+
+def _of_text(column: Column, rows: int) -> Role:
+    if column.kind == "date":
+        return Role(column.name, "time", 1.0, "holds dates or times")
+    if column.distinct == rows > 1:
+        return Role(column.name, "identifier", 1.0, "has another text in every row")
+    if 2 <= column.distinct <= min(MOST_GROUPS, rows // 2):
+        return Role(column.name, "label", 1.0, f"names {column.distinct} groups of rows")
+    return Role(column.name, "text", 1.0, f"has {column.distinct:,} texts")
+
+
+def _constant(column: Column) -> Role | None:
+    if column.distinct > 1:
+        return None
+    return Role(
+        column.name, "constant", 1.0, "is the same in all rows" if column.distinct else "holds no value"
+    )
+
+
+# ---------------------------------------------------------------- judgement
+
+# What features say where they speak against a measure.
+EVIDENCE: dict[str, Callable[[Column, Mapping[str, float]], str]] = {
+    "distinct share": lambda c, f: (
+        f"has {c.distinct:,} values" + (", each once" if f["distinct share"] == 1 else "")
+    ),
+    "consecutive": lambda c, f: f"holds all whole numbers from {c.low:.6g} to {c.high:.6g}",
+    "year": lambda c, f: f"lies within {c.low:.0f} to {c.high:.0f}, as years do",
+    "restarts": lambda c, f: "starts again at its lowest value",
+    "steps": lambda c, f: f"rises by one in {percent(f['steps'])} of the rows",
+    "rising": lambda c, f: f"rises in {percent(f['rising'])} of the rows",
+    "monotone": lambda c, f: "never turns",
+    "flat": lambda c, f: f"repeats the row before in {percent(f['flat'])} of the rows",
+    "runs": lambda c, f: "repeats in blocks of rows",
+    "with rows": lambda c, f: f"follows the order of the rows (rank correlation {f['with rows']:.2f})",
+    "fixed in": lambda c, f: "is the same within each group of another column",
+    "rising in": lambda c, f: "rises within the groups of another column",
+    "steps in": lambda c, f: "counts within the groups of another column",
+    "key": lambda c, f: "tells rows apart together with another column",
+    "even": lambda c, f: "has each value nearly as often as the others",
+    "distinct": lambda c, f: f"has {c.distinct:,} values",
+    "few": lambda c, f: f"has {c.distinct:,} values",
+    "degrees": lambda c, f: f"has {f['decimals']:.0f} decimals, as degrees do",
+    "same digits": lambda c, f: f"has whole numbers of {f['digits'] + 1:.0f} digits",
+    "exact": lambda c, f: "is an exact sum or difference of other columns",
+}
+# Values from which a feature is worth saying.
+TELLING = {
+    **{"consecutive": 1, "year": 1, "monotone": 1, "key": 1, "few": 1, "degrees": 1, "same digits": 1},
+    **{"restarts": 0.02, "steps": 0.5, "rising": 0.7, "flat": 0.5, "with rows": 0.9},
+    **{"fixed in": 1e-9, "rising in": 0.9, "steps in": 0.9, "distinct share": 1, "exact": 0.3},
+}
+
+
+@cache
+def _model() -> dict[str, Any]:
+    with np.load(str(files("gramian") / "tables" / "roles.npz")) as stored:
+        return dict(stored)
+
+
+def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[Role]:
+    """Return the roles of columns of numbers: the mean over the trees, and what decided it."""
+    trees = _model()
+    weights, intercept = trees["names"], float(trees["intercept"])
+    named_so = [named and not one.name.isdigit() for one in columns]
+    scores = [
+        intercept + float(weights[grams(one.name)].sum()) if has_name else 0.0
+        for one, has_name in zip(columns, named_so, strict=True)
+    ]
+    X = np.column_stack([facts, scores]).astype(np.float32)
+    feature, threshold, right = trees["feature"].astype(np.intp), trees["threshold"], trees["right"]
+    shares = trees["shares"].astype(np.float64) / 255.0
+    out = 1.0 - shares[:, LEARNED.index("measure")]
+    node = np.tile(trees["roots"].astype(np.intp), (len(X), 1))
+    moved, row = np.zeros(X.shape), np.arange(len(X))[:, None]
+    while (inner := feature[node] < X.shape[1]).any():
+        split = np.where(inner, feature[node], 0)
+        after = np.where(X[row, split] <= threshold[node], node + 1, right[node])
+        after = np.where(inner, after, node)
+        np.add.at(moved, (np.broadcast_to(row, node.shape), split), out[after] - out[node])
+        node = after
+    probabilities = shares[node].mean(axis=1)
+    found = [_role(*one) for one in zip(columns, facts, probabilities, moved, named_so, strict=True)]
+    runs = [j for j, column in enumerate(columns) if _is_unrelated_run(column, facts[j], len(columns))]
+    if len(runs) == 1:  # several are measurements without signal
+        found[runs[0]] = Role(columns[runs[0]].name, "identifier", RUN, "counts the rows in another order")
+    return found
+
+
+def _is_unrelated_run(column: Column, facts: FloatArray, columns: int) -> bool:
+    """Return whether a column has all whole numbers of a range, each once, and correlates by chance only."""
+    f: dict[str, float] = dict(zip(FEATURES, facts.tolist(), strict=False))
+    rows = math.expm1(f["rows"])
+    each_once = f["consecutive"] == f["distinct share"] == 1
+    if (
+        not each_once
+        or column.counts
+        or rows < NAMING
+        or columns < 3
+        or column.unit
+        or units_of([column.name])[0]
+    ):
+        return False
+    return f["correlation"] < chance(rows, columns - 1)
+
+
+def _role(
+    column: Column, facts: FloatArray, probabilities: FloatArray, moved: FloatArray, named: bool
+) -> Role:
+    """Return the role of a column by its probabilities, and by what moved them through the trees."""
+    if (constant := _constant(column)) is not None:
+        return constant
+    f = dict(zip(FEATURES, facts.tolist(), strict=False))
+    doubt = 1.0 - float(probabilities[0])
+    kind = LEARNED[1 + int(np.argmax(probabilities[1:]))]
+    if f["lag"] > LAGGED:
+        return Role(column.name, "lag", max(doubt, LAGGED), "is another column, one row later")
+    if column.counts:
+        return Role(column.name, "counter", max(doubt, LAGGED), "counts the rows")
+    against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
+    texts = [
+        EVIDENCE[name](column, f)
+        for name in against[:8]
+        if name in EVIDENCE and f[name] >= TELLING.get(name, 0.0)
+    ]
+    called = ["its name says so"] if named and ("name" in against[:2] or not texts) else []
+    clauses = [*called, *(f"it {text}" for text in dict.fromkeys(texts))][:2]
+    evidence = " and ".join(clauses) or "it is unlike the others"
+    has_unit = bool(column.unit or units_of([column.name])[0])
+    if doubt <= (DOUBTFUL if named and not has_unit else OUT):
+        return Role(column.name, "measure", 1 - doubt, "varies freely")
+    if doubt <= OUT:
+        return Role(column.name, "measure", 1 - doubt, f"may be {_a(kind)}: {evidence}", otherwise=kind)
+    if f["exact"] > TELLING["exact"] and kind in ("code", "weight"):
+        return Role(column.name, "total", doubt, EVIDENCE["exact"](column, f))
+    if max(f["steps"], f["steps in"]) > LAGGED and kind != "time":
+        kind = "counter"
+    elif f["distinct share"] == 1 and not (kind == "time" and f["monotone"]):
+        kind = "identifier"
+    return Role(column.name, kind, doubt, f"looks like {_a(kind)}: {evidence}")
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "identifier" else f"a {kind}"
