@@ -69,19 +69,17 @@ def test_datasets_of_hdf5(tmp_path):
 
 
 def test_variables_of_matlab(tmp_path):
-    savemat(tmp_path / "old.mat", {"X": X, "y": np.arange(4), "c": {"a": 1}}, do_compression=True)
-    savemat(tmp_path / "four.mat", {"X": X, "y": np.arange(4)}, format="4")
-    write_mat73(tmp_path / "new.mat", X=X, y=np.arange(4.0)[:, None])
-    for name in ("old", "four", "new"):
-        path = tmp_path / f"{name}.mat"
-        table = scan(f"{path}::X", labels_from=f"{path}::y").read()
-        np.testing.assert_array_equal(table.values, X)
-        assert table.labels.tolist() == [0, 1, 2, 3]
-        with pytest.raises(DataError, match=r"t64\)\. Choose one, as in"):
-            scan(path).read()
-    savemat(tmp_path / "s.mat", {"S": sparse.csc_matrix(X)})
-    np.testing.assert_array_equal(scan(tmp_path / "s.mat").read().values, X)
-    assert scan(io.BytesIO((tmp_path / "s.mat").read_bytes())).read().values.shape == (4, 3)
+    path = tmp_path / "new.mat"
+    write_mat73(path, X=X, y=np.arange(4.0)[:, None])
+    table = scan(f"{path}::X", labels_from=f"{path}::y").read()
+    np.testing.assert_array_equal(table.values, X)
+    assert table.labels.tolist() == [0, 1, 2, 3]
+    with pytest.raises(DataError, match=r"t64\)\. Choose one, as in"):
+        scan(path).read()
+    for version in "45":
+        savemat(tmp_path / "old.mat", {"X": X}, format=version)
+        with pytest.raises(FileError, match=r"old\.mat is no \.mat file of version 7\.3.*'-v7\.3'.*loadmat"):
+            scan(tmp_path / "old.mat").read()
 
 
 def test_idx_files(tmp_path):
@@ -106,47 +104,26 @@ def test_idx_files(tmp_path):
 def test_damaged_files(tmp_path):
     write_h5(tmp_path / "x.h5", X=np.zeros((99, 9)))
     write_mat73(tmp_path / "new.mat", X=np.zeros((99, 9)))
-    savemat(tmp_path / "old.mat", {"X": np.random.default_rng(0).random((99, 9))})
     (tmp_path / "x.idx").write_bytes(idx(np.zeros((99, 9), np.uint8), 8))
     (tmp_path / "long.idx").write_bytes((tmp_path / "x.idx").read_bytes() + b"0123")
     with pytest.raises(FileError, match=r"damaged.*promises \(99, 9\) uint8, but 895 bytes follow"):
         scan(tmp_path / "long.idx").read()
-    for name in ("x.h5", "new.mat", "old.mat", "x.idx"):
+    for name in ("x.h5", "new.mat", "x.idx"):
         data = (tmp_path / name).read_bytes()
         for keep in (3, 150, len(data) - 200):
             (tmp_path / name).write_bytes(data[:keep])
-            with pytest.raises(FileError, match="truncated"):
+            with pytest.raises(FileError, match=r"truncated|no \.mat file"):
                 scan(tmp_path / name).read()
         (tmp_path / name).write_bytes(b"x,y\n1,2\n" * 99)
-        with pytest.raises(FileError, match="of another kind"):
+        with pytest.raises(FileError, match=r"of another kind|no \.mat file"):
             scan(tmp_path / name).read()
-
-
-def test_damaged_files_of_matlab_do_not_crash(tmp_path):
-    path = tmp_path / "x.mat"
-    S = sparse.csc_matrix(np.triu(np.arange(16.0).reshape(4, 4)))
-    savemat(path, {"S": S, "X": X, "c": {"a": "text"}})
-    whole = path.read_bytes()
-    refused = 0
-    for place, number in product(range(128, len(whole) - 4, 12), (0, 1, 0x7FFFFFFF, 0xFFFFFFFF)):
-        path.write_bytes(whole[:place] + struct.pack("<I", number) + whole[place + 4 :])
-        for key in "SX":
-            try:
-                scan(f"{path}::{key}").read()
-            except (DataError, FileError, MemoryLimitError):
-                refused += 1
-    assert refused > 30
 
 
 def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", (10**7, 10**5), "f4", chunks=(1000, 1000))
-    savemat(tmp_path / "x.mat", {"X": sparse.csc_matrix(([1.0], ([0], [0])), shape=(10**6, 10**6))})
-    for name in ("x.h5", "x.mat"):
-        with pytest.raises(
-            MemoryLimitError, match=r"TB, and 20\.2 GB of memory may be used\. Save a part of it"
-        ):
-            scan(tmp_path / name).read()
+    with pytest.raises(MemoryLimitError, match=r"TB, and 20\.2 GB of memory may be used\. Save a part of it"):
+        scan(tmp_path / "x.h5").read()
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "100 kB")
     data = idx(np.zeros((1000, 200), np.uint8), 8)
     (tmp_path / "x.idx.gz").write_bytes(gzip.compress(data))
@@ -162,12 +139,6 @@ def test_what_takes_more_memory_than_there_may_be(tmp_path, monkeypatch):
         file["var"].create_dataset("_index", 10**9, h5py.string_dtype(), chunks=1000)
     with pytest.raises(MemoryLimitError, match="/var/_index holds 1000000000 text, which takes 64 GB, and"):
         scan(tmp_path / "x.h5ad").read()
-
-
-def test_complex_numbers_are_refused(tmp_path):
-    savemat(tmp_path / "x.mat", {"X": X * 1j})
-    with pytest.raises(DataError, match=r"holds complex numbers\. Save its real or its imaginary"):
-        scan(tmp_path / "x.mat").read()
 
 
 def test_annotated_matrices_that_disagree_with_themselves(tmp_path):
@@ -256,8 +227,6 @@ def test_real_archives(data_dir):
     images = existing(data_dir, "digits", "t10k-images-idx3-ubyte.gz")
     table = scan(images, labels_from=data_dir / "digits" / "t10k-labels-idx1-ubyte.gz", rows="0:50").read()
     assert (table.values.shape, table.labels[:4].tolist()) == ((50, 28, 28), [7, 2, 1, 0])
-    faces = scan(existing(data_dir, "faces", "olivettifaces.mat"), transpose=True).read()
-    assert (faces.values.shape, faces.values.dtype) == ((400, 4096), np.uint8)
 
 
 def test_numbers_in_other_files_are_not_read(tmp_path):

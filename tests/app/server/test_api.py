@@ -7,7 +7,6 @@ import os
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.io import savemat
 
 import gramian
 from gramian import PCA
@@ -96,7 +95,6 @@ def test_files_of_arrays_are_told_from_their_content(client):
     for name, write in (
         ("npy", lambda file: np.save(file, values)),
         ("csc", lambda file: sparse.save_npz(file, sparse.csc_matrix(values))),
-        ("mat5", lambda file: savemat(file, {"X": values}, format="5")),
     ):
         stream = io.BytesIO()
         write(stream)

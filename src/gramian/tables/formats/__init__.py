@@ -6,7 +6,6 @@ Detection, messages, ``--help`` and docs follow from ``FORMATS``.
 from __future__ import annotations
 
 import re
-import struct
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,24 +16,6 @@ from typing import Any
 
 from gramian.errors import needs
 from gramian.tables.names import PICTURE_SUFFIXES
-
-
-def is_mat4(head: bytes) -> bool:
-    """Say whether the first bytes of a file are those of version 4 of MATLAB, which has no signature.
-
-    They are five numbers of four bytes: the type MOPT in decimal digits, rows, columns, whether there is an
-    imaginary part, and the length of the name that follows.
-    """
-    if len(head) < 22:
-        return False
-    for order in "<>":
-        kind, _, _, imaginary, length = struct.unpack(f"{order}5I", head[:20])
-        machine, zero, precision, form = kind // 1000, kind // 100 % 10, kind // 10 % 10, kind % 10
-        if machine > 4 or zero or precision > 5 or form > 2 or imaginary > 1 or not 2 <= length <= 64:
-            continue
-        if re.fullmatch(rb"[A-Za-z]\w*\0?", head[20 : 20 + length]):
-            return True
-    return False
 
 
 def _is_picture(head: bytes) -> bool:
@@ -130,7 +111,7 @@ FORMATS = (
     Format("arrow", (".feather", ".arrow"), (b"ARROW1",), module="parquet", in_blocks=True),
     Format("npy", (".npy",), (b"\x93NUMPY",), module="arrays", in_blocks=True),
     Format("npz", (".npz",), _ZIP, None, "arrays", r"\.npy$", keyed=True, in_blocks=True),
-    Format("mat", (".mat",), (b"MATLAB ",), is_mat4, "hdf5", keyed=True),
+    Format("mat", (".mat",), (b"MATLAB ",), module="hdf5", keyed=True),
     Format("h5ad", (".h5ad",), _HDF5, None, "hdf5", r"(?s)^X$.*^obs$.*^var$", in_blocks=True),
     Format("hdf5", (".h5", ".hdf5"), _HDF5, keyed=True, in_blocks=True),
     ZARR,

@@ -1,22 +1,19 @@
-"""Datasets of HDF5 files, of .h5ad files of single-cell data, and of MATLAB's .mat files."""
+"""Datasets of HDF5 files, of .h5ad files of single-cell data, and of .mat files of MATLAB 7.3."""
 
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from inspect import signature
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from gramian.core.checks import listed, slices
-from gramian.errors import DataError, ParameterError, needs
+from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.tables import source, stored
 from gramian.tables.labels import label_texts
 from gramian.tables.table import repeated_note, unique_names
@@ -288,107 +285,56 @@ def _column(frame: Any, name: str, role: str, source: str) -> npt.NDArray[Any]:
     return np.asarray(texts[_read(member(column, "codes"))])
 
 
-# ---- Variables of MATLAB's .mat files: those of versions 4 to 7, and 7.3, which are HDF5 files
+# ---- Variables of MATLAB's .mat files of version 7.3, which are HDF5 files
 
-_MATLAB = {
-    "double": "f8", "single": "f4", "logical": "?", "char": "U", "sparse": "f8",
-    **{f"{sign}int{bits}": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
-}  # fmt: skip
+_NUMERIC = {
+    "double",
+    "single",
+    "logical",
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
 _CONTAINERS = {"cell": ("cell array", "cell2mat({})"), "struct": ("structure", "{}.FIELD")}
-_ELEMENTS = frozenset({*range(1, 8), 9, *range(12, 19)})
-_MATRIX, _COMPRESSED = 14, 15
 
 
 def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
-    """Return one variable of a .mat file, with the axes that MATLAB shows.
+    """Return one variable of a .mat file of version 7.3, with the axes that MATLAB shows.
 
     Raises
     ------
     FileError
-        If the file is truncated or of another kind.
+        If the file is truncated or of another version or kind.
     DataError
         If the key is unknown or missing, or its array does not fit its use.
     MissingExtraError
-        If it is of version 7.3 and h5py is not installed.
+        If h5py is not installed.
     """
-    file, title = opened.file, opened.name
-    newest = file.read(19) == b"MATLAB 7.3 MAT-file"
-    file.seek(0)
-    if newest:
-        members = opened_hdf5(opened)
-        with source.damage(title):
-            numbers = [name for name in datasets_in(members) if _is_array(members[name])]
-            kinds = {name: members[name].attrs.get("MATLAB_class", b"").decode() for name in members}
-            _refuse_containers({name: kind for name, kind in kinds.items() if kind}, numbers, key, title)
-            _, header, notes = source.pick_array(
-                numbers, lambda name: header_of(members[name], reverse=True), key, title, opened.use
-            )
-        return source.ArraySource.of(header, title, notes)
-    # SciPy's files take a moment to import.
-    from scipy.io import loadmat, whosmat
-
-    # Sparse arrays instead of sparse matrices, where SciPy lets you choose.
-    options = {"spmatrix": False} if "spmatrix" in signature(loadmat).parameters else {}
-
-    def read(name: str) -> npt.NDArray[Any]:
-        file.seek(0)
-        result = loadmat(file, variable_names=[name], **options)[name]
-        if np.iscomplexobj(result):
-            raise DataError(f"{title}::{name} holds complex numbers. Save its real or its imaginary part.")
-        if not hasattr(result, "indptr"):
-            return np.asarray(result)
-        result.check_format(full_check=True)
-        if (np.diff(result.indptr) < 0).any():
-            raise ValueError("the columns of its sparse matrix overlap")
-        return np.asarray(result.toarray())
-
+    title = opened.name
+    if opened.file.read(19) != b"MATLAB 7.3 MAT-file":
+        raise FileError(
+            f"{title} is no .mat file of version 7.3, and others are not read. Save it again: in MATLAB with "
+            "save('matrix.mat', 'X', '-v7.3'), or in Python with "
+            "numpy.save('matrix.npy', scipy.io.loadmat(path)['X'])."
+        )
+    opened.file.seek(0)
+    members = opened_hdf5(opened)
     with source.damage(title):
-        _check_elements(file)
-        found = whosmat(file)
-        known = {name: (shape, _MATLAB[kind]) for name, shape, kind in found if kind in _MATLAB}
-        _refuse_containers({name: kind for name, _, kind in found}, list(known), key, title)
-        variables = {
-            name: source.Header(shape, np.dtype(kind), partial(read, name))
-            for name, (shape, kind) in known.items()
-        }
-        _, header, notes = source.pick_array(list(variables), variables.__getitem__, key, title, opened.use)
+        kinds = {name: _matlab_class(members[name]) for name in members}
+        names = [
+            name
+            for name in datasets_in(members)
+            if _matlab_class(members[name]) in _NUMERIC and not name.startswith("#")
+        ]
+        others = [name for name, kind in kinds.items() if kind and kind not in {*_NUMERIC, "char"}]
+        name = key if key in others else None if names or key or not others else others[0]
+        if name is not None:
+            what, numbers = _CONTAINERS.get(kinds[name], (kinds[name], "double({})"))
+            advice = f"Make numbers of it in MATLAB: M = {numbers.format(name)}; save('matrix.mat', 'M')."
+            raise DataError(f"{title}::{name} is a {what}, which is no table of numbers.", advice)
+        _, header, notes = source.pick_array(
+            names, lambda name: header_of(members[name], reverse=True), key, title, opened.use
+        )
     return source.ArraySource.of(header, title, notes)
 
 
-def _refuse_containers(kinds: Mapping[str, str], arrays: Sequence[str], key: str | None, source: str) -> None:
-    """Raise for a cell array or a structure of MATLAB that is asked for, or all that there is."""
-    rest = [name for name, kind in kinds.items() if kind not in _MATLAB]
-    name = key if key in rest else None if arrays or key or not rest else rest[0]
-    if name is not None:
-        what, numbers = _CONTAINERS.get(kinds[name], (kinds[name], "double({})"))
-        advice = f"Make numbers of it in MATLAB: M = {numbers.format(name)}; save('matrix.mat', 'M')."
-        raise DataError(f"{source}::{name} is a {what}, which is no table of numbers.", advice)
-
-
-def _check_elements(file: IO[bytes]) -> None:
-    """Refuse a file whose elements reach beyond its end or are of no known type: SciPy would crash on it."""
-    head = file.read(128)
-    if 0 not in head[:4]:  # those of version 4 have no elements
-        _check_within(file, "<" if head[126:] == b"IM" else ">", 128, file.seek(0, 2))
-    file.seek(0)
-
-
-def _check_within(file: IO[bytes], order: str, start: int, stop: int) -> None:
-    while start < stop:
-        file.seek(start)
-        kind, size = struct.unpack(f"{order}II", file.read(8))
-        small, kind = kind >> 16, kind & 0xFFFF  # up to 4 bytes, which stand in place of the size
-        end = start + 8 + (0 if small else size)
-        if kind not in _ELEMENTS or end > stop or small > 4:
-            raise ValueError(
-                f"the element at byte {start} is of type {kind} and ends at byte {end} of {stop}"
-            )
-        if kind == _MATRIX:
-            _check_within(file, order, start + 8, end)
-        start = end if kind == _COMPRESSED else end + -end % 8
-
-
-def _is_array(dataset: Any) -> bool:
-    """Return whether a dataset is an array and not text, a cell or a structure of MATLAB."""
-    kind = dataset.attrs.get("MATLAB_class", b"").decode()
-    return kind in _MATLAB and kind != "char" and not dataset.name.startswith("/#")
+def _matlab_class(member: Any) -> str:
+    return str(member.attrs.get("MATLAB_class", b"").decode())
