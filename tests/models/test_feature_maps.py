@@ -180,7 +180,7 @@ def test_features_beyond_the_dtype_are_refused():
         PolynomialMap(3, gamma=1).fit(np.array([[1e20, 1.0], [2.0, 3.0]], dtype=np.float32))
     with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by 1e\+135 radians\."):
         RandomFourierMap(sigma=1.0).fit([[1e150, 1.0], [2.0, 3.0]])
-    with pytest.raises(DataError, match=r"The sum of a column overflows float64\. Scale the data"):
+    with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by inf radians"):
         RandomFourierMap().fit([[1.7e308, 1.0], [1.7e308, 3.0]])
 
 

@@ -382,10 +382,6 @@ class PointFormula(FunctionKernel):
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         return type(self), (self.text,)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the text."""
-        return {"text": self.text}
-
     def set_params(self, **params: Any) -> Self:
         """Set the text, which is read again."""
         super().set_params(**params)

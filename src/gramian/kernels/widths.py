@@ -66,9 +66,6 @@ def median_distance(X: Any, metric: str = "euclidean") -> float:
 
 def _euclidean(rows: FloatArray) -> FloatArray:
     """Distances of all pairs, by one product where its rounding is far below the median."""
-    largest = float(np.abs(rows).max(initial=0.0))
-    if not 1e-100 < largest < 1e100:
-        return np.asarray(scipy.spatial.distance.pdist(rows))
     centred = rows - rows.mean(axis=0)
     norms = np.einsum("ij,ij->i", centred, centred)
     lower = np.tril_indices(len(rows), -1)

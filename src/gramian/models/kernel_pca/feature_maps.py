@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
@@ -13,14 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64, memory_limit_bytes
 from gramian.core.records import POSITIVE, FloatArray, RealArray, Seed
-from gramian.errors import DataError
 from gramian.kernels import feature_maps
 from gramian.models import fitted, inputs
 from gramian.models.saving import Saved
 from gramian.models.sklearn import knows_names
 from gramian.statistics.components import names_of
 from gramian.tables.as_rows import as_rows
-from gramian.tables.rows import Block, Rows
+from gramian.tables.rows import Rows
 
 # Rows on which the error is measured, and features of them held at once.
 SAMPLE = 256
@@ -295,7 +295,10 @@ class RandomFourierMap(Saved, RandomFourierMapAttributes):
             raise ValueError(f"n_features_out_ is {self.n_features_out_}, not {len(self.feature_map_)}")
 
     def _learn(self, rows: Rows) -> None:
-        options, origin = self.get_params(deep=False), column_means(rows)
+        options, xp = self.get_params(deep=False), rows.xp
+        with np.errstate(over="ignore"):
+            sums = rows.reduce(lambda block: xp.sum(block.values, axis=0, dtype=xp.float64), operator.add)
+        origin = as_float64(sums) / rows.shape[0]
         rng = inputs.generators(options.pop("random_state"))[0]
         result = feature_maps.fourier_map(rows.shape[1], rng=rng, origin=origin, **options)
         self.gamma_, self.origin_, self.frequencies_ = result.gamma, origin, result.frequencies
@@ -305,17 +308,3 @@ class RandomFourierMap(Saved, RandomFourierMapAttributes):
         return feature_maps.FourierFeatureMap(
             labels, self.frequencies_, self.gamma_, self._offset, self._orthogonal, self.origin_
         )
-
-
-def column_means(rows: Rows) -> FloatArray:
-    """Return the mean of every column, float64."""
-    xp = rows.xp
-
-    def total(block: Block) -> FloatArray:
-        return as_float64(xp.sum(block.values, axis=0, dtype=xp.float64))
-
-    with np.errstate(over="ignore"):
-        means = rows.reduce(total, np.add) / rows.shape[0]
-    if not np.isfinite(means).all():
-        raise DataError("The sum of a column overflows float64. Scale the data first.")
-    return np.asarray(means)
