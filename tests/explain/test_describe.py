@@ -144,7 +144,7 @@ def test_refusals(study, tmp_path):
         (meta.reset_index(drop=True)[:7], DataError, "the metadata has 7 rows for the 60"),
         (np.zeros((60, 2)), InputTypeError, r"has shape \(60, 2\)\. Give a path, a"),
         ({"a": [1, 2], "b": [1]}, DataError, "Columns of metadata need one length"),
-        (tmp_path / "x.npy", gramian.errors.FileError, r"has no named columns for metadata\."),
+        (tmp_path / "x.npy", gramian.errors.FileError, r"has no named columns of labels or metadata\."),
     ):
         with pytest.raises(error, match=match):
             gramian.describe(model, frame, given)

@@ -6,10 +6,10 @@ The first rows of a file, up to 16 MB, decide that; later rows of another kind r
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -32,15 +32,10 @@ from gramian.tables.reading import ReadingOptions, one_name, pick_columns, pick_
 from gramian.tables.source import whole_within
 from gramian.tables.table import LOGICAL, Expected, Table, label_fields, repeated_note, unique_names
 
-EMPTY_LAST_ONE = "an empty last column without a name was left out"
-EMPTY_LAST = "empty last columns without a name were left out"
 _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that may be parts of a header
 _MIDNIGHT = " 00:00:00"
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
-
-KEPT = 8 << 20  # bytes of parsed columns that are kept for the next pass
-_kept: list[Any] = []  # the state of a source, its batches, its notes, and the digest of its file
 
 # ---------------------------------------------------------- where columns come from
 
@@ -100,11 +95,9 @@ class ColumnSource:
             return tuple(map(str, range(width))), ()
         return unique_names(self.names[:width])
 
-    def prepared(
-        self, reading: ReadingOptions, expected: Expected | None
-    ) -> tuple[ColumnSource, ReadingOptions]:
-        """Return the source as options want it read, and the options in the terms of that source."""
-        return self, reading
+    def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
+        """Return the source as options want it read."""
+        return self
 
     def further(self) -> Iterator[list[Any]]:
         """Yield some rows of a large text from places below the first ones."""
@@ -185,51 +178,10 @@ def joined(parts: Sequence[Any], source: str) -> Any:
         raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
 
 
-def batches_of(
-    source: ColumnSource, limit: int | None = None, plain: AbstractSet[int] = frozenset()
-) -> Iterator[list[Any]]:
-    """Yield the batches of a source; those of a small text or sheet are kept until another one is parsed.
-
-    A look at a table and its reading then share one pass.
-    """
-    state = _state(source)
-    if state is not None and _kept and _kept[0] == state and _kept[3] == _digest(state[0]):
-        source.notes = _kept[2]
-        yield from _kept[1]
-        return
-    batches, size = [], 0
-    for batch in source.batches(limit, plain):
-        size += sum(column.nbytes for column in batch)
-        if size <= KEPT:
-            batches.append(batch)
-        yield batch
-    if state is not None and size <= KEPT and not plain:
-        _kept[:] = state, batches, source.notes, _digest(state[0])
-
-
-def _state(source: ColumnSource) -> tuple[Any, ...] | None:
-    """Return what tells parsed texts and sheets apart, also from what the same file held before."""
-    if source.path is None or (source.separator is None and not source.sheets):
-        return None
-    try:
-        file = source.path.stat()
-    except OSError:  # it is gone, and still open
-        return None
-    how = source.names, source.header, source.separator, source.na_values, vars(source).get("skip_footer")
-    return source.path, file.st_mtime_ns, file.st_size, source.source, source.sheets, *how
-
-
-def _digest(path: Path) -> bytes | object:
-    """Return what differs where the bytes do: two writes in a clock tick leave one time of change."""
-    try:
-        return hashlib.sha256(path.read_bytes()).digest()
-    except OSError:
-        return object()  # equal to nothing
-
-
 def whole_fields(source: ColumnSource, most: int | None = None) -> list[Any]:
     """Return columns in memory, those of a text as strings: all rows, or those of so many bytes."""
-    batches = batches_of(source) if most is None else _first_of(batches_of(source, most), most)
+    batches = source.batches(most)
+    batches = batches if most is None else _first_of(batches, most)
     return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
 
 
@@ -269,9 +221,9 @@ class Columns:
         self.below_limit = below_limit or "missing"
         self.comma: str | None = None
         self.written: set[int] = set()
-        self._with_commas: set[int] = set()  # columns of numbers that have such signs
-        self._bare: dict[int, strings.Bare] = {}
-        self._beyond: dict[int, tuple[int, str]] = {}
+        self._signs: dict[int, str] = {}  # units of the columns that are read without such and other signs
+        self._limits: dict[int, tuple[int, str]] = {}  # how many entries, and one of them
+        self._how: dict[str, set[int]] = {"commas": set(), "groups": set(), "parentheses": set()}
         self._unclear: dict[int, str] = {}
         arrays = fields if source.separator is None else self._as_written(fields)
         width = len(arrays)
@@ -285,94 +237,81 @@ class Columns:
     @classmethod
     def whole(cls, source: ColumnSource, reading: ReadingOptions | None = None) -> Columns:
         """Return all columns of a source, read as options say."""
-        source, reading = source.prepared(reading or ReadingOptions(), None)
+        reading = reading or ReadingOptions()
+        source = source.prepared(reading)
         return cls(whole_fields(source), source, reading.below_limit)
+
+    def row_names(self, name: str) -> tuple[str, ...]:
+        """Return a column as names of rows."""
+        return as_names(self.as_file_has(name))
 
     def as_file_has(self, name: str) -> Any:
         """Return a column as it is written, null where it is blank."""
         field = self.fields[self.names.index(name)]
         return field if self.source.separator is None else strings.as_given(field)
 
-    def row_names(self, name: str) -> tuple[str, ...]:
-        """Return a column as names of rows."""
-        return as_names(self.as_file_has(name))
-
     def labels(self, place: int) -> npt.NDArray[Any]:
         """Return a column as labels."""
         return as_labels(self.arrays[place], self.fields[place], self.source)
 
-    def with_row_names(
+    def described(
         self, id: str | None, label: str | None = None
-    ) -> tuple[list[int], list[int], tuple[str, ...] | None]:
-        """Return the places of the label and of the other columns, and names of rows."""
-        asked = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
-        roles = pick_columns(self.names, asked, self.source.source)
-        place, others, _ = find_row_names(self, asked, roles.id, roles.values)
+    ) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None]:
+        """Return columns as labels, first the one of that name, without that of row names; and these."""
+        reading = ReadingOptions(id=id if id in self.names and id != label else None, label=label)
+        roles = pick_columns(self.names, reading, self.source.source)
+        place, others, _ = find_row_names(self, reading, roles.id, roles.values)
         row_names = None if place is None else self.row_names(self.names[place])
-        return list(roles.labels.values()), others, row_names
-
-    def later(self, fields: Mapping[int, Any]) -> dict[int, Any]:
-        """Return more rows of some columns of text as numbers where they are."""
-        plain = [place for place in fields if place not in self._bare]
-        result = dict(fields) | dict(
-            zip(plain, self._converted([fields[place] for place in plain]), strict=True)
-        )
-        for place, texts in fields.items():
-            if not is_number(result[place]):
-                result[place] = self._signed(place, texts, texts)
-            self._count_commas(place, result[place], texts)
-        return result
+        return {self.names[at]: self.labels(at) for at in (*roles.labels.values(), *others)}, row_names
 
     def _as_written(self, fields: Sequence[Any]) -> list[Any]:
         """Return the first rows as numbers where they are, with any commas and signs."""
         marks, result = self.source.na_values, strings.typed(fields, self.source.na_values)
         texts = [place for place, column in enumerate(result) if not is_number(column)]
         bare = {place: strings.bare(fields[place], marks, later=False) for place in texts}
-        self._bare = {place: one for place, one in bare.items() if one is not None}
-        shown = [self._bare[at].fields if at in self._bare else one for at, one in enumerate(fields)]
+        signed = {place: one for place, one in bare.items() if one is not None}
+        shown = [signed[at].fields if at in signed else one for at, one in enumerate(fields)]
         plain = [field for field, column in zip(fields, result, strict=True) if is_number(column)]
         separator = self.source.separator or ","
         self.comma = strings.meaning_of_commas([shown[place] for place in texts], plain, separator, marks)
         if self.comma == "points":
             texts = [at for at, one in enumerate(result) if at in texts or pa.types.is_floating(one.type)]
         self.written = set(range(len(fields)) if self.comma == "points" else texts)
-        for place, column in zip(texts, self._converted([shown[place] for place in texts]), strict=True):
-            if not is_number(column):
-                otherwise = fields[place] if is_number(result[place]) else result[place]
-                result[place] = self._signed(place, fields[place], otherwise)
-            else:
-                known = self._bare.get(place)
-                result[place] = column if known is None else self._within(place, known, column)
-            self._count_commas(place, result[place], shown[place])
+        for place, column in self.as_numbers({place: fields[place] for place in texts}, signed).items():
+            if is_number(column) or is_number(result[place]):
+                result[place] = column
         return [strings.without_marks(column, marks) for column in result]
 
-    def _converted(self, fields: Sequence[Any]) -> list[Any]:
-        return strings.as_numbers(fields, self.source.na_values, self.comma)
+    def as_numbers(
+        self, fields: Mapping[int, Any], signed: Mapping[int, strings.Bare] = MappingProxyType({})
+    ) -> dict[int, Any]:
+        """Return some columns of text as numbers where they are, with commas and signs as in earlier rows."""
+        result, marks = dict(fields), self.source.na_values
+        plain = [place for place in fields if place not in self._signs and place not in signed]
+        columns = strings.as_numbers([fields[place] for place in plain], marks, self.comma)
+        result.update(zip(plain, columns, strict=True))
+        for place, texts in fields.items():
+            if not is_number(result[place]):
+                result[place] = self._signed(place, texts, signed.get(place) or strings.bare(texts, marks))
+            commas = "[.,]" if self.comma == "points" else ","
+            if is_number(result[place]) and pc.any(pc.match_substring_regex(texts, commas)).as_py():
+                self._how["commas"].add(place)
+        return result
 
-    def _count_commas(self, place: int, column: Any, fields: Any) -> None:
-        signs = "[.,]" if self.comma == "points" else ","
-        if is_number(column) and pc.any(pc.match_substring_regex(fields, signs)).as_py():
-            self._with_commas.add(place)
-
-    def _signed(self, place: int, fields: Any, otherwise: Any) -> Any:
-        """Return a column of numbers with currencies, limits and the like."""
-        one, known = strings.bare(fields, self.source.na_values), self._bare.get(place)
-        if one is None or (known is not None and one.unit not in (known.unit, "")):
-            return otherwise
-        (values,) = self._converted([one.fields])
+    def _signed(self, place: int, texts: Any, bare: strings.Bare | None) -> Any:
+        """Return a column of numbers with currencies, limits and the like; its texts if it is none."""
+        if bare is None or (place in self._signs and bare.unit not in (self._signs[place], "")):
+            return texts
+        (values,) = strings.as_numbers([bare.fields], self.source.na_values, self.comma)
         if not is_number(values):
-            return otherwise
-        self._bare[place] = (
-            one if known is None else one._replace(unit=known.unit, said=one.said | known.said)
-        )
-        return self._within(place, one, values)
-
-    def _within(self, place: int, one: strings.Bare, values: Any) -> Any:
-        """Return numbers, and what the policy makes of limits."""
-        values, limits = strings.beyond(one, values.cast(pa.float64()), self.below_limit)
+            return texts
+        self._signs.setdefault(place, bare.unit)
+        for sign in bare.said:
+            self._how[sign].add(place)
+        values, limits = strings.beyond(bare, values.cast(pa.float64()), self.below_limit)
         if limits:
-            before, example = self._beyond.get(place, (0, limits[0]))
-            self._beyond[place] = before + len(limits), example
+            count, example = self._limits.get(place, (0, limits[0]))
+            self._limits[place] = count + len(limits), example
         return values
 
     def _dated(self, place: int, column: Any) -> Any:
@@ -388,43 +327,44 @@ class Columns:
     @property
     def units(self) -> dict[str, str]:
         """Units of columns, of the file or of their numbers, by their names."""
-        signs = {
-            self.names[at]: one.unit for at, one in self._bare.items() if one.unit and at < len(self.names)
-        }
+        signs = {self.names[at]: unit for at, unit in self._signs.items() if unit and at < len(self.names)}
         return signs | dict(self.source.units)
 
     def notes(self, places: AbstractSet[int] | None = None) -> tuple[str, ...]:
         """Say how the numbers of all columns, or of these, were read."""
-        names, notes = self.names, []
+        names = self.names
         places = set(range(len(names))) if places is None else places
 
-        def shown(some: Iterable[int]) -> list[str]:
-            return [names[at] for at in sorted(places & {*some})]
+        def shown(some: Iterable[int]) -> str:
+            return listed([names[at] for at in sorted(places & {*some})])
 
-        if shown(self._with_commas):
-            points = "decimal separators, and points as thousands"
-            what = points if self.comma == "points" else str(self.comma)
-            notes.append(f"commas were read as {what} separators")
-        if groups := shown(at for at, one in self._bare.items() if "groups" in one.said):
-            notes.append(f"blanks or apostrophes between thousands were left out of {listed(groups)}")
-        if brackets := shown(at for at, one in self._bare.items() if "parentheses" in one.said):
-            notes.append(f"numbers in parentheses were read as negative in {listed(brackets)}")
-        for unit in sorted({one.unit for one in self._bare.values() if one.unit}):
-            some = shown(at for at, one in self._bare.items() if one.unit == unit)
-            notes += [f"{unit!r} was read as the unit of {listed(some)}"] if some else []
-        if limits := sorted(places & {*self._beyond}):
-            many, example = sum(self._beyond[at][0] for at in limits), self._beyond[limits[0]][1]
-            which = f"{counted(many, 'entry', 'entries')} beyond a limit, such as {example!r} in "
-            how = {
-                "missing": "missing, where half of each limit could be taken",
-                "half": "half of the limit, or as a limit from above",
-            }
-            count = "counts" if many == 1 else "count"
-            notes.append(f"{which}{names[limits[0]]!r}, {count} as {how[self.below_limit]}")
-        for at in sorted(places & {*self._unclear}):
-            day = f"{self._unclear[at]} was read as month/day/year"
-            notes.append(f"day and month may be exchanged in {names[at]!r}: {day}")
-        return tuple(notes)
+        commas, groups, brackets = map(shown, self._how.values())
+        points = "decimal separators, and points as thousands"
+        what = points if self.comma == "points" else self.comma
+        notes = [f"commas were read as {what} separators"] if commas else []
+        if groups:
+            notes.append(f"blanks or apostrophes between thousands were left out of {groups}")
+        if brackets:
+            notes.append(f"numbers in parentheses were read as negative in {brackets}")
+        for unit in sorted({*self._signs.values()} - {""}):
+            some = shown(at for at, sign in self._signs.items() if sign == unit)
+            notes += [f"{unit!r} was read as the unit of {some}"] if some else []
+        if limits := sorted(places & {*self._limits}):
+            (_, example), name = self._limits[limits[0]], names[limits[0]]
+            many = counted(sum(self._limits[at][0] for at in limits), "entry", "entries")
+            half = self.below_limit == "half"
+            how = "half of the limit, or as a limit from above" if half else "missing"
+            how += "" if half else ", where half of each limit could be taken"
+            count = "counts" if many == "1 entry" else "count"
+            notes.append(f"{many} beyond a limit, such as {example!r} in {name!r}, {count} as {how}")
+        return (
+            *notes,
+            *(
+                f"day and month may be exchanged in {names[at]!r}: {day} was read as month/day/year"
+                for at, day in sorted(self._unclear.items())
+                if at in places
+            ),
+        )
 
 
 def is_number(column: Any) -> bool:
@@ -479,59 +419,6 @@ def as_labels(column: Any, fields: Any = None, source: ColumnSource | None = Non
     if number:
         return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     return np.char.strip(np.array(as_names(column), dtype=np.str_))
-
-
-def labels_of_columns(
-    columns: Columns, column: str | None = None, id: str | None = None, n_rows: int | None = None
-) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...] | None, tuple[str, ...]]:
-    """Take labels out of columns.
-
-    Parameters
-    ----------
-    columns : Columns
-    column : str, optional
-        Their name, by default the first column whose values repeat: of text, else of whole numbers.
-    id : str, optional
-        The column that names rows, if it is there; by default row names are chosen as in a table.
-    n_rows : int, optional
-        Number of rows that need a label: one column of text may have a label in its first line.
-
-    Returns
-    -------
-    columns : dict of str to ndarray
-        All columns apart from the names of rows, the labels first.
-    row_names : tuple of str or None
-    notes : tuple of str
-
-    Raises
-    ------
-    ParameterError
-        If there is no such column.
-    """
-    name = columns.source.source
-    if columns.source.names is not None and len(columns.names) == 1 and is_text(columns.arrays[0]):
-        header, entries = columns.names[0], columns.row_names(columns.names[0])
-        if len(entries) + 1 == n_rows:
-            note = f"the first line of {name}, {header!r}, was read as a label"
-            return {"label": np.array([header, *entries])}, None, (note,)
-    labels, others, row_names = columns.with_row_names(id, column)
-    if not labels and not others:
-        raise ParameterError(
-            "labels_from",
-            allowed=f"needs a column besides that of row names: {name} has {listed(columns.names)}",
-            hint=f"Say which one holds the labels: {name}:{columns.names[0]}",
-        )
-    found = {columns.names[place]: columns.labels(place) for place in (*labels, *others)}
-    first = column or _grouping(found)
-    padded = _padded({columns.names[place]: columns.fields[place] for place in labels})
-    return {first: found[first]} | found, row_names, padded
-
-
-def _grouping(columns: dict[str, npt.NDArray[Any]]) -> str:
-    """Return the first column whose values repeat, of text or else of whole numbers; by default the first."""
-    repeat = [name for name, of in columns.items() if 1 < len(np.unique(of)) <= len(of) / 2]
-    text = [name for name in repeat if columns[name].dtype.kind not in "fiu"]
-    return next(iter([*text, *(name for name in repeat if columns[name].dtype.kind in "iu"), *columns]))
 
 
 # ------------------------------------------------------------- what names rows
@@ -619,9 +506,11 @@ class _Growing:
         self.columns, self.reading, self.expected = columns, reading, expected
         self.source = source = columns.source
         self.numbers, self.n_rows = stored.Spool(source.source, within=within), 0
-        many = len(columns.fields) - len(columns.names)
-        empty = () if not many else (EMPTY_LAST if many > 1 else EMPTY_LAST_ONE,)
-        self.notes = (*empty, *repeated_note(columns.repeated))
+        empty = len(columns.fields) - len(columns.names)
+        what = "columns without a name were" if empty > 1 else "column without a name was"
+        first = "" if empty > 1 else "an "
+        self.notes: tuple[str, ...] = (f"{first}empty last {what} left out",) if empty else ()
+        self.notes += repeated_note(columns.repeated)
         self.roles = pick_columns(columns.names, reading, source.source)
         self.id, self.values, self.id_notes = find_row_names(
             columns, reading, self.roles.id, self.roles.values, expected
@@ -660,7 +549,7 @@ class _Growing:
         columns = {place: batch[place] for place in self.values}
         odd = {place: column for place, column in columns.items() if not is_number(column)}
         if odd and source.separator is not None:
-            columns |= self.columns.later(odd)
+            columns |= self.columns.as_numbers(odd)
         self._add(None, batch, columns)
 
     def _add(self, first: Columns | None, batch: list[Any], columns: dict[int, Any]) -> None:
@@ -685,7 +574,7 @@ class _Growing:
         source, reading, names, units = self.source, self.reading, self.columns.names, self.columns.units
         rows = pick_rows(self.n_rows, reading.rows, source.source)
         wholes = {place: joined(parts, source.source) for place, parts in self.aside.items()}
-        padded = _padded({name: wholes[place] for name, place in self.roles.labels.items()})
+        padded = padded_note({name: wholes[place] for name, place in self.roles.labels.items()})
         if source.separator is not None:
             wholes = {place: strings.as_given(column) for place, column in wholes.items()}
         named = self.id is not None
@@ -732,7 +621,7 @@ class _Growing:
         )
 
 
-def _padded(columns: dict[str, Any]) -> tuple[str, ...]:
+def padded_note(columns: dict[str, Any]) -> tuple[str, ...]:
     """Say in which columns of labels texts differ in blanks around them only."""
 
     def differ(column: Any) -> bool:
@@ -776,12 +665,12 @@ def table_of_columns(
     >>> table_of_columns(ColumnsInMemory([pa.array([1, 2])], ("x",)), ReadingOptions()).values.tolist()
     [[1.0], [2.0]]
     """
-    source, reading = source.prepared(reading, expected)
+    source = source.prepared(reading, expected)
     if reading.label_row is not None:
         return _labelled_by_row(source, reading)
     within = None if limit is None else whole_within(limit)
     plain: set[int] = set()
-    batches = (batch for batch in batches_of(source, limit, plain) if batch and len(batch[0]))
+    batches = (batch for batch in source.batches(limit, plain) if batch and len(batch[0]))
     head = list(_first_of(batches, DECIDING if within is None else min(DECIDING, within)))
     if not head:
         why = ": only a header line" if source.separator and source.names else ""
@@ -886,50 +775,31 @@ def refuse_text(
     text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
     name, marks = columns.source.source, marks_of(columns, text)
     header = 0 if marks or expected is not None else _header_line(columns, text)
+    why = _why_text(columns, text, marks)
     if len(text) == len(value_columns) and not (marks or header):
         shown = f": {_describe(columns, text)}" if text else ""
-        return DataError(
-            f"{name} has no numeric columns{shown}. {_why_text(columns, text, marks)}"
-            "At least one column must hold numbers and not be dropped, an id or a label."
-        )
-    correct = False
+        advice = "At least one column must hold numbers and not be dropped, an id or a label."
+        return DataError(f"{name} has no numeric columns{shown}. {why}{advice}")
     if header:
-        changed: dict[str, Any] = {"header": header}
+        options: dict[str, Any] = {"header": header}
     elif expected is None:
-        changed = _advised(columns, value_columns, text, marks, reading, id_column)
-    else:
-        marks, correct = _slips(columns, text), not marks
-        changed = _advised_for_model(marks, reading, expected)
-    what = (
-        f"{name} has {counted(len(text), 'column that holds', 'columns that hold')} no numbers: "
-        f"{_describe(columns, text)}. {_why_text(columns, text, {} if correct else marks)}".rstrip()
-    )
-    options: Any = {one: value for one, value in changed.items() if value != ()}
-    if not options:
-        check = "Check that this is the right file, and how its numbers are written."
-        return DataError(what, f"The model was fitted on numbers in such columns. {check}")
-    read = "Correct it, or read it" if correct else "Read it"
-    call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items())
-    return DataError(what, f"{read} with {call}.")
+        options = _advised(columns, value_columns, text, marks, reading, id_column)
+    else:  # a model needs its columns, and perhaps complete rows
+        options = _with_marks(reading, marks) if len(marks) == len(text) else {}
+        complete = expected.holes or expected.means is not None or reading.missing is not None
+        options |= {"missing": "drop-rows"} if options and not complete else {}
+    holding = counted(len(text), "column that holds", "columns that hold")
+    what = f"{name} has {holding} no numbers: {_describe(columns, text)}. {why}".rstrip()
+    call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items() if value != ())
+    check = "Check that this is the right file, and how its numbers are written."
+    advice = f"The model was fitted on numbers in such columns. {check}"
+    return DataError(what, f"Read it with {call}." if call else advice)
 
 
-def _slips(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
-    """Return the few texts, and their counts, of columns that must be numbers; none if one has more."""
-    known, arrays = columns.source.na_values, columns.arrays
-    if columns.source.separator is None or not all(is_text(arrays[place]) for place in text):
-        return {}
-    found = {place: strings.marks(arrays[place], known, slips=True) for place in text}
-    return found if all(found.values()) else {}
-
-
-def _advised_for_model(
-    marks: Mapping[int, Mapping[str, int]], reading: ReadingOptions, expected: Expected
-) -> dict[str, Any]:
-    """Return options with which new rows are read: a model needs its columns, and perhaps complete rows."""
-    texts = dict.fromkeys(text for some in marks.values() for text in some)
-    changed: dict[str, Any] = {"na_values": (*(reading.na_values or ()), *texts)} if texts else {}
-    complete = expected.holes or expected.means is not None or reading.missing is not None
-    return changed if complete or not texts else changed | {"missing": "drop-rows"}
+def _with_marks(reading: ReadingOptions, marks: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
+    """Return the option that makes missing values of marks as well."""
+    texts = dict.fromkeys(text for counts in marks.values() for text in counts)
+    return {"na_values": (*(reading.na_values or ()), *texts)} if texts else {}
 
 
 def _as_python(value: Any) -> str:
@@ -952,30 +822,28 @@ def _advised(
     empty = [at for at in value_columns if at not in text and arrays[at].null_count == n_rows]
     numbers = [at for at in value_columns if at not in empty and (at not in text or at in marks)]
     rest = [at for at in text if at not in marks] + empty
-    changed: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if not columns.first_row:  # later rows of a file do not show groups
         words = [at for at in rest if is_text(arrays[at]) and not _is_mostly_numbers(arrays[at])]
         most = min(_MOST_GROUPS, n_rows // 2)
         groups = [at for at in words if 2 <= pc.count_distinct(arrays[at]).as_py() <= most]
         unique = [at for at in words if all_different(arrays[at])]
         if groups and reading.label is None and reading.labels_from is None:
-            changed["label"] = one_name(names[groups[0]])
+            options["label"] = one_name(names[groups[0]])
+            rest.remove(groups[0])
         if unique and id_column is None and reading.id is None:
-            changed["id"] = names[unique[0]]
-    used = {changed.get("id"), *ReadingOptions(**changed).label_columns}
-    out = [names[at] for at in rest if names[at] not in used]
-    if reading.columns is not None or len(out) > max(NAMES_SHOWN, len(numbers)):
-        changed |= {"columns": tuple(names[at] for at in numbers), "drop": ()}
-    elif out:
-        changed["drop"] = (*(reading.drop or ()), *out)
-    if marks:
-        more = dict.fromkeys(mark for counts in marks.values() for mark in counts)
-        changed["na_values"] = (*(reading.na_values or ()), *more)
+            options["id"] = names[unique[0]]
+            rest.remove(unique[0])
+    if reading.columns is not None or len(rest) > max(NAMES_SHOWN, len(numbers)):
+        options |= {"columns": tuple(names[at] for at in numbers), "drop": ()}
+    elif rest:
+        options["drop"] = (*(reading.drop or ()), *(names[at] for at in rest))
+    options |= _with_marks(reading, marks)
     holes = [pc.is_null(arrays[at]) for at in numbers if arrays[at].null_count or at in marks]
     if reading.missing is None and holes:
         incomplete = n_rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
-        changed["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= n_rows else "mean"
-    return changed
+        options["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= n_rows else "mean"
+    return options
 
 
 def _header_line(columns: Columns, text: Sequence[int]) -> int:
@@ -1013,18 +881,16 @@ def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping
     if columns.source.separator is None:
         return ""
     advice = ""
-    for index in [place for place in text if is_text(columns.arrays[place]) and place not in marks]:
-        if not advice and (value := strings.undecided_comma(columns.arrays[index])) is not None:
+    for at in [place for place in text if is_text(columns.arrays[place]) and place not in marks]:
+        if not advice and (value := strings.undecided_comma(columns.arrays[at])) is not None:
             advice = (
-                f"In {columns.names[index]!r}, {value} may be {value.replace(',', '')} or "
+                f"In {columns.names[at]!r}, {value} may be {value.replace(',', '')} or "
                 f"{value.replace(',', '.')}, and no other value decides whether the comma separates "
                 "thousands or decimals: write one or the other. "
             )
     if not marks:
         return advice
-    every: dict[str, int] = {}
-    for some in marks.values():
-        every |= {mark: every.get(mark, 0) + count for mark, count in some.items()}
+    every = sum(map(Counter, marks.values()), Counter[str]())
     counts = " and ".join(f"{mark!r} ({counted(count, 'time')})" for mark, count in every.items())
     names = listed([columns.names[place] for place in marks])
     return advice + f"{names} would be numbers without {counts}, which may stand for missing values. "

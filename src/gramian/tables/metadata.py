@@ -18,7 +18,7 @@ from gramian.tables.labels import as_variable, declared_levels, label_texts
 from gramian.tables.memory import index_names
 from gramian.tables.names import readable
 from gramian.tables.reading import pick_rows
-from gramian.tables.source import ArraySource, PictureSource
+from gramian.tables.source import ArraySource, PictureSource, Use
 from gramian.tables.table import Table, label_fields
 
 
@@ -126,7 +126,7 @@ def as_metadata(given: Any, id: str | None = None) -> Metadata:
     if isinstance(given, Metadata):
         return given
     if isinstance(given, str | os.PathLike):
-        return _of_file(os.fsdecode(given), id)
+        return _read(LabelPlace(locate(os.fsdecode(given))), "table", id)[0]
     if isinstance(given, Table):
         said = f"the labels of {given.source}"
         return Metadata(labels_of(given), given.row_names, said, levels=given.levels)
@@ -165,24 +165,6 @@ def with_metadata(table: Table, given: Any, id: str | None = None) -> Table:
     columns, note = metadata.joined(table.values.shape[0], table.row_names, table.source)
     levels = {**table.levels, **metadata.levels}
     return replace(table, metadata={**table.metadata, **columns}, notes=(*table.notes, note), levels=levels)
-
-
-def _of_file(text: str, id: str | None) -> Metadata:
-    with opened_source(locate(text)) as (_, _, source):
-        if isinstance(source, ArraySource | PictureSource):
-            raise FileError(
-                f"{source.source} has no named columns for metadata. Give a table, such as a .csv file."
-            )
-        # Arrow takes longer to import than everything else here.
-        from gramian.tables.columns import Columns
-
-        table = Columns.whole(source)
-        _, places, row_names = table.with_row_names(id)
-        columns = {table.names[place]: table.labels(place) for place in places}
-    if not columns:
-        raise DataError(f"{source.source} has names of rows but no other column. Add columns of metadata.")
-    variables = {name: as_variable(name, values) for name, values in columns.items()}
-    return Metadata(variables, row_names, source.source, table.row_names, levels=source.levels)
 
 
 # ---- Labels from another file than the data, joined to its rows by their names or by their order
@@ -244,7 +226,7 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
         If no row has a label, or the numbers of labels and rows differ and rows have no names.
     """
     n = table.values.shape[0]
-    labels, more = _read(place, id, n if rows is None else None)
+    labels, more = _read(place, "labels", id, n if rows is None else None)
     labels = labels.keyed(table.row_names, place.column)
     if place.column is not None:
         labels = replace(labels, columns=dict([next(iter(labels.columns.items()))]))
@@ -263,24 +245,45 @@ def with_labels(table: Table, place: LabelPlace, rows: slice | None, id: str | N
     return replace(table, **label_fields(joined), notes=notes, levels=levels)
 
 
-def _read(place: LabelPlace, id: str | None, n_rows: int | None) -> tuple[Metadata, tuple[str, ...]]:
+def _read(
+    place: LabelPlace, use: Use, id: str | None, n_rows: int | None = None
+) -> tuple[Metadata, tuple[str, ...]]:
+    """Read the columns of a file, first the labels if it is used as such, and notes on these."""
     file, column = place.file, place.column
     key = getattr(file, "key", None) or column
-    if isinstance(file, Location) and file.key is None:
+    if column is not None and isinstance(file, Location) and file.key is None:
         format = format_of(file.path)
         if format.keyed and not format.marks:  # of arrays the column is one of several
             file = replace(file, key=column)
-    with opened_source(file, "labels", name=place.name or None) as (_, _, source):
-        if isinstance(source, ArraySource) and source.columns is None:
-            name = key or "label"
-            return Metadata({name: source.read().reshape(-1)}, None, str(place)), source.notes
+    with opened_source(file, use, name=place.name or None) as (_, _, source):
+        if use == "labels" and isinstance(source, ArraySource) and source.columns is None:
+            return Metadata({key or "label": source.read().reshape(-1)}, None, str(place)), source.notes
         if isinstance(source, ArraySource | PictureSource):
-            raise FileError(
-                f"{source.source} cannot be read as labels. Give a table of labels, or FILE:COLUMN."
-            )
+            hint = "Give a table, such as a .csv file; FILE:COLUMN is one column."
+            raise FileError(f"{source.source} has no named columns of labels or metadata. {hint}")
         # Arrow takes longer to import than everything else here.
-        from gramian.tables.columns import Columns, labels_of_columns
+        from gramian.tables.columns import Columns, padded_note
 
         table = Columns.whole(source)
-        columns, row_names, notes = labels_of_columns(table, column, id, n_rows)
-        return Metadata(columns, row_names, str(place), table.row_names, levels=source.levels), notes
+        columns, row_names = table.described(id, column)
+        levels, notes = source.levels, tuple[str, ...]()
+    if not columns:
+        raise DataError(f"{source.source} has names of rows but no other column. Add columns to it.")
+    if use == "table":
+        columns = {name: as_variable(name, values) for name, values in columns.items()}
+        return Metadata(columns, row_names, source.source, table.row_names, levels=levels), ()
+    first = column or _grouping(columns)
+    columns = {first: columns[first]} | columns
+    if column is not None:
+        notes = padded_note({column: table.fields[table.names.index(column)]})
+    elif source.names == (first,) and columns[first].dtype.kind == "U" and len(columns[first]) + 1 == n_rows:
+        columns = {"label": np.array([first, *columns[first]])}
+        notes = (f"the first line of {source.source}, {first!r}, was read as a label",)
+    return Metadata(columns, row_names, str(place), table.row_names, levels=levels), notes
+
+
+def _grouping(columns: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return the first column whose values repeat, of text or else of whole numbers; by default the first."""
+    repeat = [name for name, of in columns.items() if 1 < len(np.unique(of)) <= len(of) / 2]
+    text = [name for name in repeat if columns[name].dtype.kind not in "fiu"]
+    return next(iter([*text, *(name for name in repeat if columns[name].dtype.kind in "iu"), *columns]))

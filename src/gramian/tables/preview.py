@@ -186,7 +186,8 @@ def preview(
         from gramian.tables.columns import Columns, whole_fields
         from gramian.tables.long import find_long, pivoted
 
-        table, reading = opened.prepared(replace(reading, **dict.fromkeys(COLUMN_OPTIONS)), None)  # type: ignore[arg-type]
+        reading = replace(reading, **dict.fromkeys(COLUMN_OPTIONS))  # type: ignore[arg-type]
+        table = opened.prepared(reading)
         about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
         if reading.pivot is not None:
             table, _ = pivoted(table, reading)

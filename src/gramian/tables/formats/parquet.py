@@ -54,9 +54,7 @@ class ArrowSource(ColumnSource):
         self._used = set(range(len(self.names)))
         self.levels: dict[str, tuple[str, ...]] = {}
 
-    def prepared(
-        self, reading: ReadingOptions, expected: Expected | None
-    ) -> tuple[ColumnSource, ReadingOptions]:
+    def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the same files, limited to columns that have, or may have, a role."""
         names = self.names or ()
         unique, _ = unique_names(names)
@@ -66,7 +64,7 @@ class ArrowSource(ColumnSource):
         free = first_free(unique, reading, expected)
         source = copy(self)  # the first column may name rows, and the last one may be empty
         source._used = {0, free or 0, len(names) - 1, *wanted, *roles.aside}
-        return source, reading
+        return source
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; columns that are not used are nulls."""

@@ -197,7 +197,7 @@ class TextSource(ColumnSource):
         skip_footer: int | None = None,
     ) -> None:
         self._file, self.source, self.path = file, file.source, file.path
-        self.na_values, self._header, self.skip_footer = na_values, header, skip_footer
+        self.na_values, self.skip_footer = na_values, skip_footer
         self._head = file.head(layout.SAMPLE_LINES + (header or 0))
         head = self._as_utf8(self._head)
         about = (self.source, na_values, header)
@@ -215,14 +215,10 @@ class TextSource(ColumnSource):
         self.first_lines = layout.shown_lines([line.fields for line in lines])
         self._types = dict.fromkeys(map(str, range(found.n_fields)), pa.string())
 
-    def prepared(
-        self, reading: ReadingOptions, expected: Expected | None
-    ) -> tuple[ColumnSource, ReadingOptions]:
+    def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the text with the missing-value marks of the options, and its header where they say."""
-        asked = (reading.na_values or (), reading.header, reading.skip_footer)
-        if asked == (self.na_values, self._header, self.skip_footer):
-            return self, reading
-        return TextSource(self._file, *asked), reading
+        options = (reading.na_values or (), reading.header, reading.skip_footer)
+        return self if options == ((), None, None) else TextSource(self._file, *options)
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; see :class:`gramian.tables.columns.ColumnSource`."""
