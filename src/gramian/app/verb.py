@@ -71,8 +71,10 @@ class Input(NamedTuple):
         Of a monitor the monitor itself, and not the model that it watches.
     streamed : bool or callable
         Whether rows may stay in their file; perhaps by the options.
-    how : callable, optional
-        More keywords for the reader, by the options.
+    imputes : bool
+        Whether missing values may be left in, for a fit of a PCA.
+    required : bool
+        Whether files of pictures that are missing are an error; of a single file, damaged ones too.
     many : bool
         Whether several may be given, as a sequence.
     access : {"read", "change", "create"}
@@ -85,7 +87,8 @@ class Input(NamedTuple):
     usual: str = ""
     whole: bool = False
     streamed: bool | Callable[[Mapping[str, Any]], bool] = False
-    how: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+    imputes: bool = False
+    required: bool = False
     many: bool = False
     access: Literal["read", "change", "create"] = "read"
 
@@ -623,7 +626,7 @@ class Verb:
             The options.
         read : callable
             Reads an input: takes its :class:`Parameter`, the model that it is for or None, the bytes of rows
-            from which they stay in their file or None, and keywords. Returns None for one that is not given.
+            from which they stay in their file or None. Returns None for one that is not given.
 
         Raises
         ------
@@ -635,8 +638,7 @@ class Verb:
         opened: dict[str, Any] = {}
         whole = model = None
         for one in self.inputs:
-            kind, how = one.about.kind, {} if one.about.how is None else one.about.how(values)
-            if kind == "model":
+            if one.about.kind == "model":
                 found = read(one, None, None)
                 kept = found if self.adds_earlier_rows else expanded(found)[0]
                 opened[one.name] = kept if one.about.whole or kept is None else mapping_of(kept)
@@ -646,16 +648,16 @@ class Verb:
             models = [mapping_of(opened[one.name]) for one in self.inputs if one.about.kind == "model"]
             self.check(values, *models)
         for one in sorted(self.inputs, key=lambda one: one.about.kind != "gallery"):
-            kind, how = one.about.kind, {} if one.about.how is None else one.about.how(values)
+            kind = one.about.kind
             if kind == "data":
                 streamed = one.about.streamed
                 streamed = streamed(values) if callable(streamed) else streamed
                 limit = self._limit(values, model) if streamed else None
-                table = read(one, None if whole is None else reader_of(whole), limit, **how)
+                table = read(one, None if whole is None else reader_of(whole), limit)
                 self.require_label(table is None or table.labels is not None)
                 opened[one.name] = table if self.adds_earlier_rows else expanded(whole, table)[1]
             elif kind in ("gallery", "faces"):
-                opened[one.name] = read(one, model, None, **how)
+                opened[one.name] = read(one, model, None)
         return opened
 
     def _limit(self, values: Mapping[str, Any], model: Any) -> int:

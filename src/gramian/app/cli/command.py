@@ -39,6 +39,7 @@ from gramian.errors import ParameterError
 from gramian.figures.registry import function_of
 
 ALARM = 3  # exit code
+CHANNELS = ("color", "shape")  # options whose columns are read too
 IN_FOLDER = ("report", "loadings", "format")  # options of a folder of results
 PANEL_OF = dict.fromkeys(("out", "as_json", "verbose", *IN_FOLDER), OUTPUT) | {"as_is": READING}
 PANEL_OF |= dict.fromkeys(("device", "memory_limit", "random_state"), LIMITS)
@@ -243,6 +244,7 @@ class Call:
         for name in self.reading:
             READS[name].check(self.reading[name])
         self.values = verb.values(given)
+        self.is_fit = bool(verb.outputs) and verb.outputs[0].kind == "results"
         self.fitted: Any = None
         self.pictures = self.to_folder = False
         self.writers: list[tuple[Output, str, Write]] | None = None
@@ -261,42 +263,43 @@ class Call:
         given = self.reading | self.values
         return {name: given[name] for name in (*READS, *self.verb.options) if name in given}
 
-    def open(self, one: Parameter, model: Any, limit: int | None, **how: Any) -> Any:
+    def open(self, one: Parameter, model: Any, limit: int | None) -> Any:
         """Open an input, once it is checked that the result can be written."""
         name: Any = self.given.get(one.name)
-        kind = one.about.kind
+        kind, values = one.about.kind, self.values
         if kind == "model":
-            self.fitted = None if name is None else inputs.read_model(name, whole=True)
+            self.fitted = None if name is None else inputs.read_model(name)
             return self.fitted
         if kind == "gallery":
             return inputs.open_gallery(name, model, one.about.access)
         if name is None:
             for option in () if not one.positional else (*self.reading, *(["meta"] & self.given.keys())):
-                raise ParameterError(
-                    option,
-                    allowed="is about the rows of DATA, but there is no DATA",
-                    hint="Add its file after the other arguments.",
-                )
+                problem = "is about the rows of DATA, but there is no DATA"
+                raise ParameterError(option, allowed=problem, hint="Add its file after the other arguments.")
             return None
         self.check_outputs()
-        if kind == "faces":
-            read = inputs.read_all_pictures if one.about.many else inputs.read_pictures
-            return read(name, model, **how)
-        return self._rows(one, name, model, limit, **how)
+        if kind == "data":
+            return self._rows(one, name, model, limit)
+        how = {option: values[option] for option in ("size", "strict", "keep_files") if option in values}
+        if one.about.many:
+            return inputs.read_all_pictures(name, model, required=one.about.required, **how)
+        return inputs.read_pictures(name, model, **({"strict": one.about.required} | how))
 
-    def _rows(self, one: Parameter, name: str, model: Any, limit: int | None, **how: Any) -> Any:
+    def _rows(self, one: Parameter, name: str, model: Any, limit: int | None) -> Any:
         source, options, meta = None, self.reading, self.given.get("meta") if one.positional else None
+        imputes = one.about.imputes and "kernel" not in self.values
         if one is self.verb.inputs[0] and "as_is" not in self.given:
             source, options, self.values, self.proposals = inputs.proposed(
-                name, options, self.values, self.verb, imputes=how.get("imputes", False)
+                name, options, self.values, self.verb, imputes
             )
             self.reading = options
         self.verb.require_label({"label", "labels_from"} & options.keys() != set())
         if model is not None:
             name, options = inputs.recalled(model, name, options)
-            table = inputs.read_new_data(name, options, model, limit, meta, **how)
+            channels = {option: self.values[option] for option in CHANNELS if option in self.values}
+            table = inputs.read_new_data(name, options, model, limit, meta, channels)
         else:
-            table = inputs.read_table(name, options, source=source, limit=limit, **how)
+            table = inputs.read_table(name, options, source=source, limit=limit, imputes=imputes)
             table = table if meta is None else inputs.add_metadata(table, meta, options.get("id"))
         self.repeated = inputs.read_arguments(name, options) if one.positional and name != "-" else None
         if self.pictures:
@@ -336,28 +339,21 @@ class Call:
     def _context(self) -> Context:
         """Return how the verb was called; the command of a fit repeats it without proposals."""
         command: tuple[str, ...] = ()
-        if self._is_fit:
+        if self.is_fit:
             options = {name: value for name, value in self.options.items() if name != "verbose"}
             out = ("-o", self.given["out"]) if "out" in self.given else ()
             command = ("gramian", self.verb.name, self.given["data"], *as_arguments(options), *out, "--as-is")
         return Context(self.given.get("model", ""), self.repeated, command, self.to_folder)
 
-    @property
-    def _is_fit(self) -> bool:
-        return bool(self.verb.outputs) and self.verb.outputs[0].kind == "results"
-
     def check_outputs(self) -> None:
         """Check once that the files that are asked for can be written, and keep what writes them."""
         if self.writers is not None:
             return
-        if self._is_fit:
-            out = self.given.get("out")
-            self.to_folder = out is not None and not outputs.is_model_file(out)
-            for option in IN_FOLDER if not self.to_folder else ():
-                if option in self.values:
-                    raise ParameterError(
-                        option, allowed="needs a folder of results", hint="Name one with -o."
-                    )
+        if self.is_fit:
+            self.to_folder = "out" in self.given and not outputs.is_model_file(self.given["out"])
+            for option in () if self.to_folder else self.values.keys() & set(IN_FOLDER):
+                problem = "needs a folder of results"
+                raise ParameterError(option, allowed=problem, hint="Name one with -o.")
         named = [(out, self.given.get(out.name, out.default)) for out in self.verb.outputs]
         self.writers = [(out, name, self._writer(out, name)) for out, name in named if name is not None]
 
@@ -415,7 +411,7 @@ class Call:
             facts["next"] = shlex.join(command)
             text += f"\n\nFit it:\n  {facts['next']}"
         written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
-        if self._is_fit:
+        if self.is_fit:
             facts["proposals"] = plain([asdict(one) for one in self.proposals])
             others = f" and {len(names) - 1} other files" if len(names) > 1 else ""
             written = [f"\n{written[-1]}{others}"] if written else []

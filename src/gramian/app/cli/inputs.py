@@ -35,7 +35,7 @@ def files_of(reading: Mapping[str, Any]) -> list[str]:
 
 
 def proposed(
-    data: str, reading: dict[str, Any], values: dict[str, Any], verb: Verb, *, imputes: bool
+    data: str, reading: dict[str, Any], values: dict[str, Any], verb: Verb, imputes: bool
 ) -> tuple[Any, dict[str, Any], dict[str, Any], Any]:
     """Return what is read, and the options with what the data suggest where none is given; print that.
 
@@ -310,8 +310,8 @@ def add_metadata(table: Any, meta: Any, id: str | None) -> Any:
     return joined
 
 
-def read_model(model: str, *, whole: bool = False) -> Any:
-    """Open a saved model; of a monitor the PCA or kernel PCA, unless all of it is needed.
+def read_model(model: str) -> Any:
+    """Open a saved model.
 
     Raises
     ------
@@ -321,12 +321,11 @@ def read_model(model: str, *, whole: bool = False) -> Any:
     from sklearn.utils.validation import check_is_fitted
 
     from gramian.models.model_file import load
-    from gramian.statistics.components import mapping_of
 
     with shows_progress(f"reading {model}"):
         fitted = load(model_path(model))
         check_is_fitted(fitted)
-        return fitted if whole else mapping_of(fitted)
+        return fitted
 
 
 def open_gallery(name: str, model: Any, access: str) -> Any:

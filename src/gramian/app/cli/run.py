@@ -6,39 +6,15 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import Any
 
 import typer
 
+from gramian import errors
 from gramian.core.checks import shown, six_digits
 from gramian.core.progress import say
-from gramian.errors import (
-    FULL,
-    CertificateWarning,
-    CostWarning,
-    FewRowsWarning,
-    GramianError,
-    IndefiniteKernelWarning,
-    InputTypeError,
-    MissingValuesWarning,
-    ParameterError,
-    PreimageWarning,
-    RankWarning,
-    not_written,
-    reason,
-    shortened,
-)
 
 DONE, DATA_ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
-WARNINGS = (
-    RankWarning,
-    CertificateWarning,
-    CostWarning,
-    FewRowsWarning,
-    IndefiniteKernelWarning,
-    MissingValuesWarning,
-    PreimageWarning,
-)
 # Base of everything that the parser says about arguments; typer has moved it from package to package.
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 
@@ -55,8 +31,7 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
     """
     prepare_streams()
     with warnings.catch_warnings():
-        for category in WARNINGS:
-            warnings.simplefilter("always", category)
+        warnings.simplefilter("always", errors.GramianWarning)
         warnings.showwarning = _show_warning
         try:
             code = _invoke(command, list(sys.argv[1:] if arguments is None else arguments))
@@ -65,13 +40,11 @@ def run(command: Any, arguments: Sequence[str] | None = None) -> int:
             lead_nowhere("stdout")
             code = DATA_ERROR
         except OSError as error:
-            if error.errno not in FULL:
+            if error.errno not in errors.FULL:
                 raise
             lead_nowhere("stdout")
-            code = _fail(
-                f"standard output was not written: {reason(error)}. Free some space, or send it elsewhere.",
-                DATA_ERROR,
-            )
+            text = f"standard output was not written: {errors.reason(error)}."
+            code = _fail(f"{text} Free some space, or send it elsewhere.", DATA_ERROR)
         try:
             sys.stderr.flush()
         except OSError:
@@ -84,9 +57,9 @@ def _invoke(command: Any, arguments: list[str]) -> int:
         code = command.main(args=arguments, prog_name="gramian", standalone_mode=False)
     except PARSER_ERROR as error:
         return _parser_error(error)
-    except (ParameterError, InputTypeError) as error:
+    except (errors.ParameterError, errors.InputTypeError) as error:
         return _fail(str(error), USAGE)
-    except GramianError as error:
+    except errors.GramianError as error:
         return _fail(str(error), DATA_ERROR)
     except MemoryError as error:
         return _fail(f"memory ran out. {error}".strip(), DATA_ERROR)
@@ -94,7 +67,11 @@ def _invoke(command: Any, arguments: list[str]) -> int:
         # Those of standard output have no name of a file.
         if not isinstance(error.filename, str):
             raise
-        return _fail(_refused(error, error.filename), DATA_ERROR)
+        if error.errno in errors.FULL:
+            return _fail(str(errors.not_written(error.filename, error)), DATA_ERROR)
+        name = errors.shortened(error.filename)
+        text = f"{name} cannot be used: {errors.reason(error)}. Check its name and permissions."
+        return _fail(text, DATA_ERROR)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except SystemExit as end:
@@ -118,12 +95,6 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _refused(error: OSError, name: str) -> str:
-    if error.errno in FULL:
-        return str(not_written(name, error))
-    return f"{shortened(name)} cannot be used: {reason(error)}. Check its name and permissions."
-
-
 def _parser_error(error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "gramian"
@@ -144,14 +115,7 @@ def _hint(message: str) -> str:
     return " An option such as --whiten has no value: leave it out." if alone else ""
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, *where: Any, **more: Any) -> None:
     text = str(message)
     if "does not have valid feature names" in text:  # of scikit-learn
         text = "the data have no column names, so their columns are taken in the order of the fitted ones."

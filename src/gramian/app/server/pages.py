@@ -23,7 +23,6 @@ from gramian.explain.diagnose import NOTHING_FOUND, ONLY_MODEL
 PAGE = files("gramian.app").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
-NUMBERS = ("number", "constant")  # kinds of columns
 READ_FIRST = ("na_values", "pivot")  # proposals by which the file is read
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 
@@ -145,8 +144,7 @@ def data_page(
     **more : object
         Further values of the template.
     """
-    seen, rows = facts.get("preview") or {}, facts.get("rows", 0)
-    columns = seen.get("columns", ())
+    preview = facts.get("preview") or {}
     method = method if facts.get("picture_shape") or method != "FaceSpace" else "PCA"
     proposed = _proposed(facts.get("proposals") or {})
     start = {one["option"]: one["value"] for one in proposed if method in one["methods"]}
@@ -154,27 +152,18 @@ def data_page(
         start["id"] = reading["pivot"][0]
     dropped = [one for one in proposed if one["option"] == "drop"]
     dropped.sort(key=lambda one: one["evidence"]["reason"] == "text")  # the others are judgements
-    names = [column["name"] for column in columns]
     return page(
         "data.html",
         item=item,
         facts=facts,
-        seen=seen,
+        seen=preview,
         reading=reading,
         method=method,
-        footer=int(reading.get("skip_footer") or 0),
-        columns=columns,
-        kinds={column["name"]: column["kind"] for column in columns},
-        shown=[column["name"] for column in columns if _groups(column, rows)],
+        shown=[column["name"] for column in preview.get("columns", ()) if _groups(column, facts["rows"])],
         drops=[one["value"] for one in dropped],
-        roles=[start.get("id"), start.get("label")],
         proposed=[one for one in proposed if one not in dropped[MOST_LISTED:]],
-        more_dropped=max(0, len(dropped) - MOST_LISTED),
         start=start,
-        names=names,
-        groups=[*names, *beside],
-        numeric=[column["name"] for column in columns if column["kind"] in NUMBERS],
-        notes=list(dict.fromkeys([*seen.get("notes", ()), *(facts.get("notes") or ())])),
+        beside=list(beside),
         **more,
     )
 
@@ -203,36 +192,19 @@ def model(
 ) -> Response:
     """Return the page of a model, perhaps with data to plot."""
     item = state.find("model", id)
-    facts = item.facts
-    known, sources, fit = facts.get("model", {}), state.all("data"), facts.get("fit")
-    serious, notes = (
-        [one for one in facts.get("diagnosis", ()) if (one["severity"] == "serious") is wanted]
-        for wanted in (True, False)
-    )
-    sample = (known.get("sampling") or {}).get("brief")
+    sources, fit = state.all("data"), item.facts.get("fit")
     return page(
         "model.html",
         item=item,
-        facts=facts,
-        model=known,
+        facts=item.facts,
         sources=sources,
         chosen=chosen,
         # Without its data it cannot be fitted again.
-        fit=fit if fit and any(one.id == fit["data"] for one in sources) else None,
+        fit=fit if fit and any(source.id == fit["data"] for source in sources) else None,
         back=_back(item, fit) if fit else "",
-        serious=serious,
-        clean=" ".join([NOTHING_FOUND, *([] if facts.get("diagnosed_rows") else [ONLY_MODEL])])
-        if known.get("kind") in ("PCA", "KernelPCA") and not serious
-        else "",
-        notes=[
-            *(f"{one['sentence']} {one['remedy']}" for one in notes if one["code"] != "not-separated"),
-            *([sample] if sample else []),
-        ],
-        warnings=[
-            text for text in facts.get("warnings", ()) if not any(one["sentence"] in text for one in serious)
-        ],
-        numbers=numbers(facts),
-        galleries=state.all("gallery") if known.get("kind") == "FaceSpace" else [],
+        clean=[NOTHING_FOUND, *([] if item.facts.get("diagnosed_rows") else [ONLY_MODEL])],
+        numbers=numbers(item.facts),
+        galleries=state.all("gallery"),
     )
 
 

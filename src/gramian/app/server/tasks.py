@@ -382,7 +382,7 @@ def rows_for(fitted: Any, model: Message, data: Message) -> Table:
 def _reader(parts: Message) -> Callable[..., Any]:
     """Return what reads the inputs of a verb, which an order names."""
 
-    def read(one: Parameter, model: Any, limit: int | None, **how: Any) -> Any:
+    def read(one: Parameter, model: Any, limit: int | None) -> Any:
         kind, part = one.about.kind, parts.get(one.name)
         if part is None:
             return None

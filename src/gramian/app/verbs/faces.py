@@ -46,12 +46,7 @@ of_model = partial(verb.about, check=_check_model, shell_only=True)
 
 @verb.about(shell_only=True, documented={"": "gramian.faces.space:FaceSpace"})
 def fit(
-    pictures: Annotated[
-        Any,
-        verb.Input(
-            "faces", how=lambda values: {name: values[name] for name in ("size", "strict") if name in values}
-        ),
-    ],
+    pictures: Annotated[Any, verb.Input("faces")],
     *,
     size: str | None = None,
     strict: Strict = False,
@@ -126,7 +121,7 @@ def fit(
 @of_model(doing="reconstructing")
 def reconstruct(
     model: Model,
-    picture: Annotated[Any, verb.Input("faces", how=lambda values: {"strict": True})],
+    picture: Annotated[Any, verb.Input("faces", required=True)],
     *,
     n_components: Annotated[list[int] | None, verb.Option(short="-k")] = None,
 ) -> Annotated[verb.Result, verb.Output("file", ends=(".png",), key="out", required=True)]:
@@ -190,15 +185,7 @@ def reconstruct(
 def enroll(
     model: Model,
     gallery: Annotated[Any, GALLERY._replace(access="create")],
-    pictures: Annotated[
-        Any,
-        PICTURES._replace(
-            how=lambda values: {
-                "required": True,
-                **{name: values[name] for name in ("strict", "keep_files") if name in values},
-            }
-        ),
-    ],
+    pictures: Annotated[Any, PICTURES._replace(required=True)],
     *,
     person: str | None = None,
     keep_files: bool = False,

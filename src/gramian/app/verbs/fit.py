@@ -16,9 +16,7 @@ LISTED = 10  # components that are printed, and computed where nothing is asked
 Center = Annotated[bool, verb.Option()]
 Ddof = Annotated[int | None, verb.Option("NUMBER", usual="1")]
 Scale = Annotated[Literal["unit", "pareto", "genotype"] | None, verb.Option(usual="by the data")]
-Rows = Annotated[
-    Any, verb.DATA._replace(streamed=True, how=lambda values: {"imputes": values.get("kernel") is None})
-]
+Rows = Annotated[Any, verb.DATA._replace(streamed=True, imputes=True)]
 
 
 @verb.about(

@@ -14,12 +14,6 @@ from gramian.figures.registry import FIGURES, available
 from gramian.tables.reading import IMPUTED
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
-CHANNELS = ("color", "shape")
-
-
-def _channels(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that set colour and shape, which are read too."""
-    return {"channels": {name: values[name] for name in CHANNELS if values.get(name) is not None}}
 
 
 def _check_names(name: str, what: list[str]) -> None:
@@ -30,7 +24,7 @@ def _check_names(name: str, what: list[str]) -> None:
 @verb.about(doing="drawing", shell_only=True)
 def plot(
     model: verb.WholeModel,
-    data: Annotated[Any, verb.DATA._replace(how=_channels)] = None,
+    data: Annotated[Any, verb.DATA] = None,
     *,
     meta: verb.Meta = None,
     what: Annotated[
@@ -78,7 +72,7 @@ def plot(
     from gramian.statistics.components import mapping_of
 
     fitted = mapping_of(model)
-    channels = _channels({"color": color, "shape": shape})["channels"]
+    channels = {name: column for name, column in (("color", color), ("shape", shape)) if column is not None}
     look: dict[str, Any] = dict(channels)
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("data", problem="Figures of a face model take no DATA.", hint="Leave it out.")
