@@ -351,52 +351,46 @@ class Call:
             return
         if self.is_fit:
             self.to_folder = "out" in self.given and not outputs.is_model_file(self.given["out"])
-            for option in () if self.to_folder else self.values.keys() & set(IN_FOLDER):
-                problem = "needs a folder of results"
-                raise ParameterError(option, allowed=problem, hint="Name one with -o.")
+            for option in IN_FOLDER:
+                if option in self.values and not self.to_folder:
+                    raise ParameterError(
+                        option, allowed="needs a folder of results", hint="Name one with -o."
+                    )
         named = [(out, self.given.get(out.name, out.default)) for out in self.verb.outputs]
         self.writers = [(out, name, self._writer(out, name)) for out, name in named if name is not None]
 
     def _writer(self, out: Output, name: str) -> Write:
         place, suffix = Path(name), Path(name).suffix.lower()
         folder = name.endswith("/") or (place.is_dir() and suffix != ".zarr")
-        if out.ends:
-            outputs.check_out(
-                name,
-                *self.files,
-                as_json=self.as_json,
-                ends=out.ends,
-                writes=f"{self.verb.name} writes a {out.kind}",
-            )
         if self.to_folder:
             outputs.check_results(place, *self.files)
             return lambda result: outputs.write_results(place, result, "report" in self.values)
-        if out.kind in ("model", "results") or (out.kind == "rows" and suffix == ".gramian" and not folder):
-            if suffix != ".gramian":
-                raise ParameterError(out.name, name, ": name a file that ends in .gramian")
-            outputs.check_out(name, *self.files)
-            return lambda result: result.model.save(name)
-        if out.kind == "figure":
-            function_of("style", "room")  # raises without its extra, before anything is computed
-            return lambda result: next(iter(result.figures.values()))().save(name)
         if out.kind == "figures":
             if suffix in FIGURES:
                 advice = f'Name a folder, and use format="{suffix[1:]}".'
                 raise ParameterError("-o", name, f": {self.verb.name} writes a folder", advice)
             outputs.check_place(place)
             return partial(_write_figures, place, self.values.get("format", "svg"))
+        as_model = out.kind in ("model", "results") or (suffix == ".gramian" and not folder)
+        if as_model or out.ends or out.kind == "file":
+            ends = (".gramian",) if as_model else out.ends
+            writes = f"{self.verb.name} writes a {'model' if as_model else out.kind}"
+            how = {"writes": writes, "name": "-o" if out.name == "out" else out.name}
+            outputs.check_out(name, *self.files, as_json=self.as_json, ends=ends, **how)
+        if as_model:
+            return lambda result: result.model.save(name)
+        if out.kind == "figure":
+            function_of("style", "room")  # raises without its extra, before anything is computed
+            return lambda result: next(iter(result.figures.values()))().save(name)
         if out.kind == "file":
-            if not out.ends:
-                outputs.check_out(name, *self.files, as_json=self.as_json)
             return lambda result: outputs.write_content(name, _value(result.content))
         if out.listing:
             of_pictures = self.fitted is None or getattr(self.fitted, "picture_shape_", None) is not None
             made = name != "-" and (folder or suffix not in TABLES)
             self.pictures = of_pictures and (made if self.fitted is None else suffix not in TABLES)
-        target, kind = outputs.rows_target(
-            name, self.as_json, *self.files, listing=out.listing, pictures=self.pictures
-        )
-        return partial(_write_table if out.kind == "table" else _write_rows, target, kind)
+        listing = out.listing if self.pictures else ""
+        target, kind = outputs.rows_target(name, self.as_json, *self.files, listing=listing)
+        return partial(_write_rows, target, kind)
 
     def _answer(self, result: Result, files: list[tuple[Output, str, str]]) -> None:
         outs = self.verb.outputs
@@ -404,11 +398,10 @@ class Call:
         text, piped = str(_value(result.text)), len(names) < len(files)
         if piped and (not text or outs[0].kind == "table"):
             return
-        facts = dict(_value(result.facts))
+        facts = dict(_value(result.facts)) if self.as_json else {}
         if result.fit:
             options = as_arguments(self.reading | dict(result.fit))
-            command = ["gramian", "fit", self.given["data"], *options, "-o", "out"]
-            facts["next"] = shlex.join(command)
+            facts["next"] = shlex.join(["gramian", "fit", self.given["data"], *options, "-o", "out"])
             text += f"\n\nFit it:\n  {facts['next']}"
         written = [f"Written: {name}{more}" for _, name, more in files if name != "-"]
         if self.is_fit:
@@ -432,9 +425,8 @@ def _joined(option: str, lists: list[str]) -> str:
         For a file of names together with more names.
     """
     if len(lists) > 1 and (files := [text for text in lists if text.startswith("@")]):
-        raise ParameterError(
-            option, files[0], "names all columns", "Add the others to that file, or leave it out."
-        )
+        advice = "Add the others to that file, or leave it out."
+        raise ParameterError(option, files[0], "names all columns", advice)
     return ",".join(lists)
 
 
@@ -452,19 +444,15 @@ def _write_figures(folder: Path, kind: str, result: Result) -> list[str]:
     return files
 
 
-def _write_table(target: Any, kind: str, result: Result) -> None:
-    from gramian.report.tables import write_table
-
-    write_table(target, next(iter(result.tables.values())), kind)
-
-
 def _write_rows(target: Any, kind: str, result: Result) -> int | None:
-    from gramian.report.tables import write_blocks
+    """Write rows, or the first table of a result; return the number of files of pictures."""
+    from gramian.report import tables
 
-    rows = result.rows
-    assert rows is not None
-    if kind == "pictures":
-        assert rows.pictures is not None
-        return rows.pictures(target)
-    write_blocks(target, rows.table, rows.blocks, kind, rows.names)
+    if result.rows is None:
+        tables.write_table(target, next(iter(result.tables.values())), kind)
+    elif kind == "pictures":
+        assert result.rows.pictures is not None
+        return result.rows.pictures(target)
+    else:
+        tables.write_blocks(target, result.rows.table, result.rows.blocks, kind, result.rows.names)
     return None

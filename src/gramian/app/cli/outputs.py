@@ -64,7 +64,12 @@ def check_place(folder: Path) -> None:
 
 
 def check_out(
-    out: str, *inputs: str, as_json: bool = False, ends: Sequence[str] = (), writes: str = ""
+    out: str,
+    *inputs: str,
+    as_json: bool = False,
+    ends: Sequence[str] = (),
+    writes: str = "",
+    name: str = "-o",
 ) -> None:
     """Refuse a file that cannot be written or is an input, and standard output where JSON goes there.
 
@@ -78,6 +83,8 @@ def check_out(
         What the name may end in; anything if empty.
     writes : str
         What the command writes, such as "stability writes a figure".
+    name : str
+        The option.
 
     Raises
     ------
@@ -86,7 +93,7 @@ def check_out(
     from gramian.core.atomic import check_writable
 
     if ends and Path(out).suffix.lower() not in ends:
-        raise ParameterError("-o", out, f": {writes}", f"Name a file that ends in {' or '.join(ends)}.")
+        raise ParameterError(name, out, f": {writes}", f"Name a file that ends in {' or '.join(ends)}.")
     if out != "-":
         check_writable(out)
         check_not_input(out, *inputs)
@@ -96,27 +103,7 @@ def check_out(
         )
 
 
-def table_target(out: str, as_json: bool, *inputs: str) -> tuple[Any, str]:
-    """Return where a table is written, and its format.
-
-    Raises
-    ------
-    FileError, ParameterError
-        If it cannot be written there, or the name is of no table.
-    """
-    from gramian.report.tables import format_of
-    from gramian.tables.formats.zarr import require_zarr
-
-    kind = "csv" if out == "-" else format_of(out)
-    check_out(out, *inputs, as_json=as_json)
-    if kind == "zarr":
-        require_zarr(f"writing {out}")
-    if out != "-":
-        return out, kind
-    return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
-
-
-def rows_target(out: str, as_json: bool, *inputs: str, listing: str, pictures: bool) -> tuple[Any, str]:
+def rows_target(out: str, as_json: bool, *inputs: str, listing: str = "") -> tuple[Any, str]:
     """Return where rows are written, and "pictures" for a folder of PNG files or the format of a table.
 
     Parameters
@@ -125,26 +112,33 @@ def rows_target(out: str, as_json: bool, *inputs: str, listing: str, pictures: b
     as_json : bool
     *inputs : str
     listing : str
-        The table in a folder of pictures; other folders are refused.
-    pictures : bool
+        The table in a folder of pictures; other folders are refused. Without it a table is written.
 
     Raises
     ------
     FileError, ParameterError
+        If it cannot be written there, or the name is of no table.
     """
-    if not pictures:
-        return table_target(out, as_json, *inputs)
     from gramian.report.pictures import check_picture_folder
+    from gramian.report.tables import format_of
+    from gramian.tables.formats.zarr import require_zarr
 
-    if out == "-":
-        raise ParameterError(
-            "-o", out, problem="Pictures are written as PNG files into a folder.", hint="Name it with -o."
-        )
-    folder = Path(out)
-    check_place(folder)
-    check_not_input(out, *inputs, replaced=list(folder.rglob("*")))
-    check_picture_folder(folder, listing)
-    return folder, "pictures"
+    if listing:
+        if out == "-":
+            problem = "Pictures are written as PNG files into a folder."
+            raise ParameterError("-o", out, problem=problem, hint="Name it with -o.")
+        folder = Path(out)
+        check_place(folder)
+        check_not_input(out, *inputs, replaced=list(folder.rglob("*")))
+        check_picture_folder(folder, listing)
+        return folder, "pictures"
+    kind = "csv" if out == "-" else format_of(out)
+    check_out(out, *inputs, as_json=as_json)
+    if kind == "zarr":
+        require_zarr(f"writing {out}")
+    if out != "-":
+        return out, kind
+    return (_Terminal() if sys.stdout.isatty() else sys.stdout.buffer), kind
 
 
 def check_pictures(table: Any, out: str) -> None:

@@ -249,19 +249,13 @@ def whiten(
         Pictures: a folder for PNG files. Tables: a .csv, .parquet, .npy or .zarr file, or - for CSV.
         FILE.gramian: the model.
     """
+    parameters = {name: value for name, value in locals().items() if name != "data"}
     from gramian.core.arrays import memory_limit_bytes
     from gramian.models.whitener import Whitener
     from gramian.report.facts import certificate_facts, plan_facts
     from gramian.report.tables import feature_names, mapped
 
-    model = Whitener(
-        method,
-        n_components=n_components,
-        regularization=regularization,
-        ddof=ddof,
-        random_state=random_state,
-        device=device,
-    ).fit(data)
+    model = Whitener(**parameters).fit(data)
     facts = {
         "method": model.method,
         "rows": model.n_samples_,

@@ -74,10 +74,7 @@ def choose_components(
     choices = choose_components(
         model, data, rules=rules, fraction=fraction, max_rmse=max_rmse, random_state=random_state
     )
-    names = "rule", "components", "at_least", "evidence", "trust"
-    columns = dict(zip(names, zip(*choices.rows(), strict=True), strict=True))
-    facts = {"data": data_facts(data), "rules": choices.to_dict()}
-    return verb.Result(choices, facts, tables={"rules": columns})
+    return verb.Result(choices, {"data": data_facts(data), "rules": choices.to_dict()})
 
 
 WRAPPER_ONLY = ("n_features_to_select", "floating", "patience")
@@ -161,21 +158,21 @@ def select(
         A text file for the names of the selected columns, one per line, for --columns @FILE; - for standard
         output.
     """
+    options = {name: value for name, value in locals().items() if value is not None and value is not False}
     from gramian.select.filters import FeatureFilter
     from gramian.select.validation import default_estimator
     from gramian.select.wrappers import SequentialFeatureSelector
 
+    del options["data"], options["random_state"]
     refuse_several_labels(data)
     discrete = is_discrete(data)
-    validating = None if estimator is None else estimator_named(estimator, discrete, random_state)
-    given: dict[str, Any] = {"cv": cv, "scoring": scoring, "redundancy": redundancy, "patience": patience}
-    given |= {"floating": floating or None, "estimator": validating, "score_func": score_func, "k": k}
-    given |= {"n_features_to_select": n_features_to_select, "direction": direction}
-    given = {name: value for name, value in given.items() if value is not None}
+    if estimator is not None:
+        options["estimator"] = estimator_named(estimator, discrete, random_state)
+    model: Any
     if direction is None:
-        model: Any = FeatureFilter(random_state=random_state, **given)
+        model = FeatureFilter(random_state=random_state, **options)
     else:
-        model = SequentialFeatureSelector(given.pop("estimator", default_estimator(discrete)), **given)
+        model = SequentialFeatureSelector(options.pop("estimator", default_estimator(discrete)), **options)
     try:
         model.fit(data)
     except KeyboardInterrupt:  # a wrapper has selected the best subset so far
@@ -196,19 +193,15 @@ def refuse_several_labels(data: Any) -> None:
     ------
     ParameterError
     """
-    if data.labels is not None and data.metadata:
-        if (file := data.origin.reading.get("labels_from")) is not None:
-            problem = (
-                f"has the columns {listed([data.label_name, *data.metadata])}, but one is predicted here"
-            )
-            hint = f"Name one, as in labels_from={f'{file}:{data.label_name}'!r}."
-            raise ParameterError("labels_from", file, problem, hint)
-        raise ParameterError(
-            "label",
-            ",".join([data.label_name, *data.metadata]),
-            "names several columns, but one is predicted here",
-            "Name one, and leave out the others with drop.",
-        )
+    if data.labels is None or not data.metadata:
+        return
+    names, file = [data.label_name, *data.metadata], data.origin.reading.get("labels_from")
+    if file is not None:
+        problem = f"has the columns {listed(names)}, but one is predicted here"
+        hint = f"Name one, as in labels_from={f'{file}:{names[0]}'!r}."
+        raise ParameterError("labels_from", file, problem, hint)
+    problem, hint = "names several columns, but one is predicted here", "leave out the others with drop."
+    raise ParameterError("label", ",".join(names), problem, f"Name one, and {hint}")
 
 
 def is_discrete(data: Any) -> bool:
@@ -244,13 +237,9 @@ def estimator_named(name: str, discrete: bool, random_state: int = 0) -> Any:
 
     allowed = CLASSES if discrete else NUMBERS
     if check_choice("estimator", name, sorted({*CLASSES, *NUMBERS})) not in allowed:
-        what = "The label names classes" if discrete else "The label is a number"
-        raise ParameterError(
-            "estimator",
-            name,
-            problem=f"{what}, which estimator={name!r} does not support.",
-            hint=f"Use one of {', '.join(allowed)}.",
-        )
+        label = "The label names classes" if discrete else "The label is a number"
+        problem = f"{label}, which estimator={name!r} does not support."
+        raise ParameterError("estimator", name, problem=problem, hint=f"Use one of {', '.join(allowed)}.")
     if name == allowed[0]:
         return default_estimator(discrete)
     if name == "tree":
@@ -286,18 +275,17 @@ def _facts(table: Any, model: Any, names: list[str], direction: str | None) -> d
         "data": data_facts(table),
         "label": table.label_name,
         "method": direction or model.score_func,
+        "kept": names,
     }
-    if direction is not None:
-        facts |= {
-            "estimator": estimator_name(model.estimator),
-            "score": model.score_,
-            "standard_error": model.standard_error_,
-            "reason": model.history_.choice.why,
-            "history": model.history_.to_dict(),
-        }
-    else:
-        facts |= _filter_facts(model)
-    return facts | {"kept": names}
+    if direction is None:
+        return facts | _filter_facts(model)
+    return facts | {
+        "estimator": estimator_name(model.estimator),
+        "score": model.score_,
+        "standard_error": model.standard_error_,
+        "reason": model.history_.choice.why,
+        "history": model.history_.to_dict(),
+    }
 
 
 def _filter_facts(model: Any) -> dict[str, Any]:
@@ -305,15 +293,10 @@ def _filter_facts(model: Any) -> dict[str, Any]:
 
     from gramian.select.validation import estimator_name
 
-    names = model.feature_names_
+    columns: dict[str, Any] = {"rank": model.ranking_, "column": model.feature_names_, "score": model.scores_}
+    columns |= {"p_value": model.pvalues_, "kept": model.support_}
     ranking = [
-        {
-            "rank": model.ranking_[j],
-            "column": names[j],
-            "score": model.scores_[j],
-            "p_value": None if model.pvalues_ is None else model.pvalues_[j],
-            "kept": model.support_[j],
-        }
+        {name: None if values is None else values[j] for name, values in columns.items()}
         for j in np.argsort(model.ranking_)
     ]
     validated = model.cv_results_
@@ -363,6 +346,7 @@ def choose_kernel(
     scoring : NAME, default: accuracy; r2
         score: name of a scikit-learn score.
     """
+    options = {name: value for name, value in locals().items() if name != "data"}
     from gramian.report.facts import data_facts
     from gramian.select.choose_kernel import choose_kernel
 
@@ -373,22 +357,11 @@ def choose_kernel(
             problem='criterion="score" and estimator need labels.',
             hint="Name their column with label, or their file with labels_from.",
         )
-    model: Any = None
     if estimator is not None:
-        model = estimator_named(estimator, is_discrete(data), random_state)
-    choice = choose_kernel(
-        data,
-        criterion=criterion,
-        candidates=candidates or None,
-        n_components=n_components,
-        cv=cv,
-        estimator=model,
-        scoring=scoring,
-        random_state=random_state,
-    )
-    fit: dict[str, Any] = {"kernel": repr(choice.best)}
-    if choice.n_components is not None:
-        fit["n_components"] = choice.n_components
+        options["estimator"] = estimator_named(estimator, is_discrete(data), random_state)
+    choice = choose_kernel(data, **options)
+    fit = {"kernel": repr(choice.best), "n_components": choice.n_components}
+    fit = {name: value for name, value in fit.items() if value is not None}
     return verb.Result(choice, {"data": data_facts(data), **choice.to_dict()}, fit=fit)
 
 

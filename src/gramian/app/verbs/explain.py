@@ -47,9 +47,6 @@ def describe(
     return verb.Result(result, facts, tables={"variables": result.columns()})
 
 
-FINDING = ("code", "severity", "sentence", "remedy")
-
-
 def diagnose(model: verb.Model, data: verb.Data, *, meta: verb.Meta = None) -> verb.Result:
     """Say whether the answer of a fitted model means what it seems to mean.
 
@@ -60,9 +57,7 @@ def diagnose(model: verb.Model, data: verb.Data, *, meta: verb.Meta = None) -> v
     from gramian.explain.diagnose import diagnose
 
     result = diagnose(model, data)
-    findings = [asdict(one) for one in result.findings]
-    columns = {name: [one[name] for one in findings] for name in FINDING}
-    return verb.Result("\n".join(result.lines()), {"findings": findings}, tables={"findings": columns})
+    return verb.Result("\n".join(result.lines()), {"findings": [asdict(one) for one in result.findings]})
 
 
 INTERVALS = (
@@ -101,12 +96,8 @@ def stability(
         "components": components,
         "sentences": result.sentences(),
     }
-    return verb.Result(
-        f"{result}\n",
-        facts,
-        tables={"components": dict(zip(INTERVALS, zip(*result.rows(), strict=True), strict=True))},
-        figures={"stability": lambda: function_of("spectra", "stability")(result)},
-    )
+    figures = {"stability": lambda: function_of("spectra", "stability")(result)}
+    return verb.Result(f"{result}\n", facts, figures=figures)
 
 
 @verb.about(documented={"": "gramian.explain.rotate:rotate"})
@@ -136,13 +127,10 @@ def rotate(
     from gramian.report.facts import payload
 
     result = rotate(model, method, n_components=n_components)
-    loadings = {"column": result.columns} | dict(zip(result.names, result.loadings.T, strict=True))
+    facts = payload(result, "method", "columns", "loadings", "variances", "ratio")
+    facts |= payload(result, "rotation_matrix", "correlations", "lost")
     return verb.Result(
-        result,
-        payload(result, "method", "columns", "loadings", "variances", "ratio")
-        | payload(result, "rotation_matrix", "correlations", "lost"),
-        tables={"loadings": loadings},
-        figures={"rotation": lambda: function_of("columns", "rotation")(result)},
+        result, facts, figures={"rotation": lambda: function_of("columns", "rotation")(result)}
     )
 
 
@@ -174,15 +162,13 @@ def compare(old: verb.Model, new: verb.Model, *, tol: float | None = None) -> ve
         check_number("tol", tol, least=0.0, advice="0 allows no difference at all.")
     result = compare(old, new)
     within = tol is None or result.within(tol)
-    rows = list(result.rows())
     facts = payload(result, "explained", "largest_change", "largest_angle") | {
         "within_tolerance": within,
         "sentences": result.sentences(),
-        "components": [dict(zip(CHANGES, row, strict=True)) for row in rows],
+        "components": [dict(zip(CHANGES, row, strict=True)) for row in result.rows()],
     }
     beyond = "" if within else f"\n\nA change exceeds the tolerance of {tol:g}."
-    tables = {"components": dict(zip(CHANGES, zip(*rows, strict=True), strict=False))}
-    return verb.Result(f"{result}{beyond}", facts, tables=tables, alarm=not within)
+    return verb.Result(f"{result}{beyond}", facts, alarm=not within)
 
 
 def _require_scores(values: Mapping[str, Any], model: Any) -> None:

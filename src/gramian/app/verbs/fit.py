@@ -229,16 +229,7 @@ def fit(
     import numpy as np
 
     from gramian.explain.diagnose import diagnosis_of
-    from gramian.report.facts import (
-        Fitted,
-        component_facts,
-        data_facts,
-        diagnosis_facts,
-        model_facts,
-        versions,
-    )
-    from gramian.report.sentences import headline, used_lines
-    from gramian.report.tables import completed
+    from gramian.report import facts, sentences, tables
 
     made = _ready(model, data)
     start, scores = time.perf_counter(), np.empty((0, 0))
@@ -246,24 +237,23 @@ def fit(
         scores = np.asarray(made.fit_transform(data))
     else:
         made.fit(data)
-    seconds, table = time.perf_counter() - start, completed(made, data)
+    seconds, table = time.perf_counter() - start, tables.completed(made, data)
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
-    facts = {
-        "data": data_facts(table),
-        "model": model_facts(made),
-        "components": component_facts(made),
-        **diagnosis_facts(diagnosis),
-        "seconds": seconds,
-        "command": command,
-        "versions": versions(),
-    }
-    lines = [headline(made), *used_lines(made, table), ""]
+    lines = [sentences.headline(made), *sentences.used_lines(made, table), ""]
     kinds = loadings or "unit", format or "csv"
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
-        facts,
+        lambda: {
+            "data": facts.data_facts(table),
+            "model": facts.model_facts(made),
+            "components": facts.component_facts(made),
+            **facts.diagnosis_facts(diagnosis),
+            "seconds": seconds,
+            "command": command,
+            "versions": facts.versions(),
+        },
         model=made,
-        fitted=Fitted(made, table, scores, command, seconds, *kinds, context.reading, diagnosis),
+        fitted=facts.Fitted(made, table, scores, command, seconds, *kinds, context.reading, diagnosis),
     )
 
 
