@@ -234,41 +234,25 @@ TABLES = (".csv", ".parquet", ".npy", ".zarr")
 FIGURES = (".svg", ".png", ".pdf", ".html")
 FIGURE = Output("figure", ends=FIGURES)
 ELSEWHERE = "an option of another function, which this one needs too"
-MODEL = Input("model", "MODEL", "A .gramian file, or a folder written by fit.")
-DATA = Input(
-    *("data", "DATA"),
+TABLE_TEXT = (
     "A table (.csv, .tsv, .xlsx, .parquet, .npy, .npz, .mat, .h5, .zarr, ...; FILE::NAME where there are "
-    "several), a folder or .zip of pictures, or -.",
+    "several), a folder or .zip of pictures, or -."
 )
+META_TEXT = "A table of metadata, such as batch, sex and age, joined by row names or order."
+LIMIT_TEXT = "Working memory, such as 4GB; larger tables are read in blocks."
+DEVICE_TEXT = "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host."
+MODEL = Input("model", "MODEL", "A .gramian file, or a folder written by fit.")
+DATA = Input("data", "DATA", TABLE_TEXT)
+DEVICE = Option("NAME", DEVICE_TEXT, "the host", suggestions=("cuda", "cpu"), local=True)
 Model = Annotated[Any, MODEL]
 WholeModel = Annotated[Any, MODEL._replace(whole=True)]
 Data = Annotated[Any, DATA]
 LargeData = Annotated[Any, DATA._replace(streamed=True)]
 # A surface joins it to the rows.
-Meta = Annotated[
-    Any,
-    Input(
-        *("meta", "FILE"),
-        "A table of metadata, such as batch, sex and age, joined by row names or order.",
-        usual="none",
-    ),
-]
+Meta = Annotated[Any, Input("meta", "FILE", META_TEXT, usual="none")]
 Seed = Annotated[int, Option("NUMBER", "Seed of the random numbers.", check=check_seed)]
-MemoryLimit = Annotated[
-    str | None,
-    Option(
-        *("BYTES", "Working memory, such as 4GB; larger tables are read in blocks.", "80 % of the machine's"),
-        local=True,
-    ),
-]
-Device = Annotated[
-    str | None,
-    Option(
-        *("NAME", "A GPU to compute on: cuda or cuda:1; cpu is PyTorch on the host.", "the host"),
-        suggestions=("cuda", "cpu"),
-        local=True,
-    ),
-]
+MemoryLimit = Annotated[str | None, Option("BYTES", LIMIT_TEXT, "80 % of the machine's", local=True)]
+Device = Annotated[str | None, DEVICE]
 
 
 def check_count(name: str, value: Any) -> None:
@@ -665,9 +649,9 @@ class Verb:
         from gramian.core.arrays import memory_limit_bytes
         from gramian.statistics.components import mapping_of
 
-        if "memory_limit" in self.options or model is None:
-            return memory_limit_bytes(values.get("memory_limit"))
-        return memory_limit_bytes(getattr(mapping_of(model), "memory_limit", None))
+        of_options = "memory_limit" in self.options or model is None
+        limit = values.get("memory_limit") if of_options else getattr(mapping_of(model), "memory_limit", None)
+        return memory_limit_bytes(limit)
 
     def __call__(
         self, values: Mapping[str, Any], opened: Mapping[str, Any], context: Context = Context()

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from gramian.app.verbs import verb
@@ -56,7 +57,7 @@ def test_what_does_not_apply_is_refused():
         with pytest.raises(
             ParameterError, match=r"applies only|does not|, column|takes no|is not|is neither|must be"
         ):
-            estimator(**verb("fit").values(options))
+            estimator(**verb("fit").values(options)).plan(np.eye(5))
 
 
 def test_other_values_than_the_choices_are_refused_before_the_data_are_read(gramian):

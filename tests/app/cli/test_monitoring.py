@@ -162,7 +162,10 @@ def test_refusals(plant, gramian):
     for arguments, said in (
         ("white.gramian new.csv", "monitor needs a PCA or a kernel PCA, and this is a Whitener"),
         ("m.gramian new.csv --alpha 2", "must be a number above 0 and below 1"),
-        ("m.gramian new.csv --save x.csv", "save='x.csv': monitor writes a model. Name a file that ends in .gramian"),
+        (
+            "m.gramian new.csv --save x.csv",
+            "save='x.csv': monitor writes a model. Name a file that ends in .gramian",
+        ),
         ("m.gramian new.csv --save m.gramian", "is an input of this command"),
         ("m.gramian new.csv --normal normal.csv -o normal.csv", "is an input of this command"),
         ("m.gramian new.csv -o a.txt", "does not end in .csv"),

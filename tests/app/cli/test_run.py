@@ -62,7 +62,7 @@ def test_warnings_are_a_line(folder, gramian):
 
 
 def test_a_defect_keeps_its_traceback(folder, gramian, monkeypatch):
-    monkeypatch.setattr(fitting, "kind_and_rules", Mock(side_effect=RuntimeError("a defect")))
+    monkeypatch.setattr(fitting, "estimator_class", Mock(side_effect=RuntimeError("a defect")))
     with pytest.raises(RuntimeError, match="a defect"):
         gramian("fit flowers.csv -o r")
 
@@ -154,7 +154,7 @@ def test_what_the_system_refuses_is_a_line(folder, gramian, monkeypatch):
             "r was not written: No space left on device. Free some space.",
         ),
     ):
-        monkeypatch.setattr(fitting, "kind_and_rules", Mock(side_effect=error))
+        monkeypatch.setattr(fitting, "estimator_class", Mock(side_effect=error))
         gramian.refuses("fit flowers.csv -o r", 1, f"gramian: {said}\n")
 
 

@@ -353,9 +353,8 @@ class Call:
             self.to_folder = "out" in self.given and not outputs.is_model_file(self.given["out"])
             for option in IN_FOLDER:
                 if option in self.values and not self.to_folder:
-                    raise ParameterError(
-                        option, allowed="needs a folder of results", hint="Name one with -o."
-                    )
+                    allowed = "needs a folder of results"
+                    raise ParameterError(option, allowed=allowed, hint="Name one with -o.")
         named = [(out, self.given.get(out.name, out.default)) for out in self.verb.outputs]
         self.writers = [(out, name, self._writer(out, name)) for out, name in named if name is not None]
 

@@ -17,7 +17,7 @@ from gramian import errors
 from gramian.app.cli.outputs import check_out
 from gramian.app.verb import Verb, as_arguments, model_path, parameters_of
 from gramian.app.verb import reading as reading_options
-from gramian.app.verbs.fit import kind_and_rules
+from gramian.app.verbs.fit import estimator_class
 from gramian.core.checks import amount, counted, shown
 from gramian.core.progress import say, shows_progress
 from gramian.tables.reading import IMPUTED, Remembered
@@ -65,7 +65,7 @@ def proposed(
     if kernel == "precomputed" or (data != "-" and not looked.repeatable):
         return source, reading, values, Proposals()
     method: Method = "pca" if kernel is None and imputes else "kernel-pca"
-    takes = signature(kind_and_rules(kernel is None)[0]).parameters
+    takes = signature(estimator_class(kernel)).parameters
     try:
         with shows_progress(f"looking at {'standard input' if data == '-' else data}"):
             found = of_scan(looked, method, {"center": True} | values)
@@ -125,12 +125,9 @@ def read_table(
     from gramian.tables.scan import Scan, scan
 
     if reading.get("missing") in IMPUTED and not imputes:
-        raise errors.ParameterError(
-            "missing",
-            reading["missing"],
-            "imputes by a PCA: it applies to fit and plan without a kernel and to models of such fits",
-            'Use missing="mean", "drop-rows" or "drop-columns".',
-        )
+        allowed = "imputes by a PCA: it applies to fit and plan without a kernel and to models of such fits"
+        advice = 'Use missing="mean", "drop-rows" or "drop-columns".'
+        raise errors.ParameterError("missing", reading["missing"], allowed, advice)
     source = source or (sys.stdin.buffer if data == "-" else data)
     with shows_progress(f"reading {'standard input' if data == '-' else data}"):
         asked = replace(source if isinstance(source, Scan) else scan(source), **reading)
@@ -184,12 +181,9 @@ def read_new_data(
     from gramian.models.inputs import expected_columns
 
     if reading.get("missing") == "drop-columns":
-        raise errors.ParameterError(
-            "missing",
-            reading["missing"],
-            "would depend on the new data instead of the fitted one",
-            'Use missing="drop-rows", or fill the values first.',
-        )
+        allowed = "would depend on the new data instead of the fitted one"
+        advice = 'Use missing="drop-rows", or fill the values first.'
+        raise errors.ParameterError("missing", reading["missing"], allowed, advice)
     labels, new = _label_names(reading), []
     if channels:
         from gramian.statistics.components import names_of
@@ -199,11 +193,9 @@ def read_new_data(
         known = {*(names_of(model) or ()), *(meta.columns if meta else ()), *labels}
         new = [name for name in dict.fromkeys(channels.values()) if name not in known]
     if new and reading.get("labels_from") is not None:
-        raise errors.ParameterError(
-            "labels_from",
-            problem=f"{new[0]} is a column of DATA, and labels_from names another file.",
-            hint="Leave out one of them, or give a table of all labels as meta.",
-        )
+        problem = f"{new[0]} is a column of DATA, and labels_from names another file."
+        advice = "Leave out one of them, or give a table of all labels as meta."
+        raise errors.ParameterError("labels_from", problem=problem, hint=advice)
     chosen = reading | ({"label": (*labels, *new)} if new else {})
     try:
         table = read_table(data, chosen, expected_columns(model), limit=limit, imputes=True)

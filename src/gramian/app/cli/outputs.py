@@ -33,12 +33,8 @@ def is_model_file(out: str) -> bool:
     if suffix == ".gramian" and not named_folder:
         return True
     if re.fullmatch(FILE_SUFFIX, suffix) and not named_folder:
-        raise ParameterError(
-            "-o",
-            out,
-            ": fit writes a model, whose name ends in .gramian, or a folder of results",
-            f"For a folder of that name write {out}/.",
-        )
+        allowed = ": fit writes a model, whose name ends in .gramian, or a folder of results"
+        raise ParameterError("-o", out, allowed, f"For a folder of that name write {out}/.")
     return False
 
 
@@ -98,9 +94,8 @@ def check_out(
         check_writable(out)
         check_not_input(out, *inputs)
     elif as_json:
-        raise ParameterError(
-            "--json", allowed="and -o - both write to standard output", hint="Name a file with -o."
-        )
+        allowed = "and -o - both write to standard output"
+        raise ParameterError("--json", allowed=allowed, hint="Name a file with -o.")
 
 
 def rows_target(out: str, as_json: bool, *inputs: str, listing: str = "") -> tuple[Any, str]:
@@ -150,12 +145,8 @@ def check_pictures(table: Any, out: str) -> None:
     """
     if not table.in_memory or table.picture_shape is None:
         why = "is a table" if table.in_memory else "is too large for one"
-        raise ParameterError(
-            "-o",
-            out,
-            f"names a folder of pictures, but {table.source} {why}",
-            "Name a .csv, .parquet, .npy or .zarr file instead.",
-        )
+        allowed = f"names a folder of pictures, but {table.source} {why}"
+        raise ParameterError("-o", out, allowed, "Name a .csv, .parquet, .npy or .zarr file instead.")
 
 
 def write_content(name: str, content: Any) -> None:
@@ -219,9 +210,8 @@ def check_not_input(out: str, *inputs: str, replaced: Sequence[Path] = ()) -> No
     inside = {folder for path in replaced for folder in path.parents if folder.is_relative_to(out)}
     for name in inputs:
         if _is_same(name, Path(out)):
-            raise ParameterError(
-                "-o", out, "is an input of this command", "Choose another name for the output."
-            )
+            advice = "Choose another name for the output."
+            raise ParameterError("-o", out, "is an input of this command", advice)
         for path in (*replaced, *inside):
             if _is_same(name, path):
                 raise ParameterError("-o", out, f"would replace the input {path}", "Choose another folder.")

@@ -249,9 +249,8 @@ class Guard:
         """
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
-            raise Refusal(
-                400, "This Host is not a name of this server. Use its address, or add it with --allow-host."
-            )
+            text = "This Host is not a name of this server."
+            raise Refusal(400, f"{text} Use its address, or add it with --allow-host.")
         origin = headers.get("origin")
         foreign = origin is not None and not _same(origin, hosts[0])
         if scope["method"] not in READS:  # a link may lead here from anywhere

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from gramian.app import verb
-from gramian.app.verbs.fit import Center, Ddof, Scale, estimator
+from gramian.app.verbs.fit import DOCUMENTED, Center, Ddof, Scale, estimator
 from gramian.core.checks import check_choice, check_number, listed, six_digits
 from gramian.errors import DataError, ParameterError
 
@@ -13,14 +13,12 @@ RULES = (
     *("parallel", "sign-flip", "gavish-donoho", "mle", "cv"),
     *("elbow", "broken-stick", "kaiser", "fraction", "max_rmse"),
 )
-
-
-@verb.about(
-    documented={
-        "PCA": "gramian.models.pca.estimator:PCA",
-        "Kernel PCA": "gramian.models.kernel_pca.estimator:KernelPCA",
-    }
+RULES_OPTION = verb.Option(
+    "A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES
 )
+
+
+@verb.about(documented=DOCUMENTED)
 def judged(
     *,
     kernel: str | None = None,
@@ -49,10 +47,7 @@ def choose_components(
     data: verb.LargeData,
     *,
     model: Annotated[Any, verb.Of(judged)],
-    rules: Annotated[
-        list[str] | None,
-        verb.Option("A,B,..", f"Rules to ask: {', '.join(RULES)}.", "all that apply", suggestions=RULES),
-    ] = None,
+    rules: Annotated[list[str] | None, RULES_OPTION] = None,
     fraction: float = 0.95,
     max_rmse: float | None = None,
     random_state: verb.Seed = 0,
@@ -259,11 +254,8 @@ def _lines(names: list[str]) -> bytes:
     from gramian.tables.strings import shown_as_text
 
     if broken := [name for name in names if "\n" in name or "\r" in name]:
-        raise ParameterError(
-            "-o",
-            problem=f"The name of column {broken[0]!r} has a line break, but -o writes one name a line.",
-            hint="Rename it, or use --json.",
-        )
+        problem = f"The name of column {broken[0]!r} has a line break, but -o writes one name a line."
+        raise ParameterError("-o", problem=problem, hint="Rename it, or use --json.")
     return "".join(f"{name}\n" for name in shown_as_text(names).to_pylist()).encode()
 
 
@@ -352,11 +344,9 @@ def choose_kernel(
 
     refuse_several_labels(data)
     if data.labels is None and (criterion == "score" or estimator is not None):
-        raise ParameterError(
-            "criterion",
-            problem='criterion="score" and estimator need labels.',
-            hint="Name their column with label, or their file with labels_from.",
-        )
+        problem = 'criterion="score" and estimator need labels.'
+        hint = "Name their column with label, or their file with labels_from."
+        raise ParameterError("criterion", problem=problem, hint=hint)
     if estimator is not None:
         options["estimator"] = estimator_named(estimator, is_discrete(data), random_state)
     choice = choose_kernel(data, **options)
@@ -474,9 +464,8 @@ def audit(
         searching = {"n_features": n_features, "time_limit": time_limit}
         verb.only_for("the search without data", searching, *searching)
     elif kernel == "precomputed":
-        raise ParameterError(
-            "data", problem="precomputed needs data, a square Gram matrix.", hint="Name its file."
-        )
+        problem = "precomputed needs data, a square Gram matrix."
+        raise ParameterError("data", problem=problem, hint="Name its file.")
     audited: Any = kernel if kernel == "precomputed" else kernel_from_name(kernel)
     rows = None if data is None else data.flat  # a picture is one row
     if data is not None and kernel != "precomputed":

@@ -21,14 +21,9 @@ PICTURES = verb.Input(
 GALLERY = verb.Input("gallery", "GALLERY", "A file written by faces enroll.")
 Model = Annotated[Any, verb.Input("model", "MODEL", "A file written by faces fit.")]
 Strict = Annotated[bool, verb.Option("", "Stop at a bad picture instead of reporting and skipping it.")]
-Far = Annotated[
-    float | None,
-    verb.Option(
-        "SHARE",
-        "False accept rate: share of strangers that may be accepted.",
-        "as stored in the gallery, or the smallest rate that its people can show",
-    ),
-]
+FAR_TEXT = "False accept rate: share of strangers that may be accepted."
+FAR_USUAL = "as stored in the gallery, or the smallest rate that its people can show"
+Far = Annotated[float | None, verb.Option("SHARE", FAR_TEXT, FAR_USUAL)]
 
 
 def _check_model(values: Mapping[str, Any], model: Any) -> None:
@@ -276,20 +271,14 @@ def _people(faces: Any, person: str | None) -> Sequence[str]:
     folders = faces.people
     if person is None:
         if folders is None:
-            raise ParameterError(
-                "person",
-                problem=f"{shown(faces.names[0])}: the person is not known.",
-                hint="Give person, or a folder with one folder for each person.",
-            )
+            problem = f"{shown(faces.names[0])}: the person is not known."
+            hint = "Give person, or a folder with one folder for each person."
+            raise ParameterError("person", problem=problem, hint=hint)
         return tuple(folders)
     if folders is not None and len(set(folders)) > 1:
-        raise ParameterError(
-            "person",
-            person,
-            problem=f"{shown(faces.source)} has folders of {len(set(folders)):,} people, but "
-            "person names one.",
-            hint="Leave person out, or name one of the folders.",
-        )
+        people = f"folders of {len(set(folders)):,} people, but person names one."
+        hint = "Leave person out, or name one of the folders."
+        raise ParameterError("person", person, problem=f"{shown(faces.source)} has {people}", hint=hint)
     return [person] * len(faces)
 
 

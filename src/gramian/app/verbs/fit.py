@@ -3,11 +3,11 @@
 import inspect
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from gramian.app import verb
-from gramian.core.checks import check_choice, solver_names
+from gramian.core.checks import solver_names
 from gramian.errors import ParameterError
 from gramian.tables.reading import IMPUTED
 
@@ -19,13 +19,21 @@ Scale = Annotated[Literal["unit", "pareto", "genotype"] | None, verb.Option(usua
 Rows = Annotated[Any, verb.DATA._replace(streamed=True, imputes=True)]
 
 
-@verb.about(
-    documented={
-        "PCA": "gramian.models.pca.estimator:PCA",
-        "Kernel PCA": "gramian.models.kernel_pca.estimator:KernelPCA",
-    },
-    panel=verb.METHOD,
+SOLVERS, KERNEL_SOLVERS = solver_names("PCA"), solver_names("KernelPCA")
+SOLVER = verb.Option(
+    "NAME",
+    f"PCA: {', '.join(SOLVERS)}; kernel PCA: {', '.join(KERNEL_SOLVERS)}, of which "
+    f"{' and '.join(solver_names('KernelPCA', True))} are approximate, for many rows.",
+    "auto",
+    suggestions=tuple(dict.fromkeys(SOLVERS + KERNEL_SOLVERS)),
 )
+DOCUMENTED = {
+    "PCA": "gramian.models.pca.estimator:PCA",
+    "Kernel PCA": "gramian.models.kernel_pca.estimator:KernelPCA",
+}
+
+
+@verb.about(documented=DOCUMENTED, panel=verb.METHOD)
 def estimator(
     *,
     kernel: str | None = None,
@@ -41,16 +49,7 @@ def estimator(
     scale: Scale = None,
     whiten: Annotated[bool, verb.Option()] = False,
     ddof: Ddof = None,
-    solver: Annotated[
-        str | None,
-        verb.Option(
-            "NAME",
-            f"PCA: {', '.join(solver_names('PCA'))}; kernel PCA: {', '.join(solver_names('KernelPCA'))}, of "
-            f"which {' and '.join(solver_names('KernelPCA', True))} are approximate, for many rows.",
-            "auto",
-            suggestions=tuple(dict.fromkeys((*solver_names("PCA"), *solver_names("KernelPCA")))),
-        ),
-    ] = None,
+    solver: Annotated[str | None, SOLVER] = None,
     n_landmarks: Annotated[int | None, verb.Option("NUMBER")] = None,
     landmarks: Annotated[
         Literal["rpcholesky", "uniform", "kmeans"] | None, verb.Option(usual="rpcholesky")
@@ -82,69 +81,46 @@ def estimator(
         kernels table. PCA without it.
     """
     given = {name: value for name, value in locals().items() if value is not None and value is not False}
-    from gramian.core.arrays import memory_limit_bytes
-    from gramian.models.pca.rules import check_rmse
-
-    given = given | {"center": center}
+    given |= {"center": center}
     given.pop("missing", None)
-    kind, rules = kind_and_rules(kernel is None)
+    kind = estimator_class(kernel)
     takes = inspect.signature(kind).parameters
     what = "kernel PCA: give a kernel" if kernel is None else "PCA, without a kernel"
     verb.only_for(what, given, *(name for name in given if name not in takes))
-    if isinstance(n_components, str):
-        check_choice("n_components", n_components, rules)
     if kernel is not None:
         _check_kernel_options(kernel, given)
     elif missing in IMPUTED and not isinstance(n_components, int):
-        raise ParameterError(
-            "missing",
-            missing,
-            "imputes with a number of components",
-            'Give one, such as n_components=2; with missing="mean", n_components="cv" suggests one.',
-        )
-    memory_limit_bytes(memory_limit)
-    if solver is not None:
-        check_choice("solver", solver, ("auto", *solver_names(kind.__name__)))
-    if max_rmse is not None:
-        check_rmse(max_rmse)
+        advice = 'Give one, such as n_components=2; with missing="mean", n_components="cv" suggests one.'
+        raise ParameterError("missing", missing, "imputes with a number of components", advice)
     return kind(**given)
 
 
-def kind_and_rules(pca: bool) -> tuple[type[Any], Sequence[str]]:
-    """Return PCA or KernelPCA, the only one that is imported, and its rules for numbers of components."""
-    if pca:
+def estimator_class(kernel: str | None) -> type[Any]:
+    """Return PCA, or KernelPCA for a kernel, the only one that is imported."""
+    if kernel is None:
         from gramian.models.pca.estimator import PCA
-        from gramian.models.pca.rules import NAMED
 
-        return PCA, NAMED
+        return PCA
     from gramian.models.kernel_pca.estimator import KernelPCA
-    from gramian.models.kernel_pca.fits import COUNT_RULES
 
-    return KernelPCA, COUNT_RULES
+    return KernelPCA
 
 
 def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
+    """Refuse options of another kernel, before data are read; all else is checked by the estimator."""
     from gramian.kernels.expression import PRECOMPUTED, parse
-    from gramian.models.kernel_pca.projection import check_scale
 
-    check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
-    if given.get("solver") != "nystroem":
-        verb.only_for('solver="nystroem"', given, "landmarks")
-        if given.get("solver") != "random-features":
-            verb.only_for('solver="nystroem" or "random-features"', given, "n_landmarks")
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
     alone = made is not None and kernel.strip().isidentifier()
-    known = made.get_params(deep=False) if made is not None and alone else {}
-    takes = [name for name in KERNEL_OPTIONS if name in known]
+    takes = [] if made is None or not alone else [*made.get_params(deep=False)]
+    takes = [name for name in KERNEL_OPTIONS if name in takes]
     for name in KERNEL_OPTIONS:
         if name in given and name not in takes:
             where = "" if alone or made is None else ": write it inside of the expression"
-            raise ParameterError(
-                name,
-                allowed=f"does not apply to kernel={kernel!r}, which takes "
-                f"{', '.join(takes) or 'no such option'}{where}",
-                hint="Leave it out.",
+            allowed = (
+                f"does not apply to kernel={kernel!r}, which takes {', '.join(takes) or 'no such option'}"
             )
+            raise ParameterError(name, allowed=f"{allowed}{where}", hint="Leave it out.")
 
 
 def with_usual_components(made: Any, table: Any) -> Any:
@@ -178,11 +154,8 @@ def plan(data: Rows, *, model: Annotated[Any, verb.Of(estimator)]) -> verb.Resul
 
 def _check_writing(values: Mapping[str, Any]) -> None:
     if values.get("loadings") is not None and values.get("kernel") is not None:
-        raise ParameterError(
-            "loadings",
-            allowed="applies only to PCA: components of kernel PCA have no loadings",
-            hint="Leave it out.",
-        )
+        allowed = "applies only to PCA: components of kernel PCA have no loadings"
+        raise ParameterError("loadings", allowed=allowed, hint="Leave it out.")
     if values.get("loadings") == "correlation" and not values.get("center", True):
         raise ParameterError("loadings", "correlation", "needs centred data", "Leave out center=False.")
 

@@ -21,20 +21,20 @@ def _check_names(name: str, what: list[str]) -> None:
         check_choice(name, figure, tuple(BY_NAME))
 
 
+WHAT = verb.Option(
+    *("A,B,..", f"Figures: {', '.join(BY_NAME)}.", "all possible"),
+    suggestions=tuple(BY_NAME),
+    check=_check_names,
+)
+
+
 @verb.about(doing="drawing", shell_only=True)
 def plot(
     model: verb.WholeModel,
     data: Annotated[Any, verb.DATA] = None,
     *,
     meta: verb.Meta = None,
-    what: Annotated[
-        list[str] | None,
-        verb.Option(
-            *("A,B,..", f"Figures: {', '.join(BY_NAME)}.", "all possible"),
-            suggestions=tuple(BY_NAME),
-            check=_check_names,
-        ),
-    ] = None,
+    what: Annotated[list[str] | None, WHAT] = None,
     color: str | None = None,
     shape: str | None = None,
     x: str = "1",
@@ -78,11 +78,8 @@ def plot(
         raise ParameterError("data", problem="Figures of a face model take no DATA.", hint="Leave it out.")
     table = completed(fitted, data) if data is not None else _stored_scores(context.model, fitted)
     if table is None and channels:
-        raise ParameterError(
-            next(iter(channels)),
-            allowed="is about the rows of DATA, but there is no DATA",
-            hint="Add its file after the model.",
-        )
+        allowed = "is about the rows of DATA, but there is no DATA"
+        raise ParameterError(next(iter(channels)), allowed=allowed, hint="Add its file after the model.")
     figures = {figure.name: figure for figure in available(model, table)}
     if data is None and table is not None:  # the stored rows have scores only
         _check_labels(table, channels)
@@ -90,9 +87,8 @@ def plot(
         figures = {name: one for name, one in figures.items() if not one.data or "mapped" in one.options}
     for name in what or ():
         if name not in figures:
-            raise ParameterError(
-                "what", name, f"needs {BY_NAME[name].needs}", f"Available: {', '.join(figures)}."
-            )
+            available_ones = f"Available: {', '.join(figures)}."
+            raise ParameterError("what", name, f"needs {BY_NAME[name].needs}", available_ones)
     look |= {"x": x, "y": y, "linked": format == "html"}
     drawn = what or sorted(figures, key=list(BY_NAME).index)
     return verb.Result(figures={name: partial(figures[name].draw, model, table, **look) for name in drawn})
@@ -123,12 +119,8 @@ def _check_labels(stored: Any, channels: dict[str, str]) -> None:
     for channel, name in channels.items():
         if name not in known:
             there = f"which have {', '.join(known)}" if known else "which have no labels"
-            raise ParameterError(
-                channel,
-                name,
-                f"is not stored with the scores, {there}",
-                "Add the file of DATA after the model.",
-            )
+            allowed = f"is not stored with the scores, {there}"
+            raise ParameterError(channel, name, allowed, "Add the file of DATA after the model.")
 
 
 MOST_NAMES = 30
@@ -173,9 +165,8 @@ def report(
 
     fitted = mapping_of(model)
     if data is not None and fitted.model_kind.faces:
-        raise ParameterError(
-            "data", problem="The report of a faces model needs no DATA.", hint="Leave it out."
-        )
+        problem = "The report of a faces model needs no DATA."
+        raise ParameterError("data", problem=problem, hint="Leave it out.")
     table = None if data is None else completed(fitted, data)
     reading = None
     if table is not None and context.reading and table.values.shape[0] == fitted.n_samples_:
