@@ -349,9 +349,6 @@ def test_evidence_can_be_written_as_json():
 def test_a_plan_counts_what_a_rule_does():
     X = np.zeros((3000, 300), dtype="f4") + np.arange(300)
     once = PCA(10).plan(X).seconds
-    for rule, spectra, seconds in (("parallel", 60, 0.8), ("sign-flip", 60, 0.4), ("cv", 30, 0.7)):
-        planned = PCA(rule).plan(X)
-        assert planned.seconds > spectra * once + seconds
-    assert "of 16, 32, 64, ... components" in planned.steps[0].detail
-    # There are no more than columns.
-    assert "of 8, 9, ... components" in PCA("parallel").plan(X[:, :9]).steps[0].detail
+    for rule, spectra in (("parallel", 20), ("sign-flip", 20), ("cv", 10)):
+        assert PCA(rule).plan(X).seconds > spectra * once
+    assert "40 spectra of quarters" in PCA("cv").plan(X).steps[0].detail

@@ -104,7 +104,3 @@ def test_a_plan_includes_the_fits_that_the_rule_needs():
             assert plan.steps[1:] == plain.steps, (kernel, rule)
             assert f"for the rule '{rule}'" in plan.steps[0].detail, (kernel, rule)
             assert plan.seconds > 10 * plain.seconds, (kernel, rule)
-    searched, closed = (
-        gramian.KernelPCA("cv", kernel=kernel).plan(X).seconds for kernel in ("rbf", "linear")
-    )
-    assert searched > 5 * closed
