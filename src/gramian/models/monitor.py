@@ -665,12 +665,13 @@ class Monitor(Saved, MonitorAttributes):
         a fit are not known, so that their number decides.
         """
         model: Any = self.model_
-        known = _known(model)
         if rows.shape[0] != model.n_samples_ or vars(model).get("_unequal", False):
             return bool(rows.shape[0] == model.n_samples_)
         imputed = vars(model).get("imputed_")
-        if imputed is None:
-            return monitoring.are_rows_of_the_fit(values[:, 0], rows.shape[0], known.k, known.degrees)
+        if imputed is None:  # the mean square of a score is its variance, so that the sum of T2 is known
+            known = _known(model)
+            total = known.degrees * known.k
+            return abs(float(values[:, 0].sum()) - total) <= monitoring.SAME_ROWS * total
         offset = as_float64(model.impute(rows))[imputed.rows, imputed.columns] - imputed.values
         unit = model._column_deviations()[imputed.columns]
         return bool(np.linalg.norm(offset) <= monitoring.SAME_ROWS * np.linalg.norm(unit))
@@ -805,7 +806,7 @@ def _statistics_of(model: Any) -> monitoring.Statistics:
         )
     if _without_spe(model):
         scores = model._projection.scores
-        return monitoring.ScoreStatistics(
+        return monitoring.Statistics(
             variances=variances, blocks=lambda rows: [as_float64(scores(rows))[:, :r]]
         )
 
@@ -813,11 +814,8 @@ def _statistics_of(model: Any) -> monitoring.Statistics:
         for part in slices(rows.shape[0], BLOCK):
             yield model._standardised(as_float64(dense(rows.block(part).values)))
 
-    explains = not model.kernel_.not_differentiable
     space = model._space(np.empty((0, 0)))
-    return monitoring.KernelStatistics(
-        space=space, variances=variances, blocks=standardised, explains=explains
-    )
+    return monitoring.KernelStatistics(space=space, variances=variances, blocks=standardised)
 
 
 def _determined(values: FloatArray) -> FloatArray:

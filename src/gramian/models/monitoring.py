@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,6 @@ from gramian.tables.rows import Rows
 
 if TYPE_CHECKING:
     from gramian.models.kernel_pca.preimages import FeatureSpace
-
-    pass
 
 CONTRIBUTORS = 3
 MOST_COLUMNS = 1000  # of which all variances are computed for a limit of SPE
@@ -57,8 +54,8 @@ HEAVY = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Statistics(ABC):
-    """T2 and SPE of rows.
+class Statistics:
+    """T2 and SPE of rows; by itself T2 of rows of which only scores are known.
 
     Attributes
     ----------
@@ -68,18 +65,21 @@ class Statistics(ABC):
         Yields a few of the rows at a time, as ``measured`` takes them.
     noise : float or None
         Of the model, if rows may have missing values.
-    explains : bool
-        Whether there are contributions.
     """
 
     variances: FloatArray
     blocks: Callable[[Rows], Iterable[FloatArray]]
     noise: float | None = None
-    explains: bool = True
 
-    @abstractmethod
+    @property
+    def explains(self) -> bool:
+        """Whether there are contributions."""
+        return False
+
     def measured(self, block: FloatArray) -> FloatArray:
-        """Return T2 and SPE of a block of b rows, shape (b, 2)."""
+        """Return T2 and SPE of a block of b rows, shape (b, 2); 0 for SPE that there is not."""
+        t2 = t2_of(block, self.variances)
+        return np.stack([t2, np.zeros(len(t2))], axis=1)
 
     def contributions(self, block: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what columns contribute to T2, and to SPE, of a block of b rows; both of shape (b, d)."""
@@ -165,6 +165,7 @@ class LinearStatistics(Statistics):
     """
 
     directions: FloatArray
+    explains: ClassVar = True
 
     def measured(self, C: FloatArray) -> FloatArray:
         """Return T2 and SPE of centred, scaled rows of shape (b, d): shape (b, 2).
@@ -281,18 +282,6 @@ def t2_of(scores: FloatArray, variances: FloatArray) -> FloatArray:
     return np.asarray(np.sum(scores**2 / variances, axis=1))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreStatistics(Statistics):
-    """T2 of rows of which only scores are known."""
-
-    explains: bool = False
-
-    def measured(self, scores: FloatArray) -> FloatArray:
-        """Return T2 of scores of shape (b, r), and 0 for SPE: shape (b, 2)."""
-        t2 = t2_of(scores, self.variances)
-        return np.stack([t2, np.zeros(len(t2))], axis=1)
-
-
 # ------------------------------------------------------ statistics of a kernel PCA
 
 
@@ -307,6 +296,11 @@ class KernelStatistics(Statistics):
     """
 
     space: FeatureSpace
+
+    @property
+    def explains(self) -> bool:
+        """Whether the kernel has derivatives, from which contributions follow."""
+        return not self.space.evaluator.kernel.not_differentiable
 
     def measured(self, X: FloatArray) -> FloatArray:
         """Return T2 and SPE of rows of shape (b, d): shape (b, 2).
@@ -586,15 +580,6 @@ def _shares_up_to(column: FloatArray, weights: FloatArray) -> FloatArray:
     shares = np.empty(len(column))
     shares[order] = np.cumsum(weights[order])[last]
     return shares
-
-
-def are_rows_of_the_fit(t2: FloatArray, n: int, k: int, degrees: float) -> bool:
-    """Return whether T2 of these rows sums to what it does for the rows of the fit: ``degrees * k``.
-
-    The sum is a property of the fit: the mean square of a score is its variance. New rows have it by chance
-    only.
-    """
-    return len(t2) == n and abs(float(t2.sum()) - degrees * k) <= SAME_ROWS * degrees * k
 
 
 # ------------------------------------------------------------------ all limits

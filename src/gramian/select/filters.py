@@ -296,7 +296,7 @@ class FeatureFilter(ColumnSelector):
         lines += textwrap.wrap(f"Selected {self.k_:,}. {self.reason_}", candidates.WIDTH)
         if self.selection_ is not None:
             about = textwrap.wrap(self.selection_.about, candidates.WIDTH)
-            lines += ["", *self.selection_.table(), "", *about]
+            lines += ["", str(self.selection_.table()), "", *about]
         for note in self.notes_:
             lines += textwrap.wrap(note, candidates.WIDTH, subsequent_indent="  ")
         return "\n".join(lines)
@@ -395,7 +395,7 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
     shown = order[:features]
     width = max([7, *(len(names[j]) for j in shown)])
     largest = float(model.scores_[np.isfinite(model.scores_)].max(initial=0.0))
-    write = candidates.writer([largest], least=2)
+    form = candidates.number_format([largest], least=2)
     head = HEADS.get(validation.score_name(model.score_func), "score")
     yield f"rank  {'feature':{width}} {head:>10}" + ("" if p_values is None else f" {'p':>9}")
     for j in shown:
@@ -404,7 +404,8 @@ def _ranking(model: FeatureFilter, features: int) -> Iterator[str]:
         length = candidates.bar(min(score, largest) if largest > 0 else float(score > 0), largest or 1.0)
         chance = "" if p_values is None else f" {p_values[j]:9.2g}"
         kept = "selected" if model.support_[j] else ""
-        start = f"{model.ranking_[j]:4d}  {names[j]:{width}} {write(score):>10}{chance}"
+        number = "-" if np.isnan(score) else f"{score:{form}}"
+        start = f"{model.ranking_[j]:4d}  {names[j]:{width}} {number:>10}{chance}"
         yield f"{start}  {length:20} {kept}".rstrip()
     if len(order) > len(shown):
         more = int(model.support_[order[features:]].sum())

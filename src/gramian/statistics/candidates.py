@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,9 +21,7 @@ WIDTH = 110
 BAR = 12  # characters
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 TIED = 1e-12
-# Longer tables show their start, the neighbourhood of the choice, and their end.
-MOST_LINES = 60
-HEAD, AROUND, TAIL = 20, 5, 5
+MOST_LINES = 60  # of a table
 
 
 # ------------------------------------------------------------------- records
@@ -164,38 +162,28 @@ class Selection(InNotebook, Members[T_co]):
         """Return what is said below the table."""
         return [*([self.choice.why] if self.choice else []), *self.notes]
 
-    def _cells(self) -> tuple[list[tuple[str, ...]], int]:
-        """Return the head and the rows of the table, and the row of the choice (-1 for none)."""
+    def table(self) -> Grid:
+        """Return size, score, standard error, a bar and the candidate in words, line by line."""
         indices = self.shown()
         chosen = self.choice.place if self.choice else -1
         means = [self.tried[j].mean for j in indices if math.isfinite(self.tried[j].mean)]
-        write = writer([abs(mean) for mean in means])
+        form = number_format([abs(mean) for mean in means])
         # A bar has a length where zero is the least that there can be.
         wide = BAR if self.bars and min(means, default=-1.0) >= 0 else 0
         errors = any(math.isfinite(self.tried[j].standard_error) for j in indices)
-        cells: list[tuple[str, ...]] = [("", self.unit, self.measure, "± s.e." * errors, "")]
+        rows = []
         for j in indices:
             one = self.tried[j]
-            size = "" if one.size is None else f"{one.size:,}"
             length = f"{bar(one.mean, max(means), wide):{wide}}  " if wide else ""
-            error = write(one.standard_error) * errors
-            cells.append(("*" * (j == chosen), size, write(one.mean), error, length + self.label_of(one)))
-        return cells, 1 + indices.index(chosen) if chosen in indices else -1
-
-    def table(self) -> list[str]:
-        """Return the lines of the table: size, score, standard error, a bar and the candidate in words."""
-        cells, chosen = self._cells()
-        widths = [max(len(row[j]) for row in cells) for j in range(4)]
-        lines = [
-            "  ".join([*(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=False)), row[4]]).rstrip()
-            for row in cells
-        ]
-        return _shortened(lines, max(chosen, 1))
+            error = one.standard_error if errors else ""
+            rows.append(("*" * (j == chosen), one.size, one.mean, error, length + self.label_of(one)))
+        heads = ("", self.unit, self.measure, "± s.e." * errors, "")
+        return Grid(heads, rows, ("", "", form, form, ""), most=MOST_LINES)
 
     def __str__(self) -> str:
         if not self.tried:
             return f"{self.about}\nStopped before the first score."
-        lines = [self.about, "", *self.table(), ""]
+        lines = [self.about, "", str(self.table()), ""]
         for remark in self.remarks():
             lines += textwrap.wrap(remark, WIDTH, break_on_hyphens=False)
         return "\n".join(lines)
@@ -205,8 +193,7 @@ class Selection(InNotebook, Members[T_co]):
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.about
         if self.tried:
-            head, *rows = self._cells()[0]
-            yield Grid(head, rows)
+            yield self.table()
             yield from self.remarks()
 
 
@@ -322,31 +309,14 @@ def as_frame(columns: Mapping[str, npt.NDArray[Any]], like: Any = None) -> Any:
     return dict(columns)
 
 
-def writer(sizes: Sequence[float], least: int = 0) -> Callable[[float], str]:
-    """Return what writes numbers with four digits of the largest of some sizes, aligned.
+def number_format(sizes: Sequence[float], least: int = 0) -> str:
+    """Return the format of numbers with four digits of the largest of some sizes.
 
     Examples
     --------
-    >>> write = writer([961.5, 3.0])
-    >>> write(961.5), write(3.0), write(math.nan)
-    ('961.5', '3.0', '-')
+    >>> form = number_format([961.5, 3.0])
+    >>> f"{961.5:{form}}", f"{3.0:{form}}"
+    ('961.5', '3.0')
     """
     largest = max(sizes, default=0.0)
-    form = ".3e"
-    if 1e-3 <= largest < 1e7:
-        form = f",.{max(least, 3 - math.floor(math.log10(largest)))}f"
-    return lambda value: "-" if math.isnan(value) else f"{value:{form}}"
-
-
-def _shortened(lines: list[str], chosen: int) -> list[str]:
-    if len(lines) <= MOST_LINES:
-        return lines
-    wanted = {*range(HEAD + 1), *range(len(lines) - TAIL, len(lines))}
-    wanted |= set(range(chosen - AROUND, chosen + AROUND + 1))
-    short: list[str] = []
-    for j, line in enumerate(lines):
-        if j in wanted:
-            short.append(line)
-        elif short[-1] != "...":
-            short.append("...")
-    return short
+    return f",.{max(least, 3 - math.floor(math.log10(largest)))}f" if 1e-3 <= largest < 1e7 else ".3e"

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from scipy import special
 
 from gramian.core.checks import counted
-from gramian.core.notebook import Grid, InNotebook
+from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ComponentChoice(InNotebook):
+class ComponentChoice(Tabulated):
     """What a rule says about the number of components, and why.
 
     Attributes
@@ -58,10 +58,6 @@ class ComponentChoice(InNotebook):
             return "-"
         return f"at least {self.number}" if self.at_least else str(self.number)
 
-    def table(self) -> str:
-        """Return the evidence as lines of text, one for each number of components."""
-        return str(self._grid()) if self.evidence else ""
-
     @property
     def brief(self) -> str:
         """The answer in one line."""
@@ -69,19 +65,12 @@ class ComponentChoice(InNotebook):
         sentence = f"{self.answer} {nouns}" if self.number is not None else "no answer"
         return f"{self.rule}: {sentence}. {self.sentence}"
 
-    def __str__(self) -> str:
-        table = self.table()
-        return self.brief + (f"\n{table}" if table else "")
-
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.brief
         if self.evidence:
-            yield self._grid()
-
-    def _grid(self) -> Grid:
-        names = sorted(self.evidence, key=lambda name: (name != "components", name))
-        rows = list(zip(*(self.evidence[name] for name in names), strict=True))
-        return Grid(names, rows, [".6g"] * len(names), most=20)
+            names = sorted(self.evidence, key=lambda name: (name != "components", name))
+            rows = list(zip(*(self.evidence[name] for name in names), strict=True))
+            yield Grid(names, rows, [".6g"] * len(names), most=20)
 
 
 @dataclass(frozen=True, eq=False)
