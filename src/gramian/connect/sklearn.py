@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import gramian
 from gramian.core.arrays import as_float64, from_numpy, moved, numpy_dtype, to_dtype
 from gramian.errors import GramianError, IndefiniteKernelWarning, InputTypeError, RankWarning, ignoring
-from gramian.models.fitted import Deferring, Planned
+from gramian.models.fitted import Deferring
 from gramian.statistics.projection import LinearProjection
 
 __all__ = ["PCA", "IncrementalPCA", "KernelPCA"]
@@ -61,7 +61,7 @@ class ExportsToONNX:
         return onnx.convert
 
 
-class _Linear(ExportsToONNX, Planned):
+class _Linear(ExportsToONNX, Deferring):
     """What PCA and IncrementalPCA have in common."""
 
     def transform(self, X: Any) -> Any:
@@ -173,7 +173,7 @@ class PCA(_Linear, sklearn.decomposition.PCA):  # type: ignore[misc]
         return None if "float32" in str(X.dtype) else TO_THE_LAST_DIGITS
 
 
-class IncrementalPCA(Deferring, _Linear, sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
+class IncrementalPCA(_Linear, sklearn.decomposition.IncrementalPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.IncrementalPCA`, whose batches :class:`gramian.PCA` merges exactly.
 
     The components are those of all rows, not an approximation that depends on the batches. This takes a
@@ -238,7 +238,7 @@ class IncrementalPCA(Deferring, _Linear, sklearn.decomposition.IncrementalPCA): 
         self.mean_, self.var_ = stream._moments.column_moments()
 
 
-class KernelPCA(ExportsToONNX, Planned, sklearn.decomposition.KernelPCA):  # type: ignore[misc]
+class KernelPCA(ExportsToONNX, Deferring, sklearn.decomposition.KernelPCA):  # type: ignore[misc]
     """:class:`sklearn.decomposition.KernelPCA`, fitted by :class:`gramian.KernelPCA`.
 
     ``fit_inverse_transform`` is scikit-learn's kernel ridge regression; :meth:`gramian.KernelPCA.denoise` has

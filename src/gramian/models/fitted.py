@@ -6,7 +6,6 @@ import html
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,13 +16,15 @@ from gramian.core import drawing
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
 from gramian.core.checks import counted, names_its_arguments
 from gramian.core.notebook import Section
-from gramian.core.records import Attempt, Certificate, Components, DirectionBounds, Plan, RealArray
+from gramian.core.records import Certificate, Components, DirectionBounds, RealArray
 from gramian.engine.certificates import orthogonality_loss
 from gramian.engine.solving import Account, Solution
 from gramian.errors import CertificateWarning, DataError, RankWarning
 from gramian.models import inputs, saving, sklearn
 from gramian.statistics.components import Summary, component_names, decomposition_of, shares_of, summary_of
 from gramian.tables.rows import Rows
+
+ROUTES = ("plan_", "attempts_")  # words of what was run
 
 
 class Transformer(saving.ColumnAttributes, sklearn.TransformerMixin, sklearn.BaseEstimator):
@@ -78,65 +79,41 @@ class Transformer(saving.ColumnAttributes, sklearn.TransformerMixin, sklearn.Bas
 class Deferring:
     """Computes attributes that an instance does not have when somebody asks for one of them.
 
-    ``hasattr`` asks too, since only the computation shows whether there is an answer; ``vars`` does not.
+    All instances put the routes of a fit into words so. ``hasattr`` asks too, since only the computation
+    shows whether there is an answer; ``vars`` does not.
     """
 
-    _following: ClassVar[Collection[str]] = ()  # their names
+    _following: ClassVar[Collection[str]] = ()  # names of what ``_look`` sets
 
     def _look(self) -> None:
         """Set these attributes, where that is possible now."""
-        raise NotImplementedError
 
     if not TYPE_CHECKING:  # to a type checker a class with this method has every attribute
 
         def __getattr__(self, name: str) -> Any:
             if name in self._following:
                 self._look()
-                if name in vars(self):
-                    return vars(self)[name]
+            if name in ROUTES and "_account" in vars(self):
+                self.plan_, self.attempts_ = self._account.plan, self._account.attempts
+            if name in vars(self):
+                return vars(self)[name]
             return object.__getattribute__(self, name)  # raises, a property its own error
-
-
-class Planned:
-    """Puts the routes of a fit into words when somebody asks for them."""
-
-    if TYPE_CHECKING:
-        plan_: Plan
-        attempts_: tuple[Attempt, ...]
-    else:
-
-        @cached_property  # which a file's own takes the place of
-        def plan_(self) -> Plan:
-            """The method of the fit and its reason, with predicted and measured seconds."""
-            return self._account_of("plan_").plan
-
-        @cached_property
-        def attempts_(self) -> tuple[Attempt, ...]:
-            """Every route that was run, in order, with the reason if it was not accepted."""
-            return self._account_of("attempts_").attempts
-
-    def _account_of(self, name: str) -> Account:
-        """Return what was run, which is put into words only where somebody looks."""
-        account: Account | None = vars(self).get("_account")
-        if account is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return account
 
     def __getstate__(self) -> dict[str, Any]:
         if "_account" in vars(self):
-            _ = self.plan_, self.attempts_
+            getattr(self, ROUTES[0])
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         state.pop("_account", None)
         return state
 
     def _store_account(self, account: Account) -> None:
         """Keep what was run, in place of the words of an earlier fit."""
-        for name in ("plan_", "attempts_"):
+        for name in ROUTES:
             self.__dict__.pop(name, None)
         self._account = account
 
 
-class Decomposer(Planned, Transformer, saving.DecompositionAttributes):
+class Decomposer(Deferring, Transformer, saving.DecompositionAttributes):
     """Base class of transformers whose fit is made of eigenpairs.
 
     Subclasses add attributes; the dataclass of an estimator cannot, since its annotations are parameters.

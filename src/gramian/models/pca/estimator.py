@@ -73,7 +73,7 @@ class PCAAttributes(fitted.Decomposer):
 
 @knows_names
 @dataclass(eq=False, repr=False)
-class PCA(PCAParameters, fitted.Deferring, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
+class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttributes):
     """Principal component analysis of a table of any shape, with a bound on the error of every result.
 
     >>> import numpy as np
