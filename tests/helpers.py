@@ -4,7 +4,7 @@ import importlib.util
 import io
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,27 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 import gramian
+from gramian.engine.operator import SymmetricCosts, SymmetricMatrix
+from gramian.engine.solving import Problem
+
+
+@dataclass(eq=False)
+class SymmetricProblem(Problem):
+    """A symmetric matrix as a problem for the engine."""
+
+    A: Any
+    psd: bool = False
+    unit: str = "eigenvalues"
+
+    @property
+    def costs(self):
+        return SymmetricCosts(int(self.A.shape[0]))
+
+    def build(self, route):
+        return SymmetricMatrix(self.A, psd=self.psd)
+
+    def truncate(self, result, operator, request):
+        return result if request.target.count is None else result.first(request.target.count)
 
 
 def spectrum_matrix(

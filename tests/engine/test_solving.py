@@ -17,7 +17,7 @@ from gramian.engine import linear, solving
 from gramian.engine.certificates import may_have_missed
 from gramian.engine.kernel import KernelProblem
 from gramian.engine.krylov import KrylovRoute, improved
-from gramian.engine.linear import LinearProblem, SymmetricProblem
+from gramian.engine.linear import LinearProblem
 from gramian.engine.operator import Form, SymmetricCosts, SymmetricMatrix
 from gramian.engine.routes import ProductRoute, Route, SolverResult, Status, solve_dense
 from gramian.engine.solving import solve
@@ -25,7 +25,7 @@ from gramian.engine.tiles import KernelSource
 from gramian.errors import MemoryLimitError
 from gramian.kernels import RBF
 from gramian.tables.as_rows import as_rows
-from helpers import spectrum_matrix
+from helpers import SymmetricProblem, spectrum_matrix
 
 PLENTY = 1 << 40
 FLAT = np.linspace(1, 0.9999, 180)

@@ -33,7 +33,7 @@ CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
 LAP_BYTES = 256 << 20
 # Columns up to which products are made of few rows; those rows, entries in them, and products that are added.
 FEW_COLUMNS, LEAST_TERMS, TERMS, PIECES = 1024, 512, 1 << 17, 4
-FACTORS = 1e-37, 1e37  # divisors whose reciprocals, and norms whose differences, are numbers of float32
+FACTORS = 1e-37, 1e37  # divisors whose reciprocals are numbers of float32
 CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
@@ -147,23 +147,20 @@ class CenteredRows:
         """Type that blocks of C have."""
         if self.double or self.weighted or self.rows.block_dtype == np.float64:
             return np.dtype(np.float64)
-        # Unless float32 cannot hold what a column is multiplied by, or differences within it.
-        divisor = np.ones(1) if self.divisor is None else self.divisor[np.isfinite(self.divisor)]
-        norms = np.zeros(1) if self.norms is None else self.norms
-        least, most = FACTORS
-        beyond = (divisor < least).any() or (divisor > most).any() or (norms > most).any()
-        return np.dtype(np.float64 if beyond else np.float32)
+        # A sum of products of two columns is at most the product of their norms, and of each term at most
+        # LOST is lost by underflow.
+        n, d = self.rows.shape
+        divisor = np.ones(d) if self.divisor is None else self.divisor[np.isfinite(self.divisor)]
+        norms, (least, most) = np.zeros(1) if self.norms is None else self.norms, FACTORS
+        beyond = (divisor < least).any() or (divisor > most).any() or (norms > LARGEST_NORM).any()
+        if beyond or LOST * n * float((divisor**-2.0).sum()) > UNSEEN * self.total:
+            return np.dtype(np.float64)
+        return np.dtype(np.float32)
 
     def multiplied_in(self, *, double: bool) -> CenteredRows:
         """Return the same, with float32 data multiplied in float64 or not."""
         same = double == self.double or self.rows.block_dtype == np.float64
         return self if same else replace(self, double=double)
-
-    def in_unit(self, unit: FloatArray) -> CenteredRows:
-        """Return the same C, of rows whose columns have been divided by powers of two."""
-        assert self.norms is not None
-        divisor = (1.0 if self.divisor is None else self.divisor) / unit
-        return replace(self, mean=self.mean / unit, norms=self.norms / unit, divisor=divisor)
 
     def materialized(self) -> Any:
         """Return C as one float64 array of its own."""
@@ -442,10 +439,10 @@ def filled(
     return in_batches(view, slices, work, lambda _, new: new, doing)
 
 
-def uncentered(rows: Rows, double: bool = False, divisor: FloatArray | None = None) -> CenteredRows:
-    """Return X as it is, or its columns divided by powers of two, before anything is known about it."""
+def uncentered(rows: Rows, double: bool = False) -> CenteredRows:
+    """Return X as it is, before anything is known about it."""
     d = rows.shape[1]
-    return CenteredRows(rows, np.zeros(d), divisor, np.ones(d), 0.0, double)
+    return CenteredRows(rows, np.zeros(d), None, np.ones(d), 0.0, double)
 
 
 def least_rows(d: int) -> int:
@@ -720,7 +717,7 @@ def moments(rows: Rows, center: bool, most: int = 0) -> Moments:
     if view.rows.skips_zeros:
 
         def sparse(draw: Iterator[slice]) -> list[tuple[int, Moments]]:
-            return [(r.start, _sparse_moments(rows.block(r), None, center)) for r in draw]
+            return [(r.start, _sparse_moments(rows.block(r), center)) for r in draw]
 
         return _of_rows(view, rows.batches, sparse, center)
     if rows.weights is not None or not arrays.is_numpy(rows.like):
@@ -774,7 +771,6 @@ def scatter(
     workers_limit: int = 1024,
     among: int = 0,
     probe: FloatArray | None = None,
-    unit: FloatArray | None = None,
 ) -> tuple[Moments, Any]:
     """Return mean and the scatter matrix ``C.T C`` in one pass over the data.
 
@@ -792,26 +788,24 @@ def scatter(
         Number of rows that these are merged with, which the mean has to be exact enough for.
     probe : ndarray of shape (d, c), optional
         Columns G that the exact scatter matrix of rows of float32 in NumPy is multiplied by in the same pass.
-    unit : ndarray of shape (d,), optional
-        Powers of two that bring columns to one range before they are multiplied in float32.
 
     Returns
     -------
     moments, unseen : tuple
-        The moments of ``X / unit``, whose ``squares`` has shape (d, d); :class:`SingleMoments` where they are
-        of float32 products. And the columns that count as 0 (:func:`in_range`).
+        The moments, whose ``squares`` has shape (d, d); :class:`SingleMoments` where they are of float32
+        products. And the columns that count as 0 (:func:`in_range`).
     """
     most, weighted = rows.shape[0] + among, rows.weights is not None
 
     def of_part(part: Rows) -> Moments:
-        view = uncentered(part, double or weighted, unit)
+        view = uncentered(part, double or weighted)
         if weighted or not arrays.is_numpy(part.like):
             return _by_block(view, center, most, products=True, most=workers_limit)
         return _ScatterPass(view, center, most, probe, workers_limit).run()
 
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         result = rows.map_reduce(of_part, _MERGE[not weighted])
-    return in_range(rows, result, unit)
+    return in_range(rows, result)
 
 
 @dataclass(eq=False)
@@ -821,7 +815,7 @@ class _ScatterPass:
     Attributes
     ----------
     view : CenteredRows
-        The rows as they are, or divided by powers of two.
+        The rows as they are.
     center : bool
     among : int
         Number of rows that these are part of.
@@ -929,7 +923,7 @@ class _ScatterPass:
     ) -> Iterator[tuple[int, Moments, FloatArray]]:
         """Products of few rows are added in float32, a few of them, before they are added to ``total``."""
         view, d, terms, probe = self.view, len(total), terms_of(self.view), self.probe
-        exact = uncentered(view.rows, True, view.divisor)
+        exact = uncentered(view.rows, True)
         scratch, wide = view.scratch(most, d), exact.scratch(most, d)
         product, more = (view.scratch(d, d) for _ in range(2))
         pending = 0
@@ -990,9 +984,8 @@ class _ScatterPass:
         inverse = np.argsort(order)
         for rows in draw:
             block = view.rows.block(rows)
-            part = _sparse_moments(block, view.divisor, self.center)
-            scaled = block.values if view.divisor is None else block.values.multiply(1.0 / view.divisor)
-            values = scaled.tocsc()[:, order]
+            part = _sparse_moments(block, self.center)
+            values = block.values.tocsc()[:, order]
             first, mean = len(self.few[0]), part.mean[order]
             shift = part.count * mean**2
             near = np.where(shift <= part_of_mean(view) * (part.squares[order] + shift), 0.0, mean)
@@ -1080,8 +1073,6 @@ def _of_block(
     def average(A: Any) -> Any:
         return xp.mean(A, axis=0) if own is None else own @ A / (count or 1.0)
 
-    if view.divisor is not None:
-        values = values * arrays.from_numpy((1.0 / view.divisor).astype(arrays.numpy_dtype(values)), values)
     wide = arrays.to_float64(values)
     shifts: list[Any] = []
     for _ in range(rounds if center else 0):
@@ -1121,8 +1112,8 @@ def _of_block(
     return SingleMoments(count, mean, product, rest, drift=drift, gap=np.zeros((d, 0))), again
 
 
-def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tuple[Moments, Any]:
-    """Return moments of ``X / unit`` in which columns of subnormal float32 numbers are 0, and those columns.
+def in_range(rows: Rows, result: Moments) -> tuple[Moments, Any]:
+    """Return moments in which columns of subnormal float32 numbers are 0, and those columns.
 
     Raises
     ------
@@ -1131,8 +1122,7 @@ def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tup
     """
     squares, (least, most) = diagonal_of(result.squares), magnitudes(rows.dtype)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        mean = result.mean if unit is None else result.mean * unit
-        squares = result.count * mean * mean + (squares if unit is None else squares * unit * unit)
+        squares = result.count * result.mean * result.mean + squares
         # A largest magnitude is between the roots of the mean square and of the sum over the least weight.
         weights = np.ones(1) if rows.weights is None else rows.weights
         low = 1.01 * least**2 * result.count
@@ -1142,7 +1132,7 @@ def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tup
         single = rows.dtype == np.float32
         sure = (squares >= low) & (np.isfinite(squares) if single else squares <= high)
         if single or not rows.free_to_revisit:  # numbers whose squares and mean are 0 take another pass
-            sure |= (squares == 0) & (mean == 0)
+            sure |= (squares == 0) & (result.mean == 0)
     if sure.all():
         return result, None
     unseen = require_magnitudes(rows, np.flatnonzero(~sure))
@@ -1153,24 +1143,6 @@ def in_range(rows: Rows, result: Moments, unit: FloatArray | None = None) -> tup
     zero = np.isin(np.arange(len(result.mean)), unseen)
     mean, rest = (np.where(zero, 0.0, part) for part in (result.mean, result.rest))
     return replace(result, mean=mean, squares=squares, rest=rest), zero
-
-
-def common_unit(view: CenteredRows) -> FloatArray | None:
-    """Return powers of two that bring columns to one range; None where float32 can multiply them as they are.
-
-    A sum of products of two columns is at most the product of their norms, and of each term at most ``LOST``
-    is lost by underflow.
-    """
-    n, d = view.rows.shape
-    divisor = np.ones(d) if view.divisor is None else view.divisor
-    assert view.norms is not None
-    lost = LOST * n * float((divisor**-2.0).sum())
-    if float(view.norms.max()) <= LARGEST_NORM and lost <= UNSEEN * view.total:
-        return None
-    most = 120 if view.rows.dtype == np.float32 else 400
-    exponents = np.where(np.isfinite(divisor), np.frexp(divisor)[1], 0)
-    unit: FloatArray = np.ldexp(1.0, np.clip(exponents, -most, most))
-    return unit
 
 
 def _measured(
@@ -1298,7 +1270,7 @@ def _column_means(values: Any) -> Any:
     return np.ones(len(values)) @ values / len(values)
 
 
-def _sparse_moments(block: Block, unit: FloatArray | None, center: bool) -> Moments:
+def _sparse_moments(block: Block, center: bool) -> Moments:
     values, weights = block.values, block.weights
     if weights is not None:  # rows of weight 0 are left out
         values, weights = values[weights > 0], weights[weights > 0]
@@ -1306,7 +1278,6 @@ def _sparse_moments(block: Block, unit: FloatArray | None, center: bool) -> Mome
     (n, d), columns = values.shape, values.indices
     counts = np.bincount(columns, minlength=d)
     data, own = values.data.copy(), np.ones(n) if weights is None else weights
-    data = data if unit is None else data / unit.take(columns)
     total, stored = n if weights is None else float(own.sum()), counts
 
     def sums(data: Any) -> FloatArray:

@@ -17,10 +17,10 @@ import numpy as np
 from gramian.core import arrays, records
 from gramian.core.checks import counted
 from gramian.core.records import Approximation, BoundKind, Certificate, Components, FloatArray, Spectrum
-from gramian.engine import krylov, linear, scatter, tiles
+from gramian.engine import krylov, scatter, tiles
 from gramian.engine.features import FeatureSums, KernelValues, OnDevice, feature_sums, rounding_of_single
 from gramian.engine.operator import SPARSE_ENTRY, SPARSE_WIDTH, Operator, SymmetricCosts, SymmetricMatrix
-from gramian.engine.routes import Route, count_for_fraction, count_of
+from gramian.engine.routes import Route, count_for_fraction, count_of, leading
 from gramian.engine.solving import Problem, Solution, complete_basis, components_of, fixed_signs
 from gramian.errors import IndefiniteKernelError, ParameterError
 from gramian.kernels import Evaluator
@@ -316,7 +316,9 @@ class Basis:
         """
         m = len(W)
         means = W.mean(axis=0)
-        values, vectors = linear.eigenpairs(arrays.moved(W - means - means[:, None] + means.mean(), like))
+        centred = arrays.moved(W - means - means[:, None] + means.mean(), like)
+        values, vectors, _ = leading(centred, records.Target())
+        vectors = arrays.as_float64(vectors)
         largest = float(np.abs(W).max(initial=0.0))
         error = absolute + relative * largest
         noise = 2.0 * m * (error + EPS * largest)

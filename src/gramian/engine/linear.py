@@ -12,10 +12,10 @@ import numpy as np
 
 from gramian.core import arrays, records
 from gramian.core.records import Components, DirectionBounds, FloatArray, SolveRequest, Spectrum, Target
-from gramian.engine import centered, routes, scatter
+from gramian.engine import centered, scatter
 from gramian.engine.centered import CenteredRows, SingleMoments
 from gramian.engine.certificates import lifted
-from gramian.engine.operator import Operator, SymmetricCosts, SymmetricMatrix, TableCosts, digest
+from gramian.engine.operator import Operator, TableCosts, digest
 from gramian.engine.routes import Route
 from gramian.engine.scatter import CovarianceOperator, GramOperator, ScatterOperator
 from gramian.engine.solving import Problem, Solution, complete_basis, components_of, fixed_signs, solve
@@ -173,27 +173,22 @@ class LinearProblem(Problem):
         """Mean and scatter matrix in one pass over the data."""
         rows = self.rows if double else self.rows.in_float32
         probe = None if double or self.worst_case else self._probe(rows)
-        asked: dict[str, Any] = {"center": self.center, "double": double, "probe": probe}
-        result, unseen = centered.scatter(rows, **asked)
+        result, unseen = centered.scatter(rows, center=self.center, double=double, probe=probe)
         options: dict[str, Any] = {"scale": self.scale, "ddof": self.ddof, "metric": self.metric}
         self.view = centered.from_moments(self.rows, result, center=self.center, unseen=unseen, **options)
         require_range(self.view, self.degrees)
         view = replace(self.view, rows=rows).multiplied_in(double=double)
         if isinstance(result, SingleMoments) and view.arithmetic == np.float64:  # it is beyond float32
             result, _ = centered.scatter(rows, center=self.center, double=True)
-        unit = centered.common_unit(view) if isinstance(result, SingleMoments) else None
-        # Moments are of float64, and stay; products of float32 left the range.
-        result = result if unit is None else centered.scatter(rows, **asked, unit=unit)[0]
-        own = view if unit is None else view.in_unit(unit)
         matrix = result.squares
-        if own.divisor is not None:
-            matrix = matrix / own.divisor[:, None] / own.divisor[None, :]
+        if view.divisor is not None:
+            matrix = matrix / view.divisor[:, None] / view.divisor[None, :]
         # A small one is decomposed sooner than it is moved.
         if len(matrix) > FEW_ON_DEVICE:
             matrix = arrays.from_numpy(matrix, self.rows.like)
         known = scatter.Observed()
         if isinstance(result, SingleMoments):
-            known = scatter.observed(own, result, probe)
+            known = scatter.observed(view, result, probe)
         return CovarianceOperator(view, whole=True, matrix=matrix, observed=known, worst_case=self.worst_case)
 
     def _probe(self, rows: Rows) -> FloatArray | None:
@@ -423,54 +418,10 @@ def require_range(view: CenteredRows, degrees: float) -> None:
         )
 
 
-# ---- Eigenpairs of matrices that are there already, and of tables as they stand: for rules and criteria
+# ---- Eigenvalues and singular triplets of tables as they stand: for rules and criteria
 
 # Residual of the largest eigenvalues of data without structure: far below what chance makes them vary by.
 ROUGH = 1e-3
-
-
-@dataclass(eq=False)
-class SymmetricProblem(Problem):
-    """A symmetric matrix that is given."""
-
-    A: Any
-    psd: bool = False
-    unit: str = "eigenvalues"
-
-    @property
-    def costs(self) -> SymmetricCosts:
-        """What products with it take."""
-        return SymmetricCosts(int(self.A.shape[0]))
-
-    def build(self, route: Route) -> SymmetricMatrix:
-        """Return the matrix as an operator."""
-        return SymmetricMatrix(self.A, psd=self.psd)
-
-    def truncate(self, result: Spectrum, operator: Operator, request: SolveRequest) -> Spectrum:
-        """Cut off what a whole decomposition finds beyond a number that was asked for."""
-        return result if request.target.count is None else result.first(request.target.count)
-
-
-def _request(
-    target: Target, memory_limit: int | None, *, vectors: bool = True, tol: float = 1e-12
-) -> SolveRequest:
-    limit = arrays.memory_limit_bytes(None) if memory_limit is None else memory_limit
-    return SolveRequest(target, tol, limit, vectors=vectors, certify=False)
-
-
-def eigenpairs(A: Any) -> tuple[FloatArray, FloatArray]:
-    """Return every eigenvalue, descending, and eigenvectors as columns of a symmetric matrix."""
-    request = _request(Target(), None)
-    SymmetricProblem(A).schedule(request)  # raises where memory has no room for it
-    # What the route would do, without bounds that nobody gets here.
-    values, vectors, _ = routes.leading(arrays.to_float64(A), request.target)
-    return values, arrays.as_float64(vectors)
-
-
-def eigenvalues(A: Any) -> FloatArray:
-    """Return every eigenvalue of a symmetric matrix, descending."""
-    request = _request(Target(), None, vectors=False)
-    return solve(SymmetricProblem(A), request).spectrum.values
 
 
 def leading_values(A: Any, count: int, memory_limit: int | None = None) -> FloatArray:
@@ -481,15 +432,16 @@ def leading_values(A: Any, count: int, memory_limit: int | None = None) -> Float
     if count == 0:
         return np.empty(0)
     problem = LinearProblem(as_rows(A), center=False, ddof=0)
-    request = _request(Target(count=count), memory_limit, vectors=False, tol=ROUGH)
-    solution = solve(problem, request)
+    limit = arrays.memory_limit_bytes(memory_limit)
+    solution = solve(problem, SolveRequest(Target(count), ROUGH, limit, vectors=False, certify=False))
     return np.maximum(solution.spectrum.values[:count] * problem.measured().square_unit, 0.0)
 
 
 def factors(A: Any, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the leading singular triplets of A above rounding: (a, r), (r,), (r, b) with r <= count."""
     problem = LinearProblem(as_rows(np.asarray(A, dtype=np.float64)), center=False, ddof=0)
-    solution = solve(problem, _request(Target(count=count), None, tol=1e-9))
+    limit = arrays.memory_limit_bytes(None)
+    solution = solve(problem, SolveRequest(Target(count), 1e-9, limit, certify=False))
     result = problem.directions(solution, None)
     r = result.components.rank
     s = np.sqrt(solution.spectrum.values[:r] * problem.measured().square_unit)

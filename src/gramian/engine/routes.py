@@ -233,7 +233,7 @@ def solve_dense(operator: Operator, target: Target, route: str, *, vectors: bool
         values, V, rest = leading(A, target, total)
         residuals = arrays.column_norms(A @ V - V * arrays.from_numpy(values, V)[None, :])
     else:
-        values = _eigenvalues(A)
+        values = eigenvalues(A)
         k = count_of(target, values, total)
         values, V, rest, residuals = values[:k], A[:, :0], values[k:], np.zeros(k)
     # The backward error of LAPACK's symmetric solvers is a modest multiple of eps times the norm.
@@ -269,8 +269,8 @@ def leading(A: Any, target: Target, total: float | None = None) -> tuple[FloatAr
     return values[:k].copy(), arrays.moved(vectors[:, :k], A), values[k:].copy()
 
 
-def _eigenvalues(A: Any) -> FloatArray:
-    """All eigenvalues, descending."""
+def eigenvalues(A: Any) -> FloatArray:
+    """Return all eigenvalues of a symmetric float64 matrix, descending."""
 
     def on_host(A: FloatArray) -> FloatArray:
         with arrays.blas_threads():

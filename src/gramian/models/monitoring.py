@@ -17,7 +17,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray
-from gramian.engine.linear import eigenvalues
+from gramian.engine.routes import eigenvalues
 from gramian.errors import DataError, of_new_rows
 from gramian.statistics.imputation import Patterns, grams
 from gramian.statistics.normal_model import DETERMINED
