@@ -114,18 +114,15 @@ class KernelProblem(Problem):
         assert self.source is not None
         form, rows = route.form, self.rows
         exact: tiles.AnySource = self.source
+        unit = None
         if rows.weights is not None:
             exact = tiles.WeightedSource(self.source, np.sqrt(rows.weights))
+            unit = np.sqrt(rows.weights / rows.weight)
         source = exact
         anew = form.storage == "again" and not form.double and self.single
         if anew and not isinstance(exact, tiles.MatrixSource):
             source = exact.single()
         kept = form.storage == "kept" or (form.whole and not self.given)
-        kind: type[tiles.CenteredKernelOperator] = tiles.CenteredKernelOperator
-        unit, more = None, dict[str, Any]()
-        if rows.weights is not None:
-            unit = np.sqrt(rows.weights / rows.weight)
-            kind, more = tiles.WeightedKernelOperator, {"unit": unit, "weight": rows.weight}
         matrix = tiles.TileMatrix(
             rows.shape[0],
             source,
@@ -136,7 +133,9 @@ class KernelProblem(Problem):
             whole=form.whole,
             along=unit,
         )
-        operator = kind(matrix, source, exact, center=self.center, psd=self.psd, **more)
+        operator = tiles.CenteredKernelOperator(
+            matrix, source, exact, center=self.center, psd=self.psd, weight=rows.weight
+        )
         tiles.require_eigenvalues(max(operator.frobenius(), abs(operator.trace())) * self.factor())
         return operator
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -379,7 +380,7 @@ class TileMatrix:
     ) -> None:
         self.n = n
         self.like = like
-        self._along = along
+        self.along = along
         self.storage = np.dtype(storage)
         self._source, self._exact = source, exact
         # Tiles of one size, so that one call of NumPy multiplies a stack of them.
@@ -423,12 +424,11 @@ class TileMatrix:
             return symmetric_times(self._whole, V)
         V = arrays.to_dtype(V, self.storage)
         if not arrays.is_numpy(V):
-            return self._multiply_on_device(V)
+            return self._each(lambda draw: self._multiply_on_device(draw, V))[0]
         padded = np.zeros((len(self._slices) * self._side, V.shape[1]), dtype=V.dtype)
         padded[: self.n] = V
         groups = [group.reshape(len(self._slices), self._side, -1) for group in arrays.thin_chunks(padded)]
-
-        parts = arrays.each_thread(lambda draw: self._multiply(draw, groups), self._stripes)
+        parts = self._each(lambda draw: self._multiply(draw, groups))
         columns = [sum(part[g] for part in parts) for g in range(len(groups))]
         return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
 
@@ -440,14 +440,12 @@ class TileMatrix:
         """Return the whole matrix as float64."""
         if self._whole is not None:
             return self._whole
-        if arrays.is_numpy(self.like):
-            A = np.empty((self.n, self.n))
-        else:
-            xp = arrays.namespace(self.like)
-            A = xp.empty((self.n, self.n), dtype=xp.float64, device=self.like.device)
-        for stack, tiles in self._on_device(lambda stack: (stack, self._tiles(stack))):
-            A[stack.rows, stack.columns] = arrays.to_float64(tiles)
-            A[stack.columns, stack.rows] = arrays.to_float64(tiles.T)
+        A = self._zeros((self.n, self.n))
+        with self._explained():
+            for stack in self._stacks():
+                tiles = self._tiles(stack)
+                A[stack.rows, stack.columns] = arrays.to_float64(tiles)
+                A[stack.columns, stack.rows] = arrays.to_float64(tiles.T)
         return A
 
     # ---------------------------------------------------------------- tiles
@@ -505,18 +503,17 @@ class TileMatrix:
 
     def _measure(self) -> tuple[FloatArray, float]:
         """Fill every tile once: keep it, and add up row sums and squares while it is in the cache."""
-        if not arrays.is_numpy(self.like):
-            return self._measure_on_device()
 
-        def share(draw: Iterator[list[Stack]]) -> tuple[FloatArray, float]:
-            sums, squares = np.zeros(self.n), 0.0
-            scratch = self._scratch()
+        def share(draw: Iterator[list[Stack]]) -> tuple[Any, Any]:
+            sums, squares, scratch = self._zeros((self.n,)), 0.0, self._scratch()
             for stack in (stack for stripe in draw for stack in stripe):
                 filled = self._fill(stack, scratch)
                 if self._whole is not None:
                     self._whole[stack.rows, stack.columns] = filled
                     if not stack.diagonal:
                         self._whole[stack.columns, stack.rows] = filled.T
+                elif stack in self._kept and scratch is None:  # on a device
+                    self._kept[stack] = arrays.to_dtype(filled, self.storage)
                 elif stack in self._kept:
                     self._kept[stack][...] = filled
                 across, down, square = _sums(filled, self._side, *self._along_of(stack))
@@ -526,12 +523,35 @@ class TileMatrix:
                     sums[stack.columns] += down
             return sums, squares
 
-        parts = arrays.each_thread(share, self._stripes)
-        return sum((part[0] for part in parts[1:]), start=parts[0][0]), sum(part[1] for part in parts)
+        parts = self._each(share)
+        sums = sum((part[0] for part in parts[1:]), start=parts[0][0])
+        return arrays.as_float64(sums), float(sum(part[1] for part in parts))
+
+    def _each(self, share: Callable[[Iterator[list[Stack]]], R]) -> list[R]:
+        """Run ``share`` over the stripes of tiles on each worker; on a device, once."""
+        if arrays.is_numpy(self.like):
+            return arrays.each_thread(share, self._stripes)
+        with self._explained():
+            return [share(iter(self._stripes))]
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Explain that a device has no memory left, and have it multiply float32 as such."""
+        if arrays.is_numpy(self.like):
+            yield
+            return
+        with explained_memory_errors(self.like, f"{self.n:,} rows of a kernel matrix"), full_precision():
+            yield
+
+    def _zeros(self, shape: tuple[int, ...]) -> Any:
+        if arrays.is_numpy(self.like):
+            return np.zeros(shape)
+        xp = arrays.namespace(self.like)
+        return xp.zeros(shape, dtype=xp.float64, device=self.like.device)
 
     def _along_of(self, stack: Stack) -> tuple[FloatArray | None, FloatArray | None]:
         """What rows and columns of a stack are multiplied by in sums."""
-        along = self._along
+        along = self.along
         return (None, None) if along is None else (along[stack.rows], along[stack.columns])
 
     def _multiply(self, draw: Iterator[list[Stack]], groups: list[Any]) -> list[Any]:
@@ -548,60 +568,24 @@ class TileMatrix:
                     total[beside] += turned.sum(axis=0, dtype=np.float64)
         return totals
 
-    # ------------------------------------------------------------ on a device
-
-    def _measure_on_device(self) -> tuple[FloatArray, float]:
-        xp = arrays.namespace(self.like)
-        sums = xp.zeros((self.n,), dtype=xp.float64, device=self.like.device)
-
-        def work(stack: Stack) -> tuple[Stack, Any, Any, Any]:
-            filled = self._fill(stack, None)
-            if stack in self._kept:
-                self._kept[stack] = arrays.to_dtype(filled, self.storage)
-            left, right = self._along_of(stack)
-            wide, tall = filled, filled
-            if left is not None and right is not None:
-                wide, tall = (
-                    filled * arrays.from_numpy(right[None, :], filled),
-                    filled * arrays.from_numpy(left[:, None], filled),
-                )
-            across, down = xp.sum(wide, axis=1, dtype=xp.float64), xp.sum(tall, axis=0, dtype=xp.float64)
-            return stack, across, down, xp.sum(filled * filled, dtype=xp.float64)
-
-        squares: Any = 0.0
-        for stack, across, down, square in self._on_device(work):
-            sums[stack.rows] += across
-            squares = squares + (square if stack.diagonal else 2 * square)
-            if not stack.diagonal:
-                sums[stack.columns] += down
-        return arrays.as_float64(sums), float(squares)
-
-    def _multiply_on_device(self, V: Any) -> Any:
-        xp = arrays.namespace(self.like)
-        total = xp.zeros(V.shape, dtype=xp.float64, device=self.like.device)
-
-        def work(stack: Stack) -> tuple[Stack, Any, Any]:
+    def _multiply_on_device(self, draw: Iterator[list[Stack]], V: Any) -> Any:
+        total = self._zeros(V.shape)
+        for stack in (stack for stripe in draw for stack in stripe):
             tile = self._tiles(stack)
-            across = arrays.long_product(tile.T, V[stack.columns, :], self.terms)
-            down = None if stack.diagonal else arrays.long_product(tile, V[stack.rows, :], self.terms)
-            return stack, across, down
-
-        for stack, across, down in self._on_device(work):
-            total[stack.rows, :] += across
-            if down is not None:
-                total[stack.columns, :] += down
+            total[stack.rows, :] += arrays.long_product(tile.T, V[stack.columns, :], self.terms)
+            if not stack.diagonal:
+                total[stack.columns, :] += arrays.long_product(tile, V[stack.rows, :], self.terms)
         return total
 
-    def _on_device(self, work: Callable[[Stack], R]) -> Iterator[R]:
-        """Yield what ``work`` makes of every tile."""
-        for stack in self._stacks():
-            with explained_memory_errors(self.like, f"{self.n:,} rows of a kernel matrix"), full_precision():
-                result = work(stack)
-            yield result
 
-
-def _sums(filled: Any, side: int, left: Any, right: Any) -> tuple[FloatArray, FloatArray, float]:
+def _sums(filled: Any, side: int, left: Any, right: Any) -> tuple[Any, Any, Any]:
     """Sums of the rows and of the columns of a stack, and of its squares: float64 beyond one tile."""
+    if not arrays.is_numpy(filled):
+        xp = arrays.namespace(filled)
+        wide = filled if right is None else filled * arrays.from_numpy(right[None, :], filled)
+        tall = filled if left is None else filled * arrays.from_numpy(left[:, None], filled)
+        across, down = xp.sum(wide, axis=1, dtype=xp.float64), xp.sum(tall, axis=0, dtype=xp.float64)
+        return across, down, xp.sum(filled * filled, dtype=xp.float64)
     tiles = filled.reshape(-1, min(side, len(filled)), filled.shape[1])
     # As products with the vector along which they run: sooner than reductions.
     both = zip((left, right), filled.shape, strict=True)
@@ -621,10 +605,13 @@ EPS = float(np.finfo(np.float64).eps)
 class CenteredKernelOperator:
     """``H K H`` with ``H = I - 1 1.T / n``, or K itself without centring.
 
+    For weighted rows ``W^1/2 Kc W^1/2``, with Kc centred on the weighted mean.
+
     Parameters
     ----------
     tiles : TileMatrix
-        K.
+        K; of weighted rows ``W^1/2 K W^1/2``, whose sums of rows are along u, the roots of the weights
+        divided by their norm.
     source : KernelSource, MatrixSource or WeightedSource
         What filled the tiles, with the bound on the evaluation error of an entry.
     exact : the same, optional
@@ -633,9 +620,14 @@ class CenteredKernelOperator:
         Whether to centre.
     psd : bool
         Whether K is proven positive semidefinite.
+    weight : float
+        Sum of the weights.
 
     Notes
     -----
+    With ``H = I - 1 p.T`` and p the shares of the weights, ``W^1/2 H = (I - u u.T) W^1/2``: u takes the place
+    of the vector of equal entries.
+
     An entrywise error of ``absolute + relative |k|`` has a spectral norm of at most
     ``n absolute + relative ||K||_F``, and centring never enlarges it. Sums run over the ``side`` of a tile
     and then over tiles, so that a product is wrong by at most ``(side + n / side) u ||K||_F``; centring
@@ -644,10 +636,17 @@ class CenteredKernelOperator:
     """
 
     def __init__(
-        self, tiles: TileMatrix, source: AnySource, exact: AnySource | None = None, *, center: bool, psd: bool
+        self,
+        tiles: TileMatrix,
+        source: AnySource,
+        exact: AnySource | None = None,
+        *,
+        center: bool,
+        psd: bool,
+        weight: float = 1.0,
     ) -> None:
         n, side = tiles.n, min(tiles.n, tiles.most)
-        self.tiles = tiles
+        self.tiles, self.unit, self.weight = tiles, tiles.along, weight
         self.center = center
         self.psd = psd
         self.error_kind: BoundKind = source.error_kind
@@ -709,15 +708,33 @@ class CenteredKernelOperator:
 
     def _centre(self, V: Any) -> Any:
         """Return columns less their part along the vector of the mean."""
-        return V - arrays.namespace(V).mean(V, axis=0)
+        if self.unit is None:
+            return V - arrays.namespace(V).mean(V, axis=0)
+        u = self._along(V)
+        return V - u * (u.T @ V)
 
     def _along(self, V: Any) -> Any:
         """The vector of the sums of rows as a column like those of V."""
-        return arrays.namespace(V).ones_like(V[:, :1])
+        if self.unit is None:
+            return arrays.namespace(V).ones_like(V[:, :1])
+        return arrays.from_numpy(self.unit, V)[:, None]
 
     def _set_means(self, row_sums: FloatArray) -> None:
-        self.row_means: FloatArray = row_sums / self.size
-        self.mean = float(self.row_means.mean())
+        n, u = self.size, self.unit
+        self._sums = row_sums
+        if u is None:
+            self.row_means: FloatArray = row_sums / n
+            self.mean = float(self.row_means.mean())
+            # What centring takes off the trace, and half of what it takes off the sum of squares.
+            self._taken, square = n * self.mean, n * float(self.row_means @ self.row_means)
+        else:
+            # Of K itself: a row of weight 0 says nothing of its own mean.
+            roots = math.sqrt(self.weight) * u
+            self.row_means = np.divide(row_sums, roots, out=np.zeros(n), where=roots > 0)
+            self.row_means /= math.sqrt(self.weight)
+            self._taken, square = float(u @ row_sums), float(row_sums @ row_sums)
+            self.mean = self._taken / self.weight
+        self._squares = self.tiles.squares - 2 * square + self._taken**2
 
     def dense(self) -> Any:
         """Return ``Kc`` in memory."""
@@ -725,6 +742,13 @@ class CenteredKernelOperator:
         if not self.center or self._centred:
             return A
         self._centred = self.tiles.is_whole
+        if self.unit is not None:
+            # s u.T + u s.T - (u.T s) u u.T, symmetric to the last bit.
+            u, half = self.unit, self._sums - self._taken / 2 * self.unit
+            for part in slices(self.size, 256):
+                taken = np.outer(half[part], u) + np.outer(u[part], half)
+                A[part, :] -= arrays.from_numpy(taken, A)
+            return A
         t = arrays.from_numpy(self.row_means, self.like)
         if arrays.is_numpy(A):
             A -= t[:, None]
@@ -737,8 +761,8 @@ class CenteredKernelOperator:
         return self.tiles.fingerprint()
 
     def trace(self) -> float:
-        """Return ``sum k(x_i, x_i) - n mean(K)``."""
-        return float(self._diagonal.sum()) - self.size * self.mean
+        """Return ``sum k(x_i, x_i) - n mean(K)``, or the same of weighted rows."""
+        return float(self._diagonal.sum()) - self._taken
 
     def frobenius(self) -> float:
         """Return the Frobenius norm of ``Kc``, from that of K and its row means, rounding included.
@@ -746,73 +770,7 @@ class CenteredKernelOperator:
         Where centring takes most of K away, the difference of squares is mostly rounding: the bound on that
         is added, so that the norm is never too small.
         """
-        n = self.size
-        square = self.tiles.squares - 2 * n * float(self.row_means @ self.row_means) + (n * self.mean) ** 2
-        return math.sqrt(max(square, 0.0) + self._lost)
-
-
-class WeightedKernelOperator(CenteredKernelOperator):
-    """``W^1/2 Kc W^1/2`` for weights of the rows, with Kc centred on the weighted mean.
-
-    Parameters
-    ----------
-    tiles : TileMatrix
-        ``W^1/2 K W^1/2``, whose sums of rows are along u.
-    unit : ndarray of shape (n,)
-        u, the roots of the weights divided by their norm.
-    weight : float
-        Sum of the weights.
-    **options
-        As of :class:`CenteredKernelOperator`.
-
-    Notes
-    -----
-    With ``H = I - 1 p.T`` and p the shares of the weights, ``W^1/2 H = (I - u u.T) W^1/2``: u takes the place
-    of the vector of equal entries.
-    """
-
-    def __init__(
-        self, tiles: TileMatrix, *sources: AnySource, unit: FloatArray, weight: float, **options: Any
-    ) -> None:
-        self.unit, self.weight = unit, weight
-        super().__init__(tiles, *sources, **options)
-
-    def _centre(self, V: Any) -> Any:
-        u = self._along(V)
-        return V - u * (u.T @ V)
-
-    def _along(self, V: Any) -> Any:
-        return arrays.from_numpy(self.unit, V)[:, None]
-
-    def _set_means(self, row_sums: FloatArray) -> None:
-        self._sums = row_sums
-        # Of K itself: a row of weight 0 says nothing of its own mean.
-        roots = math.sqrt(self.weight) * self.unit
-        self.row_means = np.divide(row_sums, roots, out=np.zeros(self.size), where=roots > 0)
-        self.row_means /= math.sqrt(self.weight)
-        self.mean = float(self.unit @ row_sums) / self.weight
-
-    def dense(self) -> Any:
-        """Return the matrix in memory."""
-        A = self.tiles.dense()
-        if not self.center or self._centred:
-            return A
-        self._centred = self.tiles.is_whole
-        # s u.T + u s.T - (u.T s) u u.T, symmetric to the last bit.
-        u, half = self.unit, self._sums - float(self.unit @ self._sums) / 2 * self.unit
-        for part in slices(self.size, 256):
-            taken = np.outer(half[part], u) + np.outer(u[part], half)
-            A[part, :] -= arrays.from_numpy(taken, A)
-        return A
-
-    def trace(self) -> float:
-        """Return the sum of the weighted diagonal, less what centring takes off it."""
-        return float(self._diagonal.sum()) - float(self.unit @ self._sums)
-
-    def frobenius(self) -> float:
-        """Return the Frobenius norm, rounding included, as without weights."""
-        square = self.tiles.squares - 2 * float(self._sums @ self._sums) + float(self.unit @ self._sums) ** 2
-        return math.sqrt(max(square, 0.0) + self._lost)
+        return math.sqrt(max(self._squares, 0.0) + self._lost)
 
 
 # ------------------------------------------------------------------- what they take
