@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gramian import errors
 from gramian.core import checks
-from gramian.core.arrays import as_float64, is_dask
+from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, check_number, counted, listed
 from gramian.core.records import FloatArray
 from gramian.core.version import __version__
@@ -508,40 +508,38 @@ class _Layout:
 
         ``advice`` is for missing values, and empty where these are imputed.
         """
-        if table.dtype.kind != "f":
+        holes = as_rows(table, check_finite=False, limit=memory_limit_bytes(None)).holes()
+        if holes is None:
             return error
-        missing, infinite = (np.asarray(test(table).sum(axis=1)) for test in (np.isnan, np.isinf))
-        if infinite.any():
-            places = self._first(table, infinite, np.isinf, samples)
-            what = counted(int(infinite.sum()), "value is infinite", "values are infinite")
-            return DataError(f"{what}: {places}.", "Replace them, or leave out these times or cells.")
-        empty = np.flatnonzero(missing == table.shape[1]).tolist()
-        if empty:
-            what = counted(len(empty), "sample has", "samples have")
-            places = checks.first_few(empty, lambda row: _place(samples, row) or "the only one")
+        if holes.infinite:
+            what = counted(holes.infinite, "value is infinite", "values are infinite")
+            where = self._place(samples, *holes.first_infinite) + " and more" * (holes.infinite > 1)
+            return DataError(f"{what}: {where}.", "Replace them, or leave out these times or cells.")
+        if holes.empty:
+            what = counted(len(holes.empty), "sample has", "samples have")
+            places = checks.first_few(holes.empty, lambda row: _place(samples, row) or "the only one")
             return DataError(
                 f"{what} no value at all: {places}. Nothing determines what is missing there.",
                 "Leave them out, as da.dropna('time', how='all') does.",
             )
-        if not missing.any() or not advice:
+        if not advice:
             return error
-        what = counted(int(missing.sum()), "value is", "values are")
-        of = f"{np.count_nonzero(missing):,} of {counted(len(missing), 'sample')}"
-        where = self._first(table, missing, np.isnan, samples)
-        return MissingValuesError(f"{what} missing in {of}, at cells that take part: {where}.", hint=advice)
+        what = counted(holes.missing, "value is", "values are")
+        share = f"{len(holes.by_row):,} of {counted(len(table), 'sample')}"
+        where = self._place(samples, *holes.first[0]) + " and more" * (holes.missing > 1)
+        return MissingValuesError(
+            f"{what} missing in {share}, at cells that take part: {where}.", hint=advice
+        )
 
-    def _first(self, table: Any, counts: Any, test: Callable[[Any], Any], samples: DataArray) -> str:
-        """Say where the first value is that fails a test."""
-        row = int(np.argmax(counts > 0))
-        column = int(np.argmax(np.asarray(test(table[row]))))
+    def _place(self, samples: DataArray, row: int, column: int) -> str:
+        """Return the coordinates of a value."""
         for part in self.parts:
             cells = np.flatnonzero(part.used)
             if column < len(cells):
                 break
             column -= len(cells)
         places = ", ".join(filter(None, [_place(samples, row), _place(part.base, cells[column])]))
-        who = f"{part.name} at " if part.name else ""
-        return f"{who}{places}{' and more' if counts.sum() > 1 else ''}"
+        return f"{part.name} at {places}" if part.name else places
 
     def warn_of_units(self, model: PCA, scales: Sequence[Any]) -> None:
         """Warn if the unit of one variable decides the components."""
@@ -799,45 +797,40 @@ def _of_cells(model: PCA, layout: _Layout, scaled: Sequence[bool]) -> dict[str, 
     center, divisor = as_float64(model._center), model._host_divisor
     whole = np.asarray(model.components_), center, np.ones(len(center)) if divisor is None else divisor
     result: dict[str, Any] = {}
-    for part, is_scaled, *of_part in zip(layout.parts, scaled, *map(layout.split, whole), strict=True):
-        (directions, mean, own_divisor), dims, of = of_part, part.base.dims, part.suffix
+    for part, is_scaled, *blocks in zip(layout.parts, scaled, *map(layout.split, whole), strict=True):
+        (directions, mean, own_divisor), dims, suffix = blocks, part.base.dims, part.suffix
         what, units = part.name or "the field", part.base.attrs.get("units") if is_scaled else "1"
         on_grid = part.on_grid(directions)
-        result[f"components{of}"] = _variable([COMPONENT, *dims], on_grid, f"components of {what}", "1")
-        result[f"mean{of}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
+        result[f"components{suffix}"] = _variable([COMPONENT, *dims], on_grid, f"components of {what}", "1")
+        result[f"mean{suffix}"] = dims, part.on_grid(mean, part.rest), part.base.attrs
         factor = part.on_grid(own_divisor, np.inf)
         # With a name here, the patterns that are a product of three would have that of the third.
-        result[f"divisor{of}"] = _variable(dims, factor, None, units)
+        result[f"divisor{suffix}"] = _variable(dims, factor, None, units)
     return result
 
 
 def _of_components(model: PCA, unit: Any) -> dict[str, Any]:
     """Return the variances of scores in such a unit, with their standard errors as far as they are known."""
-    k, sample, ratios = int(model.n_components_), model.sampling_, model.explained_variance_ratio_
+    k, sample = int(model.n_components_), model.sampling_
     square = unit if unit in (None, "1") else f"{unit}2" if str(unit).isalpha() else f"({unit})2"
-
-    def by_component(values: npt.ArrayLike, long_name: str, units: Any) -> Any:
-        full = np.full(k, np.nan)
-        full[: np.size(values)] = values
-        return _variable([COMPONENT], full, long_name, units)
-
-    result = {
-        "explained_variance": by_component(model.explained_variance_, "explained variance", square),
-        "explained_variance_ratio": by_component(ratios, "ratio to the total variance", "1"),
-    }
+    columns = [
+        ("explained_variance", model.explained_variance_, "explained variance", square),
+        ("explained_variance_ratio", model.explained_variance_ratio_, "ratio to the total variance", "1"),
+    ]
+    result = {}
     if sample is not None:
-        group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
         numbers = [number for number, together in enumerate(sample.groups, 1) for _ in together]
+        group = np.zeros(k, dtype=np.int32)  # 0 beyond the rank
         group[: len(numbers)] = numbers
-        result |= {
-            "explained_variance_error": by_component(
-                sample.standard_errors, "standard error of the variance", square
-            ),
-            "explained_variance_ratio_error": by_component(
-                sample.ratio_standard_errors, "standard error of the ratio", "1"
-            ),
-            "group": _variable([COMPONENT], group, "components of one number are not separated"),
-        }
+        result["group"] = _variable([COMPONENT], group, "components of one number are not separated")
+        errors_of, ratio_errors = sample.standard_errors, sample.ratio_standard_errors
+        columns += [
+            ("explained_variance_error", errors_of, "standard error of the variance", square),
+            ("explained_variance_ratio_error", ratio_errors, "standard error of the ratio", "1"),
+        ]
+    for name, values, long_name, units in columns:
+        padded = np.pad(as_float64(values), (0, k - len(values)), constant_values=np.nan)
+        result[name] = _variable([COMPONENT], padded, long_name, units)
     return result
 
 
