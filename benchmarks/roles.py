@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from columns.cases import SHARED, Case, blocks, made, own, public, renamed, wide
+from columns.planted import planted
 from columns.training import Examples, Names, folds_of, pieces, trained, write
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -67,6 +68,7 @@ def main() -> int:
     judged = [case for case in cases if case.name in found]
     print(f"proposals, of the public tables: {proposals_line(judged, found)}")
     print(BEFORE)
+    print(planted([case for case in cases if case.source in ("public", "own")]))
     if asked.rivals:
         rivals(examples, names, folds)
     model = trained(examples, names, every)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
@@ -25,6 +25,7 @@ from gramian.statistics.units import (
     unit_difference,
 )
 from gramian.tables.cells import is_moment, is_number
+from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance
 from gramian.tables.names import are_variables
 from gramian.tables.preview import Column, Preview
@@ -285,13 +286,13 @@ def proposals(
     --------
     >>> import io
     >>> from gramian.tables.preview import preview
-    >>> lines = ["bird,sex,mass,year", *(f"a{i},{'fm'[i % 2]},{i * i},{2007 + i % 3}" for i in range(12))]
+    >>> lines = ["bird,sex,mass,year", *(f"a{i},{'fm'[i % 2]},{i * i % 7},{2007 + i % 3}" for i in range(12))]
     >>> table = preview(io.BytesIO("\\n".join(lines).encode()))
     >>> for proposal in proposals(table):
     ...     print(proposal.option, proposal.value, "because", proposal.why)
     id bird because "bird" has another text in every row
     label sex because "sex" names 2 groups of rows
-    drop year because "year" looks like a year
+    drop year because "year" looks like a time: its name says so and it lies within 2007 to 2009, as years do
     """
     reading, parameters = reading or ReadingOptions(), parameters or {}
     if seen is None or seen.genotypes or reading.label_row is not None:
@@ -653,29 +654,51 @@ def _skewness(X: FloatArray) -> Any:
 
 
 def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
-    """Return what stands for missing values in columns that are used as numbers: few texts, and infinity."""
+    """Return what stands for missing values in columns of numbers: few texts, codes, and infinity."""
     used = {*reading.label_columns, reading.id, reading.weights, *(reading.drop or ())}
-    most, wanted = max(1, MARKED * seen.rows), seen.marks if reading.columns is None else reading.columns
-    free = {name: some for name, some in seen.marks.items() if name in wanted and name not in used}
-    found = {name: some for name, some in free.items() if sum(some.values()) <= most}
+    wanted = {one.name for one in seen.columns} if reading.columns is None else set(reading.columns)
+    most, chosen = max(1, MARKED * seen.rows), set(reading.na_values or ())
+    texts = {name: some for name, some in seen.marks.items() if name in wanted - used}
+    texts = {name: some for name, some in texts.items() if sum(some.values()) <= most}
+    free = [one for one in seen.columns if one.name in wanted - used]
     beyond = {
         one.name: int(np.bitwise_count(one.infinite).sum())
-        for one in ([] if set(INFINITE) & set(reading.na_values or ()) else seen.columns)
-        if one.infinite is not None and one.name not in used
-        if reading.columns is None or one.name in reading.columns
+        for one in ([] if set(INFINITE) & chosen else free)
+        if one.infinite is not None
     }
-    if not found and not beyond:
+    codes = _codes([one for one in free if one.sample is not None], chosen)
+    if not texts and not beyond and not codes:
         return None
-    texts = list(dict.fromkeys(text for some in found.values() for text in some))
-    times = [sum(some.get(text, 0) for some in found.values()) for text in texts]
-    but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in zip(texts, times, strict=True))
-    are = "is" if len(found) == 1 else "are"
-    why = [f"{_quoted(found)} {are} numbers but for {but}"] if found else []
+    found = list(dict.fromkeys(text for some in texts.values() for text in some))
+    times = [sum(some.get(text, 0) for some in texts.values()) for text in found]
+    but = " and ".join(f'"{text}" ({counted(n, "time")})' for text, n in zip(found, times, strict=True))
+    why = [f"{_quoted(texts)} {'is' if len(texts) == 1 else 'are'} numbers but for {but}"] if texts else []
+    for code, names in codes.items():
+        found.append(f"{code:.12g}")
+        have = "has" if len(names) == 1 else "have"
+        why.append(
+            f"{_quoted(names)} {have} {code:.12g}, apart from all other values, as a code of missing ones"
+        )
     if beyond:
         have, many = "has" if len(beyond) == 1 else "have", sum(beyond.values())
         why.append(f"{_quoted(beyond)} {have} {counted(many, 'infinite value')}")
-        texts += INFINITE
-    return Proposal("na_values", texts, "; ".join(why), {"columns": [*found, *beyond]})
+        found += INFINITE
+    columns = dict.fromkeys([*texts, *(name for names in codes.values() for name in names), *beyond])
+    return Proposal("na_values", found, "; ".join(why), {"columns": list(columns)})
+
+
+def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[float, list[str]]:
+    """Return numbers that stand for missing values, and their columns; none that is a value elsewhere."""
+    found: dict[float, list[str]] = {}
+    for column in columns:
+        for code in codes_of(column):
+            if f"{code:.12g}" not in chosen:
+                found.setdefault(code, []).append(column.name)
+    for code, names in list(found.items()):
+        elsewhere = (one.sample for one in columns if one.name not in names)
+        if any(sample is not None and bool((sample == code).any()) for sample in elsewhere):
+            del found[code]
+    return found
 
 
 def _quoted(names: Iterable[str]) -> str:

@@ -1,0 +1,85 @@
+"""Numbers that stand for missing values, and numbers that do not."""
+
+import io
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian.tables.codes import codes_of
+from gramian.tables.preview import of_numbers
+
+RNG = np.random.default_rng(0)
+AGES, RATINGS = RNG.integers(18, 85, 200).astype(float), RNG.integers(1, 6, 200).astype(float)
+WEIGHTS, CHANGES = RNG.normal(70, 9, 200).round(1), RNG.normal(0, 3, 200).round(2)
+
+
+def codes(values, *more):
+    values = np.concatenate([values, more])
+    return codes_of(of_numbers(["x"], values[None])[0])
+
+
+@pytest.mark.parametrize(
+    ("values", "more"),
+    [
+        (AGES, [-9.0]),
+        (AGES, [999.0] * 4),
+        (RATINGS, [99.0]),
+        (RATINGS, [77.0, 77.0, 88.0, 99.0]),
+        (100 + WEIGHTS, [0.0, 0.0]),
+        (WEIGHTS, [-9999.0]),
+        (WEIGHTS, [5000.0, 5000.0]),
+        (CHANGES, [-99.99] * 9),
+        (CHANGES, [-200.0]),
+        (np.tile(np.r_[60.0:99.0, 100.0], 6), [99.0] * 60),
+    ],
+)
+def test_codes_are_found(values, more):
+    found = codes(values, *more)
+    assert set(found) == set(more)
+    assert sum(found.values()) == np.isin(np.concatenate([values, more]), more).sum()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *(AGES, RATINGS, WEIGHTS, CHANGES),
+        np.r_[WEIGHTS, 140.0],  # one wild value may be real
+        np.r_[RNG.exponential(3, 200), 90.0],
+        RNG.poisson(9, 300).astype(float),
+        np.r_[RNG.integers(1, 9, 200), [24.0] * 90],  # Boston's index of highways
+        np.where(RNG.random(200) < 0.6, 0.0, RNG.gamma(2, 30, 200)),
+        np.minimum(RNG.normal(50, 30, 300).round(), 99.0),  # two digits
+        np.array([0.0, 1.0] * 50),
+        np.full(30, -999.0),
+    ],
+)
+def test_values_are_none(values):
+    assert codes(values) == {}
+
+
+def test_a_code_is_proposed_and_read_as_missing(data_dir):
+    for name, code, missing in (
+        ("F01_code_-200", "-200", 91),
+        ("F01_likert_99", "99", 181),
+        ("F01_returns_-99.99", "-99.99", 840),
+    ):
+        path = data_dir / "strange" / f"{name}.csv"
+        found = gramian.propose(path)
+        assert found.reading["na_values"] == [code]
+        assert "apart from all other values" in found[0].why
+        table = gramian.scan(path, **found.reading).read()
+        assert np.isnan(table.values).sum() <= missing
+        assert np.isnan(table.values).any() or "missing" in found.reading
+        assert float(code) not in table.values
+
+
+def test_a_code_that_is_a_value_elsewhere_is_not_proposed():
+    frame = {
+        "answer": np.r_[RATINGS, [99.0] * 9],
+        "age": np.r_[AGES, 99.0, AGES[:8]],
+        "x": np.r_[WEIGHTS, WEIGHTS[:9]],
+    }
+    lines = [",".join(frame), *(",".join(map(str, row)) for row in zip(*frame.values(), strict=True))]
+    found = gramian.propose(gramian.scan(io.BytesIO("\n".join(lines).encode())))
+    assert "na_values" not in found.reading
