@@ -578,3 +578,43 @@ def test_columns_that_leave_for_one_kind_of_reason_share_a_line():
     found = gramian.propose(X)
     assert (len(found.reading["drop"]), len(found.lines())) == (31, 2)
     assert "'same 11'] and 18 more: 30 constants, as \"same 0\" is the same in all rows" in str(found)
+
+
+def counts_of_unequal_depth(n=40, d=200, seed=0):
+    """Return counts whose rows have unequal sums, and a treatment that changes a tenth of the columns."""
+    rng = np.random.default_rng(seed)
+    treated = np.arange(n) % 2 == 1
+    shares = rng.gamma(0.7, 1, d)
+    shares = (
+        np.where(treated[:, None] & (np.arange(d) < d // 10), 4, 1) * shares * rng.gamma(20, 1 / 20, (n, d))
+    )
+    depth = rng.uniform(200_000, 4_000_000, n)
+    return rng.poisson(shares / shares.sum(axis=1, keepdims=True) * depth[:, None]), treated
+
+
+def test_counts_of_unequal_depth_are_brought_to_one_depth():
+    counts, treated = counts_of_unequal_depth()
+    X = pd.DataFrame(counts).add_prefix("ENSG")
+    found = gramian.propose(X)
+    assert found.reading["transform"] == "logcpm"
+    (proposal,) = (one for one in found if one.option == "transform")
+    assert proposal.evidence["r2"] > 0.9
+    assert "unless they are brought to one depth" in proposal.why
+
+    def r2(Z, y):
+        return np.corrcoef(PCA(1).fit(Z).transform(Z)[:, 0], y)[0, 1] ** 2
+
+    plain, deep = np.log1p(counts), np.log1p(1e6 * counts / counts.sum(axis=1, keepdims=True))
+    assert r2(plain, np.log(counts.sum(axis=1))) > 0.9
+    assert r2(deep, treated) > 0.9
+    # Rows of one depth, and few columns, stay as they are.
+    even = np.random.default_rng(0).multinomial(900_000, counts[0] / counts[0].sum(), 40)
+    assert gramian.propose(pd.DataFrame(even).add_prefix("ENSG")).reading.get("transform") == "log1p"
+    text = X.to_csv(index=False).encode()
+    model = PCA(2).fit(scan(io.BytesIO(text), transform="log1p").read())
+    table = scan(io.BytesIO(text), transform="log1p").read()
+    (size,) = (one for one in gramian.diagnose(model, table) if one.code == "size")
+    assert "PC1 follows the totals of the rows" in size.sentence
+    assert 'transform="logcpm"' in size.remedy
+    other = scan(io.BytesIO(text), transform="logcpm").read()
+    assert "size" not in gramian.diagnose(PCA(2).fit(other), other).codes

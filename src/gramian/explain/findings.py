@@ -16,11 +16,11 @@ import numpy as np
 from scipy import sparse, special
 from scipy.stats import rankdata
 
-from gramian.core.arrays import as_float64, dense
+from gramian.core.arrays import are_whole, as_float64, dense
 from gramian.core.checks import counted, evenly, first_few, listed, percent
 from gramian.core.records import FloatArray, IntArray, ModelKind
 from gramian.errors import MissingValuesWarning, ignoring
-from gramian.explain.proposals import correlations
+from gramian.explain.proposals import DEEPER, FOLLOWED, correlations
 from gramian.statistics import components
 from gramian.statistics import findings as of_models
 from gramian.statistics.associations import curve
@@ -54,6 +54,7 @@ EQUAL_PAIRS = 10  # in a sample, from which the number of different rows is esti
 ZEROS, FOLLOWS = 0.7, 0.9
 # size: deviation of the correlations with PC1 over their mean, and its least share
 EVEN, SIZE_SHARE = 0.35, 0.3
+COUNTED, FEW_DEPTHS = 100, 6  # largest whole number, and rows, from which sums of counts are looked at
 MOST_EXCLUDED, LISTED_PAIRS = 5, 100  # related rows in a remedy, pairs in the evidence
 COINCIDE = 0.95  # share of the rows in which labels agree
 NO_MEASURES = ("identifier", "counter", "time", "code", "place", "weight")
@@ -243,6 +244,23 @@ def size(e: Evidence) -> Iterator[Finding]:
     """Find a first component that is overall level: all columns correlate with it, and alike."""
     if e.kernel or e.alike or e.d < 3 or not e.k or e.shares is None or e.shares[0] < SIZE_SHARE:
         return
+    transform, values = getattr(e.model, "reading_", {}).get("transform"), e.values
+    counts = transform == "log1p" or (
+        transform is None and values.max(initial=0) >= COUNTED and are_whole(values).all()
+    )
+    if counts and len(values) >= FEW_DEPTHS and values.min() >= 0:
+        totals = (np.expm1(values) if transform else values).sum(axis=1)
+        r2 = float(correlations(np.log1p(totals), e.scores[:, :1])[0]) ** 2
+        least = FOLLOWED if len(values) >= FEWEST else FOLLOWS
+        if r2 >= least and totals.max() >= DEEPER * totals.min():
+            yield Finding(
+                *("size", "note"),
+                f"PC1 follows the totals of the rows (r2 = {r2:.2f}), which differ "
+                f"{totals.max() / max(totals.min(), 1.0):,.3g}-fold: it is size, or the depth of counting.",
+                'If that is of no interest, bring the rows to one depth: transform="logcpm".',
+                {"share": float(e.shares[0]), "r2": r2},
+            )
+            return
     variances = components.column_variances(e.model)
     vary = variances > 0
     first = as_float64(e.model.components_)[0][vary] / np.sqrt(variances[vary])

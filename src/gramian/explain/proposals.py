@@ -37,6 +37,7 @@ from gramian.tables.table import Table
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
 PLURALS = {"holes": "columns that miss many values", "copy": "copies", "text": "columns of text"}
+LARGEST = 1e100  # number that distances are computed of
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 FEW_ROWS = 5  # of each group of a label with more groups
@@ -49,6 +50,7 @@ DETERMINED = 0.3  # correlation with another column from which it says something
 INFINITE = ["inf", "-inf"]  # what the option na_values calls them
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
 COPY, COPIED = 1e-10, 3  # deviation from a column that another one determines; its fewest distinct values
+DEEP_ROWS, DEEPER, FOLLOWED = 4, 1.5, 0.5  # rows, ratio of their sums and r2 with PC1 from which depth counts
 NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
 MOST_IMPUTING = 8
@@ -371,9 +373,16 @@ class _Table:
         yield from drops
         counts = self.reading.transform is None and _are_counts(left)
         if counts:
-            evidence = {"largest": max(column.high or 0.0 for column in left)}
-            why = "whole numbers without an upper end, and skewed: counts"
-            yield Proposal("transform", "log1p", why, evidence)
+            samples = _sample(left).T if swapped else _sample(left)
+            why, evidence = "whole numbers without an upper end, and skewed: counts", depth_effect(samples)
+            deep = evidence["ratio"] >= DEEPER and evidence["r2"] >= FOLLOWED
+            if deep:
+                why += (
+                    f". Sums of rows differ {evidence['ratio']:.3g}-fold, and decide PC1 of their logarithms "
+                    f"(r2 = {evidence['r2']:.2f}) unless they are brought to one depth"
+                )
+            evidence["largest"] = max(column.high or 0.0 for column in left)
+            yield Proposal("transform", "logcpm" if deep else "log1p", why, evidence)
         units, deviations = None, None
         if not swapped and self.reading.transform is None:
             units, deviations = self._units(left, counts)
@@ -646,6 +655,25 @@ def _are_counts(columns: Sequence[Column]) -> bool:
     return len(varying) > FEW and skewed and not neighbours(sample)
 
 
+def depth_effect(counts: FloatArray) -> dict[str, float]:
+    """Return how much the sums of rows differ, and the r2 of their logarithms with PC1 of log(1 + x).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n, d)
+        Not negative; rows with missing values are left out.
+    """
+    counts = counts[np.isfinite(counts).all(axis=1)]
+    counts = counts[counts.sum(axis=1) > 0]
+    if len(counts) < DEEP_ROWS or counts.shape[1] <= FEW:
+        return {"ratio": 1.0, "r2": 0.0}
+    depths, logs = np.log(counts.sum(axis=1)), np.log1p(counts)
+    logs -= logs.mean(axis=0)
+    first = np.linalg.eigh(logs @ logs.T)[1][:, -1]
+    r = float(correlations(first, depths[:, None])[0])
+    return {"ratio": float(np.exp(np.ptp(depths))), "r2": r * r}
+
+
 def _skewness(X: FloatArray) -> Any:
     """Return the skewness of each column, 0 of a constant one."""
     C = X - np.nanmean(X, axis=0)
@@ -743,7 +771,7 @@ def _kernel(sample: FloatArray | None, parameters: Mapping[str, Any]) -> Iterato
     if "gamma" in parameters or parameters.get("kernel", "rbf") != "rbf":
         return
     why, evidence = "distances between rows set the width", dict[str, Any]()
-    if sample is not None:
+    if sample is not None and not np.nanmax(np.abs(sample), initial=0.0) > LARGEST:
         from gramian.kernels.widths import median_distance
 
         X = np.where(np.isnan(sample), np.nanmean(sample, axis=0), sample)

@@ -186,8 +186,10 @@ def in_fitted_alleles(
 TRANSFORMED = {
     "log1p": "numbers x became log(1 + x)",
     "sqrt": "numbers became their square roots",
+    "logcpm": "counts x became log(1 + x per million of their row)",
     "clr": "numbers became centred log-ratios, log(x) minus the mean over the row",
 }
+OF_ROWS = ("logcpm", "clr")  # transforms that need all columns of a row
 
 
 def with_transform(table: Table, kind: Transform) -> Table:
@@ -196,9 +198,9 @@ def with_transform(table: Table, kind: Transform) -> Table:
     Parameters
     ----------
     table : Table
-    kind : {"log1p", "sqrt", "clr"}
-        log(1 + x), square root, or the centred log-ratios: the logarithms minus their mean over the entries
-        of the row that are not missing [1]_.
+    kind : {"log1p", "sqrt", "logcpm", "clr"}
+        log(1 + x), square root, log(1 + 1e6 x / depth) where the depth is the sum of the row, or the centred
+        log-ratios: the logarithms minus their mean over the entries of the row that are not missing [1]_.
 
     Raises
     ------
@@ -224,7 +226,7 @@ def with_transform(table: Table, kind: Transform) -> Table:
     if not isinstance(values, stored.StoredRows):
         return replace(table, values=f(table.flat, slice(0), slice(0)).reshape(values.shape))
     sparse_too = {"indptr": values.indptr} if hasattr(values, "indptr") else {}
-    dtype, cuts = dtype_of_rows(values.dtype), values.cuts_columns and kind != "clr"
+    dtype, cuts = dtype_of_rows(values.dtype), values.cuts_columns and kind not in OF_ROWS
     more = {"f": f, "dtype": dtype, "stored": dtype, "cuts_columns": cuts, **sparse_too}
     return replace(
         table, values=values.derived(stored.DerivedSparse if sparse_too else stored.DerivedRows, **more)
@@ -238,9 +240,16 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
         result = block.astype(dtype, copy=True)
         result.sum_duplicates()
         _check(result.data, kind, lambda place: _coordinates(result, place), table, row, column)
-        result.data = _elementwise(kind)(result.data)
+        if kind == "logcpm":
+            lines = np.repeat(np.arange(len(result.indptr) - 1), np.diff(result.indptr))
+            of_entries = lines if result.format == "csr" else result.indices
+            result.data = result.data * _per_million(np.asarray(result.sum(axis=1)).ravel())[of_entries]
+        result.data = _elementwise(kind)(result.data).astype(dtype, copy=False)
         return result
     _check(block, kind, lambda place: divmod(place, block.shape[1]), table, row, column)
+    if kind == "logcpm":
+        counts = np.ascontiguousarray(block, dtype=np.float64)
+        return np.log1p(counts * _per_million(np.nansum(counts, axis=1))[:, None]).astype(dtype)
     if kind != "clr":
         return _elementwise(kind)(block, dtype=dtype)
     logs = np.log(np.ascontiguousarray(block, dtype=np.float64))
@@ -250,7 +259,11 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
 
 
 def _elementwise(kind: Transform) -> np.ufunc:
-    return np.log1p if kind == "log1p" else np.sqrt
+    return np.sqrt if kind == "sqrt" else np.log1p
+
+
+def _per_million(depths: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return 1e6 / np.where(depths > 0, depths, 1.0)
 
 
 def _coordinates(matrix: Any, place: int) -> tuple[int, int]:
