@@ -41,14 +41,11 @@ def test_the_list_is_complete():
     assert {getattr(errors, name) for name in errors.__all__} == named
 
 
-def test_each_error_is_of_the_family_and_a_built_in():
+def test_warnings_and_errors_are_of_the_family_and_a_built_in():
     for kind in BUILT_IN:
         assert issubclass(kind, errors.GramianError)
         for expected in [BUILT_IN[kind]] if isinstance(BUILT_IN[kind], type) else BUILT_IN[kind]:
             assert issubclass(kind, expected)
-
-
-def test_warnings_are_user_warnings():
     for kind in WARNINGS:
         assert issubclass(kind, UserWarning)
 
@@ -80,11 +77,8 @@ def test_reasons_are_plain_words():
         assert reason(refused(number)) == words
 
 
-def test_an_error_of_python_has_only_its_text():
+def test_texts_of_python_and_long_paths_in_messages():
     assert reason(OSError("nothing of the system's")) == "nothing of the system's"
-
-
-def test_a_long_path_is_cut_in_messages():
     assert shortened("a/b.csv") == "a/b.csv"
     assert shortened(300 * "x") == 117 * "x" + "..."
 

@@ -286,12 +286,9 @@ def test_people_with_too_few_pictures_are_not_used(few):
     assert notes == ["1 person with at most 3 pictures not used."]
 
 
-def test_pictures_of_nobody(few):
+def test_too_few_pictures_or_pictures_of_nobody(few):
     with pytest.raises(DataError, match=r"drawn faces \(seed 0\) does not say who is on its pictures\."):
         benchmark.population(dataclasses.replace(few, people=None), 2)
-
-
-def test_too_few_pictures(few):
     with pytest.raises(DataError, match="0 of 5 people have more than 4 pictures, of which some"):
         benchmark.population(few, 4)
 

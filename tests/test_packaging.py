@@ -34,12 +34,9 @@ def bounds(lines):
     return {renamed.get(one.name, one.name): str(one.specifier) for one in parsed if one.name != "gramian"}
 
 
-def test_the_citation_and_the_changelog_state_this_version():
+def test_the_citation_the_changelog_and_the_recipe_state_version_and_address():
     assert f"version: {gramian.__version__}\n" in read("CITATION.cff")
     assert re.findall(r"^## (\S+)", read("CHANGELOG.md"), re.MULTILINE)[0] == gramian.__version__
-
-
-def test_the_address_of_the_repository_is_that_of_the_project():
     source = PROJECT["urls"]["Source"]
     assert f'repository-code: "{source}"\n' in read("CITATION.cff")
     assert f"  home: {source}\n" in read("packaging", "conda", "meta.yaml")

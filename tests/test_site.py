@@ -30,16 +30,13 @@ def load(monkeypatch):
     return imported
 
 
-def test_every_page_is_in_the_index_once():
+def test_every_page_is_in_the_index_once_and_the_readme_is_short():
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): ", index, re.MULTILINE)
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
     assert sorted(listed) == sorted({*pages, "decisions/README.md"}), (
         "docs/README.md lists every page of docs/ once"
     )
-
-
-def test_the_readme_is_short_and_installs_first():
     text = (ROOT / "README.md").read_bytes()
     assert len(text) < 7000
     assert b'pip install "gramian[all]"' in text.partition(b"##")[0]

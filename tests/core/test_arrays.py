@@ -56,13 +56,10 @@ def test_random_numbers_are_the_same_in_every_kind(array_kind):
     assert_array_equal(arrays.to_numpy(drawn), expected)
 
 
-def test_column_norms(array_kind):
+def test_columns_have_norms_and_tensors_with_gradients_become_numpy(array_kind):
     norms = arrays.column_norms(array_kind.make([[3.0, 0.0], [4.0, 2.0]]))
     assert norms.dtype == np.float64
     assert_allclose(norms, [5, 2], rtol=1e-6)
-
-
-def test_torch_arrays_with_gradients_become_numpy():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     tensor = torch.ones(2, 2, requires_grad=True)
     assert_array_equal(arrays.to_numpy(tensor), np.ones((2, 2)))

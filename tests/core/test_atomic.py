@@ -108,12 +108,9 @@ def test_a_new_file_may_be_for_its_owner_only(tmp_path):
         target.chmod(0o640)
 
 
-def test_other_errors_of_the_block_are_its_own(tmp_path):
+def test_a_writer_may_close_the_file_and_have_errors_of_its_own(tmp_path):
     with pytest.raises(BrokenPipeError, match="pipe"), atomic_write(tmp_path / "out.csv"):
         raise BrokenPipeError(errno.EPIPE, "pipe")
-
-
-def test_a_writer_that_closes_the_file_is_fine(tmp_path):
     with atomic_write(tmp_path / "out.csv") as file:
         file.write(b"all")
         file.close()

@@ -37,15 +37,14 @@ def test_numbers_lie_within_their_bounds():
         checks.check_number("c", math.inf)
 
 
-def test_choices_suggest_what_was_meant():
+def test_choices_amounts_and_texts_are_shown_as_they_are():
     assert checks.check_choice("solver", "gram", ("gram", "full")) == "gram"
     with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         checks.check_choice("solver", "gramm", ("gram", "full"))
-
-
-def test_amounts_of_bytes_are_short():
     told = {999: "999 bytes", 999.6: "1 kB", 1e9: "1 GB", 999.4e9: "999 GB", 1e12: "1 TB", 8e16: "80,000 TB"}
     assert {size: checks.amount(size) for size in told} == told
+    for name in ["Anna Maria", "王小明", "محمد\u200cعلی", "Пётр", "👩🏽\u200d🔬", "\ufffd"]:
+        assert checks.shown(name) == name
 
 
 def test_ranges_are_covered():
@@ -55,11 +54,6 @@ def test_ranges_are_covered():
         places = checks.evenly(length, most)
         assert places == sorted(set(places))
         assert len(places) == min(length, most)
-
-
-def test_what_can_be_seen_is_shown_as_it_is():
-    for name in ["Anna Maria", "王小明", "محمد\u200cعلی", "Пётр", "👩🏽\u200d🔬", "\ufffd"]:
-        assert checks.shown(name) == name
 
 
 def test_everything_is_shown_on_one_line():

@@ -42,16 +42,13 @@ def folder(tmp_path):
     return tmp_path / "r"
 
 
-def test_new_files_take_the_place_of_old_ones_and_others_stay(folder):
-    write(folder, NEW, OLD)
-    assert content(folder) == NEW | FOREIGN
-    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
-
-
-def test_nothing_is_seen_before_the_end(folder):
+def test_new_files_take_the_place_of_old_ones_at_the_end_and_others_stay(folder):
     with atomic_folder(folder, OLD) as place:
         (place / "a.csv").write_bytes(b"new")
         assert content(folder) == OLD | FOREIGN
+    write(folder, NEW, OLD)
+    assert content(folder) == NEW | FOREIGN
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt, OSError])

@@ -512,22 +512,16 @@ def test_a_full_decomposition_is_complete():
     assert "No larger eigenvalue was missed: the decomposition is complete" in str(certificate)
 
 
-def test_all_pairs_leave_nothing_to_miss():
+def test_all_pairs_no_pairs_and_the_zero_matrix():
     exact, Q = with_spectrum([3.0, 2.0, 1.0, -0.5])
     operator = Matrix(exact, psd=False)
     certificate = certificate_of(operator, handed_over(operator, Q))
     assert certificate.ok
     assert operator.products == 0
-
-
-def test_no_pairs_at_all():
     exact, Q = with_spectrum([1.0, 0.5])
     operator = Matrix(exact)
     certificate = certificate_of(operator, handed_over(operator, Q[:, :0]))
     assert "no components to certify" in str(certificate)
-
-
-def test_the_zero_matrix():
     operator = Matrix(np.zeros((6, 6)))
     certificate = certificate_of(operator, handed_over(operator, np.eye(6)[:, :2]))
     assert certificate.completeness.bound == 0

@@ -110,16 +110,13 @@ def test_it_restarts_when_the_basis_is_full():
     assert sum(matrix.products) > 40 + 6
 
 
-def test_a_fraction_of_the_trace():
+def test_a_fraction_of_the_trace_ends_the_iteration_or_stalls():
     share = np.cumsum(DECAY) / DECAY.sum()
     for fraction in (0.1, 0.5, 0.9, 0.99):
         matrix = Matrix(DECAY)
         spectrum = solve(matrix, Target(fraction=fraction), columns=280)
         assert spectrum.values.size == np.searchsorted(share, fraction) + 1
         assert_solved(matrix, spectrum, 1e-8)
-
-
-def test_a_fraction_that_does_not_fit_into_the_basis_stalls():
     matrix = Matrix(np.linspace(2, 1, 200))
     assert "stalled after" in find(matrix, Target(fraction=0.9), columns=48).why
 

@@ -253,14 +253,11 @@ def test_a_function_called_pair_by_pair_is_too_slow_to_be_called_twice():
     assert first.route.form.whole
 
 
-def test_a_given_matrix_is_not_copied_into_tiles():
+def test_a_given_matrix_is_in_memory_and_not_copied_into_tiles():
     for n in (3000, 20_000):
         result = kernel(n, given=True, psd=False)
         assert "half of n^2" not in str(result)
         assert result.arithmetic == "float64"
-
-
-def test_a_symmetric_matrix_is_in_memory():
     few = plan(SymmetricCosts(3000), SolveRequest(FIVE, 1e-9, PLENTY))
     assert few.solver == "krylov"
     assert plan(SymmetricCosts(3000), SolveRequest(ALL, 1e-9, PLENTY)).solver == "dense"
@@ -331,16 +328,13 @@ def test_the_route_that_is_taken_at_once_is_the_one_that_is_ranked_first():
     assert small_first(tables[0], SolveRequest(FIVE, 1e-6, PLENTY, solver="krylov")) is None
 
 
-def test_seconds_of_little_work_are_those_of_its_calls():
+def test_seconds_are_those_of_calls_and_grow_with_the_work():
     ask_of_few = SolveRequest(Target(count=2), tol=1e-6, memory_limit=1 << 40)
     for costs in (TableCosts((20, 3), np.dtype("f8")), KernelCosts((20, 3)), SymmetricCosts(20)):
         assert 1e-3 < plan(costs, ask_of_few).seconds < 3e-3
     for item in ranked(KernelCosts((1000, 3)), ask_of_few):
         least = 1e-3 if item.route.direct else 10e-3
         assert least < item.seconds
-
-
-def test_seconds_grow_with_the_work():
     for target, (small, large) in product(
         (FIVE, ALL), [((1000, 500), (4000, 500)), ((1000, 500), (1000, 4000))]
     ):

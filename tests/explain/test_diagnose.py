@@ -45,15 +45,12 @@ def test_columns_that_dominate_by_their_unit_are_found_until_they_are_scaled(sca
         assert ("scale-dominates" in codes(PCA(2, scale=scale), X)) == (scale is None)
 
 
-def test_columns_of_different_units_decide_although_their_deviations_are_similar():
+def test_units_decide_and_not_deviations_that_are_similar():
     X = factors(100, 3) * [1.0, 1.5, 1.2]
     named = pd.DataFrame(X, columns=["height_cm", "weight_kg", "age_years"])
     assert "scale-dominates" in codes(PCA(2), named)
     assert "scale-dominates" not in codes(PCA(2), named.set_axis(["a_cm", "b_cm", "c_cm"], axis=1))
     assert "scale-dominates" not in codes(PCA(2), X)
-
-
-def test_spectra_share_a_unit_however_their_deviations_differ():
     place, rng = np.linspace(0, 1, 150), np.random.default_rng(0)
     peaks = np.exp(-((place - np.array([[0.3], [0.7]])) ** 2) / 0.002) * [[100], [1]]
     X = rng.dirichlet([2, 2, 2], 60)[:, :2] @ peaks + 0.01 * rng.standard_normal((60, 150))
@@ -79,15 +76,12 @@ def test_a_width_that_shows_nothing_is_found_and_the_median_mends_it(X, kernel, 
     assert code not in codes(KernelPCA(2, kernel="rbf", gamma="median"), X)
 
 
-def test_the_remedy_names_the_width_of_each_kernel():
+def test_remedies_name_the_width_and_the_largest_column():
     X = standardised(load_wine().data)
     (one,) = gramian.diagnose(KernelPCA(2, kernel=Matern(length_scale=0.01)).fit(X), X).serious
     assert one.remedy.startswith('Use length_scale="median", which is 5 ')
     (one,) = gramian.diagnose(KernelPCA(2, kernel="poly", gamma=1e-5).fit(X), X).serious
     assert (one.code, one.remedy) == ("kernel-wide", "Use PCA, or a larger gamma.")
-
-
-def test_distances_of_a_kernel_follow_the_largest_column():
     X = load_wine().data
     assert "scale-dominates" in codes(KernelPCA(2, kernel="rbf", gamma="median"), X)
     assert "scale-dominates" not in codes(KernelPCA(2, kernel="rbf", gamma="median"), standardised(X))

@@ -21,12 +21,9 @@ def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch)
     assert refusals_of_damaged(space, data, tmp_path) > 50
 
 
-def test_a_notebook_shows_the_certificate():
+def test_a_notebook_shows_the_certificate_and_a_figure_of_rows_is_refused():
     space = FaceSpace(3).fit(drawn_faces(3, 3, size=(16, 20)))
     assert "Certificate: holds" in space._repr_mimebundle_()["text/html"]
-
-
-def test_rows_are_not_reconstructed_by_the_figure_of_a_pca():
     space = FaceSpace(2).fit(drawn_faces(3, 2, size=(16, 20)))
     with pytest.raises(DataError, match=r"Pictures of faces have three axes \(n, height, width\), not"):
         figures.reconstructions(space, np.zeros((2, 320)))

@@ -24,28 +24,22 @@ def sketch_by_definition(picture, values):
     return edges / np.sqrt(np.mean(edges**2))
 
 
-def test_sketches_against_the_definition():
+def test_sketches_are_their_definition_whatever_brightness_contrast_depth_and_size():
     for values in ["grey", "log"]:
         result = sketches(FACES[:3], values)
         expected = [sketch_by_definition(picture, values) for picture in FACES[:3]]
         np.testing.assert_allclose(result, expected, atol=1e-5)
-
-
-def test_sketches_do_not_depend_on_brightness_contrast_depth_and_size():
     small = sketches(FACES, "grey")
     np.testing.assert_allclose(sketches(0.1 * FACES + 7, "grey"), small, atol=1e-4)
     np.testing.assert_allclose(sketches(FACES.astype(np.uint16) * 257, "grey"), small, atol=1e-4)
     np.testing.assert_allclose(sketches(FACES.repeat(3, axis=1).repeat(3, axis=2), "grey"), small, atol=1e-5)
 
 
-def test_areas_that_are_no_whole_number_of_pixels():
+def test_areas_may_be_of_any_size():
     picture = np.random.default_rng(0).random((1, 60, 50))
     fine = picture.repeat(HEIGHT, axis=1).repeat(20, axis=2)
     down = fine.reshape(1, HEIGHT, 60, 20, 50).mean(axis=(2, 4))
     np.testing.assert_allclose(sketches(picture, "grey"), sketches(down, "grey"), atol=1e-5)
-
-
-def test_small_pictures_stay_and_flat_ones_have_no_edges():
     assert sketches(np.zeros((2, 9, 8), dtype=np.uint8), "log").shape == (2, 9, 8)
     assert not sketches(np.full((1, 48, 40), 200, dtype=np.uint8), "grey").any()
 
@@ -99,14 +93,11 @@ def test_every_picture_is_held_out_once_and_people_as_a_whole():
     )
 
 
-def test_without_people_pictures_are_held_out():
+def test_pictures_are_held_out_without_people_and_of_few_people():
     for people in [None, np.repeat("only one", 12)]:
         parts, how = folds(12, people, rng())
         assert [len(part) for part in sorted(parts, key=len)] == [2, 2, 2, 3, 3]
         assert "split by pictures" in how
-
-
-def test_few_people_and_few_pictures():
     assert len(folds(6, np.array(list("aabbcc")), rng())[0]) == 3
     parts, how = folds(2, None, rng())
     assert (parts, how) == ([], "there are too few pictures to calibrate the limit for faces (2)")
@@ -119,12 +110,9 @@ def test_of_many_pictures_one_part_is_held_out(monkeypatch):
     assert how.endswith("with 1 more fit")
 
 
-def test_a_new_score_is_kept_as_often_as_asked():
+def test_a_new_score_is_kept_as_often_as_asked_and_of_few_the_largest():
     generator = rng()
     kept = [generator.normal() <= keeping(generator.normal(size=150), 0.9) for _ in range(4000)]
     assert abs(np.mean(kept) - 0.9) < 0.015
-
-
-def test_of_few_scores_the_largest():
     assert keeping(np.array([3.0, 1.0, 2.0]), 0.99) == 3.0
     assert keeping(np.array([]), 0.99) == math.inf

@@ -17,22 +17,16 @@ def some(n=4):
     return Faces(pictures, tuple(name[:2] for name in names), names, tuple("abcd"[:n]))
 
 
-def test_some_of_them():
+def test_some_one_and_pictures_without_people():
     for places in [slice(1, 3), [1, 2], np.array([False, True, True, False])]:
         faces = some().take(places)
         np.testing.assert_array_equal(faces.pictures, some().pictures[1:3])
         assert (faces.people, faces.names) == (("p0", "p1"), ("p0/1.png", "p1/0.png"))
         assert faces.hashes == ("b", "c")
         assert len(faces) == 2
-
-
-def test_one_of_them():
     faces = replace(some(), sizes=((8, 9),) * 4, files=(b"a", b"b", b"c", b"d")).take([0])
     assert (faces.sizes, faces.files) == (((8, 9),), (b"a",))
     assert repr(faces) == "Faces(1 picture of 1 person, 8x9, source='memory')"
-
-
-def test_without_people():
     faces = Faces(some().pictures, None, some().names, some().hashes)
     assert faces.take([0]).people is None
     assert faces.take([0]).sizes is None
@@ -76,17 +70,11 @@ def test_a_picture_that_is_not_finite_is_named():
     assert "missing" not in str(result.value)
 
 
-def test_lists_of_several_sizes():
+def test_objects_that_are_numbers_are_taken_and_lists_of_several_sizes_are_not():
     with pytest.raises(ValueError, match="inhomogeneous shape"):
         as_pictures([np.zeros((9, 8)), np.zeros((9, 7))])
-
-
-def test_objects_that_are_numbers_and_black_and_white():
     for dtype in [object, bool]:
         assert as_pictures(np.ones((2, 9, 8), dtype=dtype)).dtype.kind in "fu"
-
-
-def test_what_is_no_array():
     for given in [None, "people", b"people", Path("people")]:
         with pytest.raises(InputTypeError, match=r"Pictures of faces are an array \(n, height, width\), not"):
             as_pictures(given)

@@ -126,13 +126,10 @@ def test_all_or_nothing(gallery, path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_gallery_belongs_to_a_model(gallery, path):
+def test_a_gallery_belongs_to_a_fitted_model(gallery, path):
     with pytest.raises(DataError, match="was made with the model abababababab, but this model is"):
         Gallery.open(path, Other)
     assert Gallery.open(path).fingerprint == gallery.fingerprint
-
-
-def test_a_gallery_needs_a_fitted_model(gallery, path):
     for use in (lambda model: Gallery.open(path, model), lambda model: Gallery.create(f"{path}2", model)):
         with pytest.raises(NotFittedError, match="This FaceSpace instance is not fitted yet"):
             use(FaceSpace(3))

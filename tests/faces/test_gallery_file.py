@@ -148,14 +148,11 @@ def test_a_change_is_made_as_a_whole_or_not_at_all(path, monkeypatch):
     assert len(gallery) == 2
 
 
-def test_a_file_that_is_changed_keeps_its_permissions(path):
+def test_nothing_is_written_over_and_permissions_are_kept(path):
     path.chmod(0o640)
     gallery = Gallery(path)
     gallery.enroll(*ANNA)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-def test_nothing_is_written_over(path):
     before = path.read_bytes()
     with pytest.raises(FileError, match=r"exists already\. Open it, or choose another name\."):
         create_file(path, CONTENT)

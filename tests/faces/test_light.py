@@ -41,13 +41,10 @@ def test_against_the_formula():
             np.testing.assert_allclose(result, expected, rtol=1e-5, atol=2e-5)
 
 
-def test_many_pictures_are_treated_like_each():
+def test_many_pictures_are_treated_like_each_by_its_definition():
     many = pictures(150, 8, 8)
     for how in LIGHTS:
         np.testing.assert_array_equal(relight(many, how)[[0, 149]], relight(many[[0, 149]], how))
-
-
-def test_what_each_treatment_is_against():
     floats = pictures().astype(np.float32) + 20
     np.testing.assert_allclose(relight(floats**1.5, "equalise"), relight(floats, "equalise"))
     np.testing.assert_allclose(relight(3 * floats + 2, "log") - relight(floats, "log"), np.log(3), atol=1e-5)
@@ -55,32 +52,23 @@ def test_what_each_treatment_is_against():
     assert (relight(np.full((1, 9, 9), 7, dtype=np.uint8), "dog") == 0).all()
 
 
-def test_floats_that_need_no_treatment_are_not_copied():
+def test_floats_are_not_copied_and_what_cannot_be_treated_is_refused():
     floats = pictures().astype(np.float32)
     assert relight(floats, "none") is floats
+    with pytest.raises(DataError, match="A grey value is -3, but the logarithm needs values above"):
+        relight(np.full((1, 8, 8), -3.0), "log")
+    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
+        relight(pictures(), "equalize")
 
 
-def test_only_the_logarithm_can_be_undone():
+def test_only_the_logarithm_can_be_undone_and_it_has_one_scale_for_both_depths():
     given = pictures()
     np.testing.assert_allclose(unlight(relight(given, "log"), "log"), given, atol=1e-3)
     treated = relight(given, "dog")
     assert unlight(treated, "dog") is treated
-
-
-def test_one_scale_for_both_depths():
     assert grey_scale(np.array([65535, 0], dtype=np.uint16)).tolist() == [255.0, 0.0]
     eight = np.array([255, 0], dtype=np.uint8)
     assert grey_scale(eight) is eight
-
-
-def test_what_has_no_logarithm():
-    with pytest.raises(DataError, match="A grey value is -3, but the logarithm needs values above"):
-        relight(np.full((1, 8, 8), -3.0), "log")
-
-
-def test_unknown_treatment():
-    with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
-        relight(pictures(), "equalize")
 
 
 def test_the_light_is_chosen_by_pictures_of_the_same_people():

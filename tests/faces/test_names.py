@@ -48,14 +48,11 @@ HIDDEN = [
 ]
 
 
-def test_what_nobody_sees_is_in_no_name():
+def test_what_nobody_sees_is_in_no_name_and_marks_alone_are_none():
     for letter in HIDDEN:
         for name in (f"An{letter}na", f"Anna{letter}", letter):
             with pytest.raises(DataError, match=r"contains the character|is empty"):
                 person_name(name)
             assert name != f"An{letter}na" or shown(name) == f"An{ascii(letter)[1:-1]}na"
-
-
-def test_marks_alone_are_no_name():
     with pytest.raises(DataError, match=r"has no letter\. Give at least one\."):
         person_name("\u0301\u0302")

@@ -72,19 +72,13 @@ def test_a_folder_of_folders_names_people(tmp_path):
     assert repr(faces) == f"Faces(4 pictures of 3 people, 10x12, source='{tmp_path}')"
 
 
-def test_folders_within_the_folder_of_a_person_are_still_theirs(tmp_path):
+def test_folders_name_people_however_deep_and_composed_and_a_flat_one_nobody(tmp_path):
     files = {"anna/2023/1.png": grey(0), "anna/2024/1.png": grey(1)}
-    assert read_faces(write(tmp_path, files)).people == ("anna", "anna")
-
-
-def test_one_name_however_it_is_composed(tmp_path):
+    assert read_faces(write(tmp_path / "deep", files)).people == ("anna", "anna")
     # Some systems store an accent apart from its letter.
     files = {"zoe\u0308/1.png": grey(0)}
-    assert read_faces(write(tmp_path, files)).people == ("zo\u00eb",)
-
-
-def test_a_flat_folder_names_nobody(tmp_path):
-    assert read_faces(write(tmp_path, {"1.png": grey(0), "2.png": grey(1)})).people is None
+    assert read_faces(write(tmp_path / "composed", files)).people == ("zo\u00eb",)
+    assert read_faces(write(tmp_path / "flat", {"1.png": grey(0), "2.png": grey(1)})).people is None
 
 
 def test_what_lies_beside_the_folders_is_skipped(tmp_path):
@@ -113,12 +107,9 @@ def test_a_zip_like_a_folder(tmp_path, around):
     assert all("is the only folder in the archive" in note for note in faces.notes)
 
 
-def test_a_zip_of_one_flat_folder_is_a_person(tmp_path):
+def test_a_zip_of_one_flat_folder_is_a_person_and_steps_up_are_nobody(tmp_path):
     assert read_faces(zipped(tmp_path / "f.zip", {"anna/1.png": grey(0)})).people == ("anna",)
     assert read_faces(zipped(tmp_path / "g.zip", {"1.png": grey(0)})).people is None
-
-
-def test_steps_up_and_to_the_root_in_a_zip_are_nobody(tmp_path):
     for name in ("../1.png", "/1.png", "anna/../1.png"):
         assert read_faces(zipped(tmp_path / "f.zip", {name: grey(0)})).people is None
     assert read_faces(zipped(tmp_path / "f.zip", {"../anna/1.png": grey(0)})).people == ("anna",)
@@ -188,15 +179,13 @@ def test_a_bad_picture_is_skipped_and_reported_or_refused(name, inside, tmp_path
         read_faces(source, size=(10, 12) if name == "cut.png" else None, strict=True)
 
 
-def test_when_no_picture_is_left(tmp_path):
+def test_when_no_picture_is_left_in_a_folder_or_a_list(tmp_path):
     write(tmp_path, {f"{i}.png": b"text" for i in range(5)})
     with pytest.raises(DataError, match=r"contains no usable picture: 0\.png is not a picture"):
         read_faces(tmp_path)
-
-
-def test_an_empty_folder_and_an_empty_list(tmp_path):
+    (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"holds no pictures and no other files\. Pictures are \.png"):
-        read_faces(tmp_path)
+        read_faces(tmp_path / "empty")
     with pytest.raises(DataError, match=r"The list of pictures is empty\. Give at least one path\."):
         read_faces([])
 
@@ -299,14 +288,11 @@ def test_arrays_with_people_and_names(tmp_path):
     assert (faces.people, faces.names, faces.pictures.shape) == (None, ("0", "1", "2"), (3, 9, 8))
 
 
-def test_people_that_do_not_fit(tmp_path):
+def test_people_that_do_not_fit_are_refused_and_names_left_out(tmp_path):
     for y in [list("aab"), ["a", "a", "b", "", "c", "c"], [1, 1, 2, 2, 3, np.nan]]:
         np.savez(tmp_path / "f.npz", X=some(), y=y)
         with pytest.raises(DataError, match=r",\), but a text or whole number for each of the 6 pictures"):
             read_faces(tmp_path / "f.npz")
-
-
-def test_names_that_do_not_fit_are_left_out(tmp_path):
     np.savez(tmp_path / "f.npz", X=some(2), name="the name of the set")
     faces = read_faces(tmp_path / "f.npz")
     assert faces.names == ("0", "1")
@@ -320,15 +306,12 @@ def test_names_can_be_printed_and_people_are_one_however_composed(tmp_path):
     assert faces.people == ("\u00e9", "\u00e9")
 
 
-def test_a_picture_that_is_not_finite(tmp_path):
+def test_pictures_that_are_not_finite_or_have_no_face(tmp_path):
     pictures = some().astype(float)
     pictures[4, 0, 0] = np.nan
     np.savez(tmp_path / "f.npz", X=pictures)
     with pytest.raises(DataError, match=r"Picture 4 \(counted from 0\) contains NaN or infinity\."):
         read_faces(tmp_path / "f.npz")
-
-
-def test_pictures_in_which_no_face_is_left(tmp_path):
     for size in [None, (12, 12)]:
         np.save(tmp_path / "f.npy", some(height=4, width=4))
         with pytest.raises(DataError, match=r"is 4x4 pixels, below the minimum of 8 pixels a side\."):

@@ -103,16 +103,13 @@ def test_discriminants_ignore_what_varies_within_people():
     assert rates[1] == 1 > rates[0]
 
 
-def test_the_order_of_pictures_does_not_matter(world):
+def test_pictures_are_answered_in_any_order_and_number(world):
     order = np.random.default_rng(1).permutation(len(world.vectors))
     mixed = Recogniser().fit(world.vectors[order], world.people[order], world.variances)
     whole = world.recogniser()
     asked = world.strangers(5)
     assert mixed.people_ == whole.people_ == tuple(world.names)
     np.testing.assert_allclose(mixed.similarity(asked), whole.similarity(asked), atol=1e-4)
-
-
-def test_one_picture_at_a_time_or_all_at_once(world):
     recogniser = world.recogniser()
     asked = world.strangers(6)
     alone = [recogniser.identify(v[None])[0] for v in asked]
@@ -183,21 +180,15 @@ def test_discriminants_are_found_again_for_every_trial(world):
     assert recogniser.predicted_false_reject_ > 0.6
 
 
-def test_a_larger_rate_needs_less(world):
+def test_the_default_is_the_least_rate_that_can_be_counted_and_larger_ones_need_less(world):
     thresholds = [world.recogniser(far=far).threshold_ for far in (0.07, 0.2, 0.5)]
     assert thresholds == sorted(thresholds, reverse=True)
     assert len(set(thresholds)) == 3
-
-
-def test_the_default_is_the_least_rate_that_can_be_counted(world):
     default, lax = world.recogniser(), world.recogniser(far=0.2)
     assert (default.far, default.far_, default.verify_far_) == (None, 0.07, 0.005)
     assert (lax.far_, lax.verify_far_) == (0.2, 0.2)
     assert default.predicted_false_reject_ > lax.predicted_false_reject_
     assert default.predicted_false_accept_ <= 0.07
-
-
-def test_a_rate_that_cannot_be_counted_says_so(world):
     notes = world.recogniser(far=0.001).notes_
     assert len(notes) == 1
     assert "15 people who serve as strangers" in notes[0]
@@ -235,18 +226,12 @@ def test_few_people():
         assert result.runner_up == (None if n_people == 1 else result.runner_up)
 
 
-def test_ten_people_with_two_pictures_are_enough_for_discriminants():
+def test_discriminants_need_people_who_change():
     assert World(9, 2).recogniser().discriminant_ is None
     assert World(10, 2).recogniser().discriminant_ is not None
-
-
-def test_too_few_for_discriminants_that_were_asked_for():
     with pytest.raises(DataError, match=r"Discriminants need two people with two pictures each\."):
         World(5, 1).recogniser(discriminant=True)
     assert World(3, 2).recogniser(discriminant=True).discriminant_ is not None
-
-
-def test_people_who_never_change_have_no_discriminants():
     world = World(12, 1)
     twice = np.repeat(world.vectors, 2, axis=0), np.repeat(world.people, 2)
     recogniser = Recogniser(far=0.1).fit(*twice, world.variances)
@@ -291,9 +276,11 @@ def test_tensors_and_lists(world):
     np.testing.assert_allclose(recogniser.similarity(world.vectors[:2].tolist()), expected, atol=1e-5)
 
 
-def test_nothing_asked(world):
+def test_nothing_and_nobody_asked(world):
     recogniser = world.recogniser()
     assert recogniser.identify(np.empty((0, K))) == []
+    with pytest.raises(DataError, match=r"Nobody is enrolled in this recogniser\. Call fit first\."):
+        Recogniser().similarity(world.vectors)
 
 
 def test_parameters_outside_of_what_they_may_be(world):
@@ -347,11 +334,6 @@ def test_scores_of_faces_go_with_their_threshold(world):
         recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
 
 
-def test_asked_before_anybody_is_known(world):
-    with pytest.raises(DataError, match=r"Nobody is enrolled in this recogniser\. Call fit first\."):
-        Recogniser().similarity(world.vectors)
-
-
 def test_no_warning_of_any_kind(world):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -381,14 +363,11 @@ def test_what_shifts_change_is_hardly_compared(world, distance):
 NAMED = [(0.8, "Ann"), (0.3, "Bob")]
 
 
-def test_a_person():
+def test_the_threshold_itself_is_enough_for_a_person():
     result = _answer(NAMED, 0.5, None, None)
     assert (result.kind, result.person, result.runner_up) == ("person", "Ann", "Bob")
     assert (result.score, result.runner_up_score, result.threshold) == (0.8, 0.3, 0.5)
     assert str(result) == "Ann (similarity 0.8; threshold 0.5; next: Bob, 0.3)"
-
-
-def test_the_threshold_itself_is_enough():
     assert _answer(NAMED, 0.8, None, None).kind == "person"
 
 
@@ -399,26 +378,20 @@ def test_an_unknown_person_has_a_nearest_one():
     assert str(result) == "Unknown person (similarity 0.8 to Ann; threshold 0.9)"
 
 
-def test_the_only_person_has_nobody_beside():
+def test_the_only_person_and_one_to_be_verified_have_nobody_beside_them():
     result = _answer(NAMED[:1], 0.5, None, None)
     assert (result.runner_up, result.runner_up_score) == (None, None)
     assert str(result) == "Ann (similarity 0.8; threshold 0.5)"
-
-
-def test_a_verification_names_nobody_else():
     result = _answer(NAMED[:1], 0.9, None, None, claimed=True)
     assert (result.kind, result.person, result.runner_up) == ("unknown", None, None)
     assert str(result) == "Unknown person (similarity 0.8; threshold 0.9)"
 
 
-def test_not_a_face_comes_first():
+def test_not_a_face_comes_first_and_a_face_may_reach_the_threshold():
     for score in [0.31, float("nan")]:
         result = _answer(NAMED, 0.5, score, 0.3)
         assert (result.kind, result.person, result.face_threshold) == ("not-a-face", None, 0.3)
         assert str(result).startswith("Not recognised as a face (distance ")
-
-
-def test_a_face_may_reach_the_threshold():
     assert _answer(NAMED, 0.5, 0.3, 0.3).kind == "person"
 
 

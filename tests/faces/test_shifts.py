@@ -9,15 +9,12 @@ from gramian.faces import FaceSpace
 from gramian.faces.face_images import COPIES, moved, shift_covariance, shift_pixels, with_moved
 
 
-def test_a_share_that_is_none():
+def test_a_share_is_one_pixel_at_least_or_is_refused():
     for shift in [-0.01, 0.26, float("nan"), "far", None, True]:
         with pytest.raises(
             ParameterError, match=r"must be a number of at least 0 and of at most 0\.25\. It is"
         ):
             shift_pixels(shift, 100)
-
-
-def test_a_small_shift_is_one_pixel():
     assert [shift_pixels(shift, 50) for shift in (0, 0.001, 0.04, 0.25)] == [0, 1, 2, 12]
 
 

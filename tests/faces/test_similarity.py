@@ -90,16 +90,10 @@ def test_what_is_the_same_is_as_alike_as_can_be():
     assert (-Matcher(vectors, people, cosine=False).similarity(vectors)[own] < 2e-3 * lengths).all()
 
 
-def test_whitening_divides_by_standard_deviations():
+def test_whitening_divides_by_standard_deviations_of_components_that_vary():
     np.testing.assert_allclose(whitening([4.0, 0.25]), [0.5, 2.0])
-
-
-def test_a_component_without_variance_counts_for_nothing():
     assert whitening([1.0, 1e-16, 0.0])[1:].tolist() == [0.0, 0.0]
     assert whitening([0.0]).tolist() == [0.0]
-
-
-def test_what_is_no_variance():
     for bad in [[1.0, np.nan], [-1.0], [[1.0]], [np.inf]]:
         with pytest.raises(ParameterError, match="variances must be one finite number of at least 0 for"):
             whitening(bad)
@@ -153,17 +147,11 @@ def test_directions_solve_the_shrunk_eigenproblem():
         np.testing.assert_allclose(result.T @ (shrunk(within) + more) @ result, np.eye(8), atol=1e-4)
 
 
-def test_one_direction_fewer_than_people():
+def test_directions_are_fewer_than_people_and_take_those_with_several_pictures():
     vectors, people = people_at_places(n_people=4)
     assert projection(vectors, people).shape == (8, 3)
-
-
-def test_more_components_than_pictures():
     vectors, people = people_at_places(n_people=5, n_pictures=2, d=40)
     assert np.isfinite(projection(vectors, people)).all()
-
-
-def test_people_with_one_picture_change_nothing():
     vectors, people = people_at_places()
     alone = np.vstack([vectors, vectors[:1] + 1])
     expected = projection(vectors, people)

@@ -130,16 +130,13 @@ def test_a_kernel():
     np.testing.assert_allclose(space.errors(NEW, [30])[:, 0], expected, rtol=1e-4)
 
 
-def test_the_linear_kernel_is_pca():
+def test_the_linear_kernel_is_pca_whose_components_are_pictures():
     plain, kernel = FaceSpace(8).fit(FACES), FaceSpace(8, kernel="linear").fit(FACES)
     np.testing.assert_allclose(kernel.errors(NEW, [2, 8]), plain.errors(NEW, [2, 8]), atol=1e-4)
     np.testing.assert_allclose(kernel.eigenvalues_, plain.eigenvalues_, rtol=1e-4)
     for ours, theirs in zip(kernel.component_pictures(3), plain.component_pictures(3), strict=True):
         cosine = np.sum(ours * theirs) / np.linalg.norm(ours) / np.linalg.norm(theirs)
         assert abs(cosine) > 0.999
-
-
-def test_components_as_pictures():
     space = FaceSpace(8).fit(FACES)
     assert space.component_pictures().shape == (8, 24, 20)
     flat = space.component_pictures(3).reshape(3, -1)
@@ -164,10 +161,12 @@ def test_the_face_score_is_the_same_for_all_treatments():
         np.testing.assert_array_equal(score, scores[0])
 
 
-def test_too_few_pictures_to_know_what_a_face_is():
+def test_too_few_pictures_are_said():
     space = FaceSpace(1).fit(FACES.take(slice(0, 2)))
     assert space.face_threshold_ == np.inf
     assert space.notes_[-1] == "there are too few pictures to calibrate the limit for faces (2)"
+    with pytest.raises(DataError, match=r"There is 1 picture, but a FaceSpace needs a minimum of 2\."):
+        FaceSpace().fit(FACES.take([0]))
 
 
 def test_blocks_change_nothing(monkeypatch):
@@ -190,11 +189,6 @@ def test_any_depth_and_kind_of_array(array_kind):
 def test_parameters_are_stored_untouched():
     space = FaceSpace(7, kernel="rbf", light="log", random_state=3, memory_limit="1GB")
     assert clone(space).get_params() == space.get_params()
-
-
-def test_one_picture_makes_no_space():
-    with pytest.raises(DataError, match=r"There is 1 picture, but a FaceSpace needs a minimum of 2\."):
-        FaceSpace().fit(FACES.take([0]))
 
 
 def test_pictures_that_are_all_the_same_teach_nothing():
@@ -249,25 +243,19 @@ def test_parameters_that_cannot_be():
             FaceSpace(**parameters).fit(FACES)
 
 
-def test_components_that_are_not_there():
+def test_components_and_pictures_that_do_not_fit():
     for wrong in (0, -1, 2.5, True, 6):
         with pytest.raises(ParameterError, match=r"must be a whole number from 1 to 5\."):
             FaceSpace(5).fit(FACES).reconstruct(NEW, wrong)
-
-
-def test_pictures_of_another_size():
     space = FaceSpace(5).fit(FACES)
     for method in (space.transform, space.reconstruct, space.face_score):
         with pytest.raises(DataError, match=r"The pictures are 24x28 \(width x height\), but the model"):
             method(drawn_faces(1, 1, size=(24, 28)))
 
 
-def test_people_of_another_number():
+def test_people_may_be_of_any_kind_but_not_of_another_number():
     with pytest.raises(DataError, match=r"people has shape \(3,\) for 60 pictures\. Give one name for"):
         FaceSpace().fit(FACES.pictures, people=["a", "b", "c"])
-
-
-def test_people_may_be_of_any_kind():
     assert FaceSpace(3).fit(FACES.pictures, people=[None, 7, "a"] * 20).n_people_ == 3
     assert FaceSpace(3).fit(FACES.pictures, people=np.repeat(np.arange(12), 5)).n_people_ == 12
 

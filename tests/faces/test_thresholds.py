@@ -74,14 +74,11 @@ def test_new_strangers_reach_it_as_rarely_as_promised():
             assert np.mean(rates) > far / 3
 
 
-def test_a_rate_too_small_to_count():
+def test_rates_too_small_to_count_and_equal_scores_let_no_more_pass():
     scores = np.random.default_rng(0).random(300)
     assert counted_threshold(scores, 0.0034) is not None
     assert counted_threshold(scores, 0.0033) is None
     assert counted_threshold(np.empty(0), 0.5) is None
-
-
-def test_equal_scores_do_not_let_more_pass():
     value, rate = counted_threshold(np.array([0.5] * 30 + [0.1] * 70), 0.1)
     assert value > 0.5
     assert rate == pytest.approx(1 / 101)
@@ -247,14 +244,11 @@ def test_strangers_are_drawn_where_hardly_anybody_is_enrolled():
         assert "is a rough estimate" in result.identify.notes[0]
 
 
-def test_nobody_has_two_pictures():
+def test_what_pictures_cannot_tell_is_said():
     result = calibrated(*some_people(8, 1), 0.2)
     assert result.identify.false_reject is None
     assert (result.n_genuine, result.n_impostor) == (0, 8)
     assert any("the false reject rate is unknown" in note for note in result.identify.notes)
-
-
-def test_pictures_that_are_all_equally_far_apart_tell_nothing():
     people = np.repeat(np.arange(8), 2)
     result = calibrated(np.eye(16), people, 0.2)
     assert result.identify.value > 0

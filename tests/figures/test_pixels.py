@@ -8,12 +8,9 @@ from gramian.errors import MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, grey, require_pillow, signed
 
 
-def test_grey_clips_and_survives_a_constant():
+def test_grey_clips_and_signed_is_symmetric_about_the_middle():
     assert grey([-5.0, 0.0, 255.0, 300.0], 0, 255).tolist() == [0, 0, 255, 255]
     assert grey([3.0, 3.0], 3, 3).tolist() == [128, 128]  # neither black nor white
-
-
-def test_signed_is_symmetric_about_the_middle():
     assert signed([-1.0, 0.0, 1.0]).tolist() == [1, 128, 255]
     assert signed(np.zeros(3)).tolist() == [128, 128, 128]
 
@@ -27,16 +24,13 @@ def test_a_png_holds_the_pixels(tmp_path):
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(picture._repr_png_()))), pixels)
 
 
-def test_small_pictures_are_enlarged_by_whole_numbers():
+def test_small_pictures_are_enlarged_by_whole_numbers_and_large_ones_made_smaller():
     pytest.importorskip("PIL")
     sheet = contact_sheet(
         [np.full((8, 8), 77, dtype=np.uint8)] * 3, ["PC1", "PC2", "a very long caption " * 9]
     )
     assert np.sum(sheet.pixels == 77) >= 3 * 168 * 168
     assert sheet.pixels.shape[1] < 600
-
-
-def test_large_pictures_are_made_smaller():
     pytest.importorskip("PIL")
     sheet = contact_sheet([np.zeros((1000, 500), dtype=np.uint8)], ["PC1"])
     assert sheet.pixels.shape[0] < 220

@@ -97,22 +97,16 @@ def distance(x, y):
     return float(np.abs(x - y).sum())
 
 
-def test_two_points_remain_of_many():
+def test_as_few_points_remain_as_refute():
     X = np.random.default_rng(0).standard_normal((60, 2))
     result = auditing.shrunk(examiner(distance).examine(X, tuple(range(60))))
     assert len(result.points) == 2
     assert_array_equal(X[list(result.rows)], result.points)
-
-
-def test_no_point_can_be_left_out():
     given = examiner("poly(degree=2.5, gamma=1)")
     result = auditing.shrunk(given.examine(np.linspace(0, 3, 20)[:, None]))
     assert len(result.points) == 5
     for i in range(5):
         assert result.subset(np.delete(np.arange(5), i)).ratio > -10
-
-
-def test_a_witness_that_needs_all_its_points():
     # I - c 1 1.T has a negative eigenvalue for c > 1 / m only.
     report = auditing.shrunk(
         examiner(lambda x, y: float(x[0] == y[0]) - 0.041).examine(np.arange(30.0)[:, None])
@@ -120,14 +114,11 @@ def test_a_witness_that_needs_all_its_points():
     assert len(report.points) == 25
 
 
-def test_many_points_are_certified():
+def test_many_points_are_certified_and_rounded_as_long_as_they_refute():
     trial = examiner(lambda x, y: float(x[0] == y[0]) - 1 / 119.5).examine(np.arange(120.0)[:, None])
     result = auditing.certified(trial)
     assert len(result.points) == 120
     assert result.quadratic_form + result.uncertainty < 0
-
-
-def test_points_are_rounded_as_long_as_they_refute():
     given = examiner("sigmoid(gamma=1)")
     start = given.examine(np.array([[-1.0123], [0.0456], [0.9871]]))
     assert auditing.witness_of(given, start, invent=True).points.ravel().tolist() == [-1.0, 0.0, 1.0]

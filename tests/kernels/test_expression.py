@@ -83,15 +83,12 @@ READ = {
 }
 
 
-def test_what_is_read():
+def test_what_is_read_and_every_name_stands_for_its_default():
     for text, kernel in READ.items():
         result = parse(text)
         assert result == kernel, (text, kernel)
         assert repr(result) == repr(kernel), (text, kernel)
         assert parse(repr(result)) == result, (text, kernel)
-
-
-def test_every_name_stands_for_its_default():
     for name in [*FORMULAS, *ALIASES]:
         assert parse(name) == FORMULAS[ALIASES.get(name, name)](), name
 

@@ -20,15 +20,12 @@ def many(A, B, width=1.0):
     return np.exp(-cdist(A, B, "cityblock") / width)
 
 
-def test_is_called_with_two_rows_and_keywords():
+def test_functions_are_called_with_rows_and_keywords():
     kernel = FunctionKernel(laplace, {"width": 2.0})
     expected = [[laplace(x, y, width=2.0) for y in X] for x in X]
     assert_array_equal(kernel.gram(X, X), expected)
     assert_array_equal(kernel.gram(X), expected)
     assert_array_equal(kernel.bind(X).diagonal(X), np.ones(6))
-
-
-def test_is_called_with_many_rows_and_keywords():
     expected = [[laplace(x, y, width=2.0) for y in Y] for x in X]
     for vectorised in (True, None):
         kernel = FunctionKernel(many, {"width": 2.0}, vectorised)
@@ -80,14 +77,11 @@ def test_it_is_found_out_how_a_function_is_called():
                 assert FunctionKernel(function, vectorised=False).resolve(rows).vectorised is False, case
 
 
-def test_what_many_rows_give_must_be_what_they_give_one_by_one():
+def test_what_many_rows_give_is_what_they_give_one_by_one():
     for n in [2, 3, 6]:
         for function in [lambda x, y: x @ y.T - np.mean(x @ y.T), lambda x, y: (x - x.mean(axis=0)) @ y.T]:
             assert not FunctionKernel(function).resolve(X[:n]).vectorised, (n, function)
-
-
-def test_a_product_of_two_columns_is_no_trap():
-    """x @ y of (3, 2) and (2, 2) has the right shape and means something else."""
+    # x @ y of (3, 2) and (2, 2) has the right shape and means something else.
     kernel = FunctionKernel(lambda x, y: x @ y)
     for rows in (X[:, :2], X[:, :1], X[:1, :1], X[:2, :2]):
         assert_allclose(kernel.gram(rows), rows @ rows.T, rtol=1e-14)

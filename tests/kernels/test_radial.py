@@ -33,12 +33,9 @@ def test_there_is_one_width_for_each_feature(kind):
         kind((1.0, 2.0)).gram(X)
 
 
-def test_sigma_and_gamma_together_are_refused():
+def test_sigma_is_the_width_and_gamma_beside_it_is_refused():
     with pytest.raises(ParameterError, match=r"gamma=0\.5 and sigma are two names of one width, so give"):
         RBF(sigma=1.0, gamma=0.5).gram(X)
-
-
-def test_sigma_is_the_width():
     assert RBF(sigma=2.0).resolve(X) == RBF(gamma=0.125)
     assert_array_equal(RBF(sigma=2.0).gram(X), RBF(gamma=0.125).gram(X))
     assert RBF().resolve(X) == RBF(gamma=0.2)
@@ -63,16 +60,13 @@ def test_equal_widths_are_one_width():
         assert_allclose(many.gram(X), one.gram(X), rtol=1e-13, err_msg=repr(kernel))
 
 
-def test_the_diagonal_is_exactly_1():
+def test_values_are_1_on_the_diagonal_and_lie_between_0_and_1():
     for offset, dtype, kernel in product([0.0, 1e4, 1e8], [np.float32, np.float64], KERNELS):
         case = offset, dtype, kernel
         assert kernel.stationary, case
         rows = (X + offset).astype(dtype)
         assert_array_equal(np.diag(kernel.gram(rows)), 1, err_msg=repr(case))
         assert_array_equal(kernel.bind(rows).diagonal(rows), 1, err_msg=repr(case))
-
-
-def test_values_lie_between_0_and_1():
     for kernel, rows in product(KERNELS, (X, X * 1e-6 + 1e3, X * 1e3)):
         K = kernel.gram(rows)
         assert K.min() >= 0, kernel
@@ -144,16 +138,13 @@ def test_the_bound_of_a_width_for_each_feature_is_that_of_scaled_rows():
     assert scaled.relative / 20 < ours.relative < scaled.relative * 20
 
 
-def test_proven_with_every_positive_power():
+def test_proven_with_every_positive_power_by_named_theorems():
     for kernel in KERNELS:
         assert kernel.psd, kernel
         assert kernel.facts.divisible, kernel
         for power in (0.1, 0.5, 1.7):
             assert (kernel**power).psd, kernel
             assert np.linalg.eigvalsh((kernel**power).gram(X))[0] > -1e-12, kernel
-
-
-def test_theorems_are_named():
     assert "Bochner 1933" in RBF().validity.reason
     assert "Student's t" in Matern().validity.reason
     assert "Schoenberg 1938" in RationalQuadratic().validity.reason
@@ -190,14 +181,11 @@ def test_rows_far_apart_by_absolute_differences_have_kernel_0(scale):
     assert_array_equal(ChiSquared().gram(rows), np.eye(3))
 
 
-def test_chi_squared_where_a_sum_of_two_entries_overflows():
+def test_chi_squared_of_empty_bins_and_of_sums_that_overflow():
     rows = np.array([[1.7e308], [1e308]])
     assert_array_equal(ChiSquared().gram(rows), np.eye(2))
     expected = math.exp(-1e-308 * 0.7e308 * (0.7 / 2.7))
     assert ChiSquared(1e-308).gram(rows)[0, 1] == pytest.approx(expected, rel=1e-12)
-
-
-def test_bins_that_are_empty_in_both_count_nothing():
     full = np.array([[3.0, 0.0, 1.0, 0.0], [1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     K = ChiSquared().gram(full)
     assert_array_equal(K, ChiSquared().gram(full[:, [0, 2]]))

@@ -61,15 +61,12 @@ def test_entries_stored_in_parts_are_added():
     assert RBF(gamma=1.0).bind(X.tocsc()).relative == RBF(gamma=1.0).bind(X).relative
 
 
-def test_a_kernel_that_needs_all_entries_names_those_that_do_not():
+def test_rows_that_are_no_numbers_and_kernels_that_need_all_entries_are_refused():
     for name in ["laplacian", "chi2", "matern(nu=0.5)", "rbf.on(0)", "linear.after(log1p)", "linear + chi2"]:
         with pytest.raises(DataError, match=r"\) takes no sparse rows\. Those that do: linear, poly,"):
             kernel_from_name(name).gram(X)
     with pytest.raises(DataError, match=r"X is sparse, and callable\(function=<lambda>\) takes no"):
         kernel_from_name(lambda x, y: float(x @ y)).gram(X)
-
-
-def test_rows_that_are_no_numbers_are_refused():
     for bad in [np.nan, 1j]:
         with pytest.raises(
             DataError, match=r"X has NaN or infinity, for which a|X holds complex128, which is not"

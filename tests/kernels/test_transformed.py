@@ -175,13 +175,10 @@ def test_errors_of_a_map_come_through():
         RBF().after(fails).gram(X)
 
 
-def test_a_map_undoes_what_depends_on_differences_alone():
+def test_a_map_undoes_what_depends_on_differences_alone_and_keeps_some_proofs():
     assert RBF().on(0).stationary
     assert not RBF().after(np.log).stationary
     assert_array_equal(np.diag(RBF().after(np.log).gram(X)), 1)
-
-
-def test_validity_after_a_map():
     assert Laplacian().after(np.log).psd
     assert Sigmoid(1.0).after(np.log).validity.status == "unknown"
     assert (RBF().after(np.sqrt) ** 0.5).psd
@@ -242,13 +239,10 @@ def test_normalized_divides_by_the_roots_of_the_diagonal():
         assert np.linalg.eigvalsh(made.gram(X))[0] > -1e-13, kernel
 
 
-def test_normalized_linear_is_the_cosine():
+def test_normalized_linear_is_the_cosine_and_some_kernels_are_normalized_already():
     rows = np.vstack([X, np.zeros((1, 4))])
     assert_allclose(Linear().normalized().gram(rows), Cosine().gram(rows), atol=1e-14)
     assert_array_equal(Linear().normalized().gram(rows)[-1], 0)
-
-
-def test_what_is_normalized_already():
     assert_allclose(RBF().normalized().gram(X), RBF().gram(X), rtol=1e-15)
     assert Normalized(RBF()).stationary
 

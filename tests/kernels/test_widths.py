@@ -41,16 +41,13 @@ def test_an_offset_takes_no_digits(offset):
     assert median_distance(far) == pytest.approx(literal(far), rel=1e-9)
 
 
-def test_any_unit():
+def test_any_unit_and_two_clusters_far_apart():
     for scale in [1e-150, 1e-99, 1e-20, 1e20, 1e99, 1e150]:
         X = rows(40)
         assert median_distance(X * scale) / scale == pytest.approx(literal(X), rel=1e-12), scale
         assert median_distance(X * scale, "cityblock") / scale == pytest.approx(literal(X, 1), rel=1e-12), (
             scale
         )
-
-
-def test_two_clusters_far_apart():
     near = np.concatenate([rows(30), rows(10, seed=1) + 1e7])
     assert median_distance(near) == pytest.approx(literal(near), rel=1e-8)
     tight = np.concatenate([1e-5 * rows(50), 1e-5 * rows(3, seed=1) + 1e7])
@@ -67,12 +64,9 @@ def test_rows_between_the_chosen_ones_are_not_seen(monkeypatch):
     assert median_distance(X) == pytest.approx(n * (1 - np.sqrt(0.5)), abs=1)
 
 
-def test_duplicates_count_as_long_as_they_are_few():
+def test_duplicates_count_unless_more_than_half_of_the_pairs_are_equal():
     X = np.repeat(rows(20), 2, axis=0)
     assert median_distance(X) == pytest.approx(literal(X), rel=1e-12)
-
-
-def test_where_more_than_half_of_the_pairs_are_equal_the_median_is_that_of_the_others():
     X = np.concatenate([np.zeros((30, 2)), [[3.0, 4.0]], [[0.0, 1.0]]])
     assert literal(X) == 0
     apart = pdist(X)

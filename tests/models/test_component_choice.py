@@ -273,14 +273,11 @@ def test_an_error_in_any_unit(scale):
     assert PCA(max_rmse=0.1 * scale).fit(X).n_components_ == 3
 
 
-def test_an_error_that_the_mean_alone_meets_keeps_one_silently():
+def test_a_mean_that_meets_the_error_keeps_one_and_scaled_errors_have_scaled_units():
     X = planted()
     model = PCA(max_rmse=100.0).fit(X)
     assert (model.n_components_, model.component_choice_.number) == (1, 0)
     assert model.component_choice_.sentence.startswith("The mean alone has")
-
-
-def test_scaled_errors_are_in_scaled_units():
     X = planted() * np.linspace(1, 50, 30)
     model = PCA(max_rmse=0.8, scale="unit").fit(X)
     back = model.inverse_transform(model.transform(X))

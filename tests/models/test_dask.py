@@ -93,12 +93,9 @@ def test_likelihoods_and_what_a_model_says():
     assert_allclose(ours.get_covariance(), whole.get_covariance(), atol=1e-12)
 
 
-def test_batches_of_chunks_are_merged():
+def test_batches_of_chunks_are_merged_and_rows_have_a_limit():
     model = PCA(3).partial_fit(chunked(X[:100])).partial_fit(X[100:120]).partial_fit(chunked(X[120:]))
     assert_allclose(model.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
-
-
-def test_what_needs_every_row_has_a_limit():
     long = da.random.default_rng(0).standard_normal((40_000, 100), chunks=(5000, 100))
     with pytest.raises(MemoryLimitError, match=", which copies the data, needs about 96 MB of working"):
         PCA("parallel", memory_limit="20MB").fit(long)

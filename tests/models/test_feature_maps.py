@@ -79,15 +79,12 @@ def test_the_error_reported_is_the_error_there_is(name):
             assert error.bound == pytest.approx(model.feature_map_.error_bound(300 * 299 // 2), rel=1e-4)
 
 
-def test_exact_maps_are_exact_to_their_precision():
+def test_maps_are_exact_to_their_precision_also_far_from_the_origin():
     for dtype in [np.float64, np.float32]:
         X = data(100).astype(dtype)
         error = PolynomialMap(4).fit(X).kernel_error_
         assert error.relative < 20 * np.finfo(dtype).eps
         assert error.bound < 400 * np.finfo(dtype).eps * error.scale
-
-
-def test_float32_far_from_the_origin():
     X = (data(100) * 0.5 + 1000).astype(np.float32)
     error = RandomFourierMap(4000, sigma=1.5, random_state=0).fit(X).kernel_error_
     assert error.maximum < 0.06

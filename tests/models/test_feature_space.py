@@ -292,23 +292,17 @@ def test_no_other_penalty_that_was_tried_is_better():
                 assert learned.score <= score * (1 + 1e-6)
 
 
-def test_rows_that_are_linear_in_the_scores_come_back_to_rounding():
+def test_lines_come_back_to_rounding_curves_need_more_and_noise_is_shrunk():
     Z, rng = data()
     B, c = rng.standard_normal((2, 4)), 1e3 * rng.standard_normal(4)
     learned = preimages.learn_map(Z, Z @ B + c)
     assert learned.width is None
     new = 10 * rng.standard_normal((6, 2))
     assert_allclose(learned(new), new @ B + c, rtol=1e-12, atol=1e-9)
-
-
-def test_curves_need_more_than_lines():
     t = np.linspace(-3, 3, 200)[:, None]
     learned = preimages.learn_map(t, np.hstack([np.sin(t), np.cos(t)]))
     middle = np.array([[0.123], [1.234]])
     assert_allclose(learned(middle), np.hstack([np.sin(middle), np.cos(middle)]), atol=1e-3)
-
-
-def test_pure_noise_is_shrunk_towards_the_mean():
     Z, rng = data(n=60)
     Y = rng.standard_normal((60, 3))
     learned = preimages.learn_map(Z, Y)

@@ -1005,35 +1005,26 @@ def test_a_rule_gives_the_number_that_choose_components_gives(rule, tmp_path):
     assert KernelPCA(2, kernel="rbf").fit(rows).component_choice_ is None
 
 
-def test_a_rule_that_finds_none_keeps_one():
+def test_rules_that_find_none_keep_one_and_rules_without_rows_are_refused():
     rows = np.random.default_rng(3).standard_normal((24, 3))
     with pytest.warns(RankWarning, match="n_components='cv' finds no component; one is kept"):
         model = KernelPCA("cv", random_state=0).fit(rows)
     assert (model.n_components_, model.component_choice_.number) == (1, 0)
-
-
-def test_rules_that_are_none_and_rules_without_rows():
     with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         KernelPCA("mle").fit(curve())
     with pytest.raises(ParameterError, match=": A precomputed kernel has no rows, so there are no"):
         KernelPCA("cv", kernel="precomputed").fit(np.eye(20))
-
-
-def test_a_rule_with_columns_by_name():
     table = pd.DataFrame(curve(), columns=["a", "b", "c", "d"])
     model = KernelPCA("parallel", kernel="linear.on('d', 'a')", random_state=0).fit(table)
     assert model.n_components_ >= 1
 
 
-def test_eigenvalues_beyond_float64_are_refused():
+def test_eigenvalues_beyond_float64_are_refused_and_equal_ones_are_not():
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (32, 44))
     for solver in ("dense", "krylov"):
         with pytest.raises(DataError, match=r"The eigenvalues of this kernel matrix overflow float64\."):
             KernelPCA(2, kernel="precomputed", solver=solver).fit(signs @ signs.T * 1e306)
     assert np.isfinite(KernelPCA(2).fit(signs * 1e95).eigenvalues_).all()
-
-
-def test_rows_so_far_apart_that_every_eigenvalue_is_the_same():
     model = KernelPCA(2, kernel="rbf", gamma=0.1).fit(data(80, 5) * 1e95)
     assert_allclose(model.eigenvalues_, [1.0, 1.0], rtol=1e-12)
     assert model.rank_ == 2

@@ -98,15 +98,12 @@ def test_kernels_with_all_rows_and_with_landmarks():
     assert_equal(KernelPCA(3, kernel="precomputed"), K, K[:7])
 
 
-def test_missing_values_are_filled_where_the_fit_filled_them():
+def test_missing_values_are_filled_and_pictures_are_flat_rows():
     holed = X.copy()
     holed[3, 1] = np.nan
     model = PCA(2, missing="mean").fit(holed)
     assert np.abs(run(to_onnx(model), holed) - model.transform(holed)).max() < 1e-4
     assert np.isnan(run(to_onnx(PCA(2).fit(X)), holed)[3]).all()
-
-
-def test_pictures_are_flat_rows():
     pictures = X.reshape(90, 2, 3)
     model = PCA(2).fit(pictures)
     assert np.abs(run(to_onnx(model), X) - model.transform(pictures)).max() < 1e-3

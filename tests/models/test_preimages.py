@@ -239,16 +239,13 @@ def test_methods_that_a_kernel_does_not_allow_are_refused_by_fit():
             model.fit(X @ X.T if kernel == "precomputed" else X)
 
 
-def test_what_auto_takes_and_why():
+def test_what_auto_takes_and_that_a_precomputed_kernel_has_no_way_back():
     assert preimage_method("auto", Linear()).method == "exact"
     function = preimage_method("auto", kernel_from_name(lambda x, y: float(x @ y)))
     assert str(function) == "ridge: The derivative of the function <lambda> is not known."
     assert preimage_method("auto", kernel_from_name("sigmoid")).reason.startswith("the kernel is not proven")
     assert preimage_method("auto", None) == PreimageMethod("none", "a precomputed kernel has no rows.")
     assert preimage_method("ridge", RBF(gamma=1.0)).method == "ridge"
-
-
-def test_a_precomputed_kernel_has_no_way_back():
     K = X @ X.T
     model = KernelPCA(2, kernel="precomputed").fit(K)
     assert model.preimage_.method == "none"
@@ -374,15 +371,12 @@ def test_a_kernel_of_ones_own_is_searched_like_those_of_the_library():
     assert_allclose(own.denoise(NEW), known.denoise(NEW), rtol=1e-4, atol=1e-4)
 
 
-def test_one_component_one_row_and_scores_far_outside():
+def test_one_component_one_row_a_pipeline_and_a_copy():
     model = KernelPCA(1, kernel="rbf", gamma=0.05).fit(X)
     back, errors = model.inverse_transform([[1e6]], return_error=True)
     assert np.isfinite(back).all()
     assert errors[0] == pytest.approx(1e6, rel=1e-3)
     assert model.denoise(NEW[:1]).shape == (1, 4)
-
-
-def test_it_goes_back_through_a_pipeline_and_a_copy():
     pipeline = make_pipeline(StandardScaler(), KernelPCA(3, kernel="rbf")).fit(X)
     back = pipeline.inverse_transform(pipeline.transform(NEW))
     assert np.all(np.abs(back - X.mean(axis=0)) < 5 * X.std(axis=0))

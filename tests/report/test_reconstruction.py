@@ -39,12 +39,9 @@ def test_names_stay_inside_the_folder():
         assert path.suffix == ".png"
 
 
-def test_names_differ_even_where_case_does_not_count():
+def test_names_differ_without_case_and_a_folder_in_use_is_refused(tmp_path):
     names = picture_names(["a.png", "A.jpg", "a", "comparison"])
     assert len({name.casefold() for name in names} | {"comparison.png"}) == 5
-
-
-def test_a_folder_in_use_is_refused(tmp_path):
     check_picture_folder(tmp_path, "list.csv")
     (tmp_path / "a.png").write_text("")
     with pytest.raises(FileError, match=r"is not empty, and its pictures could be overwritten\. Name"):

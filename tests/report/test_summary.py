@@ -60,13 +60,10 @@ def test_the_methods_paragraph_says_what_was_done():
         assert words in methods_paragraph(model.fit(X), TABLE)
 
 
-def test_the_page_says_which_rule_chose_the_number():
+def test_the_page_says_which_rule_chose_and_which_shares_are_unknown():
     model = gramian.PCA(max_rmse=3.0).fit(X)
     assert f"- Number of components, by max_rmse: {model.component_choice_.sentence}" in page(model)
     assert "Number of components, by" not in page(gramian.PCA(2).fit(X))
-
-
-def test_unknown_shares_are_called_so():
     model = gramian.PCA(1).fit(X)
     model.explained_variance_ratio_ = None
     assert page(model).count("| not known | not known |") == 1

@@ -35,13 +35,10 @@ def test_parquet_and_npy(tmp_path):
     assert (result.shape, result.dtype) == ((3, 2), np.float32)
 
 
-def test_names_of_rows_and_features():
+def test_names_of_rows_and_features_and_labels_that_give_way():
     assert row_names(Table(np.zeros((3, 2)), row_numbers=range(5, 8))) == ("row", range(5, 8))
     assert feature_names(Table(np.zeros((3, 2)))) == ("x0", "x1")
     assert feature_names(Table(np.zeros((3, 1, 2)), picture_shape=(1, 2))) == ("r0c0", "r0c1")
-
-
-def test_a_label_called_like_a_component_gives_way():
     table = Table(np.zeros((2, 1)), row_names=("a", "b"), labels=np.array([1, 2]), label_name="PC1")
     columns = row_table(table, np.array([[5.0], [6.0]]))
     assert list(columns) == ["name", "PC1_2", "PC1"]

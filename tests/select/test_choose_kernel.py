@@ -125,15 +125,12 @@ def two_folds(criterion):
     return {"cv": 2} if criterion in ("preimage", "score") else {}
 
 
-def test_constant_columns_and_equal_rows_are_no_trouble():
+def test_equal_rows_and_three_rows_in_three_folds_are_no_trouble():
     for criterion in CRITERIA:
         X = np.repeat(np.column_stack([RINGS[:40], np.full(40, 0.1)]), 2, axis=0)
         y = np.repeat(RING[:40], 2) if criterion in LABELLED else None
         choice = choose(X, y, criterion=criterion, **two_folds(criterion))
         assert all(np.isfinite(trial.mean) for trial in choice.tried)
-
-
-def test_three_rows_in_three_folds():
     assert np.isfinite(choose(RINGS[:3], criterion="preimage", cv=3).tried[0].mean)
     with pytest.raises(DataError, match=r"cv=5 cannot split 3 rows: .*n_splits=5"):
         choose(RINGS[:3])
@@ -179,12 +176,9 @@ def test_several_kernels_at_the_same_time():
     assert together.rows() == alone.rows()
 
 
-def test_arrays_of_every_kind(array_kind):
+def test_arrays_of_every_kind_and_pictures_are_rows(array_kind):
     choice = choose(array_kind.make(RINGS), RING)
     assert choice.rows()[2][1] == pytest.approx(choose(RINGS, RING).rows()[2][1], rel=1e-5)
-
-
-def test_pictures_are_rows():
     pictures = np.random.default_rng(0).standard_normal((20, 2, 2))
     assert choose(pictures).about == "Kernel for 20 rows x 4 columns, by preimage"
 
@@ -241,34 +235,25 @@ def test_what_values_are_called():
     assert judge(scoring=lambda *_: 1.0).measure == "<lambda>"
 
 
-def test_of_many_rows_some_are_looked_at():
+def test_of_many_rows_and_columns_some_are_looked_at():
     for criterion, count in [("preimage", 300), ("score", 500)]:
         many = np.random.default_rng(0).standard_normal((2100, 2))
         assert rows_used(criterion, X=many, y=(many[:, 0] > 0).astype(int)) == count
         assert rows_used(criterion) == 60
-
-
-def test_of_many_columns_fewer_rows_are_looked_at():
     wide = np.random.default_rng(0).standard_normal((150, 20_000))
     labels = np.arange(150) % 2
     assert rows_used("score", X=wide, y=labels) == 100
-
-
-def test_of_many_classes_more_rows_are_looked_at():
     labels = (np.arange(1000) % 150).astype(str)
     many = np.random.default_rng(0).standard_normal((1000, 2))
     assert 750 <= rows_used("score", X=many, y=labels, n_components=2) <= 1000
     assert np.isfinite(ask("score", X=many, y=labels, n_components=2).mean)
 
 
-def test_splits_given_as_numbers_of_rows_are_about_all_of_them():
+def test_rows_are_taken_evenly_unless_splits_number_them():
     many = np.random.default_rng(0).standard_normal((600, 2))
     splits = list(KFold(2).split(many))
     assert rows_used("preimage", X=many, cv=splits) == 600
     assert rows_used("preimage", X=many, cv=KFold(2)) == 300
-
-
-def test_rows_are_taken_evenly():
     np.testing.assert_array_equal(spread_rows(7, 7), np.arange(7))
     np.testing.assert_array_equal(spread_rows(9, 5), [0, 2, 4, 6, 8])
     labels = np.tile(np.arange(10), 100)

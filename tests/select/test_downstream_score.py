@@ -60,23 +60,17 @@ def test_on_rings_rbf_beats_linear():
     assert narrow.mean > linear.mean + 2 * linear.standard_error
 
 
-def test_components_beyond_the_rank_are_not_named():
+def test_components_beyond_the_rank_are_not_named_and_one_fold_has_no_error():
     assert ask(Linear(), DummyClassifier(), (1, 2, 8)).size == 1
     assert ask(Linear(), KNeighborsClassifier(3), (2, 8)).size == 2
-
-
-def test_one_fold_has_no_standard_error():
     assert np.isnan(ask(Linear(), LogisticRegression(), (2,), folds=FOLDS[:1]).standard_error)
 
 
-def test_an_estimator_that_fails_is_named():
+def test_estimators_that_fail_or_give_no_number_are_named():
     with pytest.raises(
         DataError, match=r"Scoring KNeighborsClassifier with 1 components in fold 1 of 4 failed"
     ):
         ask(Linear(), KNeighborsClassifier(70), (1, 2))
-
-
-def test_a_score_that_is_no_number_is_refused():
     with pytest.raises(DataError, match="Scoring LogisticRegression with 2 components in fold 1 of"):
         downstream_score(
             KernelPCA(kernel=Linear()), X, y, FOLDS, LogisticRegression(), lambda *_: float("nan"), (2,)

@@ -19,14 +19,11 @@ def test_equations_read_as_people_write_them():
         assert equation(CIRCLE, np.array(values), ["x", "y"]) == text
 
 
-def test_products_and_single_terms():
+def test_products_single_terms_and_their_order():
     assert (
         equation(np.array([[1, 2, 0], [0, 0, 1]]), np.array([1.0, -1.0]), ["b", "h", "w"]) == "b h^2 - w = 0"
     )
     assert equation(np.array([[1]]), np.array([1.0]), ["x"]) == "x = 0"
-
-
-def test_high_degrees_come_first_and_then_the_first_feature():
     assert term_order(CIRCLE).tolist() == [3, 4, 1, 2, 0]
 
 

@@ -82,14 +82,11 @@ def test_the_kind_of_label_is_that_of_the_estimator():
     assert FeatureFilter("f", k=1).fit(X, np.array(["a", "b", "c"])[y]).classes_.tolist() == ["a", "b", "c"]
 
 
-def test_how_many_are_kept():
+def test_how_many_are_kept_with_shares_rounded_half_up():
     for k, kept in [(1, 1), (13, 13), (0.5, 7), (0.01, 1), (1.0, 13), (3 / 26, 2), (np.int64(2), 2)]:
         model = FeatureFilter("f", k=k).fit(*WINE)
         assert model.k_ == kept
         assert f"{k:g}" in model.reason_
-
-
-def test_a_share_is_rounded_half_up():
     X, y = WINE
     assert [FeatureFilter("f", k=0.5).fit(X[:, :d], y).k_ for d in (1, 2, 3, 4, 5)] == [1, 1, 2, 2, 3]
     assert FeatureFilter("f", k=0.25).fit(X[:, :5], y).reason_ == (

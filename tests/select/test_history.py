@@ -100,14 +100,11 @@ def test_long_tables_are_shortened():
     assert max(map(len, lines)) <= 150
 
 
-def test_stopped_before_the_first_score():
+def test_stopped_before_the_first_score_or_without_a_choice():
     result = History((), "A search", names=NAMES)
     assert str(result) == "A search\nStopped before the first score."
     with pytest.raises(AttributeError, match="Nothing was chosen: the search was stopped"):
         _ = result.chosen
-
-
-def test_stopped_without_a_choice_prints_the_steps():
     assert "+ green" in str(record(choice=None))
 
 

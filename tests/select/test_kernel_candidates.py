@@ -28,15 +28,12 @@ def test_the_default_list_is_made_of_medians():
     assert all(len(f"{k.sigma:g}") <= 6 for k in result[4:10])
 
 
-def test_chi2_is_for_few_columns_without_negative_entries():
+def test_kernels_of_few_columns_or_without_negative_entries():
     counts = np.abs(X)
     (chi2,) = (k for k in default_kernels(counts) if isinstance(k, ChiSquared))
     distances = [np.sum((a - b) ** 2 / (a + b)) for i, a in enumerate(counts) for b in counts[:i]]
     assert chi2.gamma == pytest.approx(1 / np.median(distances), rel=1e-3)
     assert not any(isinstance(k, ChiSquared) for k in default_kernels(np.tile(counts, 11)))
-
-
-def test_a_single_column_has_no_cosine():
     assert not any(isinstance(k, Cosine) for k in default_kernels(X[:, :1]))
 
 
@@ -49,14 +46,11 @@ def test_widths_follow_the_scale():
                 assert scaled.gamma * scale * scale == pytest.approx(plain.gamma, rel=1e-3)
 
 
-def test_most_rows_at_zero_still_have_a_list():
+def test_rows_at_zero_and_samples_of_equal_rows_have_widths():
     sparse = np.zeros((40, 3))
     sparse[:5] = np.abs(X[:5])
     names = [type(k).__name__ for k in default_kernels(sparse)]
     assert {"Polynomial", "RBF", "ChiSquared"} <= set(names)
-
-
-def test_widths_of_a_sample_of_equal_rows_are_those_of_all():
     rows = np.zeros((2001, 2))
     rows[1] = 1.0
     assert default_kernels(rows)[0] == Linear()

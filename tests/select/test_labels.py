@@ -34,20 +34,14 @@ def test_classes_are_coded_in_order():
     assert data.names == ("x0", "x1")
 
 
-def test_numbers_stay_numbers():
+def test_numbers_mixed_objects_and_data_keep_their_type():
     numbers, classes, _ = as_target([1, 2, 3], 3, discrete=False)
     assert numbers.dtype == np.float64
     assert classes is None
     assert as_target(["1", "2"], 2, discrete=False)[0].tolist() == [1.0, 2.0]
     assert as_labelled(X, [0.5] * 5 + [1.0], estimator="test").original.tolist() == [0.5] * 5 + [1.0]
-
-
-def test_mixed_objects():
     assert as_target(np.array([1, 2.0, True], dtype=object), 3, discrete=True)[1].tolist() == [1.0, 2.0]
     assert as_target(np.array(["1", "a"], dtype=object), 2)[1].tolist() == ["1", "a"]
-
-
-def test_data_of_all_kinds_keep_their_type():
     assert as_labelled(X.astype(np.float32), TWO, estimator="test").X.dtype == np.float32
 
 
@@ -73,19 +67,16 @@ def test_labels_that_cannot_be_used():
             as_labelled(X, y, estimator="test")
 
 
-def test_text_is_no_number_and_fractions_are_no_classes():
+def test_text_fractions_and_unknown_kinds_are_refused():
     with pytest.raises(DataError, match="Unknown label type: y contains text such as"):
         as_target(["a", "b"], 2, discrete=False)
     with pytest.raises(DataError, match=r"Unknown label type: continuous"):
         as_target([0.5, 1.5], 2, discrete=True)
+    with pytest.raises(ParameterError, match=r"is not known\. Give True, False or"):
+        as_target(TWO, 6, discrete="x")
 
 
 def test_sparse_rows_are_kept_by_columns():
     held = as_labelled(sparse.coo_array(X), TWO, estimator="test").X
     assert held.format == "csc"
     np.testing.assert_array_equal(held.toarray(), X)
-
-
-def test_unknown_kinds_are_refused():
-    with pytest.raises(ParameterError, match=r"is not known\. Give True, False or"):
-        as_target(TWO, 6, discrete="x")

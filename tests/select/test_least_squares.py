@@ -171,13 +171,10 @@ def test_residuals_of_many_candidates_come_in_batches(monkeypatch):
             np.testing.assert_allclose(errors[:, place], residuals(sorted([1, j])), atol=1e-12)
 
 
-def test_residuals_without_columns_do_not_depend_on_their_order():
+def test_residuals_without_columns_or_features():
     problem = of_fold(ROWS, LABELS, FOLD, 2.0, True, None)
     (_, errors), *_ = problem.removed(np.array([5, 0, 3]), [np.array([3])])
     np.testing.assert_allclose(errors[:, 0], residuals([0, 5]), atol=1e-12)
-
-
-def test_without_features_the_mean_is_left():
     problem = of_fold(ROWS, LABELS, FOLD, 0.0, True, None)
     np.testing.assert_allclose(problem.start, LABELS[30:] - LABELS[:30].mean())
     assert np.array_equal(problem.y, LABELS[30:])

@@ -119,15 +119,12 @@ def test_an_offset_in_float32_loses_only_what_its_rounding_loses():
     )
 
 
-def test_constant_features_tell_nothing():
+def test_constant_features_tell_nothing_and_duplicate_rows_little():
     X = np.column_stack([np.ones(30), np.full(30, 0.1), np.arange(30.0)])
     result = mutual_information(X, np.arange(30) > 14, discrete=False, random_state=0, n_resamples=9)
     assert result.values[:2].tolist() == [0.0, 0.0]
     assert result.p_values[:2].tolist() == [1.0, 1.0]
     assert result.p_values[2] == pytest.approx(0.1)
-
-
-def test_duplicate_rows_are_told_apart_by_noise_only():
     X, y = load_iris(return_X_y=True)
     twice = mutual_information(np.vstack([X, X]), np.concatenate([y, y]), random_state=0)
     assert np.isfinite(twice.values).all()
@@ -166,15 +163,12 @@ def test_it_prints_as_a_ranking():
     assert "... and 3 more" in str(wide)
 
 
-def test_a_frame_of_the_ranking():
+def test_a_frame_of_the_ranking_needs_pandas(monkeypatch):
     pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)
     frame = mutual_information(X, y, random_state=0).to_frame()
     assert list(frame.columns) == ["feature", "nats", "p_value", "kind"]
     assert frame["nats"].is_monotonic_decreasing
-
-
-def test_a_frame_without_pandas_names_the_extra(monkeypatch):
     result = mutual_information([[0], [1]], [0, 1])
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"A data frame needs pandas, which is not installed\."):

@@ -79,12 +79,9 @@ def test_it_is_the_definition():
         assert result.size == number
 
 
-def test_linear_with_all_components_is_the_linear_filter():
+def test_the_linear_kernel_is_the_linear_filter_that_knows_fitted_rows_only():
     noisy = noisy_of(plane())
     assert preimage_error(KernelPCA(kernel=Linear()), noisy, (6,)).mean == pytest.approx(noisy.linear_filter)
-
-
-def test_the_linear_filter_knows_fitted_rows_only():
     noisy = noisy_of(np.random.default_rng(0).standard_normal((20, 40)))
     result = preimage_error(KernelPCA(kernel=Linear()), noisy, (14,))
     assert result.mean == pytest.approx(noisy.linear_filter)
@@ -113,22 +110,16 @@ def test_on_a_plane_no_width_beats_the_linear_kernel():
             assert result.mean > linear.mean - linear.standard_error
 
 
-def test_the_number_is_that_of_the_plane():
+def test_the_number_is_that_of_the_plane_without_components_beyond_the_rank():
     assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(plane(noise=0.05)), COUNTS).size == 2
-
-
-def test_components_beyond_the_rank_are_not_named():
     assert preimage_error(KernelPCA(kernel=Linear()), noisy_of(rings()), (1, 12)).size == 2
 
 
-def test_scale_is_nothing():
+def test_scale_is_nothing_and_a_constant_column_gets_no_noise():
     for scale in [2.0**-300, 2.0**300]:
         plain = preimage_error(KernelPCA(kernel=RBF(sigma=0.5)), noisy_of(rings()), (4, 8))
         scaled = preimage_error(KernelPCA(kernel=RBF(sigma=0.5 * scale)), noisy_of(rings() * scale), (4, 8))
         assert scaled.mean == pytest.approx(plain.mean, rel=1e-4)
-
-
-def test_a_constant_column_gets_no_noise():
     X = np.column_stack([rings(), np.full(120, 0.1)])
     assert not noisy_of(X).noise[:, 2].any()
     assert spread(X) == pytest.approx(spread(rings()), rel=1e-12)

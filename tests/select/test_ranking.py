@@ -189,15 +189,12 @@ def test_shared_information_does_not_change_under_increasing_maps():
         np.testing.assert_array_equal(plain(j), mapped(j))
 
 
-def test_shared_information_of_normal_variables():
+def test_information_is_that_of_normal_variables_and_constant_columns_share_none():
     rng = np.random.default_rng(3)
     x = rng.standard_normal(20000)
     X = np.column_stack([x, 0.8 * x + 0.6 * rng.standard_normal(20000)])
     assert filters.shared_information(X)(0)[1] == pytest.approx(-0.5 * np.log(1 - 0.8**2), abs=0.02)
     assert filters.shared_information(X)(0)[0] == pytest.approx(np.log(20000), rel=1e-6)
-
-
-def test_constant_columns_share_nothing():
     X = np.column_stack([np.arange(5.0), np.full(5, 1e300), -np.arange(5.0)])
     assert filters.shared_information(X)(1).tolist() == [0, 0, 0]
     np.testing.assert_allclose(filters.shared_information(X)(0), [np.log(5), 0, np.log(5)])

@@ -19,13 +19,10 @@ def refined(X, powers=CONIC, start=None, spread=(1.0, 1.0)):
     return refine(points_of(X), powers, start, frame, 6)
 
 
-def test_columns_are_products_of_powers():
+def test_columns_are_products_of_powers_and_an_exact_law_is_found_to_rounding():
     X = np.random.default_rng(0).normal(size=(5, 2))
     expected = np.array([[x**p * y**q for p, q in CONIC] for x, y in X])
     np.testing.assert_allclose(columns(X, CONIC), expected, rtol=1e-14)
-
-
-def test_an_exact_law_is_found_to_rounding():
     result = refined(circle(np.random.default_rng(0), 0.0))
     assert result.powers.tolist() == [[0, 0], [2, 0], [0, 2]]
     np.testing.assert_allclose(result.vector, [-1, 1, 1], atol=1e-13)

@@ -117,9 +117,15 @@ def test_huge_and_tiny_numbers_have_their_unit():
         np.testing.assert_allclose(circle(CIRCLE * scale), 0, atol=1e-12)
 
 
-def test_different_scales_in_one_table(rng):
+def test_different_scales_and_rounding_of_float32_and_whole_numbers(rng):
     x = rng.normal(size=100)
     assert equations(np.column_stack([1e-9 * x, 1e3 * x**2])) == ["x^2 - 1e-21 y = 0"]
+    (circle,) = gramian.relations(CIRCLE.astype(np.float32))
+    np.testing.assert_allclose(circle.coefficients, [10.75, -6, -4, 1, 1], rtol=1e-6)
+    assert 1e-8 < circle.noise_level < 1e-6
+    k = rng.integers(-50, 50, (200, 2))
+    assert equations(np.column_stack([k, k[:, 0] * k[:, 1]])) == ["x y - z = 0"]
+    assert equations(np.column_stack([k, (3 * k[:, 0] + 7 * k[:, 1]) / 2])) == ["3 x + 7 y - 2 z = 0"]
 
 
 def test_far_from_the_origin_the_equation_is_counted_from_near():
@@ -138,18 +144,6 @@ def test_cancelling_coefficients_keep_the_digits_they_need(rng):
     left = left.replace("+ * y", "+ y")
     values = eval(left, {"x": X[:, 0], "y": X[:, 1]})
     assert np.sqrt(np.mean(values**2)) < 1.2 * np.sqrt(np.mean(circle(X) ** 2))
-
-
-def test_float32_is_rounding_noise():
-    (circle,) = gramian.relations(CIRCLE.astype(np.float32))
-    np.testing.assert_allclose(circle.coefficients, [10.75, -6, -4, 1, 1], rtol=1e-6)
-    assert 1e-8 < circle.noise_level < 1e-6
-
-
-def test_integers_give_whole_numbers(rng):
-    k = rng.integers(-50, 50, (200, 2))
-    assert equations(np.column_stack([k, k[:, 0] * k[:, 1]])) == ["x y - z = 0"]
-    assert equations(np.column_stack([k, (3 * k[:, 0] + 7 * k[:, 1]) / 2])) == ["3 x + 7 y - 2 z = 0"]
 
 
 def test_constant_and_doubled_columns(rng):
@@ -176,11 +170,8 @@ def test_names_that_are_formulas_are_quoted():
     assert equations(frame) == ["`body mass`^2 + `x^2`^2 - 2.25 = 0"]
 
 
-def test_any_kind_of_data(array_kind):
+def test_any_kind_of_data_and_sparse_rows(array_kind):
     assert len(gramian.relations(array_kind.make(CIRCLE))) == 1
-
-
-def test_sparse_data():
     assert equations(sparse.csr_array(CIRCLE)) == equations(CIRCLE)
 
 
@@ -191,10 +182,12 @@ def test_rows_may_come_in_any_order_and_repeatedly(rng):
     assert [r.equation for r in twice] == equations(CIRCLE)
 
 
-def test_too_few_rows_are_refused():
+def test_too_few_rows_and_too_many_monomials_are_refused():
     for X in [[[1.0, 2.0]], CIRCLE[:11], np.tile(CIRCLE[:8], (50, 1)), np.ones((100, 1))]:
         with pytest.raises(DataError, match=r"distinct rows \(two per monomial\), fewer columns or a"):
             gramian.relations(X)
+    with pytest.raises(ParameterError, match="degree=2 is too high: 40 columns have 861 monomials up to"):
+        gramian.relations(np.ones((2000, 40)))
 
 
 def test_nan_is_refused_where_it_is():
@@ -204,11 +197,6 @@ def test_nan_is_refused_where_it_is():
         gramian.relations(X)
     with pytest.raises(InputTypeError, match=r"\. To read a file, write gramian\.scan\("):
         gramian.relations("circle.csv")
-
-
-def test_too_many_monomials_are_refused_with_their_number():
-    with pytest.raises(ParameterError, match="degree=2 is too high: 40 columns have 861 monomials up to"):
-        gramian.relations(np.ones((2000, 40)))
 
 
 def test_a_degree_is_a_positive_whole_number_and_a_tolerance_lies_between_0_and_1():

@@ -155,13 +155,10 @@ def test_groups_move_together_in_the_order_of_their_first_column():
     assert [s.moved for s in backward(Told(lambda s: -len(s)), space)] == [(), (0, 3), (2, 4), (1,)]
 
 
-def test_ties_go_to_the_first():
+def test_ties_go_to_the_first_and_a_limit_ends_the_search():
     assert tolerance(-1e6) == pytest.approx(1e-6)
     assert [s.moved for s in forward(Told(lambda s: 1.0), singles(3))] == [(0,), (1,), (2,)]
     assert [s.moved for s in backward(Told(lambda s: 1.0), singles(3))] == [(), (0,), (1,)]
-
-
-def test_limit_ends_the_search():
     assert [s.size for s in forward(Told(len), singles(5), limit=2)] == [1, 2]
     assert [s.size for s in backward(Told(len), singles(5), limit=2)] == [5, 4, 3, 2]
     assert [s.size for s in backward(Told(len), singles(5), limit=5)] == [5]
@@ -327,13 +324,10 @@ def test_share_is_not_lost_to_rounding():
     assert search_of(space_of(None, None, names), 0.29, "forward", False, None).limit == 29
 
 
-def test_numbers_refused():
+def test_numbers_that_are_none_or_cannot_be_reached_are_refused():
     for wanted in ["auto", 0, 11, True, None, 1.0, float("nan")]:
         with pytest.raises(ParameterError, match="n_features_to_select="):
             search(wanted)
-
-
-def test_numbers_that_cannot_be_reached():
     with pytest.raises(ParameterError, match=r"n_features_to_select=2 is 2 features, but 3 are fixed\."):
         search(2, fixed=[0, 1, 2])
     assert search(3, fixed=[0, 1, 2]).limit == 3

@@ -49,12 +49,11 @@ def test_fixed_as_numbers_names_and_mask():
         assert plain(fixed=fixed) == ([[2], [3], [4]], [0, 1])
 
 
-def test_nothing_fixed():
+def test_fixed_features_hold_their_group():
     assert plain(fixed=[]) == plain(fixed=np.zeros(5, dtype=bool)) == plain()
-
-
-def test_one_fixed_feature_holds_its_group():
     assert plain([[1, 2], [3, 4]], fixed=["weight"]) == ([[0], [3, 4]], [1, 2])
+    with pytest.raises(ParameterError, match=r"fixed=\[2\] includes all 5 features, with their groups\."):
+        plain([[0, 1, 2, 3, 4]], fixed=[2])
 
 
 def test_groups_refused():
@@ -89,17 +88,9 @@ def test_fixed_refused():
             plain(fixed=fixed)
 
 
-def test_all_fixed_by_way_of_groups():
-    with pytest.raises(ParameterError, match=r"fixed=\[2\] includes all 5 features, with their groups\."):
-        plain([[0, 1, 2, 3, 4]], fixed=[2])
-
-
-def test_names_that_are_there_twice():
+def test_names_that_are_there_twice_and_lists_that_are_long():
     assert plain([[0, 1]], names=("a", "a", "b")) == ([[0, 1], [2]], [])
     with pytest.raises(ParameterError, match=r", but 2 features have that name\. Give a unique name, or"):
         plain([["a", "b"]], names=("a", "a", "b"))
-
-
-def test_many_names_are_not_all_listed():
     with pytest.raises(ParameterError, match=r"and 92 more\. Give a unique name, or numbers\."):
         plain(fixed=["y"], names=tuple(f"x{j}" for j in range(100)))

@@ -43,13 +43,10 @@ def test_fit_minimises_the_quotient_of_taubin():
     assert np.linalg.norm(values @ vector) == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_fit_without_the_constant_has_none():
+def test_a_fit_may_be_without_the_constant_which_alone_is_none():
     residual, vector, _ = features_of(circle(), 2).fit(np.array([3, 5]))
     assert vector.shape == (2,)
     assert residual > 0.1
-
-
-def test_the_constant_alone_is_no_equation():
     assert features_of(circle(), 2).fit(np.array([0]))[0] == np.inf
 
 

@@ -85,10 +85,12 @@ def test_it_is_a_sequence_and_a_frame():
     assert frame.loc["c3", "score"] == pytest.approx(0.95)
 
 
-def test_nothing_was_chosen():
+def test_nothing_was_chosen_and_a_bar_is_as_long_as_its_share():
     with pytest.raises(AttributeError, match="Nothing was chosen"):
         _ = candidates.Selection((), "Empty").chosen
     assert str(candidates.Selection((), "Empty")) == "Empty\nStopped before the first score."
+    shares = [(1.0, 1.0), (0.25, 1.0), (0.125, 1.0), (0.0, 0.0), (-1.0, 2.0), (9.0, 3.0)]
+    assert [candidates.bar(*share, width=4) for share in shares] == ["████", "█", "▌", "", "", "████"]
 
 
 def test_a_frame_needs_pandas(monkeypatch):
@@ -98,11 +100,6 @@ def test_a_frame_needs_pandas(monkeypatch):
     monkeypatch.setattr(module, "import_module", missing)
     with pytest.raises(MissingExtraError, match="A data frame needs pandas"):
         selection().to_frame()
-
-
-def test_bar_is_as_long_as_its_share():
-    shares = [(1.0, 1.0), (0.25, 1.0), (0.125, 1.0), (0.0, 0.0), (-1.0, 2.0), (9.0, 3.0)]
-    assert [candidates.bar(*share, width=4) for share in shares] == ["████", "█", "▌", "", "", "████"]
 
 
 def test_numbers_of_any_size_are_aligned():

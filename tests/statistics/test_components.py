@@ -83,14 +83,11 @@ def test_a_summary_prints_as_a_table():
     assert table(2).rows() == [("PC1", 2.0, 0.5, 0.5), ("PC2", 1.0, 0.5, 1.0)]
 
 
-def test_a_long_summary_is_cut_in_print_only():
+def test_a_summary_is_cut_in_print_only_and_says_who_chose_the_number():
     lines = str(table(40)).splitlines()
     assert len(lines) == 32
     assert lines[-1] == "... and 10 more"
     assert len(table(40).rows()) == 40
-
-
-def test_a_summary_says_who_chose_the_number():
     choice = ComponentChoice("kaiser", 2, {}, "2 eigenvalues exceed their mean.")
     chosen = replace(table(2), choice=choice)
     assert str(chosen).splitlines()[-1] == "Chosen by kaiser: 2 eigenvalues exceed their mean."

@@ -24,19 +24,13 @@ def make(data, names=..., **choice):
     )
 
 
-def test_first_column_of_unique_text_becomes_row_names():
+def test_columns_that_become_row_names():
     table = make([["a", "b"], [1, 2]])
     assert table.row_names == ("a", "b")
     assert table.notes == ('row names were taken from column "c0", which holds unique text',)
-
-
-def test_unique_text_that_is_mostly_numbers_does_not_become_row_names():
     for first in (["1", "2.5", "#DIV/0!", "x"], ["1,000.5", "2,000.5", "none"], ["1", "NA", "x"]):
         with pytest.raises(DataError, match=r"x\.parquet has 1 column that holds no numbers:"):
             make([first, [1] * len(first)])
-
-
-def test_first_column_named_like_an_index_becomes_row_names():
     for name in ("", "rownames", "Unnamed: 0", "__index_level_0__"):
         table = make([[1, 2], [1.5, 2.5]], [name, "x"])
         assert table.row_names == ("1", "2")
@@ -44,12 +38,9 @@ def test_first_column_named_like_an_index_becomes_row_names():
         assert "row names were taken from" in table.notes[0]
 
 
-def test_an_unnamed_column_of_measurements_is_kept():
+def test_columns_that_do_not_become_row_names():
     for first in ([1, 1], [1.5, 2.5], [1, None]):
         assert make([first, [1.5, 2.5]], ["", "x"]).feature_names == ("column 0", "x")
-
-
-def test_the_only_column_is_never_row_names():
     assert make([[1, 2]], [""]).values.tolist() == [[1], [2]]
 
 
@@ -128,19 +119,13 @@ def test_chunks_are_joined_and_rows_cut():
     assert table.row_names == ("a", "c", "e")
 
 
-def test_repeated_names_are_numbered_and_noted():
+def test_repeated_missing_and_trailing_names():
     table = make([[1], [2], [3]], ["a", "a", "b"])
     assert table.feature_names == ("a", "a_2", "b")
     assert table.notes == ("repeated column names were numbered: 'a'",)
-
-
-def test_columns_without_names_are_known_by_position():
     table = make([[1, 2], ["u", "u"], [3, 4]], None, label="1", columns=("2", "0"))
     assert table.values.tolist() == [[3, 1], [4, 2]]
     assert table.feature_names is None
-
-
-def test_an_empty_last_column_of_trailing_separators_is_left_out():
     table = make([[1, 2], pa.array([None, None])], ["x", ""])
     assert table.feature_names == ("x",)
     assert table.notes == ("an empty last column without a name was left out",)

@@ -80,43 +80,37 @@ def test_streams_of_every_kind(kind):
         assert table.picture_shape == (4, 3)
 
 
-def test_streams_of_pictures():
+def test_streams_of_pictures_are_told_from_text_that_begins_like_one():
     for kind in ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"):
         buffer = io.BytesIO()
         Image.fromarray(np.zeros((4, 3), np.uint8)).save(buffer, kind)
         assert read_stream(io.BytesIO(buffer.getvalue())).values.shape == (1, 4, 3)
-
-
-def test_text_that_begins_like_a_picture_is_text():
     assert read_stream(io.BytesIO(b"BMI,age\n1,2\n")).feature_names == ("BMI", "age")
     assert read_stream(io.BytesIO(b"P5,P6\n1,2\n")).feature_names == ("P5", "P6")
 
 
-def test_keys_of_archives(tmp_path):
+def test_keys_of_archives_are_for_archives_only(tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, X=VALUES, Z=np.eye(3))
     assert read(f"{path}::Z").values.shape == (3, 3)
     assert str(locate(f"{path}::Z")) == f"{path}::Z"
     with pytest.raises(DataError, match=r"holds X \(2 x 2 float64\), Z \(3 x 3 float64\)\. Choose one,"):
         read(path)
-
-
-def test_two_colons_may_be_part_of_a_name(tmp_path):
     path = tmp_path / "a::b.csv"
     path.write_bytes(CSV)
     assert locate(str(path)) == Location(path)
-
-
-def test_keys_belong_to_archives_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(CSV)
     with pytest.raises(ParameterError, match=r"::NAME chooses one array or sheet of a file of \.xlsx,"):
         locate(f"{path}::X")
 
 
-def test_empty_path():
+def test_empty_and_impossible_paths():
     with pytest.raises(ParameterError, match=r"is empty\. Give the path of a file or a folder\."):
         locate("  ")
+    for name in ("a\0b.csv", "a" * 5000):
+        with pytest.raises(FileError, match="cannot be opened"):
+            locate(name)
 
 
 def test_missing_file_is_answered_with_the_closest(tmp_path):
@@ -129,12 +123,6 @@ def test_missing_file_is_answered_with_the_closest(tmp_path):
         locate(str(tmp_path / "USArrests.csv" / "x.csv"))
     with pytest.raises(FileError, match=r"there is no such file or folder\. Check the path\."):
         locate(str(tmp_path / "gone.npz::X"))
-
-
-def test_impossible_paths():
-    for name in ("a\0b.csv", "a" * 5000):
-        with pytest.raises(FileError, match="cannot be opened"):
-            locate(name)
 
 
 def test_other_kinds_are_refused(tmp_path):

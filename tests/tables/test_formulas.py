@@ -58,12 +58,9 @@ def test_files_keep_names_and_cells(names, cells):
     assert [field.to_pylist() for field in batch[:2]] == [list(cells), list(cells[::-1])]
 
 
-def test_numbers_and_quotes_of_others_are_left_alone():
+def test_numbers_and_quotes_of_others_stay(tmp_path):
     plain = pa.array([*NUMBERS, "'90s", "'", "''", "'quoted'", "a=b", "'-1.5", None])
     assert shown_as_text(plain) == as_written(plain) == plain
-
-
-def test_a_file_of_another_program_with_the_same_protection_is_read_without_it(tmp_path):
     (tmp_path / "a.csv").write_text("\"'=name\",'-x,y\n\"'=1+1\",1,2\n'90s,3,4\n")
     table = gramian.scan(tmp_path / "a.csv", label="=name").read()
     assert table.labels.tolist() == ["=1+1", "'90s"]

@@ -21,13 +21,10 @@ def test_finite_and_integer_tables_come_back_as_they_are():
         assert handle_missing(whole, "mean").values is values
 
 
-def test_mean_fills_with_the_mean_of_the_others():
+def test_means_are_those_of_the_others_at_every_scale():
     filled = handle_missing(table([[1, NAN], [NAN, 3], [2, 5]], notes=("before",)), "mean")
     np.testing.assert_allclose(filled.values, [[1, 4], [1.5, 3], [2, 5]], rtol=1e-15)
     assert filled.notes == ("before", "2 missing values in 2 columns were filled with column means")
-
-
-def test_mean_holds_at_every_scale():
     for scale in (1e-300, 1.0, 1e300):
         whole = table([[scale], [scale]])
         assert handle_missing(whole) is whole
@@ -76,20 +73,14 @@ def test_drop_rows_takes_names_and_labels_along():
     assert dropped.notes == ("rows with missing values were dropped: 1 of 3",)
 
 
-def test_drop_columns_takes_names_along():
+def test_dropped_columns_take_their_names_along_unless_nothing_is_left():
     dropped = handle_missing(table([[1, 2, NAN], [4, 5, 6]], feature_names=("a", "b", "c")), "drop-columns")
     assert dropped.values.tolist() == [[1, 2], [4, 5]]
     assert dropped.feature_names == ("a", "b")
     assert dropped.notes == ("columns with missing values were dropped: 1 of 3",)
-
-
-def test_dropping_everything_is_refused():
     with pytest.raises(DataError, match='missing="drop-rows" leaves none of the 2 rows of memory:'):
         handle_missing(table([[1, NAN], [NAN, 2]]), "drop-rows")
     with pytest.raises(DataError, match='missing="drop-columns" leaves none of the 2 columns of'):
         handle_missing(table([[1, NAN], [NAN, 2]]), "drop-columns")
-
-
-def test_drop_columns_would_break_pictures():
     with pytest.raises(ParameterError, match="would drop pixels and with them the shape of the"):
         handle_missing(Table(np.full((2, 1, 1), NAN), picture_shape=(1, 1)), "drop-columns")

@@ -268,12 +268,9 @@ def test_folder_without_pictures(tmp_path):
         pictures_in_folder(tmp_path)
 
 
-def test_folder_that_cannot_be_listed(tmp_path):
+def test_folders_that_cannot_be_listed_and_pictures_that_are_gone(tmp_path):
     with pytest.raises(FileError, match=r"cannot be listed: No such file or directory\."):
         pictures_in_folder(tmp_path / "gone")
-
-
-def test_picture_that_is_gone(tmp_path):
     with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
         read_pictures(pictures_in_list([tmp_path / "gone.png"])[0], "list")
 

@@ -307,12 +307,9 @@ def test_what_is_no_table_of_numbers(values, message):
         as_rows(values, estimator="KernelPCA", minimum=2)
 
 
-def test_objects_that_are_no_numbers_are_a_type_error():
+def test_objects_that_are_no_numbers_and_masks_that_hide_nothing():
     with pytest.raises(InputTypeError, match=r"float.* argument must be"):
         as_rows(np.array([[{}, 1], [2, 3]], dtype=object))
-
-
-def test_a_masked_array_without_masked_entries_is_one_like_others():
     np.testing.assert_array_equal(as_rows(np.ma.masked_array(SMALL)).in_memory(), SMALL)
 
 

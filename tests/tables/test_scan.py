@@ -58,14 +58,11 @@ def test_a_scan_is_frozen_and_reads_later(path):
         later.read()
 
 
-def test_nan_is_refused_with_the_row_of_the_file(path):
+def test_rows_and_columns_are_dropped_and_nan_is_refused_with_the_row_of_the_file(path):
     with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
         scan(path, rows="1:3", label="kind").read()
     with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
         scan(path, rows="-3:", label="kind").read()
-
-
-def test_drop_rows_and_columns(path):
     assert scan(path, label="kind", missing="drop-rows").read().labels.tolist() == ["u", "u", "v"]
     assert scan(path, drop="kind", missing="drop-columns").read().feature_names == ("x",)
 
@@ -166,15 +163,12 @@ def test_bytes_that_form_a_path(path):
     assert scan(Place(), drop="kind,y").read().values.shape == (4, 1)
 
 
-def test_marks_of_missing_values_may_be_numbers(tmp_path):
+def test_marks_of_missing_values_may_be_numbers_and_belong_to_text(tmp_path, folder):
     (tmp_path / "x.csv").write_text("x,y\n1,-999\n-,2\n")
     for marks in (["-", -999], "-,-999", ["-", -999.0]):
         table = scan(tmp_path / "x.csv", na_values=marks, missing="mean").read()
         assert table.values.tolist() == [[1, 2], [1, 2]]
     assert scan(tmp_path / "x.csv", na_values=-999).na_values == ("-999",)
-
-
-def test_marks_of_missing_values_belong_to_text(tmp_path, folder):
     np.save(tmp_path / "x.npy", np.eye(2))
     for place in (tmp_path / "x.npy", folder / "0.png"):
         with pytest.raises(ParameterError, match="na_values does not apply to"):
@@ -232,11 +226,18 @@ def test_no_bytes_raise_anything_foreign(data):
         scan(io.BytesIO(data)).read()
 
 
-def test_usarrests(data_dir):
+def test_public_tables(data_dir):
     table = scan(existing(data_dir, "tables", "datasets_USArrests.csv")).read()
     assert table.values.shape == (50, 4)
     assert table.feature_names == ("Murder", "Assault", "UrbanPop", "Rape")
     assert table.row_names[:2] == ("Alabama", "Alaska")
+    file = existing(data_dir, "tables", "oil_flow", "DataTrn.txt")
+    table = scan(file).read()
+    np.testing.assert_array_equal(table.values, np.loadtxt(file))
+    assert table.feature_names is None
+    assert scan(existing(data_dir, "tables", "places.csv")).read().values.shape == (329, 14)
+    turtles = scan(existing(data_dir, "tables", "tortues.csv"), label="sexe").read()
+    assert turtles.feature_names == ("long", "larg", "haut")
 
 
 @pytest.mark.walk
@@ -255,19 +256,6 @@ def test_multidrug_with_missing_values(data_dir):
     assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
     with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::compound"):  # names the folder of data
         scan(file).read()
-
-
-def test_oil_flow_without_a_header(data_dir):
-    file = existing(data_dir, "tables", "oil_flow", "DataTrn.txt")
-    table = scan(file).read()
-    np.testing.assert_array_equal(table.values, np.loadtxt(file))
-    assert table.feature_names is None
-
-
-def test_places_and_turtles(data_dir):
-    assert scan(existing(data_dir, "tables", "places.csv")).read().values.shape == (329, 14)
-    turtles = scan(existing(data_dir, "tables", "tortues.csv"), label="sexe").read()
-    assert turtles.feature_names == ("long", "larg", "haut")
 
 
 def test_faces_of_orl_and_yale(data_dir):

@@ -56,15 +56,12 @@ def test_a_row_of_units_is_metadata():
     assert read_text("a,b\nm/s^2,µg·L⁻¹\n1,2\n4,5\n").units == {"a": "m/s^2", "b": "µg·L⁻¹"}
 
 
-def test_german_numbers():
+def test_german_numbers_and_american_money():
     table = read("german.csv", label="Land")
     assert table.feature_names == ("Fläche", "Einnahmen", "Dichte", "Einwohner")
     assert table.values[0].tolist() == [65.67, 1628.47, 1119.76, 66051]
     assert table.values[-1].tolist() == [65.85, 1274.73, 1338.49, 49583]
     assert "commas were read as decimal separators, and points as thousands separators" in table.notes
-
-
-def test_american_money():
     table = read("money.csv", label="sector")
     place = table.row_names.index("Ivy")
     assert table.values[place].tolist() == [5126.60, -12.47, -0.2, 736]

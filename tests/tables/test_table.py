@@ -47,12 +47,9 @@ def test_pick_rows_is_python_slicing_inside_the_table(n, start, stop, step):
         assert list(pick_rows(n, rows, "x")) == expected
 
 
-def test_pick_rows_refusal_shows_what_came_and_what_is_allowed():
+def test_rows_and_columns_are_picked_in_the_order_asked_for():
     with pytest.raises(ParameterError, match=r"reaches outside the 400 rows of x\. Rows are counted from"):
         pick_rows(400, slice(0, 2286), "x")
-
-
-def test_pick_columns_keeps_the_order_asked_for():
     assert pick_columns(["a", "b", "c", "d"], ReadingOptions(columns=("d", "a")), "x")[0] == [3, 0]
 
 
@@ -66,14 +63,11 @@ def test_pick_columns_takes_id_label_and_weights_out():
     assert pick_columns(["a", "b", "c"], ReadingOptions(weights="b"), "x")[:4] == ([0, 2], None, 1, {})
 
 
-def test_unknown_names_are_answered_with_the_closest():
+def test_unknown_names_are_answered_with_the_closest_or_the_columns():
     for option in ("columns", "drop", "id", "label", "weights"):
         value = "murdr" if option in ("id", "label", "weights") else ("murdr",)
         with pytest.raises(ParameterError, match=r": x has no such column\. Did you mean"):
             pick_columns(["Murder", "Rape"], ReadingOptions(**{option: value}), "x")
-
-
-def test_unknown_name_like_no_other_lists_the_columns():
     with pytest.raises(ParameterError, match=r": x has no such column\. Its 2 columns are"):
         pick_columns(["Murder", "Rape"], ReadingOptions(columns=("zzz",)), "x")
 
@@ -88,9 +82,11 @@ def test_contiguous_copies_only_what_is_not():
     np.testing.assert_array_equal(swapped, values)
 
 
-def test_arrays_keep_their_type_and_booleans_become_numbers():
+def test_arrays_keep_their_type_but_not_without_a_column():
     assert table_from_array(np.ones((2, 2), np.int16), ReadingOptions(), "x").values.dtype == np.int16
     assert table_from_array(np.ones((2, 2), bool), ReadingOptions(), "x").values.tolist() == [[1, 1]] * 2
+    with pytest.raises(DataError, match=r"x has no columns left\. Drop fewer columns, or choose some"):
+        table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
 
 
 def test_columns_of_arrays_are_known_by_position():
@@ -102,11 +98,6 @@ def test_columns_of_arrays_are_known_by_position():
     assert table.row_numbers == range(1, 3)
 
 
-def test_array_with_every_column_dropped_is_refused():
-    with pytest.raises(DataError, match=r"x has no columns left\. Drop fewer columns, or choose some"):
-        table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
-
-
 def test_pictures_keep_their_shape_and_have_no_columns():
     pictures = np.zeros((3, 4, 5), np.uint8)
     table = table_from_array(pictures, ReadingOptions(rows=slice(0, 2)), "x")
@@ -116,15 +107,12 @@ def test_pictures_keep_their_shape_and_have_no_columns():
         table_from_array(pictures, ReadingOptions(label="0"), "x")
 
 
-def test_transpose_swaps_names_and_makes_them_unique():
+def test_transpose_swaps_names_makes_them_unique_and_refuses_pictures():
     table = Table(np.arange(6).reshape(3, 2), feature_names=("s1", "s2"), row_names=("g", "h", "g"))
     turned = transpose(table)
     assert turned.values.tolist() == [[0, 2, 4], [1, 3, 5]]
     assert turned.feature_names == ("g", "h", "g_2")
     assert turned.row_names == ("s1", "s2")
     assert turned.notes == ("repeated row names were numbered: 'g'",)
-
-
-def test_transpose_refuses_pictures():
     with pytest.raises(ParameterError, match=r"transpose=True is for tables, but memory holds pictures\."):
         transpose(Table(np.zeros((1, 2, 2)), picture_shape=(2, 2)))

@@ -48,31 +48,22 @@ def test_commas_between_thousands():
         assert table.notes == ("commas were read as thousands separators",)
 
 
-def test_a_comma_that_may_separate_thousands_or_decimals_is_refused_with_both_readings():
+def test_commas_that_may_separate_thousands_or_decimals_are_refused():
     with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
         read("x\ty\n12,345\t2\n1,234\t5\n")
     with pytest.raises(DataError, match=r"x\.csv has 2 columns that hold no numbers:"):
         read('n,x,y\n1,"1,5","1,065"\n2,"2,5","2,065"\n')
-
-
-def test_decimal_points_and_commas_in_one_file_are_not_mixed():
     with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:"):
         read("x;y\n1.5;2,5\n2.5;3,5\n")
 
 
-def test_blanks_in_runs_separate_as_one():
+def test_blanks_separate_as_one_and_quotes_hold_separators():
     table = read("   1.0   2.0\t3.0  \n  4.0   5.0   6.0\n")
     assert table.values.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert table.feature_names is None
-
-
-def test_quoted_fields_may_hold_separators_and_line_ends():
     table = read('name,"a, b","c\nd"\n"x, y",1,2\n"z\n",3,4\n')
     assert table.feature_names == ("a, b", "c\nd")
     assert table.row_names == ("x, y", "z\n")
-
-
-def test_quoted_names_with_blanks_in_text_separated_by_blanks():
     table = read('"first  name" "b c"\n1 2\n')
     assert table.feature_names == ("first  name", "b c")
 
@@ -105,16 +96,10 @@ def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
         assert "na_values" not in str(caught.value)
 
 
-def test_padded_and_signed_numbers_and_infinity():
+def test_numbers_that_are_padded_signed_infinite_boolean_or_long():
     values = read("x,y\n 1 , +2.5\n 3 , -Infinity\n").values
     assert values.tolist() == [[1, 2.5], [3, -np.inf]]
-
-
-def test_booleans_are_zero_and_one():
     assert read("x,y\ntrue,1\nfalse,2\n").values.tolist() == [[1, 1], [0, 2]]
-
-
-def test_integers_beyond_64_bits_are_rounded():
     assert read("x,y\n12345678901234567890,9007199254740993\n").values.shape == (1, 2)
 
 
@@ -216,20 +201,14 @@ def test_text_without_a_table_is_refused(text):
         read(text)
 
 
-def test_one_column():
+def test_one_column_wide_rows_and_many_rows():
     assert read("x\n1\n2\n").values.tolist() == [[1], [2]]
     assert read("1.5\n2\n").values.tolist() == [[1.5], [2]]
-
-
-def test_wide_rows_do_not_depend_on_the_block_size():
     # Padding makes a row longer than a block without making the table wide.
     long = ",".join(f"{' ' * 800_000}{number}" for number in range(3))
     values = read("\n".join(["1,2,3"] * 20 + [long])).values
     assert values.shape == (21, 3)
     assert values[20].tolist() == [0, 1, 2]
-
-
-def test_many_rows():
     values = np.arange(200_000.0).reshape(-1, 2) / 7
     text = "\n".join(f"{a!r},{b!r}" for a, b in values.tolist())
     np.testing.assert_array_equal(read(text).values, values)

@@ -14,12 +14,9 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def test_the_commands_are_those_promised(gramian):
+def test_the_commands_are_those_promised_and_have_a_help(gramian):
     assert set(typer.main.get_command(app).commands) == set(COMMANDS)
     assert gramian("--version").out == f"gramian {__version__}\n"
-
-
-def test_help_of_every_command(gramian):
     for command in COMMANDS:
         ran = gramian.works(f"{command} --help")
         assert ran.out.startswith(f"Usage: gramian {command}")
@@ -40,22 +37,16 @@ print("|".join(sys.modules), file=sys.stderr)"""
 HEAVY = {"numpy", "scipy", "sklearn", "pyarrow", "pydantic", "rich", "PIL"}
 
 
-def test_help_of_all_commands_imports_none_of_them():
+def test_help_imports_no_more_than_it_shows():
     modules = imported("--help")
     assert not HEAVY & modules
     assert {name for name in modules if name.startswith("gramian.app.cli.")} == {
         *("gramian.app.cli.app", "gramian.app.cli.command", "gramian.app.cli.demo", "gramian.app.cli.inputs"),
         *("gramian.app.cli.outputs", "gramian.app.cli.run", "gramian.app.cli.serve"),
     }  # fmt: skip
-
-
-def test_help_of_a_command_imports_its_options_alone():
     modules = imported("fit", "--help")
     assert not HEAVY & modules
     assert {name for name in modules if name.startswith("gramian.app.verbs.")} == {"gramian.app.verbs.fit"}
-
-
-def test_help_of_a_command_of_a_group_imports_nothing_heavy():
     assert not HEAVY & imported("faces", "enroll", "--help")
 
 

@@ -40,13 +40,10 @@ PAGES = {
 }
 
 
-def test_the_readme_names_the_commands_of_a_clone():
+def test_the_readme_and_every_command_are_documented():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert {"demo", "test"} <= set(re.findall(r"`make (\w+)`", text)) & set(targets)
-
-
-def test_every_command_has_a_section_and_an_example():
     for command in COMMANDS:
         assert f"\n## {command}\n" in TEXT
         assert any(re.search(rf"\bgramian {command}\b", line) for line, _ in examples(TEXT))

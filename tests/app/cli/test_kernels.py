@@ -4,19 +4,13 @@ import numpy as np
 import pytest
 
 
-def test_a_valid_kernel(gramian):
+def test_verdicts_on_kernels_are_results_and_no_failures(gramian, folder):
     ran = gramian.works("kernels audit 'rbf(sigma=2) + linear()' --n-features 1")
     assert "Verdict: valid, proven by theory." in ran.out
     assert ran.err == ""
-
-
-def test_what_is_not_a_kernel_is_a_result_and_no_failure(gramian):
     ran = gramian("kernels audit sigmoid(gamma=1)")
     assert (ran.code, ran.err) == (0, "")
     assert "Verdict: not a kernel, by a witness of 3 points." in ran.out
-
-
-def test_no_counter_example_is_no_failure(folder, gramian):
     np.save("k.npy", np.eye(4))
     ran = gramian.works("kernels audit precomputed k.npy")
     assert "no counterexample found in 1 trial" in ran.out
@@ -82,12 +76,9 @@ def test_mistakes(folder, gramian, arguments, code, message):
     gramian.refuses(f"kernels audit {arguments}", code, message)
 
 
-def test_the_table(gramian):
+def test_the_table_and_the_commands_of_the_group(gramian):
     ran = gramian.works("kernels table")
     assert "rbf" in ran.out
-
-
-def test_the_group_alone_shows_its_commands(gramian):
     ran = gramian("kernels")
     assert ran.code == 2
     assert "audit" in ran.out

@@ -13,18 +13,12 @@ def test_only_what_was_given_is_repeated():
     assert as_arguments(given) == shown
 
 
-def test_every_solver_is_in_the_help():
+def test_every_option_has_a_help_one_name_and_the_words_of_its_docstring():
     help = "auto, " + verb("fit").options["solver"].help
     assert all(name in help for name in (*linear_fit.SOLVERS, *exact_kernel.KERNEL_SOLVERS))
-
-
-def test_every_option_has_a_help_and_one_name():
     for one in (option for name in verbs().values() for option in name.options.values()):
         assert one.help.endswith("."), one
         assert one.name == one.name.lower()
-
-
-def test_parameters_of_estimators_are_explained_by_their_docstrings():
     help = verb("fit").options["ddof"].help
     first = docstring("gramian.models.pca.estimator:PCA")["ddof"]
     assert help == f"PCA: {first[0].lower()}{first[1:]}"

@@ -53,12 +53,9 @@ def test_constant_columns_are_equations_and_not_left_out(folder, gramian):
     assert "proposed" not in ran.err
 
 
-def test_no_law_is_no_failure(folder, gramian):
+def test_no_law_is_no_failure_and_reading_options_choose_the_data(folder, gramian, ring):
     ran = gramian.works("relations flowers.csv --label species --tol 0.01")
     assert ran.out.startswith("No relation up to degree 2")
-
-
-def test_reading_options_choose_the_data(ring, gramian):
     assert "in 40 distinct rows" in gramian(f"relations {ring} --rows 0:40").out
 
 

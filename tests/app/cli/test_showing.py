@@ -16,22 +16,16 @@ def test_info_tells_what_a_model_is(flower_model, gramian):
     assert "Written by gramian" in ran.out
 
 
-def test_info_as_json(flower_model, gramian):
+def test_info_of_models_of_every_kind(flower_model, gramian, folder):
     facts = gramian(f"info {flower_model} --json").json
     assert facts["model"]["kind"] == "PCA"
     assert facts["model"]["feature_names"] == ["length", "width", "height"]
     assert facts["bytes"] == flower_model.stat().st_size
     assert facts["components"]["component"] == ["PC1", "PC2", "PC3"]
-
-
-def test_info_of_pictures_and_kernels(folder, gramian):
     gramian.works("fit faces.npz::X --kernel rbf -o k.gramian")
     assert "Kernel: rbf(gamma=" in gramian("info k.gramian").out
     gramian.works("fit faces.npz::X -o p.gramian")
     assert "30 pixels (pictures of 5 x 6)" in gramian("info p.gramian").out
-
-
-def test_info_of_a_map_of_features(folder, gramian):
     PolynomialMap(degree=3).fit(np.eye(3)).save("map.gramian")
     ran = gramian.works("info map.gramian")
     assert ran.out.startswith("PolynomialMap(")

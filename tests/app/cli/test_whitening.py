@@ -29,16 +29,13 @@ def flowers():
     return package.scan("flowers.csv", label="species").read().values
 
 
-def test_a_table_keeps_the_names_of_its_columns(folder):
+def test_a_table_keeps_the_names_of_its_columns_and_scores_are_components(folder):
     for method in ["zca", "zca-cor", "cholesky"]:
         run(method=method)
         head, Z = numbers("z.csv")
         assert head == ["name", "species", "length", "width", "height"]
         np.testing.assert_allclose(np.cov(Z.T), np.eye(3), atol=1e-10)
         np.testing.assert_array_equal(Z, Whitener(method, random_state=0).fit(flowers()).transform(flowers()))
-
-
-def test_scores_are_called_components(folder):
     for method in ["pca", "pca-cor"]:
         run(method=method, n_components="2")
         head, Z = numbers("z.csv")

@@ -135,11 +135,8 @@ def test_errors_name_the_upload(tmp_path):
     assert failed(too_much, data=data)["error"].startswith("me.png exceeds the memory limit.")
 
 
-def test_an_answer_that_is_no_json_is_an_error():
+def test_an_answer_is_json_and_not_nested_too_deeply():
     assert failed(lambda: {"median": float("nan")})["status"] == 422
-
-
-def test_an_answer_is_not_nested_too_deeply():
     deep = []
     for _ in range(300):
         deep = [deep]

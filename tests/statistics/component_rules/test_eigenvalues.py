@@ -125,16 +125,13 @@ def test_a_part_of_the_spectrum_says_at_least():
     assert "2 of 7 eigenvalues are known" in elbow(part).sentence
 
 
-def test_nothing_varies():
+def test_nothing_that_does_not_vary_takes_part():
     nothing = Scree(np.zeros(3), 0.0, 10, 3, 0, degrees=9)
     assert nothing.size == 0
     assert nothing.left.tolist() == [0.0]
     assert [rule(nothing).number for rule in (kaiser, broken_stick)] == [0, 0]
     assert fraction_rule(nothing, 0.9).number == 0
     assert rmse_rule(nothing, 1.0).number == 0
-
-
-def test_constant_columns_and_the_mean_take_no_part():
     values = [3.0, 1.0, 0.5]
     wide = Scree(np.array([*values, 1e-20]), 4.5, 4, 6, 5, degrees=3, tolerance=1e-12)
     assert (wide.rows, wide.size) == (3, 3)

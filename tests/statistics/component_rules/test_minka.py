@@ -75,16 +75,13 @@ def test_more_columns_than_rows_have_no_answer():
         assert f"there are 10 rows x {shape[1]} columns" in choice.sentence
 
 
-def test_data_without_noise_keep_their_rank():
+def test_data_without_noise_and_equal_eigenvalues():
     rng = np.random.default_rng(4)
     X = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 8))
     values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
     choice = minka(Scree(values, float(values.sum()), 50, 8, 8, degrees=49, tolerance=1e-12))
     assert choice.number == 3
     assert "5 of 8 eigenvalues are 0" in choice.sentence
-
-
-def test_one_column_and_equal_eigenvalues():
     assert minka(Scree(np.array([2.0]), 2.0, 30, 1, 1, degrees=29)).number == 1
     assert minka(Scree(np.array([0.0, 0.0]), 0.0, 30, 2, 2, degrees=29)).number == 0
     assert np.isfinite(log_evidence(np.ones(6), 30)).all()

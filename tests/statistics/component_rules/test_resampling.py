@@ -137,12 +137,9 @@ def test_units():
                 assert_allclose(scaled.evidence[name], plain.evidence[name] * 4**power)
 
 
-def test_one_column_has_nothing_in_common_with_others():
+def test_one_column_has_nothing_in_common_and_float32_stays_float32():
     C = planted(20, 1, 1, seed=9)
     assert parallel_analysis(C, spectrum_of, np.random.default_rng(0), size=1).number == 0
     assert parallel_analysis(C[:, :0], spectrum_of, np.random.default_rng(0), size=0).number == 0
-
-
-def test_float32_stays_float32():
     C = planted(20, 5, 1, seed=10).astype(np.float32)
     assert permuted_columns(C)(0).dtype == np.float32

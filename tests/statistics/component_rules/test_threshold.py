@@ -25,32 +25,23 @@ def distribution(t, beta):
     return float(density @ np.diff(edges))
 
 
-def test_half_of_the_distribution_is_below_the_median():
+def test_the_median_halves_the_distribution_and_is_known_in_closed_form():
     for beta in [0.01, 0.1, 0.3, 0.5, 0.9, 1.0]:
         assert distribution(marchenko_pastur_median(beta), beta) == pytest.approx(0.5, abs=2e-5)
 
-
-def test_the_quarter_circle_has_its_median_in_closed_form():
-    """For beta = 1 the square root of an eigenvalue follows the quarter circle on [0, 2]."""
-
+    # For beta = 1 the square root of an eigenvalue follows the quarter circle on [0, 2].
     def excess(x):
         return (x * np.sqrt(4 - x * x) / 2 + 2 * np.arcsin(x / 2)) / np.pi - 0.5
 
     assert marchenko_pastur_median(1.0) == pytest.approx(brentq(excess, 0, 2, xtol=1e-14) ** 2, rel=1e-11)
 
 
-def test_a_thin_table_has_noise_of_one_size():
+def test_the_factor_is_that_of_the_paper():
     assert marchenko_pastur_median(1e-8) == pytest.approx(1.0, abs=1e-7)
     assert known_noise_factor(1e-12) == pytest.approx(2**0.5)
-
-
-def test_the_factor_is_near_the_cubic_of_the_paper():
     for beta in np.linspace(0.01, 1, 12):
         cubic = 0.56 * beta**3 - 0.95 * beta**2 + 1.82 * beta + 1.43
         assert unknown_noise_factor(beta) == pytest.approx(cubic, abs=0.02)
-
-
-def test_the_title_of_the_paper():
     assert known_noise_factor(1.0) == pytest.approx(4 / 3**0.5, rel=1e-15)
     assert unknown_noise_factor(1.0) == pytest.approx(2.858, abs=5e-4)
 

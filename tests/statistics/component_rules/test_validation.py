@@ -56,21 +56,15 @@ def test_more_components_than_are_tried_first():
     assert result.evidence["components"].tolist() == list(range(33))
 
 
-def test_data_without_noise_have_their_rank():
+def test_rank_without_noise_and_no_component_of_noise_or_constants():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 20))
     assert bi_cross_validation(X, factors_of, np.random.default_rng(0)).number == 3
-
-
-def test_pure_noise_has_no_component():
     X = np.random.default_rng(4).standard_normal((80, 30))
     result = bi_cross_validation(X, factors_of, np.random.default_rng(0))
     assert result.number == 0
     assert "is least at 0" in result.sentence
     assert result.evidence["held_out_error"][0] == pytest.approx(1.0, rel=0.1)
-
-
-def test_constant_data_have_none():
     assert bi_cross_validation(np.full((8, 4), 3.0), factors_of, np.random.default_rng(0)).number == 0
 
 
