@@ -76,7 +76,7 @@ def test_one_picture_by_header_and_values():
         deep = grey().astype(dtype) * (np.iinfo(dtype).max // 255)
         data = encoded(deep)
         (picture,) = pictures(data)
-        assert picture_form(picture) == (PictureForm(4, 3, np.dtype(dtype)), False)
+        assert picture_form(picture) == PictureForm(4, 3, np.dtype(dtype))
         assert picture_content(picture) == data
         values = grey_values("a.png", data, PictureForm(4, 3, np.dtype(dtype)))
         np.testing.assert_array_equal(values, deep)

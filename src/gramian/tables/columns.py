@@ -524,50 +524,37 @@ class _Growing:
         plain = (place for place in self.values if _is_plain(columns.arrays[place].type))
         self.plain = {*plain}.difference(columns.written, self.aside)
         self.logical = set(self.values)
-        if not self.values:
-            raise self._refused(columns, [])
-        self._add(columns, columns.fields, {place: columns.arrays[place] for place in self.values})
+        self.append(columns.fields, columns.arrays)
 
-    def _refused(self, columns: Columns, odd: Sequence[int]) -> DataError:
-        return refuse_text(columns, self.values, odd, self.reading, self.id, self.expected)
-
-    def append(self, batch: list[Any]) -> None:
-        """Add rows.
+    def append(self, batch: list[Any], arrays: list[Any] | None = None) -> None:
+        """Add rows; of the first ones the columns in their types are known.
 
         Raises
         ------
         DataError
             If they are of another kind than the first ones.
         """
-        source, start = self.source, self.n_rows
+        source, start, count = self.source, self.n_rows, len(batch[0])
         if any(map(strings.is_filled, batch[len(self.columns.names) :])):
             raise DataError(
                 f"{source.source}: the last column has no name and is empty in the first rows, but not in "
-                f"rows {start:,} to {start + len(batch[0]) - 1:,}.",
+                f"rows {start:,} to {start + count - 1:,}.",
                 "Name it.",
             )
-        columns = {place: batch[place] for place in self.values}
+        columns = {place: (arrays or batch)[place] for place in self.values}
         odd = {place: column for place, column in columns.items() if not is_number(column)}
-        if odd and source.separator is not None:
+        if odd and arrays is None and source.separator is not None:
             columns |= self.columns.as_numbers(odd)
-        self._add(None, batch, columns)
-
-    def _add(self, first: Columns | None, batch: list[Any], columns: dict[int, Any]) -> None:
-        if odd := [place for place, column in columns.items() if not is_number(column)]:
-            raise self._refused(first or Columns(batch, self.source, first_row=self.n_rows), odd)
+            odd = {place: column for place, column in columns.items() if not is_number(column)}
+        if odd or not columns:
+            rows = Columns(batch, source, first_row=start) if arrays is None else self.columns
+            raise refuse_text(rows, self.values, [*odd], self.reading, self.id, self.expected)
         for place, some in self.aside.items():
             some.append(batch[place])
         self.logical &= {place for place, column in columns.items() if pa.types.is_boolean(column.type)}
-        count = len(batch[0])
-        if rows := _share(self.reading.rows, self.n_rows, count):
-            self.numbers.append(_matrix([*columns.values()])[rows.start : rows.stop : rows.step])
+        if wanted := _share(self.reading.rows, start, count):
+            self.numbers.append(_matrix([*columns.values()])[wanted.start : wanted.stop : wanted.step])
         self.n_rows += count
-
-    def _typed(self, column: Any) -> Any:
-        """Return a column in its type."""
-        if self.source.separator is None:
-            return column
-        return strings.one_column(column, self.source.na_values, self.columns.comma)
 
     def table(self, within: int | None) -> Table:
         """Return the rows that were asked for."""
@@ -577,15 +564,15 @@ class _Growing:
         padded = padded_note({name: wholes[place] for name, place in self.roles.labels.items()})
         if source.separator is not None:
             wholes = {place: strings.as_given(column) for place, column in wholes.items()}
-        named = self.id is not None
-        if self.id is not None and reading.id is None and not all_different(wholes[self.id]):
+        id, id_notes = self.id, self.id_notes
+        if id is not None and reading.id is None and not all_different(wholes[id]):
             if self.expected is None:
                 raise DataError(
-                    f"The first rows of {source.source} are named in column {names[self.id]!r}, but "
+                    f"The first rows of {source.source} are named in column {names[id]!r}, but "
                     "later rows have the same names.",
                     "Say what it is with id, label or drop.",
                 )
-            named = False
+            id, id_notes = None, ()
         wholes = {place: column.take(pa.array(np.array(rows))) for place, column in wholes.items()}
         values = self.numbers.rows()
         if _from_the_end(reading.rows):
@@ -595,13 +582,16 @@ class _Growing:
         features = tuple(names[place] for place in self.values)
         weights = self.roles.weights
 
-        def labels(place: int) -> npt.NDArray[Any]:
-            return as_labels(self._typed(wholes[place]), wholes[place], source)
+        def labels(place: int, written: ColumnSource | None = source) -> npt.NDArray[Any]:
+            column = typed = wholes[place]
+            if source.separator is not None:
+                typed = strings.one_column(column, source.na_values, self.columns.comma)
+            return as_labels(typed, column, written)
 
         return Table(
             values,
             feature_names=None if source.names is None else features,
-            row_names=as_names(wholes[self.id]) if self.id is not None and named else None,
+            row_names=None if id is None else as_names(wholes[id]),
             **label_fields({name: labels(at) for name, at in self.roles.labels.items()}),
             source=source.source,
             notes=(
@@ -609,12 +599,12 @@ class _Growing:
                 *self.columns.notes({*self.values, *self.aside} - {self.id}),
                 *padded,
                 *self.notes,
-                *(self.id_notes if self.id is None or named else ()),
+                *id_notes,
                 *((f"{LOGICAL} in {listed(logical)}",) if logical else ()),
             ),
             row_numbers=None if reading.rows is None else rows,
             column_numbers=tuple(self.values) if source.names is None else None,
-            weights=None if weights is None else as_labels(self._typed(wholes[weights])),
+            weights=None if weights is None else labels(weights, None),
             groups={name: labels(at) for name, at in self.roles.groups.items()},
             units={name: units[name] for name in features if name in units},
             levels=source.levels,
@@ -727,25 +717,21 @@ def _labelled_by_row(source: ColumnSource, reading: ReadingOptions) -> Table:
         raise DataError(f"{source.source} has no rows. Add at least one row of numbers.")
     id_name = names[0] if reading.id is None else reading.id
     entries = as_names(fields[pick_columns(names, ReadingOptions(id=id_name), source.source).id or 0])
+    rows = np.arange(len(entries))
     if source.names is not None and id_name == row:
         labels: list[Any] = list(names)
-        others = np.arange(len(entries))
     elif row in entries:
         index = entries.index(row)
-        labels = [column[index].as_py() for column in fields]
-        others = np.delete(np.arange(len(entries)), index)
+        labels, rows = [column[index].as_py() for column in fields], np.delete(rows, index)
     else:
         close = difflib.get_close_matches(str(row), entries, n=3) or entries
-        raise ParameterError(
-            "label",
-            row,
-            f"with transpose names a row, but {source.source} has no such row in its column "
-            f"{id_name!r}, which holds {listed(close)}",
-        )
-    if len(others) == 0:
+        column = f"its column {id_name!r}, which holds {listed(close)}"
+        problem = f"with transpose names a row, but {source.source} has no such row in {column}"
+        raise ParameterError("label", row, problem)
+    if len(rows) == 0:
         raise DataError(f"{source.source} has no rows other than {row!r}. Add at least one row of numbers.")
-    others = others[np.array(pick_rows(len(others), reading.rows, source.source))]
-    arrays = [column.take(pa.array(others)) for column in fields]
+    rows = rows[np.array(pick_rows(len(rows), reading.rows, source.source))]
+    arrays = [column.take(pa.array(rows)) for column in fields]
     rest = ColumnsInMemory(
         arrays, source.names, source.source, source.notes, source.separator, source.na_values
     )

@@ -31,6 +31,11 @@ class Location:
     def __str__(self) -> str:
         return str(self.path) if self.key is None else f"{self.path}::{self.key}"
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is a file or a folder, and not a pipe or a device."""
+        return self.path.is_dir() or self.path.is_file()
+
 
 def locate(text: str) -> Location:
     """Split ``FILE::KEY`` and check that the file is there.
@@ -51,7 +56,7 @@ def locate(text: str) -> Location:
     path = location.path
     if not _exists(path):
         raise FileError(f"{names.readable(str(path))}: there is no such file or folder. {_similar(path)}")
-    if not path.is_dir() and not path.is_file():
+    if not location.is_stored:
         return location
     format = format_of(path)
     if location.key is not None and not format.keyed:
@@ -92,13 +97,8 @@ def format_of(path: Path) -> formats.Format:
         If the format is not supported.
     """
     if path.is_dir():
-        return (
-            formats.ZARR
-            if names.is_zarr(path)
-            else formats.PARQUET
-            if names.parquet_files(path)
-            else formats.FOLDER
-        )
+        table = formats.PARQUET if names.parquet_files(path) else formats.FOLDER
+        return formats.ZARR if names.is_zarr(path) else table
     format = formats.by_name(path)
     if format is not None:
         return format
@@ -189,7 +189,7 @@ def _opened(place: Any, use: Use, name: str | None) -> Opened:
         name = name or (called if isinstance(called, str) and called != "<stdin>" else "standard input")
         return Opened(name, data=_content_of(place, name), use=use)
     path, name = place.path, name or names.readable(str(place.path))
-    if path.is_dir() or path.is_file():
+    if place.is_stored:
         return Opened(name, path, use=use)
     # A pipe has no format but that of its content, and some formats are read from their end.
     format = formats.by_name(path)

@@ -46,24 +46,20 @@ def find_long(names: Sequence[str], arrays: Sequence[Any]) -> tuple[str, str, st
         return None
     counters = [place for place in numbers if _counts_rows(arrays[place])]
     counts = {place: _repeats(one, rows) for place, one in enumerate(arrays)}
-    best: tuple[int, tuple[int, int, int]] | None = None
+    candidates: list[tuple[int, int, int, int]] = []
     for id, variable in permutations([place for place, count in counts.items() if count], 2):
         ids, variables = counts[id], counts[variable]
         values = [place for place in numbers if place != id]
         if len(values) != 1 or not pa.types.is_string(arrays[variable].type) or values[0] in counters:
             continue
         fits = FEWEST[0] <= ids and FEWEST[1] <= variables <= min(MOST, ids)
-        if not fits or not ids * variables * FULL <= rows <= ids * variables:
-            continue
-        if best is not None and ids * variables >= best[0]:
-            continue
+        if fits and ids * variables * FULL <= rows <= ids * variables:
+            candidates.append((ids * variables, id, variable, values[0]))
+    for _, id, variable, value in sorted(candidates):
         pairs = (codes(arrays[id])[0] << 32) + codes(arrays[variable])[0]
         if len(np.unique(pairs)) == rows:
-            best = ids * variables, (id, variable, values[0])
-    if best is None:
-        return None
-    id, variable, value = best[1]
-    return names[id], names[variable], names[value]
+            return names[id], names[variable], names[value]
+    return None
 
 
 def _is_number(kind: Any) -> bool:

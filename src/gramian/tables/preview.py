@@ -134,14 +134,9 @@ class Preview:
         needed = {one.name for one in self.columns if one.name in wanted or one.sample is None}
         others = [one.name for one in self.columns if one.name not in needed][: max(0, MOST - len(needed))]
         shown = [one for one in self.columns if one.name in needed.union(others)]
-        facts = asdict(
-            replace(
-                self, columns=tuple(replace(one, holes=None, sample=None, infinite=None) for one in shown)
-            )
-        )
-        for column in facts["columns"]:
-            del column["holes"], column["infinite"], column["sample"]
-        return facts
+        hidden = {"holes", "sample", "infinite"}
+        columns = [{name: fact for name, fact in vars(one).items() if name not in hidden} for one in shown]
+        return asdict(replace(self, columns=())) | {"columns": tuple(columns)}
 
 
 def preview(
@@ -222,14 +217,20 @@ def _with_late_text(fields: list[Any], columns: Any, table: Any) -> list[Any]:
 
 def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     """Look at Arrow columns."""
+    import pyarrow as pa
+
     from gramian.tables.columns import find_row_names, is_number, marks_of
 
     names, arrays = columns.names, columns.arrays
     numbers = [place for place, one in enumerate(arrays) if is_number(one)]
     text = sorted({*range(len(arrays))}.difference(numbers))
+
+    def some(part: slice) -> Any:
+        some = [arrays[place].cast(pa.float64(), safe=False) for place in numbers[part]]
+        return np.array([column.to_numpy(zero_copy_only=False) for column in some])
+
     found = {place: _of_text(names[place], arrays[place]) for place in text}
-    columns_of_numbers = _of_arrays([names[i] for i in numbers], [arrays[i] for i in numbers])
-    found |= zip(numbers, columns_of_numbers, strict=True)
+    found |= zip(numbers, _of_parts([names[at] for at in numbers], len(arrays[0]), some), strict=True)
     shown = [replace(one, unit=columns.units.get(one.name, "")) for _, one in sorted(found.items())]
     every = list(range(len(arrays)))
     place, *_ = find_row_names(columns, ReadingOptions(), None, every)
@@ -261,18 +262,6 @@ def of_array(values: Any, names: Sequence[str] | None, whole: bool = True) -> Pr
     return Preview(count, width, tuple(every), names is not None, whole=whole)
 
 
-def _of_arrays(names: Sequence[str], arrays: Sequence[Any]) -> list[Column]:
-    """Return what is known of Arrow columns of numbers."""
-    import pyarrow as pa
-
-    def some(part: slice) -> Any:
-        return np.array(
-            [one.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) for one in arrays[part]]
-        )
-
-    return _of_parts(names, len(arrays[0]) if arrays else 0, some)
-
-
 def _of_parts(names: Sequence[str], rows: int, some: Callable[[slice], Any]) -> list[Column]:
     """Return what is known of columns of numbers; one array of all takes memory."""
     sampled = evenly(rows, min(SAMPLE, max(SAMPLED // max(1, len(names)), 64)))
@@ -300,25 +289,17 @@ def of_numbers(
     X = X.astype(np.float64, copy=False)
     n = X.shape[1]
     missing, finite = np.isnan(X), np.isfinite(X)
-    Z = X if finite.all() else np.where(finite, X, 0.0)
-    low, high = (
-        (Z.min(axis=1), Z.max(axis=1))
-        if Z is X
-        else (
-            np.where(finite, X, np.inf).min(axis=1),
-            np.where(finite, X, -np.inf).max(axis=1),
-        )
-    )
+    Z, F = np.where(finite, X, 0.0), np.where(finite, X, np.nan)
+    low, high = np.fmin.reduce(F, axis=1), np.fmax.reduce(F, axis=1)
     there = low <= high
-    sampled = evenly(n, SAMPLE) if sampled is None else sampled
-    sample = X[:, sampled] if Z is X else np.where(finite, X, np.nan)[:, sampled]
-    whole = there & are_whole(Z[:, sampled].T)  # most numbers are not
+    sample = F[:, evenly(n, SAMPLE) if sampled is None else sampled]
+    whole = there & are_whole(np.nan_to_num(sample).T)  # most numbers are not
     whole[whole] = are_whole(Z[whole].T)
     counts = whole & np.isin(low, (0, 1)) & (n > 1)
     counts[counts] = (X[counts] == low[counts, None] + np.arange(n)).all(axis=1)
     exact = whole | (np.arange(start, start + len(X)) < MOST)
     distinct = _distinct(sample)
-    distinct[exact] = _distinct(X[exact] if Z is X else np.where(finite, X, np.nan)[exact])
+    distinct[exact] = _distinct(F[exact])
     distinct = np.maximum(distinct, there.astype(np.intp) + (low < high))
     deviations = _deviations(Z, finite)
     many, holes = missing.sum(axis=1).tolist(), np.packbits(missing, axis=1)
@@ -356,12 +337,7 @@ def _of_text(name: str, column: Any) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from gramian.tables.columns import is_text
-
     kind: Literal["text", "date"] = "date" if pa.types.is_temporal(column.type) else "text"
-    if is_text(column):  # a blank is no value
-        blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
-        column = pc.if_else(blank, pa.scalar(None, column.type), column)
     texts = ["" if value is None else str(value) for value in column.slice(0, FIRST).to_pylist()]
     first = tuple(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in texts)
     try:

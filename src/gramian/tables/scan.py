@@ -136,9 +136,10 @@ class Scan(reading.ReadingOptions):
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
             "pivot": _check_pivot(self.pivot),
         }
-        for name in ("header", "skip_footer"):
-            if getattr(self, name) is not None:
-                checked[name] = check_integer(name, getattr(self, name), 0)
+        counts = {name: getattr(self, name) for name in ("header", "skip_footer")}
+        checked |= {
+            name: check_integer(name, count, 0) for name, count in counts.items() if count is not None
+        }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         _check_together(self)
@@ -157,9 +158,7 @@ class Scan(reading.ReadingOptions):
     def repeatable(self) -> bool:
         """Whether it can be read more than once, as a stream or a pipe cannot."""
         place = self._place
-        if isinstance(place, Location):
-            return place.path.is_dir() or place.path.is_file()
-        return isinstance(place, tuple)
+        return isinstance(place, tuple) or (isinstance(place, Location) and place.is_stored)
 
     def preview(self, most: int | None = None) -> Preview | None:
         """Look at the columns before any has a use; None for pictures.
@@ -175,16 +174,16 @@ class Scan(reading.ReadingOptions):
             The columns, without their values.
         """
         place = self._place
-        if not isinstance(place, Location | tuple) and not place.seekable():
+        if isinstance(place, Location | tuple):
+            return preview(place, self.options, most)
+        if not place.seekable():
             place = io.BytesIO(place.read())
             for name in ("path", "_place"):
                 object.__setattr__(self, name, place)
-        stream = None if isinstance(place, Location | tuple) else place
-        begin = 0 if stream is None else stream.tell()
-        seen = preview(place, self.options, most)
-        if stream is not None:
-            stream.seek(begin)
-        return seen
+        begin = place.tell()
+        result = preview(place, self.options, most)
+        place.seek(begin)
+        return result
 
     def open(self, limit: int, expected: Expected | None = None) -> Table:
         """Read the chosen part, or leave it in its file if it is large.
@@ -302,8 +301,8 @@ def _as_texts(entries: Any) -> Any:
     if entries is None or isinstance(entries, str):
         return entries
     entries = entries.tolist() if hasattr(entries, "tolist") else entries
-    many = entries if isinstance(entries, list | tuple) else [entries]
-    return [str(entry) if isinstance(entry, Real) else entry for entry in many]
+    entries = entries if isinstance(entries, list | tuple) else [entries]
+    return [str(entry) if isinstance(entry, Real) else entry for entry in entries]
 
 
 def _check_name(parameter: str, name: Any) -> str | None:
@@ -360,7 +359,7 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     Which rows were read is no such option. Columns are known by the names of the features, and what fills
     missing values by the model, where there are such.
     """
-    options = dict(table.origin.reading) | {"key": key}
+    options = dict(table.origin.reading) | {"key": key, "rows": None, "exclude": None, "unmatched": None}
     if table.feature_names is not None and not options["transpose"]:
         options |= {"columns": None, "drop": None}
     if options["missing"] != "drop-rows":
@@ -368,9 +367,7 @@ def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     if not isinstance(options["labels_from"], str):
         options["labels_from"] = None
     return {
-        name: _plain(value)
-        for name, value in options.items()
-        if value is not None and value is not False and name not in ("rows", "exclude", "unmatched")
+        name: _plain(value) for name, value in options.items() if value is not None and value is not False
     }
 
 
@@ -408,14 +405,15 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
 
 
 def _check_together(scan: Scan) -> None:
-    if scan.missing is not None:
-        check_choice("missing", scan.missing, get_args(reading.MissingPolicy))
-    if scan.transform is not None:
-        check_choice("transform", scan.transform, get_args(reading.Transform))
-    if scan.below_limit is not None:
-        check_choice("below_limit", scan.below_limit, get_args(reading.LimitPolicy))
-    if scan.unmatched is not None:
-        check_choice("unmatched", scan.unmatched, ("error", "leave-out"))
+    choices = {
+        "missing": get_args(reading.MissingPolicy),
+        "transform": get_args(reading.Transform),
+        "below_limit": get_args(reading.LimitPolicy),
+        "unmatched": ("error", "leave-out"),
+    }
+    for name, allowed in choices.items():
+        if (value := getattr(scan, name)) is not None:
+            check_choice(name, value, allowed)
     named = (scan.id, *scan.label_columns, scan.weights)
     used = [*(scan.columns or ()), *(scan.drop or ()), *filter(None, named)]
     twice = [name for name, count in Counter(used).items() if count > 1]
@@ -426,12 +424,13 @@ def _check_together(scan: Scan) -> None:
             problem=f"{names} and weights name {listed(twice)} more than once.",
             hint="A column has one use: name it once.",
         )
-    if scan.weights is not None and scan.transpose:
-        problem = "names a column of the file, which is a row after transpose"
-        raise ParameterError("weights", allowed=problem, hint="Leave out one of them.")
-    if scan.label is not None and scan.labels_from is not None:
-        problem = "names a column of the file, and labels_from another file"
-        raise ParameterError("label", allowed=problem, hint="Leave out one of them.")
+    wrong = {
+        "weights": scan.transpose and "names a column of the file, which is a row after transpose",
+        "label": scan.labels_from is not None and "names a column of the file, and labels_from another file",
+    }
+    for name, problem in wrong.items():
+        if problem and getattr(scan, name) is not None:
+            raise ParameterError(name, allowed=problem, hint="Leave out one of them.")
 
 
 # -------------------------------------------------------- lists of names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,21 +93,16 @@ def typed(columns: Sequence[Any], na_values: Sequence[str]) -> list[Any]:
     >>> [str(column.type) for column in typed([pa.array(column) for column in columns], ())]
     ['int64', 'double', 'time32[s]', 'string']
     """
-    every, many = range(len(columns)), len(columns) > _MANY
-    text = {0} if many else set[int]()  # names of rows stand first
-    plain = [columns[place] for place in every if place not in text]
-    try:  # one call for all columns
-        values, count = numbers(plain, na_values), len(columns[0]) if columns else 0
-        slices = (values.slice(place * count, count) for place in range(len(plain)))
-        result = list(slices if many else map(partial(_whole, na_values), plain, slices))
-    except pa.ArrowInvalid:
-        text = {0, *likely_text(columns, na_values)} if many else {*every}
-        result = as_numbers([columns[place] for place in every if place not in text], na_values)
-    rest = iter(result)
-    return [_typed(columns[place], na_values) if place in text else next(rest) for place in every]
+    result = as_numbers(columns, na_values)
+    for place, (fields, values) in enumerate(zip(columns, result, strict=True)):
+        if not pa.types.is_floating(values.type):
+            result[place] = _typed(fields, na_values)
+        elif len(columns) <= _MANY:
+            result[place] = _whole(fields, values, na_values)
+    return result
 
 
-def _whole(na_values: Sequence[str], fields: Any, values: Any) -> Any:
+def _whole(fields: Any, values: Any, na_values: Sequence[str]) -> Any:
     """Return numbers as integers where all of them are written so."""
     if values.null_count == len(values):
         return pa.nulls(len(values))
@@ -262,10 +256,8 @@ def undecided_comma(column: Any) -> str | None:
     return str(text[pc.index(pc.match_substring(text, ","), pa.scalar(True)).as_py()])
 
 
-def marks(column: Any, na_values: Sequence[str] = (), *, slips: bool = False) -> dict[str, int]:
+def marks(column: Any, na_values: Sequence[str] = ()) -> dict[str, int]:
     """Count the few texts without digits, but known marks, in a column that is otherwise mostly numeric.
-
-    With ``slips`` texts with digits too.
 
     Examples
     --------
@@ -278,7 +270,7 @@ def marks(column: Any, na_values: Sequence[str] = (), *, slips: bool = False) ->
     odd = text.filter(pc.invert(like_number(text)))
     counts = {str(one["values"]): one["counts"] for one in odd.value_counts().to_pylist()}
     few = 2 * len(odd) < len(text) and len(counts) <= _MOST_MARKS
-    return counts if few and (slips or not any(re.search(r"\d", mark) for mark in counts)) else {}
+    return counts if few and not any(re.search(r"\d", mark) for mark in counts) else {}
 
 
 # ------------------------- numbers with currencies, percent signs, parentheses, groups and limits
@@ -440,7 +432,7 @@ def _small(texts: Any) -> Any:
 
 def without_blanks(column: Any) -> Any:
     """Return a column with null where its text is blank."""
-    if not pa.types.is_string(column.type):
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     blank = pc.match_substring_regex(column, r"^\s*$")
     return pc.if_else(blank, None, column) if pc.any(blank).as_py() else column

@@ -43,7 +43,7 @@ class PictureFile:
 class PictureForm:
     """What is known of a picture from its header: upright size in pixels and kind of grey values.
 
-    Equality ignores colour and transparency, which reading removes.
+    Equality ignores colour, transparency and further frames, which reading removes.
     """
 
     height: int
@@ -51,10 +51,11 @@ class PictureForm:
     dtype: np.dtype[Any]
     coloured: bool = field(default=False, compare=False)
     transparent: bool = field(default=False, compare=False)
+    animated: bool = field(default=False, compare=False)
 
 
-def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
-    """Return the form in a picture's header, and whether it has several frames.
+def picture_form(picture: PictureFile) -> PictureForm:
+    """Return the form in a picture's header.
 
     Raises
     ------
@@ -62,8 +63,7 @@ def picture_form(picture: PictureFile) -> tuple[PictureForm, bool]:
         If it is too large, damaged or not a picture, or Pillow is not installed.
     """
     with _decoding(picture.name), picture.open() as file:
-        image = _pillow().open(file, formats=_FORMATS)
-        return _form(image), bool(getattr(image, "is_animated", False))
+        return _form(_pillow().open(file, formats=_FORMATS))
 
 
 def grey_values(name: str, data: bytes, form: PictureForm) -> npt.NDArray[Any]:
@@ -133,7 +133,9 @@ def _form(image: Any) -> PictureForm:
     orientation = image.getexif().get(_ORIENTATION_TAG)
     if orientation in (5, 6, 7, 8):
         width, height = height, width
-    return PictureForm(height, width, _grey_dtype(image), _coloured(image), image.has_transparency_data)
+    animated = bool(getattr(image, "is_animated", False))
+    transparent = image.has_transparency_data
+    return PictureForm(height, width, _grey_dtype(image), _coloured(image), transparent, animated)
 
 
 def _coloured(image: Any) -> bool:
@@ -403,37 +405,34 @@ def array_of_pictures(
             raise DataError(f"{name} contains no usable picture: {shown}")
 
     # By their headers alone: all must fit together before any is decoded.
-    usable: list[tuple[PictureFile, PictureForm, bool]] = []
+    usable: list[tuple[PictureFile, PictureForm]] = []
     for picture in track([pictures[row] for row in pick_rows(len(pictures), rows, name)], "header"):
         with skipping(picture):
-            form, several = picture_form(picture)
+            form = picture_form(picture)
             if min(form.width, form.height) < least:
                 raise DataError(
                     f"{readable(picture.name)} is {form.width}x{form.height} pixels, below the minimum of "
                     f"{least} pixels a side. Leave it out."
                 )
-            usable.append((picture, form, several))
+            usable.append((picture, form))
     require_some(len(usable))
     form = usable[0][1]
     if size is not None:
         form = replace(form, width=size[0], height=size[1])
-    for picture, other, _ in usable:
+    for picture, other in usable:
         if other.dtype != form.dtype or (size is None and other != form):
             raise _different(usable[0][0].name, form, picture.name, other)
-    frames, coloured, transparent = (
-        sum(flags)
-        for flags in zip(*((more, one.coloured, one.transparent) for _, one, more in usable), strict=True)
-    )
-    for count, one, many, what in (
-        (frames, "picture has", "pictures have", "several frames, and only the first was used"),
-        (transparent, "picture with transparency was", "pictures with transparency were", "laid on white"),
-        (coloured, "colour picture was", "colour pictures were", "made grey (ITU-R 601-2 luma)"),
+    for kind, one, many, what in (
+        ("animated", "picture has", "pictures have", "several frames, and only the first was used"),
+        ("transparent", "picture with transparency was", "pictures with transparency were", "laid on white"),
+        ("coloured", "colour picture was", "colour pictures were", "made grey (ITU-R 601-2 luma)"),
     ):
+        count = sum(getattr(form, kind) for _, form in usable)
         notes += (f"{counted(count, one, many)} {what}",) if count else ()
     shape, digest = (len(usable), form.height, form.width), hashlib.sha256()
 
     def grey() -> Iterator[npt.NDArray[Any]]:
-        for picture, original, _ in track(usable, "picture"):
+        for picture, original in track(usable, "picture"):
             with skipping(picture):
                 data = picture_content(picture)
                 values = grey_values(picture.name, data, form)
@@ -462,7 +461,7 @@ def array_of_pictures(
         form.dtype,
         read,
         lazy=lazy,
-        row_names=tuple(readable(picture.name) for picture, _, _ in usable),
+        row_names=tuple(readable(picture.name) for picture, _ in usable),
         notes=notes,
         sha256=digest.hexdigest,
         hashed="the names and contents of the pictures",

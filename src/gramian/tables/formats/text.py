@@ -362,19 +362,13 @@ class TextSource(ColumnSource):
 
     def _as_utf8(self, text: bytes) -> bytes:
         """Return bytes as they are if they are UTF-8, otherwise as Windows-1252, and note that."""
-        if is_utf8(text):
-            return text
-        if GUESSED not in self.notes:
-            self.notes = (GUESSED, *self.notes)
-        return text.decode("cp1252", errors="replace").encode()
-
-
-def is_utf8(text: bytes) -> bool:
-    """Say whether bytes are text in UTF-8."""
-    try:
-        return text.isascii() or bool(text.decode("utf-8"))
-    except UnicodeDecodeError:
-        return False
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            if GUESSED not in self.notes:
+                self.notes = (GUESSED, *self.notes)
+            return text.decode("cp1252", errors="replace").encode()
+        return text
 
 
 def _uneven_rows(data: bytes, row: Any, source: str, before: int, separator: str) -> DataError:
