@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -23,60 +22,37 @@ from gramian.tables.table import RowsRequest, Table, contiguous, repeated_note, 
 from gramian.tables.treatment import as_expected
 
 
-@singledispatch
 def read(X: Any, request: RowsRequest) -> Rows:
-    """Return rows of one of Dask's collections, xarray's DataArray or AnnData."""
-    table = labelled_table(X, request.working)
+    """Return rows of a file, blocks, a table, a memory map, Dask's collections, a DataArray or AnnData."""
+    if isinstance(X, Path | scan.Scan):
+        asked = scan.Scan(X) if isinstance(X, Path) else X
+        if asked.missing is None and request.missing is not None:
+            asked = replace(asked, missing=request.missing)  # type: ignore[arg-type]
+        return replace(_of_table(asked.open(request.working, request.expected), request), borrowed=False)
+    if isinstance(X, Iterator):
+        return replace(read(table_of_blocks(X, request), request), borrowed=False)
+    table = X if isinstance(X, Table) else labelled_table(X, request.working)
     if table is not None:
-        return _of_table(table, request)
+        return _of_table(table if request.expected is None else as_expected(table, request.expected), request)
+    if isinstance(X, np.memmap):
+        X = X if request.limit is None else stored_map(X, whole_within(request.limit))
+        if isinstance(X, np.memmap):
+            return ArrayRows.checked(X, request)
     if is_dask(X):
-        return replace(_where_they_are(DaskRows.checked(X, request), request), feature_names=column_names(X))
-    raise InputTypeError(f"X is a {type(X).__name__}, which holds no rows of numbers.")
-
-
-@read.register
-def _of_scan(X: scan.Scan, request: RowsRequest) -> Rows:
-    missing: Any = request.missing
-    X = replace(X, missing=missing) if missing is not None and X.missing is None else X
-    table = X.open(request.working, request.expected)
-    return replace(_of_ordered(table, request), borrowed=False)
-
-
-@read.register
-def _of_path(X: Path, request: RowsRequest) -> Rows:
-    return _of_scan(scan.Scan(X), request)
-
-
-@read.register
-def _of_blocks(X: Iterator, request: RowsRequest) -> Rows:  # type: ignore[type-arg]
-    return replace(_of_table(table_of_blocks(X, request), request), borrowed=False)
-
-
-@read.register
-def _of_table(X: Table, request: RowsRequest) -> Rows:
-    return _of_ordered(X if request.expected is None else as_expected(X, request.expected), request)
-
-
-@read.register
-def _of_map(X: np.memmap, request: RowsRequest) -> Rows:
-    stored: Any = X if request.limit is None else stored_map(X, whole_within(request.limit))
-    return ArrayRows.checked(X, request) if stored is X else _of_stored(stored, request)
-
-
-@read.register
-def _of_stored(X: StoredRows, request: RowsRequest) -> Rows:
-    require_rows(len(X), X.source, request)
-    return _where_they_are(opened_rows(X, request.working), request)
-
-
-def _where_they_are(rows: StoredRows, request: RowsRequest) -> Rows:
-    """Return all rows in memory for callers that need them; those that will be mapped stay with Dask."""
+        rows: StoredRows = replace(DaskRows.checked(X, request), feature_names=column_names(X))
+    elif isinstance(X, StoredRows):
+        require_rows(len(X), X.source, request)
+        rows = opened_rows(X, request.working)
+    else:
+        raise InputTypeError(f"X is a {type(X).__name__}, which holds no rows of numbers.")
+    # Callers that need all rows have them in memory; those that will be mapped stay with Dask.
     if request.limit is None and (rows.in_one_place or request.expected is None):
-        return array_rows(rows.whole(request.working), request)
+        values = rows.whole(request.working)
+        return replace(array_rows(values, request), feature_names=rows.feature_names)
     return rows
 
 
-def _of_ordered(table: Table, request: RowsRequest) -> Rows:
+def _of_table(table: Table, request: RowsRequest) -> Rows:
     values = table.values
     stored = isinstance(values, StoredRows | np.memmap) or is_dask(values)
     rows = read(values, request) if stored else array_rows(values, request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,10 +55,7 @@ def as_expected(table: Table, expected: Expected, unmatched: str | None = None) 
     ([[3.0, 2.0]], "1 column that the model was not fitted on was left out: 'z'")
     """
     if expected.names is not None and table.alleles is not None:
-        leave_out = leaves_out(unmatched, expected)
-        table = in_fitted_alleles(
-            table, expected.names, expected.alleles, leave_out=leave_out, warn=unmatched is None
-        )
+        table = in_fitted_alleles(table, expected, unmatched)
     names = table.feature_names
     if expected.names is None or names is None or names == expected.names:
         return table
@@ -90,34 +87,18 @@ def recoded(
     return result
 
 
-def in_fitted_alleles(
-    table: Table,
-    names: Sequence[str],
-    alleles: Mapping[str, str],
-    *,
-    leave_out: bool,
-    warn: bool = False,
-) -> Table:
+def in_fitted_alleles(table: Table, expected: Expected, unmatched: str | None) -> Table:
     """Return genotypes with the columns of a model, each counting the allele that the model counts.
 
-    Parameters
-    ----------
-    table : Table
-        With known alleles.
-    names : sequence of str
-        The columns of the model.
-    alleles : mapping of str to str
-        The allele that each of them counts, where that is known.
-    leave_out : bool
-        Whether columns become missing values if they are absent or nobody can tell what they count.
-    warn : bool
-        Whether a warning says so, or else a note.
+    Columns become missing values if they are absent or nobody can tell what they count, where that is
+    allowed: a warning says so if that was not asked for.
 
     Raises
     ------
     DataError
         For such columns, unless they are left out; always if no other is there.
     """
+    names, alleles, leave_out = expected.names or (), expected.alleles, leaves_out(unmatched, expected)
     counted_here = {name: one for name, (one, _) in (table.alleles or {}).items()}
     if table.feature_names == names and counted_here == alleles:
         return table  # as most are, and those that were looked at before
@@ -165,7 +146,7 @@ def in_fitted_alleles(
         )
         if some
     ]
-    if missing and warn:
+    if missing and unmatched is None:
         MissingValuesWarning(
             f"{table.source}: {'; '.join(missing)}. Scores follow from the others; pass "
             'unmatched="leave-out" if that is expected.'
@@ -234,19 +215,39 @@ def with_transform(table: Table, kind: Transform) -> Table:
 
 
 def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: slice) -> Any:
-    """Return some numbers of a table transformed."""
-    dtype, row, column = dtype_of_rows(block.dtype), rows.start or 0, columns.start or 0
+    """Return some numbers of a table transformed.
+
+    Raises
+    ------
+    ParameterError
+        For the first number that has no transform.
+    """
+    dtype = dtype_of_rows(block.dtype)
     if sparse.issparse(block):
-        result = block.astype(dtype, copy=True)
-        result.sum_duplicates()
-        _check(result.data, kind, lambda place: _coordinates(result, place), table, row, column)
+        block = block.astype(dtype, copy=True)
+        block.sum_duplicates()
+    numbers = block.data if sparse.issparse(block) else block
+    if (numbers <= 0 if kind == "clr" else numbers < 0).any():
+        places = (block <= 0 if kind == "clr" else block < 0).nonzero()
+        i, j = min(zip(*(place.tolist() for place in places), strict=True))
+        row, column = row_text(rows_of_table(table), (rows.start or 0) + i), (columns.start or 0) + j
+        needs, advice = "numbers of at least 0", "If it is no count, leave out transform or the column"
+        if kind == "clr":
+            needs = "positive numbers"
+            advice = 'Put a small positive number in place of zeros, or use transform="log1p" or "sqrt"'
+        raise ParameterError(
+            "transform",
+            kind,
+            f"needs {needs}, but {table.source} has {block[i, j]:.6g} in {row}, {column_text(table, column)}",
+            f"{advice}; if the row is wrong, leave it out with exclude.",
+        )
+    if sparse.issparse(block):
         if kind == "logcpm":
-            lines = np.repeat(np.arange(len(result.indptr) - 1), np.diff(result.indptr))
-            of_entries = lines if result.format == "csr" else result.indices
-            result.data = result.data * _per_million(np.asarray(result.sum(axis=1)).ravel())[of_entries]
-        result.data = _elementwise(kind)(result.data).astype(dtype, copy=False)
-        return result
-    _check(block, kind, lambda place: divmod(place, block.shape[1]), table, row, column)
+            lines = np.repeat(np.arange(len(block.indptr) - 1), np.diff(block.indptr))
+            of_entries = lines if block.format == "csr" else block.indices
+            block.data = block.data * _per_million(np.asarray(block.sum(axis=1)).ravel())[of_entries]
+        block.data = _elementwise(kind)(block.data).astype(dtype, copy=False)
+        return block
     if kind == "logcpm":
         counts = np.ascontiguousarray(block, dtype=np.float64)
         return np.log1p(counts * _per_million(np.nansum(counts, axis=1))[:, None]).astype(dtype)
@@ -264,35 +265,6 @@ def _elementwise(kind: Transform) -> np.ufunc:
 
 def _per_million(depths: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return 1e6 / np.where(depths > 0, depths, 1.0)
-
-
-def _coordinates(matrix: Any, place: int) -> tuple[int, int]:
-    """Return row and column of an entry of a matrix in compressed rows or columns."""
-    line = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
-    other = int(matrix.indices[place])
-    return (line, other) if matrix.format == "csr" else (other, line)
-
-
-def _check(numbers: npt.NDArray[Any], kind: Transform, at: Any, table: Table, row: int, column: int) -> None:
-    """Raise for the first number that has no transform."""
-    bad = numbers <= 0 if kind == "clr" else numbers < 0
-    if not bad.any():
-        return
-    place = int(bad.argmax())
-    i, j = at(place)
-    where = f"{row_text(rows_of_table(table), row + i)}, {column_text(table, column + j)}"
-    if kind == "clr":
-        needs, instead = "positive numbers", 'transform="log1p" or "sqrt"'
-        advice = f"Put a small positive number in place of zeros, or use {instead}"
-    else:
-        needs = "numbers of at least 0"
-        advice = "If it is no count, leave out transform or the column"
-    raise ParameterError(
-        "transform",
-        kind,
-        f"needs {needs}, but {table.source} has {np.ravel(numbers)[place]:.6g} in {where}",
-        f"{advice}; if the row is wrong, leave it out with exclude.",
-    )
 
 
 # ---- Missing values: find them, then raise an error or apply the policy and add a note
@@ -358,10 +330,8 @@ def handle_missing(
         table = _left_in(table, holes, str(policy))
     if holes is None or policy in (*IMPUTED, "error"):
         return table
-    if policy == "drop-rows":
-        return _drop_rows(table, holes, expected)
-    if policy == "drop-columns":
-        return _drop_columns(table, holes)
+    if policy in ("drop-rows", "drop-columns"):
+        return _dropped(table, holes, policy, expected)
     if expected is not None and expected.means is not None:
         return _filled(table, holes, expected.means, "the means of the fitted data")
     means = table.missing.means
@@ -503,29 +473,35 @@ def _filled(table: Table, holes: Holes, means: npt.NDArray[np.float64], what: st
     return replace(table, values=filled, notes=every, missing=done)
 
 
-def _drop_rows(table: Table, holes: Holes, expected: Expected | None) -> Table:
-    n = len(table.values)
-    keep = np.delete(np.arange(n), list(holes.by_row))
-    if len(keep) == 0:
-        others = ["mean", "drop-columns"] if (holes.by_column == 0).any() else ["mean"]
-        hint = f"Use missing={either(others)}, or fill it first."
-        if (
-            names := [table.feature_names[j] for j in np.flatnonzero(holes.by_column == n)]
-            if table.feature_names
-            else []
-        ):
+def _dropped(table: Table, holes: Holes, policy: str, expected: Expected | None) -> Table:
+    """Return a table without the rows, or the columns, that have missing values."""
+    if policy == "drop-columns" and table.picture_shape is not None:
+        problem = "would drop pixels and with them the shape of the pictures"
+        raise ParameterError("missing", policy, problem, 'Use missing="mean" or "drop-rows".')
+    by_rows, n = policy == "drop-rows", len(table.values)
+    complete_columns = np.flatnonzero(holes.by_column == 0)
+    complete_rows = np.delete(np.arange(n), list(holes.by_row))
+    keep, others = (complete_rows, complete_columns) if by_rows else (complete_columns, complete_rows)
+    what, total = policy.removeprefix("drop-"), n if by_rows else len(holes.by_column)
+    if not len(keep):
+        instead = ["mean", "drop-columns" if by_rows else "drop-rows"] if len(others) else ["mean"]
+        hint = f"Use missing={either(instead)}, or fill it first."
+        empty = np.flatnonzero(holes.by_column == n) if by_rows and table.feature_names else ()
+        if names := [table.feature_names[j] for j in empty]:  # type: ignore[index]
             hint = f"No row has a value in {listed(names)}: leave that out with drop={names!r}."
-        if expected is not None:
+        if by_rows and expected is not None:
             advice = 'Fill the values first, or fit a PCA with missing="em".'
             hint = "Leave it out." if expected.holes else advice
         raise DataError(
-            f'missing="drop-rows" leaves none of the {n} rows of {table.source}: every row has '
-            "a missing value.",
+            f'missing="{policy}" leaves none of the {total} {what} of {table.source}: '
+            f"every {what[:-1]} has a missing value.",
             hint,
         )
-    if len(holes.empty) == len(holes.by_row):
-        return with_rows(table, keep, _without_any(table, holes))
-    return with_rows(table, keep, f"rows with missing values were dropped: {n - len(keep)} of {n}")
+    note = f"{what} with missing values were dropped: {total - len(keep)} of {total}"
+    if not by_rows:
+        return _with_columns(table, keep, note)
+    only_empty = len(holes.empty) == len(holes.by_row)
+    return with_rows(table, keep, _without_any(table, holes) if only_empty else note)
 
 
 def _empty_rows(table: Table, holes: Holes) -> str:
@@ -552,27 +528,6 @@ def rows_taken_of(table: Table, keep: npt.NDArray[np.intp]) -> Table:
         **table.labels_at(keep),
         row_numbers=array("q", (numbers[row] for row in keep)),
     )
-
-
-def _drop_columns(table: Table, holes: Holes) -> Table:
-    if table.picture_shape is not None:
-        raise ParameterError(
-            "missing",
-            "drop-columns",
-            "would drop pixels and with them the shape of the pictures",
-            'Use missing="mean" or "drop-rows".',
-        )
-    keep = np.flatnonzero(holes.by_column == 0)
-    n_columns = len(holes.by_column)
-    if len(keep) == 0:
-        others = ["mean", "drop-rows"] if len(holes.by_row) < len(table.values) else ["mean"]
-        raise DataError(
-            f'missing="drop-columns" leaves none of the {n_columns} columns of {table.source}: '
-            "every column has a missing value.",
-            f"Use missing={either(others)}, or fill it first.",
-        )
-    note = f"columns with missing values were dropped: {n_columns - len(keep)} of {n_columns}"
-    return _with_columns(table, keep, note)
 
 
 def _with_columns(table: Table, keep: npt.NDArray[np.intp], note: str) -> Table:

@@ -52,11 +52,6 @@ def open_npy(opened: Opened, key: str | None) -> ArraySource:
         require_all(header, file.seek(0, os.SEEK_END) - start, opened.name)
 
     def read() -> npt.NDArray[Any]:
-        if path is None and header.dtype.kind in "buif":  # NumPy would parse the header again
-            array = np.empty(header.shape, header.dtype, order="F" if fortran else "C")
-            file.seek(start)
-            file.readinto(array.ravel("K").view(np.uint8))  # type: ignore[attr-defined]
-            return array
         file.seek(0)
         array = read_array(file)
         opened.hash(sys.maxsize)
