@@ -868,16 +868,16 @@ class Sum(Pair):
 
     def __repr__(self) -> str:
         left, right = self.left, self.right
-        if isinstance(right, Constant) and not isinstance(left, Constant):
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            return f"{left!r} + {right!r}"
+        first = literal(left.value) if isinstance(left, Constant) else repr(left)
+        if isinstance(right, Constant):
             sign, text = ("-", literal(-right.value)) if right.value < 0 else ("+", literal(right.value))
         elif isinstance(right, Scaled) and right.factor < 0:
             plain = right.factor == -1 and not isinstance(right.kernel, (Scaled, Constant))
             sign, text = "-", bracketed(right.kernel if plain else -right, PRODUCT)
         else:
             sign, text = "+", bracketed(right, PRODUCT)
-        first = literal(left.value) if isinstance(left, Constant) else repr(left)
-        if isinstance(left, Constant) and isinstance(right, Constant):
-            first, text = repr(left), repr(right)
         return f"{first} {sign} {text}"
 
     @property
@@ -1226,10 +1226,10 @@ class OnColumns(Composite):
     def __repr__(self) -> str:
         columns = self.columns
         if isinstance(columns, slice):
-            ends = [columns.start, columns.stop] if columns.step is None else None
-            text = f"slice({', '.join(map(literal, ends or [columns.start, columns.stop, columns.step]))})"
+            ends = [columns.start, columns.stop, *([] if columns.step is None else [columns.step])]
+            text = f"slice({', '.join(map(literal, ends))})"
         else:
-            text = ", ".join(repr(column) for column in self._listed())
+            text = ", ".join(map(repr, self._listed()))
         return f"{bracketed(self.kernel, ATOM)}.on({text})"
 
     @property

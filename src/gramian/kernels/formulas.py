@@ -294,8 +294,7 @@ class Polynomial(Projective):
     def check(self) -> None:
         check_number("degree", self.degree, above=0, advice="Give a whole number such as 3.")
         check_number("coef0", self.coef0)
-        if self.gamma is not None and not widths.is_scale(self.gamma):
-            check_number("gamma", self.gamma, above=0, advice=f"Or give {widths.SCALE_OR_NONE}")
+        widths.check_factor(self.gamma, "scale", None)
 
     @property
     def facts(self) -> Facts:
@@ -303,18 +302,12 @@ class Polynomial(Projective):
             series = Series.of([float(self.coef0), self.factor]).power(self.degree)
         result = "" if series is None else series.refutation()
         if not float(self.degree).is_integer():
-            power = f"A fractional power, {self.degree:g},"
-            if self.coef0 == 0:
-                result = f"{power} of x . y is no kernel for two or more features (FitzGerald and Horn 1977)."
-            else:
-                result = f"{power} is no kernel (FitzGerald and Horn 1977). {result}".rstrip()
-            return Facts(refuted(result), series, not_differentiable="")
+            what = "is no kernel" if self.coef0 else "of x . y is no kernel for two or more features"
+            proof = f"A fractional power, {self.degree:g}, {what} (FitzGerald and Horn 1977)."
+            return Facts(refuted(f"{proof} {result}".rstrip()), series, not_differentiable="")
         if self.coef0 < 0:
-            return Facts(
-                refuted(result) if result else unknown("A negative constant loses the proof."),
-                series,
-                not_differentiable="",
-            )
+            validity = refuted(result) if result else unknown("A negative constant loses the proof.")
+            return Facts(validity, series, not_differentiable="")
         why = f"A whole power, {self.degree:g}, of a sum of kernels times numbers >= 0."
         inside = (Linear().validity, Constant(self.coef0).validity)
         # As for x . y: |gamma x . y + coef0| is at most the root of its values at (x, x) and (y, y).
@@ -443,8 +436,7 @@ class Sigmoid(Projective):
 
     def check(self) -> None:
         check_number("coef0", self.coef0)
-        if self.gamma is not None and not widths.is_scale(self.gamma):
-            check_number("gamma", self.gamma, advice=f"Or give {widths.SCALE_OR_NONE}")
+        widths.check_factor(self.gamma, "scale", None, above=-np.inf)
 
     @property
     def facts(self) -> Facts:
@@ -624,7 +616,7 @@ class RBF(Radial):
         if self.sigma is not None and self.gamma is not None:
             raise ParameterError("gamma", self.gamma, *widths.GAMMA_AND_SIGMA)
         widths.check_width("sigma", self.sigma, optional=True)
-        widths.check_factor(self.gamma)
+        widths.check_factor(self.gamma, "median", "scale", None)
 
     @property
     def formula(self) -> str:
@@ -843,7 +835,7 @@ class Laplacian(Formula):
         self.gamma = gamma
 
     def check(self) -> None:
-        widths.check_factor(self.gamma)
+        widths.check_factor(self.gamma, "median", "scale", None)
 
     def tile(self, left: Any, right: Any, direct: bool, out: Any = None) -> Any:
         # The factor comes last, so that rows close to each other keep their difference.
@@ -896,8 +888,7 @@ class ChiSquared(Formula):
         self.gamma = gamma
 
     def check(self) -> None:
-        if not widths.is_scale(self.gamma):
-            check_number("gamma", self.gamma, above=0, advice=f"Or give {widths.SCALE!r}.")
+        widths.check_factor(self.gamma, "scale")
 
     def admit(self, X: Any) -> None:
         least = float(namespace(X).min(X)) if X.shape[0] else 0.0

@@ -17,9 +17,6 @@ MEDIAN = "median"
 SCALE = "scale"
 MEDIAN_ROWS = 1000
 LOST = 1e-10  # of the squared norms, below which a squared distance of sparse rows is mostly rounding
-SCALE_OR_NONE = "'scale', or leave it out for 1 over the number of columns."
-# Made once: every fit checks its numbers several times.
-OR_FACTOR = f"Or give 'median' or {SCALE_OR_NONE}"
 OR_WIDTHS = "Give one, one for every feature, or 'median'."
 # What is wrong with both, and what they are.
 GAMMA_AND_SIGMA = "and sigma are two names of one width, so give one of them", "gamma is 1 / (2 sigma^2)."
@@ -120,10 +117,13 @@ def check_width(name: str, value: Any, optional: bool = False) -> None:
         check_number(f"an entry of {name}" if several else name, number, above=0, advice=OR_WIDTHS)
 
 
-def check_factor(gamma: Any) -> None:
-    """Refuse what is neither a positive number nor "median" nor "scale" nor None."""
-    if gamma is not None and not is_median(gamma) and not is_scale(gamma):
-        check_number("gamma", gamma, above=0, advice=OR_FACTOR)
+def check_factor(gamma: Any, *words: str | None, above: float = 0.0) -> None:
+    """Refuse what is neither a number above a limit nor one of the words, of which None may be one."""
+    if (gamma is None or isinstance(gamma, str)) and gamma in words:
+        return
+    rest = ", or leave it out for 1 over the number of columns" if None in words else ""
+    advice = f"Or give {' or '.join(repr(word) for word in words if word)}{rest}."
+    check_number("gamma", gamma, above=above, advice=advice)
 
 
 def resolved_factor(gamma: Any, X: Any) -> float:
