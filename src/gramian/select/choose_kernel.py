@@ -164,9 +164,9 @@ class KernelSelection(Selection[TriedKernel]):
         frame = super().to_frame().rename(columns={"value": self.measure})
         return frame.astype({"components": "Int64"})
 
-    def label_of(self, one: TriedKernel) -> str:
+    def label_of(self, candidate: TriedKernel) -> str:
         """Return a kernel as it is written."""
-        return one.expression
+        return candidate.expression
 
     def remarks(self) -> list[str]:
         """Return the reason, remarks about kernels, and the notes."""
@@ -343,13 +343,13 @@ def _tried(
     return replace(result, candidate=model, remark=_doubt(model))
 
 
-def _doubt(one: Any) -> str:
+def _doubt(model: Any) -> str:
     """Return the remark about a kernel that is not proven positive semidefinite."""
-    if one.kernel.psd:
+    if model.kernel.psd:
         return ""
-    if one.repair is not None:
+    if model.repair is not None:
         return "It is not proven positive semidefinite; negative eigenvalues are set to 0."
-    if one.kernel.validity.refuted:
+    if model.kernel.validity.refuted:
         return "It is not a valid kernel, but has no negative eigenvalues among the components used here."
     return "It is not proven positive semidefinite."
 
@@ -442,10 +442,10 @@ def spread_rows(
 def _numbers_of(criterion: str, n_components: Any, tried: Sequence[KernelPCA], limit: int) -> tuple[int, ...]:
     """Return the numbers of components to try; checked for all candidates before any work."""
     advice = "Or a list to choose from, or None for a default list."
-    given = () if n_components is None else n_components if np.ndim(n_components) else [n_components]
-    numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in given}))
+    requested = () if n_components is None else n_components if np.ndim(n_components) else [n_components]
+    numbers = tuple(sorted({check_integer("n_components", k, 1, advice=advice) for k in requested}))
     default = COUNTS[criterion]
-    for k in (*numbers, *(int(one.n_components) for one in tried if one.n_components is not None)):
+    for k in (*numbers, *(int(model.n_components) for model in tried if model.n_components is not None)):
         if k > limit:
             why = f"is too many: the {limit} rows used for fitting have at most {limit} components."
             raise ParameterError("n_components", k, why, "Ask for fewer.")
@@ -461,14 +461,14 @@ CHI2_COLUMNS, CHI2_ROWS = 30, 300
 DIGITS = 4
 
 
-def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
+def as_candidates(candidates: Any, rows: Rows) -> tuple[KernelPCA, ...]:
     """Return unfitted models whose kernels have every parameter a number.
 
     Widths that depend on the data are filled in. A number of components is the one that the user asked for.
 
     Parameters
     ----------
-    given : sequence of str, callable, Kernel or KernelPCA, or None
+    candidates : sequence of str, callable, Kernel or KernelPCA, or None
         None takes :func:`default_kernels`.
     rows : Rows
         All of the data.
@@ -480,17 +480,17 @@ def as_candidates(given: Any, rows: Rows) -> tuple[KernelPCA, ...]:
     InputTypeError
         For what is no list, an empty one, and for what is no kernel.
     """
-    if given is None:
-        given = default_kernels(rows.in_memory())
-    lists = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
-    if not lists or not len(given):
+    if candidates is None:
+        candidates = default_kernels(rows.in_memory())
+    lists = isinstance(candidates, (Sequence, np.ndarray)) and not isinstance(candidates, str)
+    if not lists or not len(candidates):
         example = "Give for instance ['linear', 'rbf(sigma=2)'], or None for a default list."
-        raise InputTypeError(f"candidates={given!r} is not a list of kernels.", example)
-    return tuple(_candidate(one, rows) for one in given)
+        raise InputTypeError(f"candidates={candidates!r} is not a list of kernels.", example)
+    return tuple(_candidate(candidate, rows) for candidate in candidates)
 
 
-def _candidate(given: Any, rows: Rows) -> KernelPCA:
-    model = given if isinstance(given, KernelPCA) else KernelPCA(kernel=given)
+def _candidate(kernel_or_model: Any, rows: Rows) -> KernelPCA:
+    model = kernel_or_model if isinstance(kernel_or_model, KernelPCA) else KernelPCA(kernel=kernel_or_model)
     if isinstance(model.kernel, str) and model.kernel.strip() == PRECOMPUTED:
         raise ParameterError(
             "kernel",
@@ -510,11 +510,11 @@ def _candidate(given: Any, rows: Rows) -> KernelPCA:
 
 def _settled(kernel: Kernel) -> bool:
     """Whether every parameter is a number already."""
-    own = [value for value in kernel.get_params(deep=False).values() if not isinstance(value, Kernel)]
+    values = [value for value in kernel.get_params(deep=False).values() if not isinstance(value, Kernel)]
     if isinstance(kernel, RBF):
         # One of its two parameters is never given.
-        own = [kernel.gamma if kernel.sigma is None else kernel.sigma]
-    waits = any(value is None or "U" in np.asarray(value).dtype.char for value in own)
+        values = [kernel.gamma if kernel.sigma is None else kernel.sigma]
+    waits = any(value is None or "U" in np.asarray(value).dtype.char for value in values)
     return not waits and all(_settled(part) for part in kernel.parts)
 
 
@@ -563,8 +563,8 @@ def _rounded(value: float) -> float:
 
 def _evenly(X: Any, limit: int) -> FloatArray:
     """Evenly spaced rows as float64; where they would be equal, different ones."""
-    some = X[evenly(len(X), limit)]
-    return as_float64(some if np.ptp(some, axis=0).any() else np.unique(X, axis=0)[:limit])
+    subset = X[evenly(len(X), limit)]
+    return as_float64(subset if np.ptp(subset, axis=0).any() else np.unique(X, axis=0)[:limit])
 
 
 def _factor(sizes: FloatArray) -> float:
@@ -774,10 +774,10 @@ def filtered_errors(products: FloatArray, added: FloatArray) -> FloatArray:
     -------
     ndarray of shape (folds, counts)
     """
-    own, cross, true = (products[:, :, i] for i in range(3))
-    total = own.sum(axis=0)
+    squares, cross, true = (products[:, :, i] for i in range(3))
+    total = squares.sum(axis=0)
     factor = np.where(total > 0, cross.sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
-    left = np.sum(factor**2 * own - 2.0 * factor * cross + true, axis=2)
+    left = np.sum(factor**2 * squares - 2.0 * factor * cross + true, axis=2)
     return np.asarray(left / added[:, None])
 
 
@@ -825,9 +825,13 @@ def downstream_score(
 
     def measure(fitted: KernelPCA, place: int) -> Callable[[int], float]:
         (train, test), where = folds[place], f"components in fold {place + 1} of {len(folds)}"
-        known, new = fitted.transform(X[train]), fitted.transform(X[test])
+        fitted_scores, new_scores = fitted.transform(X[train]), fitted.transform(X[test])
         return lambda k: validation.fitted_score(
-            estimator, scorer, (known[:, :k], y[train]), (new[:, :k], y[test]), f"with {k} {where}"
+            estimator,
+            scorer,
+            (fitted_scores[:, :k], y[train]),
+            (new_scores[:, :k], y[test]),
+            f"with {k} {where}",
         )
 
     with errors.ignoring(*QUIET), validation.warnings_counted() as said:
