@@ -192,7 +192,7 @@ def test_what_is_wrong_is_said():
         (RINGS, np.zeros(100, int), {}, DataError, "the same 1 class"),
         (RINGS, np.where(RING == 1, np.inf, 1.0), {}, DataError, "Input y contains NaN or infinity"),
         (np.where(RINGS > 1, np.nan, RINGS), None, {}, DataError, "Input X contains NaN"),
-        (np.ones((20, 2)), None, {}, DataError, "All 20 rows are equal"),
+        (np.ones((20, 2)), None, {}, DataError, "The 20 rows used are all equal"),
         (RINGS[:2], None, {}, DataError, "minimum of 3 is required by choose_kernel"),
         (sparse.csr_array(RINGS), None, {}, InputTypeError, "does not support sparse data. Use X.toarray()"),
         (sparse.csr_array(RINGS), RING, {}, InputTypeError, "does not support sparse data"),

@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -478,12 +477,6 @@ class Sigmoid(Projective):
 # ----------------------------------------------------------------------- of the Euclidean distance
 
 
-@cache
-def _of_distances(proof: str) -> Facts:
-    """Return the facts of a kernel that depends on the distance alone, with its proof."""
-    return Facts(proven(proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable="")
-
-
 class Radial(Formula):
     """k(x, y) = f(q) with ``q = sum c_j (x_j - y_j)^2`` and f(0) = 1."""
 
@@ -496,7 +489,9 @@ class Radial(Formula):
     @property
     def facts(self) -> Facts:
         """All that depends on the distance alone."""
-        return _of_distances(self.proof)
+        return Facts(
+            proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable=""
+        )
 
     @property
     @abstractmethod
@@ -1046,9 +1041,7 @@ class FunctionKernel(Formula):
         return np.array(values, dtype=np.float64)
 
     def diagonal(self, X: Any) -> Any:
-        rows = _read_only(X)
-        pairs = ((rows[i : i + 1],) * 2 + (1, 1) if self.vectorised else (a, a) for i, a in enumerate(rows))
-        values = [self._numbers(*pair).item() for pair in pairs]
+        values = [self.tile(row, row, False).item() for row in as_float64(X)[:, None, :]]
         return from_numpy(np.array(values, dtype=np.float64), X)
 
     def evaluation_error(self, d: int, largest: float, direct: bool) -> tuple[float, float]:

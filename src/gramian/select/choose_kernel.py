@@ -277,8 +277,10 @@ def choose_kernel(
     elif y is not None and np.size(as_array(y)) != rows.shape[0]:
         labels = f"y has {np.size(as_array(y))} labels but X has {rows.shape[0]} rows."
         raise DataError(labels, "Give one label for each row.")
-    if not np.ptp(rows.in_memory(), axis=0).any():
-        raise DataError(f"All {rows.shape[0]} rows are equal, so kernels cannot be compared.")
+    indices = _rows_used(criterion, rows.shape, labelled, cv)
+    X = as_float64(rows.in_memory()[indices])
+    if not np.ptp(X, axis=0).any():
+        raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
     models = as_candidates(candidates, rows)
     for name, value in (("estimator", estimator), ("scoring", scoring)):
         if criterion != "score" and value is not None:
@@ -286,10 +288,6 @@ def choose_kernel(
             raise ParameterError(name, allowed=only, hint="Leave out one of them.")
     folding, drawing = generators(random_state)
     (n, d), classes = rows.shape, labelled is not None and labelled.classes is not None
-    indices = _rows_used(criterion, rows.shape, labelled, cv)
-    X = as_float64(rows.in_memory()[indices])
-    if not np.ptp(X, axis=0).any():
-        raise DataError(f"The {len(X)} rows used are all equal, so kernels cannot be compared.")
     y = np.zeros(len(X)) if labelled is None else labelled.original[indices]
     folds = validation.draw_folds(cv, X, y, classifier=classes, shuffle=folding)
     numbers = _numbers_of(criterion, n_components, models, min(len(train) for train, _ in folds))
