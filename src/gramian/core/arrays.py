@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager, suppress
 from contextvars import ContextVar, copy_context
@@ -247,10 +247,30 @@ def column_norms(array: Any) -> FloatArray:
     return np.sqrt(as_float64(xp.sum(array * array, axis=0)))
 
 
-def thin_chunks(V: npt.NDArray[Any], length: int = THIN) -> list[npt.NDArray[Any]]:
-    """Cut V into contiguous groups of columns that multiply at full speed with ``THIN`` by ``length``."""
+def thin_groups(V: npt.NDArray[Any], pieces: int, rows: int, length: int = THIN) -> list[npt.NDArray[Any]]:
+    """Cut V into groups of columns that multiply at full speed with ``THIN`` by ``length``.
+
+    Each has shape (pieces, rows, columns); what is missing in the last piece is zero.
+    """
+    padded = np.zeros((pieces * rows, V.shape[1]), dtype=V.dtype)
+    padded[: len(V)] = V
     width = 2 * THIN_COLUMNS if 2 * length <= THIN else THIN_COLUMNS
-    return [np.ascontiguousarray(V[:, part]) for part in slices(V.shape[1], width)]
+    groups = (np.ascontiguousarray(padded[:, part]) for part in slices(V.shape[1], width))
+    return [group.reshape(pieces, rows, -1) for group in groups]
+
+
+def joined_groups(parts: Sequence[Sequence[Any]], size: int) -> npt.NDArray[Any]:
+    """Add up the groups that workers return, and return them as one array of ``size`` rows."""
+    totals = [sum(groups) for groups in zip(*parts, strict=True)]
+    return np.concatenate([total.reshape(-1, total.shape[2])[:size] for total in totals], axis=1)
+
+
+def zeros(shape: tuple[int, ...], like: Any) -> Any:
+    """Return zeros of float64 of the kind of ``like``, where that is."""
+    if is_numpy(like):
+        return np.zeros(shape)
+    xp = namespace(like)
+    return xp.zeros(shape, dtype=xp.float64, device=like.device)
 
 
 def orthonormal(V: Any) -> tuple[Any, FloatArray]:

@@ -426,14 +426,9 @@ def _krylov_spaces(
         image = operator.matmat(block)
         basis = xp.concat([basis, block], axis=1)
         seen = arrays.as_float64(arrays.inner(basis[:, k:], image))
-        size = len(seen)
-        grown = np.zeros((size, size))
-        grown[: size - columns, : size - columns] = projected
-        grown[:, size - columns :] = seen
-        grown[size - columns :, :] = seen.T
-        grown[size - columns :, size - columns :] = (seen[-columns:] + seen[-columns:].T) / 2
-        projected = grown
-        yield projected, np.concatenate([first, np.zeros((size - columns, columns))]), basis[:, k:]
+        above, corner = seen[:-columns], (seen[-columns:] + seen[-columns:].T) / 2
+        projected = np.block([[projected, above], [above.T, corner]])
+        yield projected, np.concatenate([first, np.zeros_like(above)]), basis[:, k:]
         block = image
 
 

@@ -275,14 +275,12 @@ class LinearProblem(Problem):
         # Vectors of weighted rows are scores times the roots of their weights.
         if scores is None or view.weighted:
             return Directions(components, directions, None)
-        xp = arrays.namespace(scores)
         with np.errstate(over="ignore"):  # callers that want scores raise an error
             scores = scores * arrays.from_numpy(signs[:rank] * 2.0**view.unit_exponent, scores)[None, :]
             scores = arrays.to_dtype(scores, rows.dtype)
         if rank < k:
-            device = {} if arrays.is_numpy(scores) else {"device": scores.device}
-            empty = xp.zeros((rows.shape[0], k - rank), dtype=scores.dtype, **device)
-            scores = xp.concat([scores, empty], axis=1)
+            empty = np.zeros((rows.shape[0], k - rank), rows.dtype)
+            scores = arrays.namespace(scores).concat([scores, arrays.from_numpy(empty, scores)], axis=1)
         return Directions(components, directions, arrays.moved(scores, rows.home))
 
     def direction_bounds(self, solution: Solution, result: Directions) -> DirectionBounds | None:
@@ -376,9 +374,8 @@ class LinearProblem(Problem):
         if beyond < trace and complete is not None:
             kind = max(kind, complete.kind, key=records.BOUND_KINDS.index)
         root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
-        data = self.measured()
-        assert data.norms is not None
-        return records.Remainder(data.norms, root, kind)
+        assert view.norms is not None
+        return records.Remainder(view.norms, root, kind)
 
 
 def _can_be_probed(rows: Rows) -> bool:

@@ -200,7 +200,7 @@ class ScatterOperator(ABC):
             U = arrays.moved(V, C.rows.like)
             return arrays.moved(self._on_device(lambda B: arrays.long_product(B, B @ U, C.thin)), given)
         slices = C.thin_slices(self.axis)
-        groups = self._groups(V, slices[0].stop)
+        groups = arrays.thin_groups(V, *self._cutting, slices[0].stop)
 
         def share(draw: Iterator[slice]) -> list[Any]:
             totals = [np.zeros(group.shape) for group in groups]
@@ -212,9 +212,7 @@ class ScatterOperator(ABC):
             return totals
 
         def of_batch(batch: list[slice]) -> Any:
-            parts = arrays.each_thread(share, batch)
-            columns = [sum(part[g] for part in parts) for g in range(len(groups))]
-            return np.concatenate([c.reshape(-1, c.shape[2])[: self.size] for c in columns], axis=1)
+            return arrays.joined_groups(arrays.each_thread(share, batch), self.size)
 
         return centered.in_batches(C, slices, of_batch, np.add, "products")
 
@@ -279,7 +277,7 @@ class ScatterOperator(ABC):
         if self._memory is None or W.shape[1] == 0:
             return C.times(W) if self.axis == 0 else C.transposed_times(W)
         out = np.empty((C.rows.shape[self.axis], W.shape[1]), dtype=W.dtype)
-        groups = self._groups(W, C.thin_slices(self.axis)[0].stop)
+        groups = arrays.thin_groups(W, *self._cutting, C.thin_slices(self.axis)[0].stop)
 
         def share(draw: Iterator[slice]) -> None:
             for part in draw:
@@ -308,13 +306,6 @@ class ScatterOperator(ABC):
         """Number of pieces, and rows in each."""
         pieces = -(-self.size // arrays.THIN)
         return pieces, -(-self.size // pieces)
-
-    def _groups(self, V: Any, length: int) -> list[Any]:
-        """Vectors in groups of few columns, cut into the pieces: each (pieces, rows, columns)."""
-        pieces, rows = self._cutting
-        padded = np.zeros((pieces * rows, V.shape[1]), dtype=V.dtype)
-        padded[: self.size] = V
-        return [group.reshape(pieces, rows, -1) for group in arrays.thin_chunks(padded, length)]
 
     def _pieces(self, part: slice, scratch: Any) -> Any:
         """One block of C as (pieces, rows, length of the part), kept where memory was given for it."""

@@ -24,8 +24,7 @@ from gramian.core.progress import note, report, reporting
 from gramian.core.records import Certificate, Components, FloatArray, Plan, SolveRequest, Spectrum, Target
 from gramian.engine import routes
 from gramian.engine.certificates import certify, may_have_missed
-from gramian.engine.operator import CENTRE, COVARIANCE, DIRECT, GRAM, MEASURE, NARROW, Costs, TableCosts
-from gramian.engine.operator import LARGE as PRODUCTS
+from gramian.engine.operator import COVARIANCE, DIRECT, GRAM, Costs, TableCosts
 from gramian.engine.routes import RATE, ProductRoute, Route, SolverResult, Status, SvdRoute, eigh_seconds
 from gramian.errors import CostWarning, IndefiniteKernelError, MemoryLimitError
 
@@ -188,12 +187,9 @@ def small_first(costs: Costs, request: SolveRequest) -> Ranked | None:
     svd = n * d * (2e-9 + RATE * min(n, d)) + DIRECT
     if exacting and (svd < DIRECT + SAVED or d > n or not few):
         return Ranked(SvdRoute(), svd, ROOM)
-    product = n * d * (2 * CENTRE + (min(n, d) + NARROW) / 2 / PRODUCTS["float64"])
-    product += eigh_seconds(min(n, d), target)
-    if d > n:
-        lift = (target.count or n) / PRODUCTS["float64"]
-        product += n * d * (MEASURE - CENTRE + lift)
-    taken = Ranked(ProductRoute(COVARIANCE if d <= n else GRAM), product, ROOM)
+    form = COVARIANCE if d <= n else GRAM
+    product = costs.build(form)[0] + eigh_seconds(min(n, d), target) + costs.lift(form, target.count or n)
+    taken = Ranked(ProductRoute(form), product, ROOM)
     if exacting:
         return taken if product + SAVED < svd else Ranked(SvdRoute(), svd, ROOM)
     return taken if product < min(svd, QUICK) else None

@@ -425,12 +425,8 @@ class TileMatrix:
         V = arrays.to_dtype(V, self.storage)
         if not arrays.is_numpy(V):
             return self._each(lambda draw: self._multiply_on_device(draw, V))[0]
-        padded = np.zeros((len(self._slices) * self._side, V.shape[1]), dtype=V.dtype)
-        padded[: self.n] = V
-        groups = [group.reshape(len(self._slices), self._side, -1) for group in arrays.thin_chunks(padded)]
-        parts = self._each(lambda draw: self._multiply(draw, groups))
-        columns = [sum(part[g] for part in parts) for g in range(len(groups))]
-        return np.concatenate([c.reshape(-1, c.shape[2])[: self.n] for c in columns], axis=1)
+        groups = arrays.thin_groups(V, len(self._slices), self._side)
+        return arrays.joined_groups(self._each(lambda draw: self._multiply(draw, groups)), self.n)
 
     def fingerprint(self) -> bytes:
         """Return a hash of what the tiles are made from."""
@@ -440,7 +436,7 @@ class TileMatrix:
         """Return the whole matrix as float64."""
         if self._whole is not None:
             return self._whole
-        A = self._zeros((self.n, self.n))
+        A = arrays.zeros((self.n, self.n), self.like)
         with self._explained():
             for stack in self._stacks():
                 tiles = self._tiles(stack)
@@ -505,7 +501,7 @@ class TileMatrix:
         """Fill every tile once: keep it, and add up row sums and squares while it is in the cache."""
 
         def share(draw: Iterator[list[Stack]]) -> tuple[Any, Any]:
-            sums, squares, scratch = self._zeros((self.n,)), 0.0, self._scratch()
+            sums, squares, scratch = arrays.zeros((self.n,), self.like), 0.0, self._scratch()
             for stack in (stack for stripe in draw for stack in stripe):
                 filled = self._fill(stack, scratch)
                 if self._whole is not None:
@@ -543,12 +539,6 @@ class TileMatrix:
         with explained_memory_errors(self.like, f"{self.n:,} rows of a kernel matrix"), full_precision():
             yield
 
-    def _zeros(self, shape: tuple[int, ...]) -> Any:
-        if arrays.is_numpy(self.like):
-            return np.zeros(shape)
-        xp = arrays.namespace(self.like)
-        return xp.zeros(shape, dtype=xp.float64, device=self.like.device)
-
     def _along_of(self, stack: Stack) -> tuple[FloatArray | None, FloatArray | None]:
         """What rows and columns of a stack are multiplied by in sums."""
         along = self.along
@@ -569,7 +559,7 @@ class TileMatrix:
         return totals
 
     def _multiply_on_device(self, draw: Iterator[list[Stack]], V: Any) -> Any:
-        total = self._zeros(V.shape)
+        total = arrays.zeros(V.shape, self.like)
         for stack in (stack for stripe in draw for stack in stripe):
             tile = self._tiles(stack)
             total[stack.rows, :] += arrays.long_product(tile.T, V[stack.columns, :], self.terms)
