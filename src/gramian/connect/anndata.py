@@ -14,7 +14,6 @@ from gramian.errors import ABSENT, InputTypeError, ParameterError
 from gramian.models.pca.estimator import PCA
 from gramian.tables.as_rows import as_rows
 from gramian.tables.file_rows import of_anndata
-from gramian.tables.table import Table
 
 __all__ = ["pca"]
 
@@ -117,7 +116,10 @@ def pca(
         raise InputTypeError(problem, "Pass anndata.AnnData(X), or fit gramian.PCA to X.")
     if mask_var is ABSENT:
         mask_var = MASK if MASK in adata.var else None
-    table, mask = _table(adata, layer, mask_var, parameters.get("memory_limit"))
+    if layer is not None and layer not in adata.layers:
+        raise ParameterError("layer", layer, f"is not in adata, which has {_known('layer', adata.layers)}")
+    mask = _mask(adata, mask_var)
+    table = of_anndata(adata, layer, mask, memory_limit_bytes(parameters.get("memory_limit")))
     n, d = table.values.shape
     if n_comps is None:
         n_comps = MOST if min(n, d) > MOST else max(1, min(n, d) - 1)
@@ -147,16 +149,6 @@ def pca(
         "certificate": str(model.certificate_),
     }
     return model
-
-
-def _table(
-    adata: Any, layer: str | None, mask_var: Any, memory_limit: Any
-) -> tuple[Table, npt.NDArray[np.bool_] | slice]:
-    """Return the columns of a mask of X or a layer, and the mask."""
-    if layer is not None and layer not in adata.layers:
-        raise ParameterError("layer", layer, f"is not in adata, which has {_known('layer', adata.layers)}")
-    mask = _mask(adata, mask_var)
-    return of_anndata(adata, layer, mask, memory_limit_bytes(memory_limit)), mask
 
 
 def _mask(adata: Any, mask_var: Any) -> npt.NDArray[np.bool_] | slice:

@@ -89,13 +89,6 @@ class ArrayRows(Rows):
         both = arrays.is_numpy(array) and arrays.is_numpy(self.values)
         return both and np.may_share_memory(array, self.values)
 
-    def owned(self) -> Any:
-        if not self.borrowed:
-            return self.values
-        return (
-            np.array(self.values) if arrays.is_numpy(self.values) else self.xp.asarray(self.values, copy=True)
-        )
-
 
 def _may_share(values: npt.NDArray[Any], X: Any) -> bool:
     if isinstance(X, list | tuple):
@@ -367,9 +360,6 @@ class SparseRows(Sparse):
         arrays.require_memory(8 * self.shape[0] * self.shape[1], "The dense form of X", "Give fewer rows")
         own = {field.name: getattr(self, field.name) for field in fields(Rows)}
         return ArrayRows(self.map(lambda block: f(block.values)), **own | {"borrowed": False})
-
-    def owned(self) -> Any:
-        return self.values.copy() if self.borrowed else self.values
 
     def require_finite(self, *, holes: bool = False) -> Holes | None:
         # Few numbers may be in many rows: one look at them spares the blocks.

@@ -131,7 +131,12 @@ class Rows(ABC):
 
         For callers that store it. Converted or read data is not copied again.
         """
-        return self.in_memory()
+        values = self.in_memory()
+        if not self.borrowed:
+            return values
+        if sparse.issparse(values):
+            return values.copy()
+        return np.array(values) if arrays.is_numpy(values) else self.xp.asarray(values, copy=True)
 
     def converted(self, f: Callable[[Any], Any]) -> Rows:
         """Return dense rows whose numbers are ``f`` of the numbers of these, wherever they are.

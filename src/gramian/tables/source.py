@@ -131,18 +131,15 @@ def require(header: Header, source: str, use: Use = "table") -> None:
             f"{source} holds Python objects that need pickle, which is not supported because reading it "
             "can run code. Save the array as numbers, for instance numpy.save(path, array.astype(float))."
         )
-    if use == "labels":
-        if not header.fits(use):
-            raise DataError(
-                f"{source} holds {header}, but labels need one text or number for each row. Choose another."
-            )
-        return
     if not header.fits(use):
-        raise DataError(
-            f"{source} holds {header}. A table has real numbers and two axes, rows and columns; grey "
-            "pictures have three: picture, height, width. Save it like that."
-        )
-    if 0 in header.shape:
+        needed = ", but labels need one text or number for each row. Choose another."
+        if use == "table":
+            needed = (
+                ". A table has real numbers and two axes, rows and columns; grey pictures have three: "
+                "picture, height, width. Save it like that."
+            )
+        raise DataError(f"{source} holds {header}{needed}")
+    if use == "table" and 0 in header.shape:
         what = "rows" if header.shape[0] == 0 else "columns"
         raise DataError(f"{source} holds {header}: there are no {what}. At least one is needed.")
 

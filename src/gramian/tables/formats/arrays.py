@@ -128,7 +128,8 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
     name = opened.name
     entries = _header_in(archive, name, "data")
     count = entries.shape[0]
-    shape = _sparse_shape(archive, name)
+    n, d = map(operator.index, _header_in(archive, name, "shape").read().tolist())
+    require_lengths((n, d), name)
 
     def read() -> Any:
         require_room(replace(entries, dtype=np.dtype("V16")), name)
@@ -144,19 +145,13 @@ def _matrix(opened: Opened, archive: zipfile.ZipFile) -> ArraySource:
         refuse_by_columns(form, count, limit, name, "scipy.sparse.save_npz(path, X.tocsr())")
         data, indices = (_unpacked(archive, f"{part}.npy", name) for part in ("data", "indices"))
         indptr = _header_in(archive, name, "indptr").read().astype(np.int64)
-        return FileSparseRows.of(shape, indptr, indices, data, name, note)
+        return FileSparseRows.of((n, d), indptr, indices, data, name, note)
 
     parts = [part for part in ("data", "indices") if f"{part}.npy" in archive.namelist()]
     size = count * sum(_header_in(archive, name, part).dtype.itemsize for part in parts)
     note = f"{amount(size)} of entries were unpacked to a temporary file, to be read block by block"
-    header = Header(shape, entries.dtype, read)
+    header = Header((n, d), entries.dtype, read)
     return ArraySource.of(header, name, lazy=lazy, bytes_read=lambda rows: ENTRY * count)
-
-
-def _sparse_shape(archive: zipfile.ZipFile, source: str) -> tuple[int, int]:
-    n, d = map(operator.index, _header_in(archive, source, "shape").read().tolist())
-    require_lengths((n, d), source)
-    return n, d
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str, source: str) -> Any:

@@ -116,18 +116,8 @@ def write_zarr(path: Path, blocks: Iterable[npt.NDArray[Any]], rows: int) -> Non
         os.rename(temporary, path)
 
 
-def _path_of(opened: Opened) -> Path:
-    """Return the path of a store; that of a stream is a temporary file as long as it is open."""
-    if opened.path is not None:
-        return opened.path
-    with damage(opened.name):
-        path = Path(opened.enter_context(TemporaryDirectory())) / "store.zarr.zip"
-        path.write_bytes(opened.content())
-    return path
-
-
-def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, ...]]:
-    """Return one array of a store, its header, and notes on which it is.
+def open_zarr(opened: Opened, key: str | None) -> ArraySource:
+    """Return one array of a store, without reading its chunks.
 
     Raises
     ------
@@ -136,22 +126,17 @@ def array_of(opened: Opened, key: str | None) -> tuple[Any, Header, tuple[str, .
     DataError
         If the key is unknown or missing, or its array cannot be a table.
     """
-    path = _path_of(opened)
-    store = opened_zarr(path, opened.name)
-    alone = hasattr(store, "chunks")
-    with damage(opened.name):
+    path, name = opened.path, opened.name
+    with damage(name):
+        if path is None:  # of a stream: a temporary file as long as it is open
+            path = Path(opened.enter_context(TemporaryDirectory())) / "store.zarr.zip"
+            path.write_bytes(opened.content())
+        store = opened_zarr(path, name)
+        alone = hasattr(store, "chunks")
         members = [(path.stem, store)] if alone else list(store.members(max_depth=None))
-        arrays = {name: array for name, array in members if hasattr(array, "chunks")}
-        key, header, notes = pick_array(
-            sorted(arrays), lambda name: header_of(arrays[name]), key, opened.name
-        )
-    return arrays[key], header, () if alone else notes
-
-
-def open_zarr(opened: Opened, key: str | None) -> ArraySource:
-    """Return one array of a store, without reading its chunks."""
-    array, header, notes = array_of(opened, key)
-    path, name = _path_of(opened), opened.name
+        arrays = {member: array for member, array in members if hasattr(array, "chunks")}
+        key, header, notes = pick_array(sorted(arrays), lambda member: header_of(arrays[member]), key, name)
+    array = arrays[key]
 
     def read() -> npt.NDArray[Any]:
         require_room(header, name)
@@ -164,7 +149,10 @@ def open_zarr(opened: Opened, key: str | None) -> ArraySource:
         return ZarrRows.of(path, array, limit, name, watched, **more)
 
     # The file of a stream is gone after it was read.
-    return ArraySource.of(replace(header, read=read), name, notes, lazy=lazy if opened.path else None)
+    whole_only = opened.path is None
+    return ArraySource.of(
+        replace(header, read=read), name, () if alone else notes, lazy=None if whole_only else lazy
+    )
 
 
 def header_of(array: Any) -> Header:
