@@ -501,13 +501,13 @@ class Examiner:
     bound: Any = None
     deadline: float = math.inf
 
+    def __post_init__(self) -> None:
+        self.fixed = self.kernel
+
     @property
     def out_of_time(self) -> bool:
         """Whether the deadline has passed."""
         return time.monotonic() >= self.deadline
-
-    def __post_init__(self) -> None:
-        self.fixed = self.kernel
 
     def fix(self, points: FloatArray, names: Sequence[str] | None = None) -> None:
         """Fill in the parameters that depend on data, so that every set of points meets the same function."""
@@ -660,15 +660,12 @@ def acceptable_features(examiner: Examiner) -> tuple[int, ...]:
     for d in range(1, MOST_FEATURES + 1):
         if results and d > TRIED_FEATURES:
             break
-        for points in (_positive(d), np.vstack([_positive(d), -_positive(d)])):
-            try:
-                examiner.fix(_positive(d))
-                examiner.examine(points)
-            except GramianError as error:
-                problem = problem or error
-                continue
+        try:
+            examiner.fix(_positive(d))
+            examiner.examine(_positive(d))
             results.append(d)
-            break
+        except GramianError as error:
+            problem = problem or error
     if not results:
         assert problem is not None
         tried = f"Points of 1 to {MOST_FEATURES} features were tried; for more, give n_features."
