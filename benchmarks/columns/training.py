@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from columns.cases import SHARED, Case
-from gramian.tables.column_features import GRAMS, features, grams
+from gramian.tables.column_features import GRAMS, features, grams, telling
 from gramian.tables.roles import LEARNED
 
 TREES, SEED = 100, 0
@@ -45,6 +45,7 @@ class Examples:
             if not numbers:
                 continue
             facts = features(numbers, seen.rows, len(seen.columns) - len(numbers))
+            says = telling(one.name for one in numbers)
             judged = [place for place, one in enumerate(numbers) if one.name in case.labels]
             for place in judged:
                 column, label, weight = numbers[place], case.labels[numbers[place].name], 1.0
@@ -55,7 +56,7 @@ class Examples:
                 role = case.kind(column.name, column.distinct / max(seen.rows, 1)) if out else "measure"
                 if case.source in ("wide", "made"):
                     weight *= min(1.0, SHARE / len(judged)) * (0.5 if case.source == "made" else 1.0)
-                name = "" if column.name.isdigit() else column.name
+                name = column.name if says[place] else ""
                 rows.append((facts[place], name, role, case.name, label, case.source, weight))
         X, names, *others = zip(*rows, strict=True)
         return cls(np.array(X), list(names), *map(np.array, others))

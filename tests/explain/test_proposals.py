@@ -618,3 +618,21 @@ def test_counts_of_unequal_depth_are_brought_to_one_depth():
     assert 'transform="logcpm"' in size.remedy
     other = scan(io.BytesIO(text), transform="logcpm").read()
     assert "size" not in gramian.diagnose(PCA(2).fit(other), other).codes
+
+
+def test_a_column_beside_a_spectrum_leaves_and_the_spectrum_is_not_scaled():
+    rng = np.random.default_rng(0)
+    place = np.linspace(0, 1, 60)
+    peaks = np.exp(-((place - np.array([[0.2], [0.6]])) ** 2) / 0.02)
+    X = rng.random((50, 2)) @ peaks + 0.01 * rng.normal(size=(50, 60))
+    X = pd.DataFrame(X, columns=[str(1100 + 4 * j) for j in range(60)])
+    found = gramian.propose(X.assign(Brix=rng.normal(12, 2, 50).round(1)))
+    assert brief(found) == "drop=Brix"
+    assert found[0].why == '"Brix" is none of the 60 columns along an axis'
+    assert not gramian.propose(X)
+
+
+def test_many_columns_whose_names_differ_in_a_number_are_judged_by_values():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(50, 9, (60, 12)).round(1)).add_prefix("district")
+    assert not {"drop", "label", "id"} & gramian.propose(X).reading.keys()

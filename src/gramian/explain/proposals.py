@@ -17,8 +17,10 @@ from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError
 from gramian.statistics import imputation
 from gramian.statistics.units import (
+    AXIS,
     FEW,
     THRICE,
+    column_axis,
     different_quantities,
     neighbours,
     same_range,
@@ -39,6 +41,7 @@ METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
 PLURALS = {"holes": "columns that miss many values", "copy": "copies", "text": "columns of text"}
 LARGEST = 1e100  # number that distances are computed of
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
+MOST_ODD = 5  # columns beside those along an axis
 MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell apart
 FEW_ROWS = 5  # of each group of a label with more groups
 # Kinds of labels, the best first; roles of numbers that name groups.
@@ -474,8 +477,24 @@ class _Table:
                 yield Proposal("drop", column.name, f"{self._called(column)} {why}", _facts(column, kind))
             else:
                 numbers.append(column)
+        yield from self._beside_an_axis(numbers)
         if self.seen.named and self.rows >= FEWEST:
             yield from _copies(numbers)
+
+    def _beside_an_axis(self, numbers: Sequence[Column]) -> Iterator[Proposal]:
+        """Yield the few columns beside many that are neighbours on an axis, such as wavelengths."""
+        names = [column.name for column in numbers]
+        along = [name for name in names if is_number(name)]
+        odd = [column for column in numbers if column.name not in along]
+        if (
+            self.seen.named
+            and 0 < len(odd) <= MOST_ODD
+            and len(along) >= AXIS
+            and column_axis(along) is not None
+        ):
+            for column in odd:
+                why = f'"{column.name}" is none of the {len(along):,} columns along an axis'
+                yield Proposal("drop", column.name, why, _facts(column, "odd"))
 
     def _is_swapped(self, names_rows: Proposal | None) -> bool:
         """Return whether rows are genes, and columns samples."""

@@ -6,7 +6,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from scipy.special import ndtri
@@ -17,6 +17,7 @@ from gramian.tables.preview import Column
 
 GRAMS = 4096  # hashed pieces of names
 ROWS = 500  # that are looked at
+MANY_ALIKE = 8  # columns whose names differ in a number only, and so say nothing
 GROUPINGS = 8  # columns within whose groups the others are looked at
 FEW_RELATIONS = 4  # columns of each exact relation, at least
 EXACT = 1e-8  # of a linear relation, relative to the deviations
@@ -40,6 +41,23 @@ def tokens(name: str) -> list[str]:
     """
     text = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", name)
     return [word.casefold() for word in re.findall(r"[^\W_]+", text)]
+
+
+def _stem(name: str) -> str:
+    return "".join(word for word in tokens(name) if not word.isdigit())
+
+
+def telling(names: Iterable[str]) -> list[bool]:
+    """Return of each name whether it says something: no number, and none of many that differ in a number.
+
+    Examples
+    --------
+    >>> telling(["id", "3", *(f"district{j}" for j in range(8))])[:3]
+    [True, False, False]
+    """
+    stems = [_stem(name) for name in names]
+    alike = Counter(stems)
+    return [bool(stem) and alike[stem] < MANY_ALIKE for stem in stems]
 
 
 def grams(name: str) -> list[int]:
@@ -170,7 +188,7 @@ def _of_table(
         null = values < EXACT
         if null.sum() <= max(1, p // FEW_RELATIONS):  # else the table has few dimensions
             F["exact"] = (vectors[:, null] ** 2).sum(axis=1) * (Z.std(axis=0) > 0)
-    stems = ["".join(word for word in tokens(column.name) if not word.isdigit()) for column in columns]
+    stems = [_stem(column.name) for column in columns]
     alike = Counter(stems)
     F["stems"] = np.log1p([alike[stem] - 1 if stem else 0 for stem in stems])
     near = (np.abs(F["low"][:, None] - F["low"]) < 0.2) & (np.abs(F["high"][:, None] - F["high"]) < 0.2)

@@ -16,7 +16,7 @@ from gramian.core.checks import percent
 from gramian.core.records import FloatArray, Members
 from gramian.tables.as_rows import to_rows
 from gramian.tables.cells import units_of
-from gramian.tables.column_features import FEATURES, chance, features, grams
+from gramian.tables.column_features import FEATURES, chance, features, grams, telling
 from gramian.tables.preview import Column, Preview, of_array, of_columns
 from gramian.tables.scan import Scan
 from gramian.tables.stored import StoredRows
@@ -243,7 +243,7 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
     """Return the roles of columns of numbers: the mean over the trees, and what decided it."""
     trees = _model()
     weights, intercept = trees["names"], float(trees["intercept"])
-    named_so = [named and not one.name.isdigit() for one in columns]
+    named_so = [named and says for says in telling(one.name for one in columns)]
     scores = [
         intercept + float(weights[grams(one.name)].sum()) if has_name else 0.0
         for one, has_name in zip(columns, named_so, strict=True)
