@@ -23,7 +23,6 @@ from harness.timing import TimedRow
 D, CHUNK, COMPONENTS = 200, 50_000, 50
 WORKER_BYTES = 2e9
 EFFICIENCY = 0.8
-HOME = str(Path(__file__).parent)
 
 
 @dataclass

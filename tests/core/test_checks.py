@@ -9,16 +9,13 @@ from gramian.core import checks
 from gramian.errors import ParameterError
 
 
-def test_integers_are_whole_and_no_bools():
+def test_integers_are_whole_and_seeds_are_named_as_the_shell_spells_them():
     assert checks.check_integer("k", np.int32(3), 1, 3) == 3
     for value in (True, 3.0, "3", None, 0, -1):
         with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
             checks.check_integer("k", value)
     with pytest.raises(ParameterError, match=r"k=4 must be a whole number from 1 to 3\. Give fewer\."):
         checks.check_integer("k", 4, 1, 3, "Give fewer.")
-
-
-def test_seeds_are_named_as_the_shell_spells_them():
     assert checks.check_seed("--random-state", 2**32 - 1) == 2**32 - 1
     with pytest.raises(
         ParameterError, match=r"--random-state -1 must be a whole number from 0 to 4294967295\."
@@ -37,7 +34,7 @@ def test_numbers_lie_within_their_bounds():
         checks.check_number("c", math.inf)
 
 
-def test_choices_amounts_and_texts_are_shown_as_they_are():
+def test_choices_amounts_and_texts_are_shown_on_one_line():
     assert checks.check_choice("solver", "gram", ("gram", "full")) == "gram"
     with pytest.raises(ParameterError, match=r"is not known\. Allowed:"):
         checks.check_choice("solver", "gramm", ("gram", "full"))
@@ -45,6 +42,10 @@ def test_choices_amounts_and_texts_are_shown_as_they_are():
     assert {size: checks.amount(size) for size in told} == told
     for name in ["Anna Maria", "王小明", "محمد\u200cعلی", "Пётр", "👩🏽\u200d🔬", "\ufffd"]:
         assert checks.shown(name) == name
+    assert checks.shown("\x1b[31mred\nfake  line\u202e\udcff") == r"\x1b[31mred\nfake  line\u202e\udcff"
+    assert checks.shown(5) == "5"
+    assert checks.shown("a\ufffe\U0010ffffb\ufdd0") == r"a\ufffe\U0010ffffb\ufdd0"
+    assert checks.shown_lines("\x1bred\nfake\x9b") == "\\x1bred\nfake\\x9b"
 
 
 def test_ranges_are_covered():
@@ -54,10 +55,3 @@ def test_ranges_are_covered():
         places = checks.evenly(length, most)
         assert places == sorted(set(places))
         assert len(places) == min(length, most)
-
-
-def test_everything_is_shown_on_one_line():
-    assert checks.shown("\x1b[31mred\nfake  line\u202e\udcff") == r"\x1b[31mred\nfake  line\u202e\udcff"
-    assert checks.shown(5) == "5"
-    assert checks.shown("a\ufffe\U0010ffffb\ufdd0") == r"a\ufffe\U0010ffffb\ufdd0"
-    assert checks.shown_lines("\x1bred\nfake\x9b") == "\\x1bred\nfake\\x9b"

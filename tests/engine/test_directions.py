@@ -123,13 +123,10 @@ def test_kernel_components_have_bounds_too():
     assert bounds.sines.max() < 1e-9
 
 
-def test_directions_of_landmarks_are_those_of_the_approximate_matrix():
+def test_directions_of_landmarks_and_saved_bounds(tmp_path):
     model = KernelPCA(2, kernel="rbf", solver="nystroem", n_landmarks=10, random_state=0)
     text = str(model.fit(table(SPECTRA["separated"], 40, 12)).certificate_)
     assert "radians of that of the approximate matrix" in text
-
-
-def test_bounds_are_saved_and_older_files_have_none(tmp_path):
     model = PCA(2).fit(np.c_[np.cos(CIRCLE), np.sin(CIRCLE)])
     model.save(tmp_path / "circle.gramian")
     again = gramian.load(tmp_path / "circle.gramian")

@@ -56,13 +56,10 @@ def test_auto_takes_the_cheaper_side(shape, target, solver, operator):
     assert result.reason.endswith(".")
 
 
-def test_genotypes_are_taken_to_have_a_flat_spectrum():
+def test_the_route_asked_for_is_taken_and_genotypes_have_a_flat_spectrum():
     X = np.zeros((900, 5000), dtype="f4")
     for scale, count, solver in (("genotype", 10, "gram"), ("genotype", 2, "krylov"), ("unit", 10, "krylov")):
         assert PCA(count, scale=scale).plan(X).solver == solver, (scale, count)
-
-
-def test_the_route_asked_for_is_taken():
     for shape, solver in product(((5000, 900), (900, 5000)), ("full", "covariance", "gram", "krylov")):
         result = pca(shape, solver=solver)
         assert (result.solver, result.reason) == (solver, f"You set solver={solver!r}.")
@@ -181,12 +178,9 @@ def test_nothing_fits(solver):
         pca((5000, 900), ALL, solver=solver, limit=1000)
 
 
-def test_an_iteration_that_does_not_fit_wants_less_data():
+def test_few_components_are_iterated_within_memory():
     with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 69\.8 MB of working memory,"):
         pca((50_000, 9000), FIVE, solver="krylov", limit=1000)
-
-
-def test_few_components_of_many_rows_are_iterated():
     for n, target, solver in [(100, FIVE, "dense"), (3000, FIVE, "krylov"), (3000, ALL, "dense")]:
         result = kernel(n, target)
         assert (result.solver, result.operator) == (solver, "centered kernel")

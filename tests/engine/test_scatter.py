@@ -118,16 +118,13 @@ def test_no_vectors_lift_to_no_directions(kind, keep):
     assert operator.lift(np.empty((operator.size, 0))).shape == (21 - operator.size, 0)
 
 
-def test_long_float32_sums_get_an_estimate():
+def test_long_float32_sums_have_an_estimate_and_rank_a_tolerance():
     rows = as_rows(np.random.default_rng(2).standard_normal((50, 8)).astype(np.float32))
     view = center_rows(rows, center=True, scale=None, ddof=1)
     assert product_error(view, 10, 10)[1] == "deterministic"
     bound, kind = product_error(view, 10**6, 1000)
     assert kind == "estimate"
     assert bound < product_error(view, 1000, 1000)[0]
-
-
-def test_rank_tolerances():
     eps = np.finfo(np.float64).eps
     assert product_tolerance((300, 20), eps / 2, 64) == 300 * eps
     single = float(np.finfo(np.float32).eps)

@@ -243,11 +243,14 @@ def test_the_order_of_rows_is_seen_as_a_step_or_a_trend_and_not_again_where_labe
     assert "row-order" not in codes(PCA(2), load_iris().data, {"species": load_iris().target})
 
 
-def test_copies_are_counted_in_samples_too():
+def test_copies_are_counted_in_samples_and_sparse_rows_looked_at():
     rng = np.random.default_rng(0)
     for X in (np.repeat(factors(1000, 6), 3, axis=0), factors(10, 4)[rng.integers(0, 10, 5000)]):
         assert "ties" in codes(PCA(2), X)
     assert "ties" not in codes(PCA(2), factors(5000, 4))
+    X = sparse.random(600, 1500, 0.02, format="csr", random_state=0)
+    wild = sparse.vstack([X, 500 * sparse.csr_matrix(np.ones((1, 1500)))], format="csr")
+    assert "one-row" in codes(PCA(2), wild)
 
 
 def test_incomplete_rows_are_looked_at_as_they_were_imputed():
@@ -258,12 +261,6 @@ def test_incomplete_rows_are_looked_at_as_they_were_imputed():
     X[3] = 900.0
     X[3, 2] = np.nan
     assert "one-row" in codes(PCA(2, missing="em"), X)
-
-
-def test_sparse_rows_are_looked_at():
-    X = sparse.random(600, 1500, 0.02, format="csr", random_state=0)
-    wild = sparse.vstack([X, 500 * sparse.csr_matrix(np.ones((1, 1500)))], format="csr")
-    assert "one-row" in codes(PCA(2), wild)
 
 
 @pytest.mark.parametrize("kind", ["PCA", "KernelPCA"])

@@ -188,7 +188,7 @@ def test_too_few_rows_give_no_intervals_and_few_give_bounded_ones(n, d, stated):
         assert (f"{n} rows give no intervals of PC{stated + 1}" in str(result)) == (stated < k)
 
 
-def test_a_direction_of_one_row_has_no_intervals():
+def test_intervals_of_one_row_and_of_a_component_along_a_column():
     rows = X.copy()
     rows[3, 5] += 1000
     result = gramian.stability(PCA(2).fit(rows), rows, n_resamples=100, random_state=0)
@@ -196,9 +196,6 @@ def test_a_direction_of_one_row_has_no_intervals():
     assert result.separated.tolist() == [False, True]
     assert 0.2 < result.turned[0] < 0.5  # a draw misses the row with a probability of 37 %
     assert "PC1 turns by more than 45 degrees in" in str(result)
-
-
-def test_an_interval_contains_the_loading_of_a_component_along_a_column():
     result = gramian.stability(PCA(2).fit(X), X, n_resamples=100, random_state=0)
     assert result.loading_intervals[0, 0, 1] == 1.0
     assert (np.abs(result.loading_intervals) <= 1.0).all()

@@ -49,15 +49,12 @@ def test_a_space_of_faces_is_that_of_its_corrected_pictures():
         figures.reconstruction_errors(FaceSpace(3, kernel="rbf").fit(pictures), pictures)
 
 
-def test_face_scores_with_thresholds():
+def test_thresholds_of_face_scores_and_how_to_repeat_the_report():
     pytest.importorskip("altair")
     space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
     chart = figures.face_scores(space)
     assert sum(chart.data.to_pydict()["share"]) == pytest.approx(100)
     assert f"{space.face_threshold_:.4g}." in " ".join(chart.title.subtitle)
-
-
-def test_the_report_says_how_to_repeat_it():
     page = report_page(Fitted(FaceSpace(4).fit(drawn_faces(5, 3, size=(24, 28))), None))
     assert "Turk" in page
     assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in page

@@ -57,13 +57,10 @@ def test_unlikeness_against_the_definition():
     np.testing.assert_allclose(unlikeness(models, THINGS), np.sqrt(product), rtol=1e-3)
 
 
-def test_the_number_of_components():
+def test_the_number_of_components_and_things_less_like_faces():
     models = fit_detector(np.concatenate([FACES, THINGS, FACES[:, :, ::-1]]), 0)
     assert all(isinstance(model, PCA) and model.n_components_ == COMPONENTS for model in models)
     assert [model.n_components_ for model in fit_detector(FACES[:2], 0)] == [1, 1]
-
-
-def test_things_are_less_like_faces_than_new_faces_are():
     models = fit_detector(FACES[:60], 0)
     new, things = unlikeness(models, FACES[60:]), unlikeness(models, THINGS)
     assert np.mean(things > new.max()) > 0.9

@@ -267,16 +267,13 @@ def test_a_component_without_variance(world):
         assert np.isfinite(recogniser.similarity(vectors)).all()
 
 
-def test_tensors_and_lists(world):
+def test_tensors_lists_and_nothing_asked(world):
     torch = pytest.importorskip("torch")
     recogniser = Recogniser(far=0.1).fit(
         torch.asarray(world.vectors), list(world.people), list(world.variances)
     )
     expected = world.recogniser(far=0.1).similarity(world.vectors[:2])
     np.testing.assert_allclose(recogniser.similarity(world.vectors[:2].tolist()), expected, atol=1e-5)
-
-
-def test_nothing_and_nobody_asked(world):
     recogniser = world.recogniser()
     assert recogniser.identify(np.empty((0, K))) == []
     with pytest.raises(DataError, match=r"Nobody is enrolled in this recogniser\. Call fit first\."):
@@ -363,15 +360,12 @@ def test_what_shifts_change_is_hardly_compared(world, distance):
 NAMED = [(0.8, "Ann"), (0.3, "Bob")]
 
 
-def test_the_threshold_itself_is_enough_for_a_person():
+def test_thresholds_and_the_nearest_of_an_unknown_person():
     result = _answer(NAMED, 0.5, None, None)
     assert (result.kind, result.person, result.runner_up) == ("person", "Ann", "Bob")
     assert (result.score, result.runner_up_score, result.threshold) == (0.8, 0.3, 0.5)
     assert str(result) == "Ann (similarity 0.8; threshold 0.5; next: Bob, 0.3)"
     assert _answer(NAMED, 0.8, None, None).kind == "person"
-
-
-def test_an_unknown_person_has_a_nearest_one():
     result = _answer(NAMED, 0.9, None, None)
     assert (result.kind, result.person, result.score) == ("unknown", None, 0.8)
     assert (result.runner_up, result.runner_up_score) == ("Ann", 0.8)

@@ -99,13 +99,16 @@ def test_whitening_divides_by_standard_deviations_of_components_that_vary():
             whitening(bad)
 
 
-def test_vectors_too_long_for_float32():
+def test_vectors_that_do_not_vary_or_are_too_long():
     vectors, people, queries = some_people(0)
     with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
         Matcher(np.float32(1e25) * vectors, people, cosine=False)
     with pytest.raises(DataError, match=r"A vector is too long for distances in float32\. Use"):
         Matcher(vectors, people, cosine=False).similarity(np.float32(1e25) * queries)
     assert np.isfinite(Matcher(np.float32(1e25) * vectors, people, cosine=True).similarity(queries)).all()
+    vectors, people = people_at_places()
+    with pytest.raises(DataError, match="All pictures of each person are the same, so there are no"):
+        discriminants(vectors[people * 4], people)
 
 
 def projection(vectors, people, shifts=None):
@@ -179,12 +182,6 @@ def test_of_very_many_people_an_even_part_is_enough(monkeypatch):
     assert np.ptp(kept[kept < 10]) == 9
     several = np.append(np.repeat(np.arange(5), 2), [5, 6, 7])
     assert np.unique(several[similarity._chosen(several)]).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_nobody_varies():
-    vectors, people = people_at_places()
-    with pytest.raises(DataError, match="All pictures of each person are the same, so there are no"):
-        discriminants(vectors[people * 4], people)
 
 
 def test_along_discriminants_likeness_is_that_of_projections():

@@ -69,14 +69,11 @@ def test_a_plan_is_what_a_fit_does():
         FaceSpace(99).plan(FACES)
 
 
-def test_a_share_of_the_variance_is_the_default():
+def test_share_and_precision_of_the_components():
     space = FaceSpace().fit(FACES)
     shares = space.explained_variance_ratio_
     assert 0.95 <= shares.sum() < 0.95 + shares[-1] + 1e-6
     assert (space.n_pictures_, space.n_people_, space.n_components_) == (60, 12, len(shares))
-
-
-def test_most_of_the_components_are_right_although_pictures_are_float32():
     space = FaceSpace(40).fit(FACES)
     assert space.decomposition_.components_.dtype == np.float32
     rows = FACES.pictures.reshape(60, -1).astype(float)
@@ -161,12 +158,19 @@ def test_the_face_score_is_the_same_for_all_treatments():
         np.testing.assert_array_equal(score, scores[0])
 
 
-def test_too_few_pictures_are_said():
+def test_too_few_or_equal_pictures_teach_nothing():
     space = FaceSpace(1).fit(FACES.take(slice(0, 2)))
     assert space.face_threshold_ == np.inf
     assert space.notes_[-1] == "there are too few pictures to calibrate the limit for faces (2)"
     with pytest.raises(DataError, match=r"There is 1 picture, but a FaceSpace needs a minimum of 2\."):
         FaceSpace().fit(FACES.take([0]))
+    same = FACES.pictures[:1].repeat(5, axis=0)
+    for shift in (0.0, 0.05):
+        with pytest.raises(DataError, match=r"All 5 pictures are the same\. Give different ones\."):
+            FaceSpace(1, shift=shift).fit(same)
+    grey = np.arange(5)[:, None, None] * np.ones((5, 24, 20), dtype=np.uint8)
+    with pytest.raises(DataError, match="All 5 pictures are the same after light="):
+        FaceSpace(1, light="equalise").fit(grey)
 
 
 def test_blocks_change_nothing(monkeypatch):
@@ -189,16 +193,6 @@ def test_any_depth_and_kind_of_array(array_kind):
 def test_parameters_are_stored_untouched():
     space = FaceSpace(7, kernel="rbf", light="log", random_state=3, memory_limit="1GB")
     assert clone(space).get_params() == space.get_params()
-
-
-def test_pictures_that_are_all_the_same_teach_nothing():
-    same = FACES.pictures[:1].repeat(5, axis=0)
-    for shift in (0.0, 0.05):
-        with pytest.raises(DataError, match=r"All 5 pictures are the same\. Give different ones\."):
-            FaceSpace(1, shift=shift).fit(same)
-    grey = np.arange(5)[:, None, None] * np.ones((5, 24, 20), dtype=np.uint8)
-    with pytest.raises(DataError, match="All 5 pictures are the same after light="):
-        FaceSpace(1, light="equalise").fit(grey)
 
 
 def test_what_is_not_fitted_says_so():
@@ -243,7 +237,7 @@ def test_parameters_that_cannot_be():
             FaceSpace(**parameters).fit(FACES)
 
 
-def test_components_and_pictures_that_do_not_fit():
+def test_components_pictures_and_people_that_do_not_fit():
     for wrong in (0, -1, 2.5, True, 6):
         with pytest.raises(ParameterError, match=r"must be a whole number from 1 to 5\."):
             FaceSpace(5).fit(FACES).reconstruct(NEW, wrong)
@@ -251,9 +245,6 @@ def test_components_and_pictures_that_do_not_fit():
     for method in (space.transform, space.reconstruct, space.face_score):
         with pytest.raises(DataError, match=r"The pictures are 24x28 \(width x height\), but the model"):
             method(drawn_faces(1, 1, size=(24, 28)))
-
-
-def test_people_may_be_of_any_kind_but_not_of_another_number():
     with pytest.raises(DataError, match=r"people has shape \(3,\) for 60 pictures\. Give one name for"):
         FaceSpace().fit(FACES.pictures, people=["a", "b", "c"])
     assert FaceSpace(3).fit(FACES.pictures, people=[None, 7, "a"] * 20).n_people_ == 3

@@ -8,14 +8,11 @@ from gramian.errors import MissingExtraError
 from gramian.figures.images import Picture, contact_sheet, grey, require_pillow, signed
 
 
-def test_grey_clips_and_signed_is_symmetric_about_the_middle():
+def test_grey_clips_signed_is_symmetric_and_a_png_holds_them(tmp_path):
     assert grey([-5.0, 0.0, 255.0, 300.0], 0, 255).tolist() == [0, 0, 255, 255]
     assert grey([3.0, 3.0], 3, 3).tolist() == [128, 128]  # neither black nor white
     assert signed([-1.0, 0.0, 1.0]).tolist() == [1, 128, 255]
     assert signed(np.zeros(3)).tolist() == [128, 128, 128]
-
-
-def test_a_png_holds_the_pixels(tmp_path):
     Image = pytest.importorskip("PIL.Image")
     pixels = np.arange(12, dtype=np.uint8).reshape(3, 4)
     picture = Picture(pixels)

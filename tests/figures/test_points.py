@@ -206,12 +206,17 @@ def test_rows_have_the_numbers_of_their_file(X):
     assert figures.scores(gramian.PCA(2).fit(X), table).data["row"].to_pylist() == [3 * j for j in range(20)]
 
 
-def test_a_mean_is_in_its_ellipse_as_by_hotelling():
+def test_ellipses_hold_the_mean_as_by_hotelling_and_leave_the_cloud_large():
     points = np.random.default_rng(0).normal(size=(12, 2)) @ [[3, 1], [0, 0.2]] + [5, -7]
     centred = mean_ellipse(points, 0.9) - points.mean(axis=0)
     inverse = np.linalg.inv(np.cov(points.T) / 12)
     squared = np.einsum("ij,jk,ik->i", centred, inverse, centred)
     np.testing.assert_allclose(squared, 2 * 11 / 10 * f.ppf(0.9, 2, 10))
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    X[:4] = [[2, 2], [-2, -2], [2, -2], [-2, 2.5]]
+    spec = gramian.PCA(2).fit(X).plot(X, color=np.repeat(["few", "many"], [4, 56])).to_dict()
+    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+    assert np.ptp(points["encoding"]["y"]["scale"]["domain"]) < 2 * np.ptp(X, axis=0).max()
 
 
 def test_a_table_with_labels_is_coloured_by_them_in_every_figure_of_its_rows(X):
@@ -224,14 +229,6 @@ def test_a_table_with_labels_is_coloured_by_them_in_every_figure_of_its_rows(X):
             assert (VERMILION in json.dumps(figure.draw(model, table).to_dict())) is coloured, figure.name
     assert model.plot(labelled).data["group"].to_pylist() == kinds.tolist()
     assert "group" not in model.plot(labelled, color="").data.column_names
-
-
-def test_ellipses_of_few_rows_do_not_make_the_cloud_small():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    X[:4] = [[2, 2], [-2, -2], [2, -2], [-2, 2.5]]
-    spec = gramian.PCA(2).fit(X).plot(X, color=np.repeat(["few", "many"], [4, 56])).to_dict()
-    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
-    assert np.ptp(points["encoding"]["y"]["scale"]["domain"]) < 2 * np.ptp(X, axis=0).max()
 
 
 def test_a_legend_is_no_wider_than_its_figure(pca, X):

@@ -442,7 +442,7 @@ def test_what_is_asked_of_parts():
     assert (RBF() + Linear()).calls(ROWS) is None
 
 
-def test_functions_among_the_parts_add_up_what_they_cost():
+def test_functions_and_constants_among_the_parts_add_what_they_cost():
     one = FunctionKernel(lambda x, y: float(x @ y), vectorised=False)
     many = FunctionKernel(lambda x, y: x @ y.T, vectorised=True)
     assert (RBF() + one).calls(ROWS).scalar
@@ -450,8 +450,5 @@ def test_functions_among_the_parts_add_up_what_they_cost():
     both = (one + many.on(0)).resolve(ROWS).calls(ROWS)
     assert both.scalar
     assert both.seconds > 0
-
-
-def test_constants_add_no_rounding():
     bound = (Constant(0.5) * gauss).bind(ROWS)
     assert bound.relative < gauss.bind(ROWS).relative + 1e-15

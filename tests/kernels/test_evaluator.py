@@ -102,13 +102,10 @@ def test_float32_rows_are_evaluated_in_float64_and_rounded_once():
         assert kernel.gram(X.astype("f8"), Y).dtype == np.float64, kernel
 
 
-def test_whole_numbers_are_rows_too():
+def test_whole_numbers_and_any_memory_order_are_rows_too():
     X = np.arange(12).reshape(4, 3)
     assert RBF(sigma=5.0).gram(X).dtype == np.float64
     assert_array_equal(RBF(sigma=5.0).gram(X), RBF(sigma=5.0).gram(X.astype("f8")))
-
-
-def test_memory_order_of_the_rows_makes_no_difference():
     for order, step, kernel in product(["C", "F"], [1, -1, 2], KERNELS):
         X = np.array(rows(40), order=order)[::step]
         X.flags.writeable = False

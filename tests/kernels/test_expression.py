@@ -309,12 +309,9 @@ def test_the_deepest_that_is_read_can_be_used():
     assert chain.psd
 
 
-def test_it_is_said_what_the_text_is_for():
+def test_no_warning_escapes_and_the_use_of_the_text_is_said():
     with pytest.raises(ParameterError, match="kernel='rfb', column 1: kernel"):
         parse("rfb")
-
-
-def test_no_warning_escapes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert parse(r"rbf.on('\d')") == kernels.RBF().on("\\d")

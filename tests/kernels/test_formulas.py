@@ -146,14 +146,11 @@ FAR = [
 ]
 
 
-def test_the_error_bound_holds_for_clusters_far_apart():
+def test_the_error_bound_holds_for_clusters_and_inner_products():
     for kernel, *case in product(FAR, (0.0, 3.0, 1e6), [0.0, 1e8], (1.0, 1e-9), DTYPES):
         rows = clusters(*case)
         rows = np.abs(rows) if isinstance(kernel, ChiSquared) else rows
         assert excess(kernel, rows) <= 1, (kernel, case)
-
-
-def test_the_error_bound_of_kernels_of_inner_products():
     kernels = [
         *(Linear(), Cosine(), Constant(3.7), Polynomial(), Polynomial(degree=17, gamma=0.3, coef0=0.1)),
         *(Polynomial(degree=2, gamma=1e-3, coef0=0.0), Polynomial(degree=2, gamma=1.0, coef0=-3.0)),
@@ -184,14 +181,12 @@ def test_the_error_bound_on_random_rows(kernel, d, scale, offset, seed):
     assert excess(kernel, rows) <= 1
 
 
-def test_the_error_bound_near_the_ends_of_the_range():
+def test_the_error_bound_holds_near_the_ends_of_the_range_and_a_small_one_is_noticed():
     products = [Linear(), Cosine(), Polynomial(2, 1.0, 0.0), Sigmoid(1.0, 0.0)]
     for kernel in [*products, RBF(sigma=1.0), Laplacian(), Matern(), ChiSquared()]:
         for scale in [1e-160, 1e-100, 1e60]:
             assert excess(kernel, np.abs(clusters(3.0)) * scale) <= 1, (scale, kernel)
 
-
-def test_a_bound_that_is_too_small_is_noticed():
     class Careless(Linear):
         def evaluation_error(self, d, largest, direct):
             return 0.0, 1e-18

@@ -79,7 +79,7 @@ def test_only_what_differs_from_the_default_is_printed():
         assert repr(made) == text, (made, text)
 
 
-def test_constructor_stores_its_arguments_untouched():
+def test_parameters_are_stored_untouched_and_print_whatever_they_mean():
     marker = object()
     assert RBF(sigma=marker).sigma is marker
     assert Polynomial(degree=marker).degree is marker
@@ -87,9 +87,6 @@ def test_constructor_stores_its_arguments_untouched():
     assert Sum(marker, 3).left is marker
     assert (2 * RBF()).factor == 2
     assert isinstance((2 * RBF()).factor, int)
-
-
-def test_what_means_nothing_prints_all_the_same():
     for made in (RBF(sigma="x"), Matern(nu=2), Polynomial(degree=None), Laplacian(gamma=[1.0])):
         assert str(made)
         assert repr(made)

@@ -37,12 +37,9 @@ def test_what_is_no_kernel_comes_with_a_suggestion_or_is_a_type_error():
         kernels.kernel_from_name(kernels.RBF)
 
 
-def test_an_object_is_itself():
+def test_what_carries_its_own_parameters_is_itself():
     kernel = kernels.RBF(sigma=2.0) + kernels.Linear()
     assert kernels.kernel_from_name(kernel) is kernel
-
-
-def test_what_carries_its_own_parameters_takes_none_beside_them():
     for extra in [{"gamma": 1.0}, {"degree": 2}, {"coef0": 0.0}]:
         for kernel in [kernels.RBF(sigma=2.0), "rbf(sigma=2)", "rbf + linear", "3 * rbf"]:
             with pytest.raises(

@@ -115,13 +115,10 @@ def test_gamma_at_the_ends_of_the_range(gamma, scale):
     assert_allclose(RBF(gamma=gamma).gram(X * scale), expected, rtol=1e-9, atol=1e-300)
 
 
-def test_widths_beyond_the_root_of_the_range():
+def test_widths_and_rows_beyond_the_usual_range():
     assert_allclose(
         RBF(sigma=(1e160, 1e160, 1.0, 1.0, 1.0)).gram(X), RBF(sigma=1.0).gram(X[:, 2:]), rtol=1e-13
     )
-
-
-def test_neighbours_in_one_feature_while_another_is_far_larger():
     rows = np.array([[1e8, 1.0], [1e8, 1.0 + 1e-9], [1e8 + 16, 1.0]])
     kernel = RBF(sigma=(16.0, 1e-9))
     gap = (rows[1, 1] - rows[0, 1]) / 1e-9

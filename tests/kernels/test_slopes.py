@@ -129,15 +129,12 @@ def test_the_weighted_mean_of_the_gaussian_kernel_is_that_of_mika():
         assert_allclose(X[b] + step, weights @ Y / weights.sum(), rtol=1e-9)
 
 
-def test_other_kernels_state_no_weighted_mean():
+def test_kinks_and_what_states_no_weighted_mean_are_said():
     for name in [name for name in SMOOTH if not SMOOTH[name].stationary]:
         Y = rows(7, 1)
         bound = SMOOTH[name].bind(Y)
         stiffness = bound.slopes(rows(5, 0), bound.encode(Y)[1]).stiffness
         assert stiffness is None or name == "constant", name
-
-
-def test_kernels_with_kinks_say_so():
     for name, (kernel, reason) in KINKED.items():
         assert re.search(reason, kernel.not_differentiable), name
     bound = kernels.Laplacian(0.5).bind(rows(7, 1))
@@ -179,15 +176,12 @@ def test_values_that_underflow_pull_nothing():
         assert np.isfinite(result.pull(np.ones((1, 2)))).all()
 
 
-def test_the_zero_row_has_no_direction():
+def test_zero_rows_flat_diagonals_and_the_chain_rule():
     Y = rows(4, 0)
     for kernel in (kernels.Cosine(), kernels.Linear().normalized()):
         bound = kernel.bind(Y)
         result = bound.slopes(np.zeros((1, 3)), bound.encode(Y)[1])
         assert_array_equal(result.pull(np.ones((1, 4))), np.zeros((1, 3)))
-
-
-def test_a_flat_diagonal_and_the_chain_rule():
     assert_array_equal(flat(np.ones(2), 3).gradient, np.zeros((2, 3)))
     inner = Slopes(np.full((1, 1), 3.0), lambda W: W * 5.0)
     square = chained(inner.values**2, [inner], [2 * inner.values])

@@ -96,14 +96,11 @@ def test_names_reach_through_other_kernels():
         RBF().on("age").after(StandardScaler().fit(X)).resolve(X, NAMES)
 
 
-def test_one_column_is_the_same_however_it_is_written():
+def test_columns_are_the_same_however_they_are_written_and_as_valid():
     assert RBF().on(0) == RBF().on([0]) == OnColumns(RBF(), (0,)) == OnColumns(RBF(), np.array([0]))
     assert len({RBF().on(0), RBF().on([0]), RBF().on(slice(1)), RBF().on(slice(1))}) == 2
     assert RBF().on(0) != RBF().on(1)
     assert RBF().on(slice(1)) != RBF().on(slice(2))
-
-
-def test_validity_on_columns():
     assert RBF().on(0).psd
     assert Sigmoid(1.0).on(0, 1).validity.refuted
     # What needs two features to be refuted need not be on one.
@@ -200,12 +197,9 @@ def test_printed_forms():
         assert str(kernel), (kernel, text)
 
 
-def test_formulas_in_print():
+def test_formulas_in_print_and_maps_that_keep_their_object():
     assert str(Linear().on(0, "b")) == "[x . y] on (0, 'b')"
     assert str(Linear().normalized()) == "[k(x, y) / sqrt(k(x, x) k(y, y)), k = x . y]"
-
-
-def test_maps_keep_their_object():
     scaler = StandardScaler().fit(X)
     assert After(RBF(), scaler).map is scaler
     assert After(RBF(), scaler) == After(RBF(), scaler)
@@ -292,13 +286,10 @@ def test_rows_that_are_tiny_beside_others_keep_a_small_bound():
         assert excess(kernel, rows) <= 1, text
 
 
-def test_a_bound_that_is_not_known_is_infinite():
+def test_bounds_of_unknown_maps_and_of_tiny_rows():
     rows = X[:4].copy()
     rows[2] *= 1e-30
     assert (Linear() * (RBF() - 0.5)).normalized().bind(rows).absolute == np.inf
-
-
-def test_a_tiny_row_does_not_hide_the_components_of_the_others():
     rows = np.vstack([X, np.full((1, 4), 1e-12)])
     model = gramian.KernelPCA(3, kernel="linear.normalized()").fit(rows)
     same = gramian.KernelPCA(3, kernel="cosine").fit(rows)

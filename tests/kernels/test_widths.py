@@ -74,16 +74,13 @@ def test_duplicates_count_unless_more_than_half_of_the_pairs_are_equal():
     assert median_distance(X, "cityblock") > 0
 
 
-def test_rows_that_are_all_equal_have_no_width():
+def test_equal_rows_have_no_width_and_arrays_of_other_kinds_the_same():
     for X in [np.ones((5, 2)), np.zeros((3, 1)), np.ones((1, 4)), np.full((4, 2), 1e8)]:
         for metric in ["euclidean", "cityblock"]:
             with pytest.raises(
                 DataError, match=r"The median distance of rows is 0, which is no width\. Give"
             ):
                 median_distance(X, metric)
-
-
-def test_arrays_of_other_kinds():
     X = rows(30)
     torch = pytest.importorskip("torch")
     assert median_distance(torch.asarray(X)) == median_distance(X)

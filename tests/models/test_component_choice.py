@@ -338,12 +338,9 @@ def test_male_turtles(data_dir):
     assert PCA("parallel", random_state=0).fit(X).n_components_ == 1
 
 
-def test_evidence_can_be_written_as_json():
+def test_evidence_is_json_and_a_plan_counts_what_a_rule_does():
     evidence = PCA("parallel", random_state=0).fit(planted()).component_choice_.evidence
     assert json.loads(json.dumps({k: v.tolist() for k, v in evidence.items()}))["components"][0] == 1
-
-
-def test_a_plan_counts_what_a_rule_does():
     X = np.zeros((3000, 300), dtype="f4") + np.arange(300)
     once = PCA(10).plan(X).seconds
     for rule, spectra in (("parallel", 20), ("sign-flip", 20), ("cv", 10)):

@@ -163,16 +163,13 @@ def test_array_kinds_give_their_own_kind(array_kind):
         assert model.kernel_error_.ok
 
 
-def test_one_row_and_one_column():
+def test_one_row_or_column_and_features_beyond_the_dtype():
     for model in (PolynomialMap(5), RandomFourierMap(10, random_state=0)):
         Z = model.fit_transform([[2.0]])
         assert Z.shape == (1, model.n_features_out_)
         assert model.kernel_error_.pairs == 1
         assert model.kernel_error_.ok
         assert np.isfinite(Z).all()
-
-
-def test_features_beyond_the_dtype_are_refused():
     with pytest.raises(DataError, match=r"A feature of \(x\.y \+ 1\)\^3 exceeds what float32 can hold\."):
         PolynomialMap(3, gamma=1).fit(np.array([[1e20, 1.0], [2.0, 3.0]], dtype=np.float32))
     with pytest.raises(DataError, match=r"Rows far from the origin round w \. x by 1e\+135 radians\."):

@@ -668,12 +668,9 @@ def test_parameters_are_refused():
             KernelPCA(**options).fit(data(40, 3))
 
 
-def test_no_route_within_memory():
+def test_a_plan_is_what_fit_follows_within_memory():
     with pytest.raises(MemoryLimitError, match=r"The krylov route needs about 21\.1 MB of working memory,"):
         KernelPCA(2, kernel="rbf", memory_limit=1000).fit(data(600))
-
-
-def test_plan_is_what_fit_follows():
     X = data(700, 3)
     for options in ({"n_components": 3}, {"n_components": None}, {"n_components": 0.5}):
         model = KernelPCA(kernel="rbf", random_state=0, **options)

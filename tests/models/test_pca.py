@@ -595,7 +595,7 @@ def test_attributes_of_a_fitted_model():
         model.component_pictures_  # noqa: B018
 
 
-def test_summary_is_the_table_of_variances():
+def test_a_summary_is_the_table_of_variances_and_says_what_is_not_met():
     model = PCA(3).fit(SPECTRA["separated"])
     table = model.summary()
     assert_allclose(table.standard_deviation**2, model.explained_variance_)
@@ -603,9 +603,6 @@ def test_summary_is_the_table_of_variances():
     assert_allclose(table.cumulative, np.cumsum(table.explained_variance_ratio))
     assert [row[0] for row in table.rows()] == ["PC1", "PC2", "PC3"]
     assert "standard deviation" in str(table)
-
-
-def test_a_tolerance_that_is_not_met_is_said():
     X = SPECTRA["offset"].astype("f4")
     with pytest.warns(CertificateWarning, match="known to .* of the largest, not to 1.0e-16"):
         model = PCA(2, solver="covariance", tol=1e-16).fit(X)

@@ -520,16 +520,13 @@ def test_new_rows_of_another_width_are_refused():
         model.transform(sp.csr_matrix(np.eye(6)))
 
 
-def test_rows_far_away_are_whitened_or_refused():
+def test_rows_far_away_and_attributes_of_an_unfitted_model():
     model = Whitener().fit(FULL["separated"])
     far = np.full((1, 6), 1e95)
     W = definition(FULL["separated"], "zca")
     assert_allclose(model.transform(far), far @ W.T, rtol=1e-7)
     with pytest.raises(DataError, match="Whitened values of a row far from the fitted rows exceed"):
         model.transform(np.array([[1e308, -1e308, 0, 0, 0, 0]]))
-
-
-def test_attributes_of_an_unfitted_model_say_so():
     for name in ("whitening_matrix_", "cross_covariance_", "explained_variance_"):
         with pytest.raises(AttributeError, match="Whitener instance is not fitted yet"):
             getattr(Whitener(), name)

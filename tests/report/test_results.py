@@ -87,7 +87,7 @@ def test_without_altair_everything_else_is_written(tmp_path, monkeypatch):
     assert {"scores.csv", "loadings.csv", "eigenvalues.csv", "model.gramian"} <= set(written.files)
 
 
-def test_correlations_of_constant_columns_are_zero():
+def test_correlations_of_constant_columns_are_zero_and_grey_has_limits():
     values = RNG.normal(size=(20, 3))
     values[:, 1] = 7
     model = gramian.PCA(2).fit(values)
@@ -95,9 +95,6 @@ def test_correlations_of_constant_columns_are_zero():
     assert result[1].tolist() == [0, 0]
     expected = np.corrcoef(values[:, 0], model.transform(values)[:, 0])[0, 1]
     assert result[0, 0] == pytest.approx(expected)
-
-
-def test_grey_limits():
     for values, limits in (([3, 9], (3, 9)), ([3, 200], (0, 255))):  # files keep the bytes of photographs
         assert grey_limits(Table(np.array(values, dtype=np.uint8).reshape(2, 1, 1))) == limits
     assert grey_limits(Table(np.array([[[-1.0]], [[2.0]]]))) == (-1.0, 2.0)

@@ -50,13 +50,10 @@ def test_help_imports_no_more_than_it_shows():
     assert not HEAVY & imported("faces", "enroll", "--help")
 
 
-def test_the_list_of_commands_shows_the_first_sentence_of_each():
+def test_commands_are_listed_by_their_first_sentences_and_misspelt_ones_corrected(gramian):
     for command in typer.main.get_command(app).commands.values():
         sentence = command.loaded.help.split("\n\n")[0]
         assert command.get_short_help_str() == " ".join(sentence.split())
-
-
-def test_a_misspelt_command_is_corrected(gramian):
     gramian.refuses(
         "fti a.csv", 2, "gramian: No such command 'fti'. Did you mean 'fit'? Try: gramian --help\n"
     )

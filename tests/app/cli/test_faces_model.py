@@ -191,14 +191,11 @@ def test_what_cannot_be_rebuilt(arguments, code, message, model, work, gramian):
     assert not (work / "strip.png").exists()
 
 
-def test_the_picture_is_not_overwritten(model, work, gramian):
+def test_the_picture_is_not_overwritten_and_info_describes_faces(model, work, gramian):
     before = (work / "faces/p01/1.png").read_bytes()
     ran = gramian(f"faces reconstruct {model} faces/p01/1.png -o faces/p01/1.png")
     assert ran.code == 2
     assert (work / "faces/p01/1.png").read_bytes() == before
-
-
-def test_info_describes_a_model_of_faces(model, gramian):
     ran = gramian.works(f"info {model}")
     assert ran.out.startswith("FaceSpace(kernel=None, light='none', memory_limit=None, n_components=12")
     assert "Kernel:" not in ran.out

@@ -27,11 +27,15 @@ def test_the_report_as_json(gramian):
     assert witness["rows"] is None
 
 
-def test_an_asymmetric_matrix_as_json(folder, gramian):
+def test_an_asymmetric_matrix_is_json_and_value_tol_is_taken(folder, gramian):
     np.save("k.npy", np.array([[1.0, 2.0], [1.0, 1.0]]))
     facts = gramian("kernels audit precomputed k.npy --json").json
     assert facts["witness"]["values"] == [2.0, 1.0]
     assert facts["eigenvalue"] is None
+    np.save("k.npy", np.array([[1.0, 1.0], [1.0, 1 - 1e-6]]))
+    assert "not a kernel" in gramian("kernels audit precomputed k.npy").out
+    wider = gramian("kernels audit precomputed k.npy --value-tol 1e-05")
+    assert "no counterexample" in wider.out
 
 
 def test_data_is_read_as_for_fit(folder, gramian):
@@ -39,13 +43,6 @@ def test_data_is_read_as_for_fit(folder, gramian):
     ran = gramian(f"kernels audit {expression} flowers.csv --label species --rows 0:12")
     assert "the 12 rows given, and nothing else." in ran.out
     gramian.works("kernels audit rbf faces.npz::X")
-
-
-def test_value_tol(folder, gramian):
-    np.save("k.npy", np.array([[1.0, 1.0], [1.0, 1 - 1e-6]]))
-    assert "not a kernel" in gramian("kernels audit precomputed k.npy").out
-    wider = gramian("kernels audit precomputed k.npy --value-tol 1e-05")
-    assert "no counterexample" in wider.out
 
 
 def test_formulas_of_two_rows_are_audited(folder, gramian):

@@ -43,15 +43,12 @@ def test_what_is_meant(gramian):
         gramian.refuses(f"fit a.csv {options}", 2, hint)
 
 
-def test_data_of_r(place, gramian):
+def test_data_of_r_and_a_missing_value_of_a_named_row(place, gramian):
     xdr = b"RDX3\nX\n\0\0\0\3\0\4"
     (place / "x.rda").write_bytes(gzip.compress(xdr))
     (place / "x.csv").write_bytes(xdr)
     for name in ("x.rda", "x.csv"):
         gramian.refuses(f"fit {name}", 1, "holds objects of R", "write.csv(x")
-
-
-def test_a_missing_value_of_a_named_row(place, gramian):
     (place / "named.csv").write_text("rownames,a,b\n1,1,2\n2,,1\n3,4,5\n")
     assert "row 1 (named '2'), column 0 ('a')" in gramian("fit named.csv --as-is").err
 

@@ -145,7 +145,7 @@ def test_estimators():
     assert estimator_named("tree", True, random_state=4).random_state == 4
 
 
-def test_estimators_that_cannot_be():
+def test_estimators_and_numbers_that_cannot_be():
     for name, discrete, match in [
         ("ridge", True, "The label names classes, which"),
         ("lda", False, "The label is a number, which"),
@@ -153,9 +153,6 @@ def test_estimators_that_cannot_be():
     ]:
         with pytest.raises(ParameterError, match=match):
             estimator_named(name, discrete)
-
-
-def test_numbers_that_cannot_be():
     for name, texts in {"k": ("best", "0", "1.5", "nan", "-3"), "n_features_to_select": ("cv",)}.items():
         for text in texts:
             with pytest.raises(ParameterError, match=name):

@@ -34,13 +34,10 @@ def test_info_of_models_of_every_kind(flower_model, gramian, folder):
     assert gramian("info map.gramian --json").json["model"]["kind"] == "PolynomialMap"
 
 
-def test_info_waits_for_no_scikit_learn(flower_model, folder, gramian):
+def test_info_of_a_kernel_waits_for_no_scikit_learn(flower_model, folder, gramian):
     gramian.works("fit flowers.csv --label species --kernel rbf -o k.gramian")
     calls = ["info", str(flower_model)], ["info", "k.gramian"]
     assert loaded_by(*calls, among=("sklearn", "scipy.stats", "pandas")) == []
-
-
-def test_info_of_a_kernel_after_a_model(folder, gramian):
     X = np.random.default_rng(0).standard_normal((9, 4))
     KernelPCA(2, kernel=kernels.RBF().after(PCA(3).fit(X))).fit(X).save("m.gramian")
     assert gramian("info m.gramian").out.startswith("KernelPCA(")
