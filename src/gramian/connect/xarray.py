@@ -157,15 +157,12 @@ def pca(
         raise ParameterError("feature_weight", allowed="is called weights for fields")
     fields = _fields(da)
     dims = _sample_dims(fields, sample_dim)
-    given, parts, tables, own = [], [], [], []
-    for name, field in fields.items():
-        own_weights, several = _of(weights, name, "weights"), hasattr(da, "data_vars")
-        part, table, weight = _part(name, field, dims, own_weights, several)
-        given.append(_of(scale, name, "scale"))
-        parts.append(part)
-        tables.append(table)
-        own.append(weight)
-    layout, table, weight = _Layout(parts), _joined(tables), np.concatenate(own)
+    several, scales = hasattr(da, "data_vars"), [_of(scale, name, "scale") for name in fields]
+    parts, tables, cell_weights = zip(
+        *(_part(name, field, dims, _of(weights, name, "weights"), several) for name, field in fields.items()),
+        strict=True,
+    )
+    layout, table, weight = _Layout(parts), _joined(tables), np.concatenate(cell_weights)
     samples = _without(next(iter(fields.values())), parts[0].base.dims, dims)
     if is_dask(table):
         # Its passes take chunks as they are; the dual Gram matrix is of columns, for which Dask holds all.
@@ -173,7 +170,7 @@ def pca(
     try:
         model = PCA(
             min(MOST, max(1, len(table) - 1), table.shape[1]) if n_components is None else n_components,
-            scale=layout.divisors(given, table, weight, parameters),
+            scale=layout.divisors(scales, table, weight, parameters),
             feature_weight=None if (weight == 1).all() else weight,
             **parameters,
         )
@@ -181,9 +178,9 @@ def pca(
     except DataError as error:
         advice = "" if parameters.get("missing") in IMPUTING else CHOOSE
         raise layout.explained(error, table, samples, advice) from None
-    layout.warn_of_units(model, given)
+    layout.warn_of_units(model, scales)
     options = {"weights": _said(weights), "scale": _said(scale)}
-    return _results(model, scores, layout, samples, options, [kind is not None for kind in given])
+    return _results(model, scores, layout, samples, options, [kind is not None for kind in scales])
 
 
 def project(ds: Dataset, new: DataArray | Dataset) -> DataArray:
@@ -673,9 +670,6 @@ def _joined(tables: Sequence[Any]) -> Any:
 def _aligned(field: DataArray, base: DataArray, what: str) -> DataArray:
     """Return a field with the cells of a grid in the order of the grid."""
     for dim in base.dims:
-        if dim not in field.dims:
-            needed = f"but needs {_listed(base.dims)}."
-            raise DataError(f"{what} has the dimensions {_listed(field.dims)}, {needed}")
         here, there = field.indexes.get(dim), base.indexes.get(dim)
         if here is not None and there is not None and not here.equals(there):
             if not there.isin(here).all():
