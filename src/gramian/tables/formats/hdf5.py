@@ -1,8 +1,10 @@
-"""Datasets of HDF5 files, of .h5ad files of single-cell data, and of .mat files of MATLAB 7.3."""
+"""Datasets of HDF5 files, of .h5ad files of single-cell data, and of MATLAB's .mat files."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +17,7 @@ from scipy import sparse
 from gramian.core.checks import listed, slices
 from gramian.errors import DataError, FileError, ParameterError, needs
 from gramian.tables import source, stored
+from gramian.tables.formats.arrays import open_npz
 from gramian.tables.labels import label_texts
 from gramian.tables.table import repeated_note, unique_names
 
@@ -285,8 +288,18 @@ def _column(frame: Any, name: str, role: str, source: str) -> npt.NDArray[Any]:
     return np.asarray(texts[_read(member(column, "codes"))])
 
 
-# ---- Variables of MATLAB's .mat files of version 7.3, which are HDF5 files
+# ---- Variables of MATLAB's .mat files: those of version 7.3 are HDF5 files
 
+# SciPy may end the process on damaged files, so another one reads these.
+_OLDER = """
+import io, sys, numpy, scipy.io
+variables = scipy.io.loadmat(io.BytesIO(sys.stdin.buffer.read()))
+dense = {name: one.toarray() if hasattr(one, "toarray") else one for name, one in variables.items()}
+arrays = {name: one for name, one in dense.items() if getattr(one, "dtype", numpy.dtype("O")).kind in "buifU"}
+archive = io.BytesIO()
+numpy.savez(archive, **arrays)
+sys.stdout.buffer.write(archive.getvalue())
+"""
 _NUMERIC = {
     "double",
     "single",
@@ -297,24 +310,23 @@ _CONTAINERS = {"cell": ("cell array", "cell2mat({})"), "struct": ("structure", "
 
 
 def open_mat(opened: source.Opened, key: str | None) -> source.ArraySource:
-    """Return one variable of a .mat file of version 7.3, with the axes that MATLAB shows.
+    """Return one variable of a .mat file, with the axes that MATLAB shows.
 
     Raises
     ------
     FileError
-        If the file is truncated or of another version or kind.
+        If the file is truncated or of another kind.
     DataError
         If the key is unknown or missing, or its array does not fit its use.
     MissingExtraError
-        If h5py is not installed.
+        If it is of version 7.3 and h5py is not installed.
     """
     title = opened.name
     if opened.file.read(19) != b"MATLAB 7.3 MAT-file":
-        raise FileError(
-            f"{title} is no .mat file of version 7.3, and others are not read. Save it again: in MATLAB with "
-            "save('matrix.mat', 'X', '-v7.3'), or in Python with "
-            "numpy.save('matrix.npy', scipy.io.loadmat(path)['X'])."
-        )
+        ran = subprocess.run([sys.executable, "-c", _OLDER], input=opened.content(), capture_output=True)
+        if ran.returncode:
+            raise FileError(f"{title} is no .mat file, or damaged, or too large. Save it again, with -v7.3.")
+        return open_npz(opened.enter_context(source.Opened(title, data=ran.stdout, use=opened.use)), key)
     opened.file.seek(0)
     members = opened_hdf5(opened)
     with source.damage(title):
