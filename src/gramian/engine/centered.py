@@ -76,8 +76,8 @@ class CenteredRows:
         What the float64 ``mean`` leaves out of the mean; None where nothing is known to be left out.
     weight : float
         Of all rows that were measured, which these may be a part of; 1 where nothing is to be bounded.
-    norms : ndarray of shape (d,) or None
-        Of the columns of ``X - mean``, before any is divided.
+    norms : ndarray of shape (d,)
+        Of the columns of ``X - mean``, before any is divided; empty before they are known.
     weighted : bool
         Whether each row of C is multiplied by the square root of its weight, in float64, so that sums of
         products over rows are weighted sums.
@@ -93,7 +93,7 @@ class CenteredRows:
     constant: Any = None
     rest: FloatArray | None = None
     weight: float = 1.0
-    norms: FloatArray | None = None
+    norms: FloatArray = field(default_factory=lambda: np.empty(0))
     weighted: bool = False
 
     def map_reduce(self, f: Callable[..., R], combine: Callable[[R, R], R], *aligned: Any) -> R:
@@ -151,8 +151,8 @@ class CenteredRows:
         # LOST is lost by underflow.
         n, d = self.rows.shape
         divisor = np.ones(d) if self.divisor is None else self.divisor[np.isfinite(self.divisor)]
-        norms, (least, most) = np.zeros(1) if self.norms is None else self.norms, FACTORS
-        beyond = (divisor < least).any() or (divisor > most).any() or (norms > LARGEST_NORM).any()
+        least, most = FACTORS
+        beyond = (divisor < least).any() or (divisor > most).any() or (self.norms > LARGEST_NORM).any()
         if beyond or LOST * n * float((divisor**-2.0).sum()) > UNSEEN * self.total:
             return np.dtype(np.float64)
         return np.dtype(np.float32)

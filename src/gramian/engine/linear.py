@@ -323,7 +323,6 @@ class LinearProblem(Problem):
         if not zeroed.size:
             return ""
         view = self.measured()
-        assert view.norms is not None
         varies = view.norms > 0
         spread = view.norms[varies] / math.sqrt(self.weight)
         ratio = float((np.abs(view.mean[varies]) / spread).max())
@@ -374,7 +373,6 @@ class LinearProblem(Problem):
         if beyond < trace and complete is not None:
             kind = max(kind, complete.kind, key=records.BOUND_KINDS.index)
         root = math.sqrt(min(beyond, trace) + 2.0 * error) * 2.0**view.unit_exponent
-        assert view.norms is not None
         return records.Remainder(view.norms, root, kind)
 
 

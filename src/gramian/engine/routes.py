@@ -295,9 +295,8 @@ class SvdRoute(Route):
     direct = True
     solver = "full"
 
-    def cost(self, costs: Costs, target: Target) -> Cost:
+    def cost(self, costs: Any, target: Target) -> Cost:
         """Return steps with their seconds, and bytes."""
-        assert isinstance(costs, TableCosts)
         n, d = costs.shape
         least = min(n, d)
         steps = (
@@ -306,9 +305,8 @@ class SvdRoute(Route):
         )
         return Cost(steps, 8 * (2 * n * d + 2 * n * least + d * least + 6 * least**2))
 
-    def reason(self, costs: Costs, target: Target) -> str:
+    def reason(self, costs: Any, target: Target) -> str:
         """Return when it is taken."""
-        assert isinstance(costs, TableCosts)
         n, d = costs.shape
         return f"{n} x {d} is small, and the SVD resolves the smallest eigenvalues best."
 

@@ -430,7 +430,6 @@ def observed(view: CenteredRows, result: SingleMoments, probe: records.FloatArra
     n, d = view.rows.shape
     divisor = np.ones(d) if view.divisor is None else view.divisor
     varying = np.isfinite(divisor)
-    assert view.norms is not None
     drifts = np.abs(result.drift[varying]) / divisor[varying] ** 2
     drift, least = float(drifts.sum()), float(drifts.max(initial=0.0))
     if probe is None or not varying.any():
