@@ -37,7 +37,6 @@ R = TypeVar("R")
 DEFAULT_MEMORY_SHARE = 0.8
 UNIT = re.compile(r"\s*(?:([KMGT])(I)?)?B?\s*$", re.IGNORECASE)  # of bytes
 ORTHONORMAL = 1e-12  # below which a norm of V.T V - I needs no digits
-LARGEST_POWER = 1000  # of two, with which float64 can be multiplied at once
 # OpenBLAS multiplies matrices of at most 10^6 multiply-adds without packing them first, at nearly full
 # speed: 240 x 240 times 240 x 16. Larger pieces times few columns reach 60 % of that.
 THIN = 240
@@ -419,13 +418,6 @@ def long_product(P: Any, Q: Any, terms: int) -> Any:
 def power_of_two(value: float) -> int:
     """Return the exponent e for which ``value / 2**e`` lies in [1, 2); 0 for zero."""
     return int(np.frexp(value)[1]) - 1 if value > 0 and np.isfinite(value) else 0
-
-
-def divided_by_power(values: Any, exponent: int) -> Any:
-    """Return ``values / 2**exponent``, exact, of any array kind, where ``2**-exponent`` may overflow."""
-    factor = max(-LARGEST_POWER, min(-exponent, LARGEST_POWER))
-    values = values * 2.0**factor
-    return values if factor == -exponent else values * 2.0 ** (-exponent - factor)
 
 
 # -------------------------------------------------------------------- threads

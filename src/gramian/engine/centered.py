@@ -33,7 +33,6 @@ CACHE_BYTES, DEVICE_BYTES = 1 << 20, 64 << 20
 LAP_BYTES = 256 << 20
 # Columns up to which products are made of few rows; those rows, entries in them, and products that are added.
 FEW_COLUMNS, LEAST_TERMS, TERMS, PIECES = 1024, 512, 1 << 17, 4
-FACTORS = 1e-37, 1e37  # divisors whose reciprocals are numbers of float32
 CHUNK = 256  # rows that are added up at once
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
@@ -151,11 +150,10 @@ class CenteredRows:
         # LOST is lost by underflow.
         n, d = self.rows.shape
         divisor = np.ones(d) if self.divisor is None else self.divisor[np.isfinite(self.divisor)]
-        least, most = FACTORS
-        beyond = (divisor < least).any() or (divisor > most).any() or (self.norms > LARGEST_NORM).any()
-        if beyond or LOST * n * float((divisor**-2.0).sum()) > UNSEEN * self.total:
-            return np.dtype(np.float64)
-        return np.dtype(np.float32)
+        with np.errstate(over="ignore"):
+            lost = LOST * n * float((divisor**-2.0).sum())
+        beyond = lost > UNSEEN * self.total or (self.norms > LARGEST_NORM).any()
+        return np.dtype(np.float64 if beyond else np.float32)
 
     def multiplied_in(self, *, double: bool) -> CenteredRows:
         """Return the same, with float32 data multiplied in float64 or not."""

@@ -30,6 +30,7 @@ R = TypeVar("R")
 TILE = arrays.THIN  # one tile times one group of vectors takes OpenBLAS's fast path
 CACHE_BYTES = 1 << 20
 FEW_ROWS = 512  # of which a start is made
+LARGEST_POWER = 1000  # of two, which float64 can be divided by at once
 NEAR_ONE = 40  # powers of two from 1 up to which squares and float32 hold every entry that counts
 
 
@@ -80,7 +81,7 @@ class KernelSource:
         """Return the tile for two slices of rows."""
         tile = self.evaluator.tile(self.left[rows, :], self.right[columns, :], out)
         if self.exponent:
-            tile = arrays.divided_by_power(tile, self.exponent)
+            tile = tile * 2.0**-self.exponent
         if rows != columns:
             return tile
         if self.error_kind == "estimate":
@@ -156,7 +157,7 @@ class MatrixSource:
         """Return the float64 tile for two slices of rows; of a pair (i, j), (j, i) the lower one counts."""
         tile = arrays.to_float64(self.K[rows, columns])
         if self.exponent:
-            tile = arrays.divided_by_power(tile, self.exponent)
+            tile = tile * 2.0**-self.exponent
         return (tile + tile.T) / 2 if rows == columns else tile
 
 
@@ -239,7 +240,7 @@ def require_eigenvalues(largest: float) -> None:
 
 def _exponent(largest: float) -> int:
     """Power of two that makes a matrix safe to square: 0 unless its entries are extreme."""
-    exponent = arrays.power_of_two(largest)
+    exponent = max(-LARGEST_POWER, min(arrays.power_of_two(largest), LARGEST_POWER))
     return exponent if abs(exponent) > NEAR_ONE else 0
 
 
