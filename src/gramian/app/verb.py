@@ -25,6 +25,9 @@ from gramian.errors import ParameterError
 READING, METHOD, OTHER, OUTPUT, LIMITS = PANELS = (
     *("Reading the data", "The method", "Options", "Output", "Limits and hardware"),
 )
+IN_FOLDER = ("report", "loadings", "format")  # options of a folder of results
+PANEL_OF = dict.fromkeys(("out", "as_json", "verbose", *IN_FOLDER), OUTPUT) | {"as_is": READING}
+PANEL_OF |= dict.fromkeys(("device", "memory_limit", "random_state"), LIMITS)
 ROOT = Path(__file__).parents[1]
 
 
@@ -308,11 +311,6 @@ class Parameter(NamedTuple):
         return bool(self.choices) and len(self.kinds - {NoneType}) == 1
 
     @property
-    def is_list(self) -> bool:
-        """Whether it takes several values."""
-        return not self.kinds.isdisjoint(LISTS)
-
-    @property
     def metavar(self) -> str:
         """What stands for its value in the shell; "" for a flag."""
         return self.about.metavar or ("" if self.kind is bool else "|".join(self.choices))
@@ -362,7 +360,7 @@ class Parameter(NamedTuple):
         """Raise an error for a value that is not allowed."""
         if self.is_choice and value is not None:
             check_choice(self.name, value, self.choices)
-        elif isinstance(value, str) and not ({str, *self.choices} & {*self.kinds, value} or self.is_list):
+        elif isinstance(value, str) and not ({str, *LISTS, *self.choices} & {*self.kinds, value}):
             names = f" nor one of {', '.join(self.choices)}" if self.choices else " nor none"
             raise ParameterError(self.name, value, f"is neither a number{names}")
         if isinstance(self.about, Option) and self.about.check is not None and value is not None:
@@ -561,21 +559,12 @@ class Verb:
         found = [one for function in functions for one in parameters_of(function)]
         return {one.name: one for one in found if isinstance(one.about, Option)}
 
-    @property
-    def takes_text(self) -> bool:
-        """Whether it takes a text as an argument, and not only models and data."""
-        return any(one.positional for one in self.options.values())
-
     @cached_property
     def outputs(self) -> tuple[Output, ...]:
         """The files that can be written of its result."""
         texts = _sections(inspect.cleandoc(self.function.__doc__ or ""))
         returned = getattr(inspect.signature(self.function).return_annotation, "__metadata__", ())
         return tuple(output._replace(**texts.get(output.name, {})) for output in returned)
-
-    def form(self) -> list[dict[str, Any]]:
-        """Return the fields of its form, as JSON: the options that are not about one machine."""
-        return [form_field(one) for one in self.options.values() if not one.about.local]
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return options as Python has them, checked, of texts that were given."""

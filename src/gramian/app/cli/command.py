@@ -16,11 +16,10 @@ from typer.core import TyperCommand, TyperGroup
 from gramian.app.cli import inputs, outputs
 from gramian.app.verb import (
     FIGURES,
-    LIMITS,
+    IN_FOLDER,
     OTHER,
-    OUTPUT,
+    PANEL_OF,
     PANELS,
-    READING,
     TABLES,
     Context,
     Option,
@@ -40,9 +39,6 @@ from gramian.figures.registry import function_of
 
 ALARM = 3  # exit code
 CHANNELS = ("color", "shape")  # options whose columns are read too
-IN_FOLDER = ("report", "loadings", "format")  # options of a folder of results
-PANEL_OF = dict.fromkeys(("out", "as_json", "verbose", *IN_FOLDER), OUTPUT) | {"as_is": READING}
-PANEL_OF |= dict.fromkeys(("device", "memory_limit", "random_state"), LIMITS)
 AS_IS = Option("", "Take everything literally: apply nothing that the data suggest.")
 AS_JSON = Option("", "Write the result as JSON to standard output.")
 READS = {one.name: one for one in parameters_of(reading)}

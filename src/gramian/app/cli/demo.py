@@ -33,6 +33,8 @@ def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "g
         Where the results go.
     """
     from gramian.core.atomic import as_file_error
+    from gramian.faces import example_faces
+    from gramian.figures.images import Picture
     from gramian.report.results import check_folder
 
     folder = Path(out)
@@ -40,12 +42,8 @@ def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "g
     model, gallery = faces / "faces.gramian", faces / "people.gallery"
     check_place(folder)
     check_folder(penguins)
-    steps: list[tuple[str | Path, ...]] = [("fit", data / "penguins.csv", "--report", "-o", penguins)]
     with as_file_error(folder):
         shutil.copytree(str(files("gramian") / "examples"), data, dirs_exist_ok=True)
-        from gramian.faces import example_faces
-        from gramian.figures.images import Picture
-
         for place in (faces, door):
             place.mkdir(exist_ok=True)
         visitors = example_faces("visitors")
@@ -53,17 +51,15 @@ def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "g
             Picture(pixels).save(door / name)
         if model.exists():  # an earlier demo's, whose gallery holds vectors of it
             gallery.unlink(missing_ok=True)
-        steps += [
-            ("faces", "fit", data / "faces.npz", "--n-components", "100", "-o", model),
-            ("plot", model, "--what", "components", "--format", "png", "-o", faces),
-            # A picture that the model has not seen.
-            (
-                *("faces", "reconstruct", model, door / "p03.png"),
-                *("-k", "10,25,50,100", "-o", faces / "strip.png"),
-            ),
-            ("faces", "enroll", model, gallery, data / "faces.npz"),
-            ("faces", "identify", model, gallery, door, "--far", "0.01"),
-        ]
+    rebuilt = ("-k", "10,25,50,100", "-o", faces / "strip.png")
+    steps: tuple[tuple[str | Path, ...], ...] = (
+        ("fit", data / "penguins.csv", "--report", "-o", penguins),
+        ("faces", "fit", data / "faces.npz", "--n-components", "100", "-o", model),
+        ("plot", model, "--what", "components", "--format", "png", "-o", faces),
+        ("faces", "reconstruct", model, door / "p03.png", *rebuilt),  # a picture that the model has not seen
+        ("faces", "enroll", model, gallery, data / "faces.npz"),
+        ("faces", "identify", model, gallery, door, "--far", "0.01"),
+    )
     print(f"Example files to try commands on: {data}")
     for step in steps:
         arguments = [str(argument) for argument in step]

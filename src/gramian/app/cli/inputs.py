@@ -184,7 +184,8 @@ def read_new_data(
         allowed = "would depend on the new data instead of the fitted one"
         advice = 'Use missing="drop-rows", or fill the values first.'
         raise errors.ParameterError("missing", reading["missing"], allowed, advice)
-    labels, new = _label_names(reading), []
+    label, new = reading.get("label"), []
+    labels = [label] if isinstance(label, str) and reading.get("transpose") else [*_names(label)]
     if channels:
         from gramian.statistics.components import names_of
         from gramian.tables.metadata import as_metadata
@@ -250,14 +251,6 @@ def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[
         options = shlex.join(as_arguments({name: fitted[name] for name in READS if name in fitted}))
         say(f"gramian: read as {'' if same else f'{source} was '}for the fit: {options}")
     return data, reading | fitted
-
-
-def _label_names(reading: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns, or the row, of labels."""
-    label = reading.get("label")
-    if label is None or isinstance(label, tuple):
-        return list(label or ())
-    return [label] if reading.get("transpose") else [name.strip() for name in next(csv.reader([label]))]
 
 
 def _is_asked(value: Any) -> bool:

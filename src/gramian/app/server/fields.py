@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starlette.exceptions import HTTPException
 
-from gramian.app.verb import Parameter, Verb, parameters_of, reading
+from gramian.app.verb import Parameter, Verb, form_field, parameters_of, reading
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs import verbs as all_verbs
 
@@ -71,7 +71,8 @@ def verbs() -> dict[str, Verb]:
         for name, one in all_verbs().items()
         if one.inputs
         and one.inputs[0].about.kind in ("model", "data")
-        and not (one.shell_only or one.takes_text or name in ("fit", "plan"))
+        and not (one.shell_only or name in ("fit", "plan"))
+        and not any(option.positional for option in one.options.values())  # texts
     }
 
 
@@ -81,8 +82,9 @@ def form_of(verb: Verb) -> dict[str, Any]:
         {"name": one.name, "kind": one.about.kind, "required": one.required, "help": one.help}
         for one in verb.inputs[1:]
     ]
+    options = [form_field(one) for one in verb.options.values() if not one.about.local]
     about = {"name": verb.name, "on": subject(verb), "summary": verb.summary}
-    return about | {"inputs": inputs, "options": verb.form()}
+    return about | {"inputs": inputs, "options": options}
 
 
 def subject(verb: Verb) -> Kinds:

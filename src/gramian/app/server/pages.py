@@ -40,6 +40,7 @@ TEMPLATES = Environment(
     loader=PackageLoader("gramian.app", "page"),
 )
 TEMPLATES.globals |= {"version": __version__, "counted": counted, "short": short}
+TEMPLATES.globals |= {"most_of": most_of, "percent": percent}
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -203,7 +204,6 @@ def model(
         fit=fit if fit and any(source.id == fit["data"] for source in sources) else None,
         back=_back(item, fit) if fit else "",
         clean=[NOTHING_FOUND, *([] if item.facts.get("diagnosed_rows") else [ONLY_MODEL])],
-        numbers=numbers(item.facts),
         galleries=state.all("gallery"),
     )
 
@@ -215,24 +215,6 @@ def _back(item: Item, fit: dict[str, Any]) -> str:
     asked = {name: reading[name] for name in of_file if name in reading}
     asked |= {"method": fit["estimator"], "model": item.id}
     return f"/data/{fit['data']}?{urlencode(asked, doseq=True)}"
-
-
-def numbers(facts: dict[str, Any]) -> list[str]:
-    """Return the sizes of a model in words: rows, columns, components, and their share of the variance."""
-    model = facts.get("model", {})
-    if model.get("n_components") is None:
-        return []
-    row, column = ("picture", "pixel") if model["picture_shape"] else ("row", "column")
-    sizes = (model["n_samples"], row), (model["n_features"], column), (model["n_components"], "component")
-    result = [counted(number, noun) for number, noun in sizes]
-    ratios = facts["components"]["explained variance ratio"]
-    if model["explained_variance_ratio"] is not None and ratios:
-        number, share = most_of(ratios)
-        who = "" if number == len(ratios) else f"the first {'one has' if number == 1 else f'{number} have'} "
-        result.append(f"{who}{percent(share)} of the variance")
-    if model["imputed_share"]:
-        result.append(f"{percent(model['imputed_share'])} of the entries imputed")
-    return result
 
 
 @pages.get("/kernels")

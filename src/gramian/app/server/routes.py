@@ -91,29 +91,23 @@ async def received(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in kinds:
         raise Refusal(415, f"This Content-Type is not supported here. Send {', or '.join(kinds)}.")
-    path = state.new_path(suffix or kinds[kind])
-    try:
+    with state.temporary(suffix or kinds[kind]) as path:
         with open(path, "xb") as file:
             async for chunk in request.stream():
                 file.write(chunk)
             if not file.tell():
                 raise Refusal(400, "The body is empty. Send the data as the body.")
         yield path
-    finally:
-        path.unlink(missing_ok=True)
 
 
 async def written(
     state: State, do: str, kind: str = JSON, filename: str | None = None, /, **parts: Any
 ) -> Response:
     """Return what a process writes, perhaps as a download."""
-    path = state.new_path()
-    try:
+    headers = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
+    with state.temporary() as path:
         await state.ask(do, answer={"path": str(path), "name": "the answer"}, **parts)
-        headers = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
         return Response(path.read_bytes(), headers=headers, media_type=kind)
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def received_item(path: Path, name: str) -> Item:
@@ -208,13 +202,10 @@ async def store_upload(
 
 async def create_item(state: State, kind: fields.Kind, name: str, do: str, /, **parts: Any) -> dict[str, Any]:
     """Store a file that a process writes."""
-    path = state.new_path(Path(name).suffix)
-    try:
+    with state.temporary(Path(name).suffix) as path:
         answer = state.source_of(received_item(path, name))
         await state.ask(do, answer=answer, **parts)
         return facts_of(state.put(path, kind, name, await state.describe(kind, answer, draft=True)))
-    finally:
-        path.unlink(missing_ok=True)
 
 
 Name = Annotated[str, Query(min_length=1, max_length=200)]

@@ -341,6 +341,15 @@ class State:
         """Return the path of a new temporary file."""
         return self.work / f"{secrets.token_hex(16)}{suffix}"
 
+    @contextmanager
+    def temporary(self, suffix: str = "") -> Iterator[Path]:
+        """Yield the path of a temporary file, which goes at the end."""
+        path = self.new_path(suffix)
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
     def all(self, kind: Kind) -> list[Item]:
         """Return all items of a kind, the oldest first."""
         read = [self._read(path.name) for path in (self.root / "items").iterdir()]

@@ -725,10 +725,13 @@ def contours(expression: str, points: str) -> Message:
     side = np.linspace(0.0, 1.0, CELLS + 1)
     grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
     scores = np.asarray(model.transform(grid.reshape(-1, 2) * 2 - 1), np.float64).reshape(*grid.shape[:2], -1)
-    panels = []
-    for place, title in enumerate(component_titles(model, scores.shape[-1])):
-        lines = [(level, ends.round(3)) for level, ends in level_lines(grid, scores[..., place])]
-        panels.append({"title": title, "lines": lines})
+    panels = [
+        {
+            "title": title,
+            "lines": [(level, ends.round(3)) for level, ends in level_lines(grid, scores[..., k])],
+        }
+        for k, title in enumerate(component_titles(model, scores.shape[-1]))
+    ]
     places = np.column_stack([(X + 1) / 2, classes]).round(3)
     return dict(plain({"formula": str(kernel), "panels": panels, "points": places}))
 

@@ -13,38 +13,21 @@ from gramian.app.verb import Verb
 
 __all__ = ["GROUPS", "VERBS", "verb", "verbs"]
 
-# The file of each verb, in the order of the help; files that are not named here are a verb each, after them.
-VERBS = {
-    "fit": "fit",
-    "transform": "apply",
-    "reconstruct": "apply",
-    "denoise": "apply",
-    "whiten": "apply",
-    "describe": "explain",
-    "monitor": "explain",
-    "plot": "show",
-    "report": "show",
-    "info": "show",
-    "stability": "explain",
-    "rotate": "explain",
-    "compare": "explain",
-    "export": "show",
-    "plan": "fit",
-    "choose-components": "choose",
-    "relations": "choose",
-    "select": "choose",
-    "choose-kernel": "choose",
-    "kernels table": "choose",
-    "kernels audit": "choose",
-    "faces fit": "faces",
-    "faces reconstruct": "faces",
-    "faces enroll": "faces",
-    "faces forget": "faces",
-    "faces list": "faces",
-    "faces identify": "faces",
-    "faces verify": "faces",
-    "diagnose": "explain",
-}
+# Files with their verbs, in the order of the help; files that are not named here are a verb each, after them.
+FILES = (
+    ("fit", "fit"),
+    ("apply", "transform", "reconstruct", "denoise", "whiten"),
+    ("explain", "describe", "monitor"),
+    ("show", "plot", "report", "info"),
+    ("explain", "stability", "rotate", "compare"),
+    ("show", "export"),
+    ("fit", "plan"),
+    ("choose", "choose-components", "relations", "select", "choose-kernel", "kernels table", "kernels audit"),
+    ("faces", "faces fit", "faces reconstruct", "faces enroll", "faces forget", "faces list"),
+    ("faces", "faces identify", "faces verify"),
+    ("explain", "diagnose"),
+)
+VERBS = {name: file for file, *names in FILES for name in names}
 VERBS |= {
     stem.replace("_", "-"): stem
     for stem in sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from gramian.app import verb
 from gramian.core.checks import check_integer, check_number, check_share
 
+check_natural = partial(check_integer, least=0)
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 
 
@@ -16,7 +18,7 @@ def describe(
     data: verb.LargeData,
     *,
     meta: verb.Meta = None,
-    top: Annotated[int, verb.Option("NUMBER", check=lambda name, value: check_integer(name, value, 0))] = 5,
+    top: Annotated[int, verb.Option("NUMBER", check=check_natural)] = 5,
     memory_limit: verb.MemoryLimit = None,
 ) -> Annotated[verb.Result, verb.Output("table", ends=(".csv", ".parquet"))]:
     """Say what columns and metadata have to do with each component.
@@ -183,10 +185,8 @@ def monitor(
     *,
     normal: Annotated[Any, verb.DATA._replace(streamed=True)] = None,
     alpha: Annotated[float | None, verb.Option(check=check_share)] = None,
-    lags: Annotated[int | None, verb.Option(check=lambda name, value: check_integer(name, value, 0))] = None,
-    consecutive: Annotated[
-        int | None, verb.Option(check=lambda name, value: check_integer(name, value, 1))
-    ] = None,
+    lags: Annotated[int | None, verb.Option(check=check_natural)] = None,
+    consecutive: Annotated[int | None, verb.Option(check=check_integer)] = None,
     fail: Annotated[bool, verb.Option(local=True)] = False,
 ) -> Annotated[
     verb.Result,
@@ -224,6 +224,7 @@ def monitor(
     save : FILE
         Also save the monitor, a .gramian file to be used as MODEL.
     """
+    from gramian.figures.registry import function_of
     from gramian.models.monitor import monitor_of
 
     made = monitor_of(model, data, alpha=alpha, lags=lags, consecutive=consecutive, normal=normal)
@@ -250,7 +251,7 @@ def monitor(
         facts,
         notes=notes,
         tables={"rows": columns},
-        figures={"control-chart": lambda: _chart(made, data)},
+        figures={"control-chart": lambda: function_of("monitoring", "control_chart")(made, data)},
         content=lambda: _report(result, rules, data.source).encode(),
         model=made,
         alarm=fail and (count > 0 or bool(result.frozen)),
@@ -276,9 +277,3 @@ def _report(result: Any, rules: Any, source: str) -> str:
         lines += [f"## {title}"] if title and parts else []
         lines += [one.markdown() if isinstance(one, Grid) else one for one in parts]
     return shown_lines("\n\n".join(lines)) + "\n"
-
-
-def _chart(made: Any, data: Any) -> Any:
-    from gramian.figures.registry import function_of
-
-    return function_of("monitoring", "control_chart")(made, data)

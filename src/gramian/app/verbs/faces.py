@@ -205,39 +205,41 @@ def enroll(
     from gramian.report.facts import rates, skipped_facts
 
     name = None if person is None else _named(person)
-    given = list(filter(len, pictures))
-    if not given:
+    used, skipped = list(filter(len, pictures)), _skipped(pictures)
+    if not used:
         raise DataError("None of the pictures can be used, so nobody was enrolled.")
+    names = [name for faces in used for name in faces.names]
     enrolled = enroll_into(
         gallery,
         model,
-        [who for faces in given for who in _people(faces, name)],
-        np.concatenate([model.transform(faces) for faces in given]),
-        [digest for faces in given for digest in faces.hashes],
-        [file for faces in given for file in faces.files] if keep_files else None,
-        sources=(names := [name for faces in given for name in faces.names]),
+        [who for faces in used for who in _people(faces, name)],
+        np.concatenate([model.transform(faces) for faces in used]),
+        [digest for faces in used for digest in faces.hashes],
+        [file for faces in used for file in faces.files] if keep_files else None,
+        sources=names,
     )
-    strange = np.concatenate([model.face_score(faces) for faces in given]) > model.face_threshold_
+    strange = np.concatenate([model.face_score(faces) for faces in used]) > model.face_threshold_
     unlike = [name for name, one in zip(names, strange, strict=True) if one]
-    known = Counter(who for who, _ in enrolled.repeated)
-    notes, counts = [], enrolled.counts.items()
+    known, notes = Counter(who for who, _ in enrolled.repeated), []
     if unlike:
-        notes.append(
-            f"warning: {len(unlike)} of {counted(len(names), 'enrolled picture')} not recognised as a face: "
-            f"{first_few(unlike, shown, SHOWN)}. Check them."
-        )
-    again = {who: f", {count} known already" for who, count in known.items()}
-    rows = zip(_padded(enrolled.counts), counts, strict=True)
-    lines = [f"{padded}  {count} enrolled{again.get(who, '')}" for padded, (who, count) in rows]
-    skipped = _skipped(pictures)
+        number = f"{len(unlike)} of {counted(len(names), 'enrolled picture')}"
+        some = first_few(unlike, shown, SHOWN)
+        notes.append(f"warning: {number} not recognised as a face: {some}. Check them.")
+    lines = [
+        f"{padded}  {count} enrolled{f', {known[who]} known already' if who in known else ''}"
+        for padded, (who, count) in zip(_padded(enrolled.counts), enrolled.counts.items(), strict=True)
+    ]
     lines += ["", f"{enrolled}{f', {len(skipped)} skipped' if skipped else ''}. Written: {gallery}"]
     facts: dict[str, Any] = {
         "gallery": str(gallery),
         "enrolled": sum(enrolled.counts.values()),
-        "people": [{"person": who, "enrolled": n, "known_already": known[who]} for who, n in counts],
+        "people": [
+            {"person": who, "enrolled": count, "known_already": known[who]}
+            for who, count in enrolled.counts.items()
+        ],
         "known_already": [{"person": who, "picture": source} for who, source in enrolled.repeated],
         "looks_like_no_face": unlike,
-        "notes": [note for faces in given for note in faces.notes],
+        "notes": [note for faces in used for note in faces.notes],
         "far": None,
         "trade": [],
         "skipped": skipped_facts(skipped),
@@ -247,12 +249,11 @@ def enroll(
     except DataError as error:  # settings that do not suit who is in it yet
         notes.append(f"warning: enrolled, but nobody can be recognised yet. {error}")
     else:
-        facts |= {"far": recogniser.far_}
-        facts |= {"trade": [rates(one) for one in recogniser.calibration_.trade]}
+        facts |= {"far": recogniser.far_, "trade": [rates(one) for one in recogniser.calibration_.trade]}
         default = f"the default for {counted(len(recogniser.people_), 'person', 'people')}"
         source = default if recogniser.far is None else "as stored in the gallery"
-        used = f"identify uses {recogniser.far_:g}, {source}; --far changes it."
-        lines += ["", f"{recogniser.calibration_} {used}"]
+        rate = f"identify uses {recogniser.far_:g}, {source}; --far changes it."
+        lines += ["", f"{recogniser.calibration_} {rate}"]
     return verb.Result(_text(lines), facts, notes)
 
 
@@ -381,11 +382,11 @@ def _answered(far: float | None, model: Any, gallery: Any, pictures: Any, *perso
     if answers:
         accepted = f"other people's pictures are accepted as {person[0]}" if person else ""
         accepted = accepted or "strangers' pictures are accepted"
-        rejected = calibration["predicted_false_reject"]
-        own = "an unknown share" if rejected is None else f"{100 * rejected:.3g} %"
         default = " (the default for so many people)" if recogniser.far is None else ""
-        named = calibration["predicted_false_accept"]
-        share = "an unknown share" if named is None else f"{100 * named:.3g} %"
+        share, own = (
+            "an unknown share" if predicted is None else f"{100 * predicted:.3g} %"
+            for predicted in (calibration["predicted_false_accept"], calibration["predicted_false_reject"])
+        )
         lines += [
             "",
             f"{counted(calibration['people'], 'person', 'people')} enrolled; false accept rate "

@@ -262,8 +262,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{facts['n_components']:,} components, rank {facts['rank']:,}."
     )
     names = f"Columns: {listed(facts['feature_names'])}" if facts["feature_names"] else None
-    lines = [_made(facts), kernel, facts["validity"] and six_digits(facts["validity"]), repair, fitted, names]
-    return [line for line in lines if line]
+    validity = facts["validity"] and six_digits(facts["validity"])
+    return [line for line in (_made(facts), kernel, validity, repair, fitted, names) if line]
 
 
 @verb.about(shell_only=True)
