@@ -230,7 +230,9 @@ def _table_of_array(
         if reading.id is not None:
             names = tuple(label_texts(aside("id", reading.id)))
         labels = {name: aside("label", name) for name in reading.label_columns}
-        groups = _groups(source, reading, aside)
+        known_names = source.names_aside if source.set_aside is not None else source.column_names or ()
+        grouping = (group_column(entry, known_names) for entry in reading.groups)
+        groups = {name: aside("exclude", name) for name in grouping if name is not None}
         weights = None if reading.weights is None else aside("weights", reading.weights)
     positions = range(values.shape[1]) if places is None else places
     features = None if source.columns is None else tuple(source.columns[place] for place in positions)
@@ -258,15 +260,6 @@ def _table_of_array(
         weights=weights,
         groups=groups,
     )
-
-
-def _groups(
-    source: ArraySource, reading: ReadingOptions, aside: Callable[[str, str], npt.NDArray[Any]]
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns by which rows are left out."""
-    known = source.names_aside if source.set_aside is not None else source.column_names or ()
-    names = (group_column(entry, known) for entry in reading.groups)
-    return {name: aside("exclude", name) for name in names if name is not None}
 
 
 def _value_columns(

@@ -103,10 +103,11 @@ class ColumnSource:
         """Yield some rows of a large text from places below the first ones."""
         return iter(())
 
-    def _state_units(self, layout: Layout) -> None:
-        if layout.units and self.names is not None:
-            units = zip(self.unique_names(len(self.names))[0], layout.units, strict=True)
-            self.units = {name: unit for name, unit in units if unit}
+    def _lay_out(self, layout: Layout, names: tuple[str, ...] | None) -> None:
+        self._layout, self.names, self.header = layout, names, layout.header
+        self.notes += layout.notes
+        units = zip(self.column_names or (), layout.units or (), strict=False)
+        self.units = {name: unit for name, unit in units if unit}
 
     def _note(self, note: str) -> None:
         self.notes = self.notes if note in self.notes else (*self.notes, note)
@@ -458,21 +459,19 @@ def find_row_names(
         return id_column, value_columns, ()
     column, name = columns.arrays[first], names[first]
     rest = [index for index in value_columns if index != first]
-    countable = pa.types.is_integer(column.type) or is_text(column)
-    is_index = columns.source.names is not None and columns.source.names[0].casefold() in INDEX_NAMES
-    if first == 0 and is_index and countable and all_different(column):
+    text, day = is_text(column), pa.types.is_temporal(column.type)
+    is_index = first == 0 and columns.source.names is not None
+    is_index = is_index and columns.source.names[0].casefold() in INDEX_NAMES  # type: ignore[index]
+    if is_index and (text or pa.types.is_integer(column.type)) and all_different(column):
         if id_column is not None:
             return id_column, rest, (f'"{name}" was left out because it names rows, as "{reading.id}" does',)
         known = "which has no name" if name == "column 0" else f'"{name}"'
         return first, rest, (f"row names were taken from the first column, {known}",)
-    day = pa.types.is_temporal(column.type)
-    if id_column is not None or not (day or is_text(column)) or not all_different(column):
+    may_name = id_column is None and (day or text) and all_different(column)
+    if not may_name or (text and _is_mostly_numbers(column)):
         return id_column, value_columns, ()
-    if day:
-        return first, rest, (f'row names were taken from column "{name}", which holds unique dates',)
-    if _is_mostly_numbers(column):
-        return None, value_columns, ()
-    return first, rest, (f'row names were taken from column "{name}", which holds unique text',)
+    what = "unique dates" if day else "unique text"
+    return first, rest, (f'row names were taken from column "{name}", which holds {what}',)
 
 
 def _is_mostly_numbers(column: Any) -> bool:

@@ -12,7 +12,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,14 +79,12 @@ class Layout:
     n_fields : int
     skipped : int
         Number of lines before the first row.
-    comments : int
-        How many of them are comments.
     header : int
         The line of the header, counted from 1; 0 if there is none.
     units : tuple of str or None
         One for each column, "" where there is none.
-    said : tuple of str
-        What was left out, and why.
+    notes : tuple of str
+        What a reader of the table should know: what was left out, and why.
     plain : bool
         Whether the table begins at once.
     """
@@ -95,18 +93,10 @@ class Layout:
     names: tuple[str, ...] | None
     n_fields: int
     skipped: int = 0
-    comments: int = 0
     header: int = 0
     units: tuple[str, ...] | None = None
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     plain: bool = True
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the table should know."""
-        comments = counted(self.comments, "comment line was", "comment lines were")
-        header = (*(() if self.names else (NO_HEADER,)), *self.said)
-        return (*header, f"{comments} left out at the top") if self.comments else header
 
 
 def detect_layout(
@@ -192,7 +182,7 @@ def _below_comments(
 
     def found(count: int, above: Any = None) -> Layout:
         lines, separator = split(count, above)
-        return replace(_Table(lines, separator, na_values, word, source).layout(header), comments=count)
+        return _Table(lines, separator, na_values, word, source).layout(header, count)
 
     if header and header <= len(comments):
         return found(header - 1, comments[header - 1])
@@ -347,8 +337,8 @@ class _Table:
         kinds = [self._kind(fields[place]) for place in self.typed]
         return kinds.count("text"), kinds.count("number")
 
-    def layout(self, header: int | None) -> Layout:
-        """Return how the lines are laid out, with the header in a line that is asked for."""
+    def layout(self, header: int | None, comments: int) -> Layout:
+        """Return how the lines below comments are laid out, with the header in a line that is asked for."""
         place = self._found() if header is None else self._requested(header)
         at, first = place.header, place.first
         around = [index for index in self.filled if index < first and index not in place]
@@ -360,6 +350,11 @@ class _Table:
         units = None
         if place.units is not None:
             units = tuple(map(cells.unit_of, (*self._fields(place.units), *[""] * n_fields)[:n_fields]))
+        notes: tuple[str, ...] = () if names else (NO_HEADER,)
+        notes += self._said(place, above, below) if header is None else ()
+        if comments:
+            many = counted(comments, "comment line was", "comment lines were")
+            notes += (f"{many} left out at the top",)
         return Layout(
             self.separator,
             names,
@@ -367,7 +362,7 @@ class _Table:
             self.lines[first - 1].end if first else 0,
             header=0 if at is None else self.lines[at].number,
             units=units,
-            said=self._said(place, above, below) if header is None else (),
+            notes=notes,
             plain=plain and all(len(self._fields(index)) == n_fields for index in self.filled),
         )
 

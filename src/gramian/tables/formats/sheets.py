@@ -110,10 +110,9 @@ class SheetSource(ColumnSource):
         skip_footer: int | None = None,
     ) -> None:
         self._rows, self.source, self._notes, self.sheets = rows, source, notes, sheets
-        self.na_values, self._footer = na_values, skip_footer
-        self._layout = layout = layout_of_rows(rows, source, na_values, header)
-        self.names, self.header, self.notes = layout.names, layout.header, (*notes, *layout.notes)
-        self._state_units(layout)
+        self.notes, self.na_values, self._footer = notes, na_values, skip_footer
+        layout = layout_of_rows(rows, source, na_values, header)
+        self._lay_out(layout, layout.names)
         self.first_lines = shown_lines(rows)
 
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:

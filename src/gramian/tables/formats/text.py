@@ -204,10 +204,8 @@ class TextSource(ColumnSource):
         found = layout.detect_layout(head, *about)
         if not found.plain and header is None:
             found = layout.detect_layout(head, *about, most=layout.MORE_LINES)
-        self._layout, self.separator, self.header = found, found.separator, found.header
-        self.names = None if found.names is None else tuple(as_written(found.names).to_pylist())
-        self.notes += found.notes
-        self._state_units(found)
+        self.separator = found.separator
+        self._lay_out(found, None if found.names is None else tuple(as_written(found.names).to_pylist()))
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
         most = layout.SHOWN[0]
         shown = b"\n".join(head[: layout.SAMPLE_BYTES].split(b"\n", most + 1)[: most + 1])
