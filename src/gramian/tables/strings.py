@@ -24,7 +24,7 @@ _COMMAS = {
     "decimal": (cells.DECIMAL, "."), "thousands": (cells.THOUSANDS, ""), "points": (cells.POINTS, "."),
 }  # fmt: skip
 _TIMES = (pa.timestamp("s"), pa.timestamp("ns"), pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC"))
-_KINDS = (pa.int64(), pa.bool_(), pa.date32(), *_TIMES, pa.float64())
+_KINDS = (pa.int64(), pa.bool_(), pa.date32(), *_TIMES)  # other than float64, which is tried before
 
 
 def meaning_of_commas(
@@ -94,11 +94,10 @@ def typed(columns: Sequence[Any], na_values: Sequence[str]) -> list[Any]:
     ['int64', 'double', 'time32[s]', 'string']
     """
     result = as_numbers(columns, na_values)
-    for place, (fields, values) in enumerate(zip(columns, result, strict=True)):
-        if not pa.types.is_floating(values.type):
-            result[place] = _typed(fields, na_values)
-        elif len(columns) <= _MANY:
-            result[place] = _whole(fields, values, na_values)
+    # The type of each takes time; of many columns the first may name rows.
+    for place, values in enumerate(result if len(columns) <= _MANY else result[:1]):
+        if pa.types.is_floating(values.type):
+            result[place] = _whole(columns[place], values, na_values)
     return result
 
 
@@ -133,7 +132,7 @@ def _cast(text: Any, kinds: Sequence[Any], otherwise: Any, final: Any = None) ->
 
 def one_column(fields: Any, na_values: Sequence[str], comma: str | None) -> Any:
     """Return a whole column of strings in its type, and as numbers if commas make numbers of it."""
-    column = _typed(fields, na_values)
+    (column,) = typed([fields], na_values)
     if pa.types.is_string(column.type) or (comma == "points" and pa.types.is_floating(column.type)):
         with suppress(pa.ArrowInvalid):
             return numbers([fields], na_values, comma)
@@ -144,7 +143,7 @@ def one_column(fields: Any, na_values: Sequence[str], comma: str | None) -> Any:
 
 
 def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | None = None) -> list[Any]:
-    """Turn columns of strings into float64 where all fields are numbers, or into booleans.
+    """Turn columns of strings into float64 where all fields are numbers, else into other types.
 
     Examples
     --------
@@ -158,9 +157,10 @@ def as_numbers(columns: Sequence[Any], na_values: Sequence[str], comma: str | No
     result = []
     for column in columns:
         try:
+            numbers([column.slice(0, _FIRST)], na_values, comma)  # fails sooner than the whole column
             result.append(numbers([column], na_values, comma))
-        except pa.ArrowInvalid:  # Arrow reads 0x1F too
-            result.append(_cast(_cleaned(column, na_values), (pa.int64(), pa.bool_()), column))
+        except pa.ArrowInvalid:
+            result.append(_typed(column, na_values))
     return result
 
 
