@@ -139,28 +139,22 @@ def generators(random_state: Any, count: int = 2) -> tuple[np.random.Generator, 
 
 def drawn_seeds(random_state: Any) -> list[int]:
     """Draw the seeds of all generators of a fit."""
-    if type(random_state) is int:
-        return list(_seeds_of(random_state))
-    return _drawn(random_state)
-
-
-@lru_cache(maxsize=256)
-def _seeds_of(seed: int) -> tuple[int, ...]:
-    return tuple(_drawn(seed))
+    return (_drawn_once if type(random_state) is int else _drawn)(random_state)
 
 
 def _drawn(random_state: Any) -> list[int]:
     if isinstance(random_state, np.random.Generator):
-        seeds = random_state.integers(2**32, size=4)
-    else:
-        try:
-            state = check_random_state(random_state)
-        except ValueError as error:
-            why = "cannot start a random number generator"
-            hint = "Use an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
-            raise ParameterError("random_state", random_state, why, hint) from error
-        seeds = state.randint(0, 2**31 - 1, size=4)
-    return [int(seed) for seed in seeds]
+        return [int(seed) for seed in random_state.integers(2**32, size=4)]
+    try:
+        state = check_random_state(random_state)
+    except ValueError as error:
+        why = "cannot start a random number generator"
+        hint = "Use an integer from 0 to 2**32 - 1, a numpy Generator or RandomState, or None."
+        raise ParameterError("random_state", random_state, why, hint) from error
+    return [int(seed) for seed in state.randint(0, 2**31 - 1, size=4)]
+
+
+_drawn_once = lru_cache(maxsize=256)(_drawn)  # a generator takes as long to start as a tenth of a small fit
 
 
 def store_features(estimator: Any, X: Any, rows: Rows) -> None:

@@ -288,13 +288,12 @@ class Monitor(Saved, MonitorAttributes):
     def _settle(self, rows: Rows | None = None, own: FloatArray | None = None) -> None:
         """Set the limits; normal rows, with ``own`` if they are those of the fit, complete the model."""
         known = _known(self.model_)
+        known.own = None if own is None else _determined(own)
+        known.held_out, known.weights = self._held_out[:, : 1 if known.without_spe else 2], self._weights
         if rows is not None and own is not None and known.discarded is None and not known.without_spe:
             statistics = _statistics_of(self.model_)
             if isinstance(statistics, monitoring.LinearStatistics):
-                known = replace(known, discarded=statistics.discarded(rows, known.degrees))
-        held_out = self._held_out[:, : 1 if known.without_spe else 2]
-        own = None if own is None else _determined(own)
-        known = replace(known, own=own, held_out=held_out, weights=self._weights)
+                known.discarded = statistics.discarded(rows, known.degrees)
         self.limits_ = monitoring.control_limits(float(self.alpha), known, self.limit)
 
     def _of_folds(self, rows: Rows, own: FloatArray) -> FloatArray:
@@ -438,10 +437,8 @@ class Monitor(Saved, MonitorAttributes):
 
     def _longest_runs(self, rows: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] | None:
         """Return those of each column of rows that are dense and in memory."""
-        values = getattr(rows, "values", None)
-        return (
-            events.longest_runs(values[:, : self.n_features_in_]) if isinstance(values, np.ndarray) else None
-        )
+        X, d = getattr(rows, "values", None), self.n_features_in_
+        return events.longest_runs(X[:, :d]) if isinstance(X, np.ndarray) else None
 
     def _frozen(self, rows: Rows, names: npt.NDArray[Any]) -> tuple[events.Frozen, ...]:
         """Return the columns of new rows that have one value for too long, the longest run first."""
@@ -477,10 +474,11 @@ class Monitor(Saved, MonitorAttributes):
             " and ".join(name for name in monitoring.BOTH if any(name in columns["alarm"][i] for i in onset))
             for onset in onsets
         ]
+        starts, stops = np.array(runs, dtype=np.intp).reshape(-1, 2).T
         found = {
-            "start": columns["row"][[run.start for run in runs]],
-            "end": columns["row"][[run.stop - 1 for run in runs]],
-            "length": np.array([run.stop - run.start for run in runs], dtype=np.intp),
+            "start": columns["row"][starts],
+            "end": columns["row"][stops - 1],
+            "length": stops - starts,
             "alarms": np.array([alarms[slice(*run)].sum() for run in runs], dtype=np.intp),
             "statistic": np.array(exceeded, dtype=object),
             "excess": np.array([np.nanmax(excess[slice(*run)]) for run in runs]),
@@ -518,12 +516,13 @@ class Monitor(Saved, MonitorAttributes):
             check_integer("consecutive", one, 1)
         if X is None and not len(self._held_out):
             raise DataError("The limits are not from held-out rows. Give normal rows.")
-        limits = list(self.limits_.deciding().values())
-        of_fit = self._held_out.T[: len(limits)]
-        normal = events.excess_of(of_fit, limits) > 1 if X is None else self.predict(X) == -1
-        first = self._without_history
-        broken = None if faulty is None else self.predict(faulty)[first:] == -1
-        return events.run_rules(np.asarray(normal), broken, consecutive)
+        if X is None:
+            limits = list(self.limits_.deciding().values())
+            normal = events.excess_of(self._held_out.T[: len(limits)], limits) > 1
+        else:
+            normal = self.predict(X) == -1
+        broken = None if faulty is None else self.predict(faulty)[self._without_history :] == -1
+        return events.run_rules(normal, broken, consecutive)
 
     def contributions(self, X: Any) -> dict[str, FloatArray]:
         """Return what each column contributes to T2 and SPE of new rows.
@@ -732,7 +731,7 @@ def monitor_of(
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Monitor
-        A monitor is returned as it is, unless there are normal rows.
+        Of a monitor the limits stay, unless there are normal rows.
     X : array-like, optional
         If these are the rows of the fit, limits for such rows follow from them too.
     alpha : float, optional
@@ -753,19 +752,18 @@ def monitor_of(
     if lags and normal is None:
         hint = "Give normal rows, to which a model of them and the rows before them is fitted."
         raise ParameterError("lags", lags, "needs normal rows", hint)
-    rule = {} if consecutive is None else {"consecutive": consecutive}
-    if given and normal is None:
-        if alpha is not None:
-            hint = "Leave alpha out, or give normal rows."
-            raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
-        if not rule:
-            return model  # type: ignore[no-any-return]
-        other: Monitor = copy(model).set_params(**rule)
-        other._check()
-        return other
+    if given and normal is None and alpha is not None:
+        hint = "Leave alpha out, or give normal rows."
+        raise ParameterError("alpha", alpha, "is not used: a saved monitor has its own", hint)
+    asked = {"alpha": alpha, "consecutive": consecutive}
+    changes = {name: value for name, value in asked.items() if value is not None}
     fitted = components.mapping_of(model)
+    if given and normal is None:
+        monitor: Monitor = copy(model).set_params(**changes)
+        monitor._check()
+        return monitor
     monitor = clone(model) if given else Monitor(fitted)
-    monitor.set_params(model=fitted, **rule, **({} if alpha is None else {"alpha": alpha}))
+    monitor.set_params(model=fitted, **changes)
     if lags is not None and lags != monitor.lags:
         monitor.set_params(model=clone(fitted), lags=lags)
     if normal is not None:
@@ -773,13 +771,10 @@ def monitor_of(
     monitor._check()
     monitor.model_ = fitted
     monitor._held_out, monitor._weights = np.empty((0, 2)), np.empty(0)
-    if X is not None:
-        rows = monitor._new_rows(X)
-        values = _statistics_of(fitted).of_rows(rows)
-        if monitor._are_of_the_fit(rows, values):
-            monitor._settle(rows, values)
-            return monitor
-    monitor._settle()
+    rows = None if X is None else monitor._new_rows(X)
+    values = None if rows is None else _statistics_of(fitted).of_rows(rows)
+    same = rows is not None and values is not None and monitor._are_of_the_fit(rows, values)
+    monitor._settle(*((rows, values) if same else ()))
     return monitor
 
 
@@ -878,9 +873,9 @@ def _row_names(X: Any, rows: Rows) -> npt.NDArray[Any]:
     """Return the index of a frame, else names or numbers of rows."""
     if (index := index_names(X)) is not None:
         values = np.asarray(index.values)
-        if values.dtype.kind != "M":
-            return np.array([*index], dtype=object) if values.dtype.kind == "O" else values
-        seconds = values.astype("M8[s]")  # which are shorter to print
+        if values.dtype.kind == "O":
+            return np.array([*index], dtype=object)
+        seconds = values.astype("M8[s]") if values.dtype.kind == "M" else values  # shorter to print
         return seconds if (seconds == values).all() else values
     if rows.row_names is not None:
         return np.array(rows.row_names, dtype=object)

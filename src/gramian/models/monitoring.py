@@ -653,7 +653,7 @@ class ControlLimits(Tabulated):
         yield from self.sentences
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Known:
     """What is known of a fitted model and of normal rows, for its limits.
 

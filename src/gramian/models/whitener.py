@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -41,22 +42,6 @@ COLUMNS = 4096  # of the directions worked on at a time
 
 
 # ------------------------------------------------- what scores are divided by
-
-
-def check_regularization(value: Any) -> float | str | None:
-    """Return ``regularization``, or refuse it; 0 adds nothing and is None.
-
-    Raises
-    ------
-    ParameterError
-        For anything but a number of at least 0, the name of a shrinkage, or None.
-    """
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return check_choice("regularization", value, SHRINKAGE)
-    advice = "It is added to every variance. Give 'ledoit-wolf' or 'oas' to estimate it, or leave it out."
-    return check_number("regularization", value, least=0.0, advice=advice) or None
 
 
 def shrinkage_intensity(rule: str, n: float, d: int, squares: float, fourth: float) -> float:
@@ -515,7 +500,11 @@ class Whitening:
         else:
             results = list(view.on_device(of_block, 0))
         totals = [np.sum(parts, axis=0) for parts in zip(*(f for f, _ in results), strict=True)]
-        return totals, _in_order(rows, results) if keep else None
+        if not keep:
+            return totals, None
+        # Threads have made blocks in any order.
+        made = sorted((block for _, kept in results for block in kept), key=itemgetter(0))
+        return totals, xp.concat([block for _, block in made], axis=0)
 
     # ------------------------------------------------------------ as matrices
 
@@ -549,12 +538,6 @@ class Whitening:
             inner = inner if self.correction is None else np.asarray(np.linalg.solve(self.correction, inner))
             inner = U.T @ inner if self.turned else inner
         return inner if self.divisor is None else inner * self._unscaled[None, :]
-
-
-def _in_order(rows: Rows, result: list[tuple[Any, list[tuple[int, Any]]]]) -> Any:
-    """Put the blocks that threads have made together, by their first rows."""
-    blocks = sorted((block for _, made in result for block in made), key=lambda block: block[0])
-    return rows.xp.concat([block for _, block in blocks], axis=0)
 
 
 # ------------------------------------------------------------------ the estimator
@@ -755,7 +738,14 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
     def _check(self, rows: Rows) -> float | str | None:
         """Return the rule of regularization, once the parameters suit the rows."""
         check_choice("method", self.method, METHODS)
-        rule = check_regularization(self.regularization)
+        rule = self.regularization
+        if isinstance(rule, str):
+            check_choice("regularization", rule, SHRINKAGE)
+        elif rule is not None:
+            advice = (
+                "It is added to every variance. Give 'ledoit-wolf' or 'oas' to estimate it, or leave it out."
+            )
+            rule = check_number("regularization", rule, least=0.0, advice=advice) or None
         if self.method != "cholesky":
             return rule
         if self.n_components is not None:

@@ -291,35 +291,25 @@ def described(
     Benjamini and Hochberg (1995), Controlling the false discovery rate.
     """
     results = {name: associated(values, scores) for name, values in metadata.items()}
-    left_out = {name: one for name, one in results.items() if isinstance(one, str)}
-    associations = {name: one for name, one in results.items() if not isinstance(one, str)}
+    left_out = {name: result for name, result in results.items() if isinstance(result, str)}
+    pairs = [(name, result) for name, result in results.items() if not isinstance(result, str)]
     k, total = len(variances), float(variances.sum()) or 1.0
-    r2 = np.array([one.r2 for one in associations.values()]).reshape(-1, k)
-    p = np.array([one.p for one in associations.values()]).reshape(-1, k)
-    r = np.array([one.r for one in associations.values()]).reshape(-1, k)
-    adjusted = np.full(p.shape, np.nan)
-    tested = np.isfinite(p)
+    weighted = np.array([result.r2 for _, result in pairs]).reshape(-1, k) @ variances / total
+    order = np.argsort(-weighted, kind="stable")
+    names, found = [pairs[i][0] for i in order], [pairs[i][1] for i in order]
+    r2, p, r = (
+        np.array([getattr(result, name) for result in found]).reshape(-1, k) for name in ("r2", "p", "r")
+    )
+    adjusted, tested = np.full(p.shape, np.nan), np.isfinite(p)
     if tested.any():
         adjusted[tested] = _adjusted(p[tested])
-    weighted = r2 @ variances / total
-    order = np.argsort(-weighted, kind="stable")
-    names, every = list(associations), list(associations.values())
-    return Description(
-        variances,
-        [list(one) for one in top],
-        measure,
-        [names[i] for i in order],
-        [every[i].kind for i in order],
-        np.array([every[i].rows for i in order], dtype=np.int64),
-        np.array([every[i].levels for i in order], dtype=np.int64),
-        r2[order],
-        p[order],
-        adjusted[order],
-        r[order],
-        weighted[order],
-        left_out,
-        joined,
+    kinds = [result.kind for result in found]
+    rows, levels = (
+        np.array([getattr(result, name) for result in found], dtype=np.int64) for name in ("rows", "levels")
     )
+    shown = [list(columns) for columns in top]
+    numbers = (rows, levels, r2, p, adjusted, r, weighted[order])
+    return Description(variances, shown, measure, names, kinds, *numbers, left_out, joined)
 
 
 def _adjusted(p: FloatArray) -> FloatArray:

@@ -125,15 +125,12 @@ def sampling_of(model: Any) -> Sampling | None:
     theory for principal component analysis. Konishi (1979), Asymptotic expansions for the distributions of
     statistics based on the sample correlation matrix in principal component analysis.
     """
-    rank = (
-        0
-        if components.kind_of(model) is not ModelKind.PCA
-        else min(int(model.n_components_), int(model.rank_))
-    )
-    if not rank or not model.center or getattr(model, "n_missing_", False):
+    if components.kind_of(model) is not ModelKind.PCA:
         return None
+    rank = min(int(model.n_components_), int(model.rank_))
     power = POWERS.get(model.scale, 0.0) if isinstance(model.scale, str) else 0.0
-    if isinstance(model.scale, str) and not power:
+    genotypes = isinstance(model.scale, str) and not power
+    if not rank or not model.center or getattr(model, "n_missing_", False) or genotypes:
         return None
     columns = components.column_variances(model) if power else np.empty(0)
     effective, known, k = effective_rows(model), known_variances(model), int(model.n_components_)
@@ -151,16 +148,8 @@ def sampling_of(model: Any) -> Sampling | None:
         own, of_ratios = own + more, of_ratios + more + 2 * power * (1 - power) * squares / total
     errors, ratio_errors = (np.sqrt(2 / degrees * np.maximum(part, 0.0)) for part in (own, of_ratios))
     groups, next_separated = grouped(separable(model), rank, degrees)
-    return Sampling(
-        variances=values,
-        standard_errors=values * errors,
-        ratios=ratios,
-        ratio_standard_errors=ratios * ratio_errors,
-        groups=groups,
-        next_separated=next_separated,
-        n_samples=int(model.n_samples_),
-        n_effective=effective,
-    )
+    of_values, of_shares, n = values * errors, ratios * ratio_errors, int(model.n_samples_)
+    return Sampling(values, of_values, ratios, of_shares, groups, next_separated, n, effective)
 
 
 def sampling_note(model: Any) -> str:

@@ -361,8 +361,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             rows = self._new_rows(X, sample_weight=sample_weight)
             require_magnitudes(rows)
             rows = rows if self._scaling is None else self._scaling.rows(rows)
-            nodes = fits.Nodes(self.landmarks_, self.landmark_indices_, self.feature_map_)
-            fit = fits.FeatureFit(self, rows, self._scaling, nodes)
+            nodes = self.landmarks_, self.landmark_indices_, self.feature_map_
+            fit = fits.FeatureFit(self, rows, self._scaling, *nodes)
             fit.kernel = self.kernel_
             self._adopt(fit.more(before), None)
         self._sums = fit.sums
@@ -419,8 +419,8 @@ class KernelPCA(fits.KernelParameters, saving.Saved, fitted.InNotebooks, fitted.
             inputs.store_features(self, X, rows)
             self.picture_shape_ = rows.picture_shape
         fitted.store_parameters(self, "center", "tol")
-        self.kernel_, self.X_fit_, self.feature_map_ = fit.kernel, fit.stored_rows, fit.nodes.mapping
-        self.landmarks_, self.landmark_indices_ = fit.nodes.landmarks, fit.nodes.indices
+        self.kernel_, self.X_fit_, self.feature_map_ = fit.kernel, fit.stored_rows, fit.mapping
+        self.landmarks_, self.landmark_indices_ = fit.landmarks, fit.indices
         self.eigenvalues_ = components.values
         self.__dict__.pop("eigenvectors_", None)
         if result.vectors is not None:

@@ -67,15 +67,6 @@ class KernelParameters:
     device: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """What new rows are mapped by in place of all fitted ones: landmarks, or random features."""
-
-    landmarks: Any = None
-    indices: Any = None
-    mapping: RandomFourierMap | None = None
-
-
 @dataclass(eq=False)
 class KernelFit:
     """Kernel PCA of rows by one kind of method; ``solve`` finds eigenpairs, and what maps new rows.
@@ -87,8 +78,8 @@ class KernelFit:
         Standardised, where that is asked for.
     scaling : Standardisation or None
         How.
-    nodes : Nodes
-        Landmarks or random features; none where all rows map new ones.
+    landmarks, indices, mapping
+        Landmarks and their numbers, or random features; none where all rows map new ones.
     choice : ComponentChoice or None
         The answer of a rule for the number of components.
     sums : FeatureSums or None
@@ -101,7 +92,9 @@ class KernelFit:
     parameters: KernelParameters
     rows: Rows
     scaling: Standardisation | None = None
-    nodes: Nodes = Nodes()
+    landmarks: Any = None
+    indices: Any = None
+    mapping: RandomFourierMap | None = None
     choice: ComponentChoice | None = None
     sums: FeatureSums | None = None
     solution: Solution = field(init=False)
@@ -194,14 +187,30 @@ class FeatureFit(KernelFit):
         _ = self.plan  # which refuses what cannot be
         assert kernel is not None
         preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros, nodes=self._rule is not None)
-        every = None
+        every, home = None, rows.at_home
         if self._rule is None:
-            self.nodes = self._random(kernel)
+            rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
+            rng = generators(asked.random_state, 4)[3]
+            self.mapping = RandomFourierMap(self.count, gamma=rates, random_state=rng)
+            self.mapping.fit(home.in_memory() if home.free_to_revisit else home)
+            self.mapping.random_state = self.mapping.gamma = None
         else:
             # For the precision only the number of rows counts.
             precision = precision_of(np.broadcast_to(rows.dtype.type(0), rows.shape), asked.tol)
-            every = kernel.bind(_reaching_as_far(rows.at_home), precision)
-            self.nodes = self._landmarks(every)
+            every = kernel.bind(_reaching_as_far(home), precision)
+            landmarks = self._given
+            if landmarks is None:
+                landmarks, self.indices = chosen(
+                    every,
+                    home,
+                    self.count,
+                    str(asked.landmarks),
+                    tol=check_tol(asked.tol, rows.dtype),
+                    center=bool(asked.center),
+                    rng=generators(asked.random_state, 4)[3],
+                    dtype=np.float32 if self._single else np.float64,
+                )
+            self.landmarks = landmarks if sparse.issparse(landmarks) else moved(landmarks, home.home)
         features = self._features(rows.shape[0], rows.dtype, every)
         return self._decomposed(features, features.sums(rows), began, spread=not rows.in_one_place)
 
@@ -305,42 +314,16 @@ class FeatureFit(KernelFit):
 
     # -------------------------------------------------------------------------- fit
 
-    def _random(self, kernel: Kernel) -> Nodes:
-        """Draw random features."""
-        rows = self.rows.at_home
-        rates = np.broadcast_to(kernel.rates, rows.shape[1])  # type: ignore[attr-defined]
-        rng = generators(self.parameters.random_state, 4)[3]
-        mapping = RandomFourierMap(self.count, gamma=rates, random_state=rng)
-        mapping.fit(rows if not rows.free_to_revisit else rows.in_memory())
-        mapping.random_state = mapping.gamma = None
-        return Nodes(mapping=mapping)
-
-    def _landmarks(self, every: Evaluator) -> Nodes:
-        """Choose landmarks."""
-        asked, rows, landmarks, indices = self.parameters, self.rows.at_home, self._given, None
-        if landmarks is None:
-            landmarks, indices = chosen(
-                every,
-                rows,
-                self.count,
-                str(asked.landmarks),
-                tol=check_tol(asked.tol, rows.dtype),
-                center=bool(asked.center),
-                rng=generators(asked.random_state, 4)[3],
-                dtype=np.float32 if self._single else np.float64,
-            )
-        return Nodes(landmarks if sparse.issparse(landmarks) else moved(landmarks, rows.home), indices)
-
     def _features(self, n: int, dtype: Any, every: Evaluator | None = None) -> Features:
         """Return the features of rows by landmarks or by random features."""
-        nodes, kernel = self.nodes, self.kernel
+        kernel = self.kernel
         assert kernel is not None
-        if nodes.mapping is not None:
-            mapping, error = nodes.mapping.feature_map_, nodes.mapping.kernel_error_.bound
+        if self.mapping is not None:
+            mapping, error = self.mapping.feature_map_, self.mapping.kernel_error_.bound
             assert isinstance(mapping, feature_maps.FourierFeatureMap)
             return random_features(mapping, error, dtype, self.rows.like)
         # As transform does; what a value is off by, is also what it is for all rows.
-        landmarks = numpy_rows(nodes.landmarks)
+        landmarks = numpy_rows(self.landmarks)
         precision = precision_of(landmarks, self.parameters.tol)
         like = self.rows.like
         return landmark_features(lambda rows: kernel.bind(rows, precision), landmarks, n, dtype, like, every)
@@ -417,12 +400,10 @@ class ExactFit(KernelFit):
     def plan(self) -> Plan:
         """The plan of the fit; for a rule, the plan for ten components."""
         count = self.parameters.n_components
-        if isinstance(count, str):
-            check_choice("n_components", count, COUNT_RULES)
-        target = Target(count=min(10, self.rows.shape[0])) if isinstance(count, str) else self.target
-        plan = self._planned(target)[2].plan
         if not isinstance(count, str):
-            return plan
+            return self._planned(self.target)[2].plan
+        check_choice("n_components", count, COUNT_RULES)
+        plan = self._planned(Target(count=min(10, self.rows.shape[0])))[2].plan
         from gramian.models.kernel_pca.rules import with_kernel_rule
 
         return with_kernel_rule(plan, count)
@@ -430,7 +411,16 @@ class ExactFit(KernelFit):
     def solve(self) -> Self:
         """Find the components."""
         asked, rows, kernel = self.parameters, self.rows, self.kernel
-        self.choice = self._answer()
+        if isinstance(asked.n_components, str):
+            rule = check_choice("n_components", asked.n_components, COUNT_RULES)
+            from gramian.models.kernel_pca.rules import components_of_kernel, with_kernel
+
+            model = with_kernel(asked, kernel, n_components=None, scale=None)
+            rng = generators(asked.random_state, 3)[2]
+            self.choice = answer = components_of_kernel(model, rows, rule, rng=rng)
+            if answer.number is None:
+                raise ParameterError("n_components", rule, f": {answer.sentence}")
+            warn_of_none(answer)
         target = self.target if self.choice is None else Target(count=max(1, int(self.choice.number or 0)))
         preimage_method(asked.preimage, kernel, sparse=rows.skips_zeros)
         problem, evaluator, planned = self._planned(target)
@@ -458,21 +448,6 @@ class ExactFit(KernelFit):
         if evaluator is not None:
             self.kernel = evaluator.kernel
         return self
-
-    def _answer(self) -> ComponentChoice | None:
-        """Ask a rule for the number of components; None where a number was given."""
-        asked = self.parameters
-        if not isinstance(asked.n_components, str):
-            return None
-        rule = check_choice("n_components", asked.n_components, COUNT_RULES)
-        from gramian.models.kernel_pca.rules import components_of_kernel, with_kernel
-
-        model = with_kernel(asked, self.kernel, n_components=None, scale=None)
-        answer = components_of_kernel(model, self.rows, rule, rng=generators(asked.random_state, 3)[2])
-        if answer.number is None:
-            raise ParameterError("n_components", rule, f": {answer.sentence}")
-        warn_of_none(answer)
-        return answer
 
     def _planned(self, target: Target) -> tuple[KernelProblem, Evaluator | None, Schedule]:
         """Return what the engine is asked about, the kernel on the rows, and the routes."""
