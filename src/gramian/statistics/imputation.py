@@ -672,12 +672,6 @@ class HeldOut:
         keep = np.union1d(order[:size], order[there[order].argmax(axis=0)])  # an entry of every column
         return replace(self, X=self.X[keep], weights=None if self.weights is None else self.weights[keep])
 
-    def error(self, impute: Callable[[FloatArray], Imputation]) -> float:
-        """Return the root-mean-square error of held-out entries that ``impute`` fills."""
-        sizes = sum(self.size(fold) for fold in self.folds)
-        squares = sum(float(self.squares(fold, impute).sum()) for fold in self.folds)
-        return math.sqrt(squares / sizes) if sizes else 0.0
-
     def size(self, fold: tuple[IndexArray, IndexArray]) -> float:
         """Return the sum of the weights of the entries of one fold."""
         return float(self._own[fold[0]].sum())
@@ -691,27 +685,15 @@ class HeldOut:
         return np.asarray(self._own[fold[0]] * (impute(train).filled[fold] - self.X[fold]) ** 2)
 
 
-def choose_strength(held_out: HeldOut, k: int) -> tuple[float, dict[float, float]]:
-    """Return the strength of regularisation that predicts held-out entries best, and the errors of all.
+def choose_strength(held_out: HeldOut, k: int) -> float:
+    """Return the strength of regularisation, one of ``STRENGTHS``, that predicts held-out entries best."""
+    options: dict[str, Any] = {"k": k, "weights": held_out.weights, "tol": 1e-4, "max_iter": 200}
 
-    Parameters
-    ----------
-    held_out : HeldOut
-    k : int
+    def squares(strength: float) -> float:
+        impute = partial(impute_iterative, strength=strength, **options)
+        return sum(float(held_out.squares(fold, impute).sum()) for fold in held_out.folds)
 
-    Returns
-    -------
-    best : float
-        One of ``STRENGTHS``.
-    errors : dict of float to float
-        Root-mean-square error of held-out entries.
-    """
-    options: dict[str, Any] = {"weights": held_out.weights, "tol": 1e-4, "max_iter": 200}
-    errors = {
-        strength: held_out.error(partial(impute_iterative, k=k, strength=strength, **options))
-        for strength in STRENGTHS
-    }
-    return min(errors, key=errors.__getitem__), errors
+    return min(STRENGTHS, key=squares)
 
 
 def choose_count(held_out: HeldOut, most: int, method: str) -> tuple[int, dict[int, float]]:

@@ -252,7 +252,19 @@ class FeatureFit(KernelFit):
             )
             raise ParameterError("n_components", asked.n_components, why, hint)
         if solver == "random-features":
-            return self._count_of_random(rows, kernel)
+            if not self.plain_landmarks:
+                why = 'applies only to solver="nystroem": random features have none'
+                raise ParameterError("landmarks", allowed=why, hint="Leave it out.")
+            if not isinstance(kernel, RBF):
+                why = f"supports only the kernel rbf, not {kernel!r}"
+                hint = 'Use solver="nystroem", which supports every valid kernel.'
+                raise ParameterError("solver", "random-features", why, hint)
+            rows.require_dense(
+                'solver="random-features" needs dense rows, but X is sparse. Use '
+                'solver="nystroem", or pass X.toarray().'
+            )
+            count = asked.n_landmarks
+            return N_LANDMARKS if count is None else check_integer("n_landmarks", count)
         if isinstance(landmarks, str):
             check_choice("landmarks", landmarks, LANDMARK_RULES)
         elif asked.n_landmarks is not None:
@@ -264,21 +276,6 @@ class FeatureFit(KernelFit):
             return int(min(N_LANDMARKS, rows.shape[0]))
         advice = "Landmarks are chosen among the rows."
         return check_integer("n_landmarks", asked.n_landmarks, 1, rows.shape[0], advice)
-
-    def _count_of_random(self, rows: Rows, kernel: Kernel) -> int:
-        if not self.plain_landmarks:
-            why = 'applies only to solver="nystroem": random features have none'
-            raise ParameterError("landmarks", allowed=why, hint="Leave it out.")
-        if not isinstance(kernel, RBF):
-            why = f"supports only the kernel rbf, not {kernel!r}"
-            hint = 'Use solver="nystroem", which supports every valid kernel.'
-            raise ParameterError("solver", "random-features", why, hint)
-        rows.require_dense(
-            'solver="random-features" needs dense rows, but X is sparse. Use '
-            'solver="nystroem", or pass X.toarray().'
-        )
-        asked = self.parameters.n_landmarks
-        return N_LANDMARKS if asked is None else check_integer("n_landmarks", asked)
 
     @cached_property
     def _given(self) -> Any:

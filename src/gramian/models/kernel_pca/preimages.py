@@ -359,8 +359,19 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
     if arrays.is_numpy(Z):
         size = min(max(8, BLOCK_BYTES // (8 * n)), 240 if b > 480 else max(8, -(-b // 2)))
 
+    search = fixed_points if method == "fixed-point" else quasi_newton
+    floor = (space.floor - space.center) / space.spread
+
     def work(part: slice) -> Descended:
-        return _descended(space, Z[part, :], method, None if start is None else start[part, :])
+        z = Z[part, :]
+        nearest = arrays.rows_of(space.rows, nearest_rows(space, z))
+        objective = _objective(space, space.weights(z), nearest)
+        begin = (nearest - space.center) / space.spread
+        if start is not None:
+            own, every = (start[part, :] - space.center) / space.spread, np.arange(z.shape[0])
+            nearer = np.flatnonzero(objective(own, every).values < objective(begin, every).values)
+            begin = arrays.with_rows(begin, nearer, arrays.rows_of(own, nearer))
+        return search(objective, begin, floor=floor, tol=TOL, limit=LIMIT)
 
     # Warnings of overflow would only say that a step was too long, for which it is halved.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -369,19 +380,6 @@ def minimised(space: FeatureSpace, Z: Any, method: str, start: Any = None) -> De
         xp.concat([points for points, _ in result], axis=0) * space.spread + space.center,
         np.concatenate([converged for _, converged in result]),
     )
-
-
-def _descended(space: FeatureSpace, Z: Any, method: str, start: Any) -> Descended:
-    g = space.weights(Z)
-    begin = arrays.rows_of(space.rows, nearest_rows(space, Z))
-    objective = _objective(space, g, begin)
-    begin = (begin - space.center) / space.spread
-    if start is not None:
-        own, every = (start - space.center) / space.spread, np.arange(Z.shape[0])
-        nearer = np.flatnonzero(objective(own, every).values < objective(begin, every).values)
-        begin = arrays.with_rows(begin, nearer, arrays.rows_of(own, nearer))
-    search = fixed_points if method == "fixed-point" else quasi_newton
-    return search(objective, begin, floor=(space.floor - space.center) / space.spread, tol=TOL, limit=LIMIT)
 
 
 def _objective(space: FeatureSpace, g: Any, begin: Any) -> Callable[[Any, npt.NDArray[np.intp]], Local]:

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from gramian.statistics.normal_model import NormalModel, ProjectionQuality
     from gramian.statistics.projection import LinearProjection
 
-FINITE_NOW = 1 << 20  # entries up to which a search for NaN before anything else costs nothing
-
 
 class PCAAttributes(fitted.Decomposer):
     """The attributes that only a fitted PCA has."""
@@ -428,16 +426,15 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         return sent_to(rows, self.device)
 
     def _completed(
-        self, X: Any, sample_weight: Any, *, quick: bool = False, **options: Any
+        self, X: Any, sample_weight: Any, *, quick: bool = False
     ) -> tuple[TableFit, Rows, Filled | None, Plan | Schedule]:
         """Return the fit to X, its rows, what stands for those with missing values, and what it takes.
 
         A file is read in blocks if no route fits with its whole table.
         """
-        options |= {"minimum": 2, "sample_weight": sample_weight}
         limit = None
         while True:
-            rows, table = self._rows(X, limit, **options), None
+            rows, table = self._rows(X, limit, sample_weight, minimum=2), None
             if self.missing != "error" or self.regularization is not None or rows.table is not None:
                 from gramian.models.pca.missing import filled
 
@@ -457,10 +454,6 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
     def _fit(self, X: Any, sample_weight: Any) -> tuple[Decomposition, Rows]:
         fit, rows, table, predicted = self._completed(X, sample_weight)
         seeds = inputs.drawn_seeds(self.random_state)
-        # Without a rule the first pass says so as soon.
-        ruled = table is not None or fit.wanted.rule is not None
-        if ruled and rows.free_to_revisit and rows.shape[0] * rows.shape[1] <= FINITE_NOW:
-            rows.require_finite()
         warn_of_cost(predicted, lambda: "Fewer components, or a sample of the rows, cost less.", rows.like)
         if table is None:
             result = fit.solve(seeds)

@@ -422,7 +422,7 @@ def _by_model(table: Filled, X: FloatArray, strength: float | str, number: int |
         chosen, moments = 1.0, imputation.expected_scatter
         impute = partial(imputation.impute_em, weights=part.shares)
     else:
-        chosen = imputation.choose_strength(held_out, k)[0] if isinstance(strength, str) else strength
+        chosen = imputation.choose_strength(held_out, k) if isinstance(strength, str) else strength
         moments, ddof = imputation.filled_squares, float(asked.ddof)
         impute = partial(imputation.impute_iterative, weights=part.shares, strength=chosen, ddof=ddof)
         chosen *= imputation.excess(max(part.total, float(part.shape[0])), part.shape[1], k)

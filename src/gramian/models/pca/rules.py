@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from gramian.core.arrays import memory_limit_bytes, power_of_two, to_numpy
 from gramian.core.checks import check_choice, check_number, counted
-from gramian.core.records import FloatArray, Plan, SolveRequest, Step, Target
+from gramian.core.records import Plan, SolveRequest, Step, Target
 from gramian.engine.centered import CenteredRows
 from gramian.engine.linear import LinearProblem, factors, leading_values
 from gramian.engine.operator import TableCosts
@@ -205,15 +205,12 @@ class Material:
     def scree(self) -> component_rules.Scree:
         """Every eigenvalue, without any vector."""
         request = SolveRequest(Target(), 1e-6, self.memory_limit, vectors=False, certify=False)
-        spectrum = solve(self.problem, request).spectrum
-        factor = self.problem.factor()
-        n, d = self.problem.rows.shape
-        values = np.maximum(spectrum.values, 0.0) * factor
-        total = self.view.total * factor
-        centered, tolerance = self.problem.center, spectrum.rank_tolerance
+        problem, spectrum = self.problem, solve(self.problem, request).spectrum
+        (n, d), factor = problem.rows.shape, problem.factor()
+        values, total = np.maximum(spectrum.values, 0.0) * factor, self.view.total * factor
         # Errors are of a row on average: sums of squares are over the weights.
-        degrees = n * self.problem.degrees / self.problem.weight
-        return component_rules.Scree(values, total, n, d, self.varying, centered, degrees, tolerance)
+        degrees, tolerance = n * problem.degrees / problem.weight, spectrum.rank_tolerance
+        return component_rules.Scree(values, total, n, d, self.varying, problem.center, degrees, tolerance)
 
     @cached_property
     def matrix(self) -> tuple[Any, float]:
@@ -239,12 +236,7 @@ class Material:
         squares, size = factor * self.problem.degrees, min(len(C) - int(centered), C.shape[1])
         if rule == "cv":
             return component_rules.bi_cross_validation(C, factors, rng, centered=centered, factor=squares)
+        spectrum_of = partial(leading_values, memory_limit=self.memory_limit)
         if rule == "parallel":
-            return component_rules.parallel_analysis(C, self.spectrum_of, rng, size=size, factor=factor)
-        return component_rules.sign_flips(
-            C, self.spectrum_of, rng, size=size, centered=centered, factor=squares
-        )
-
-    def spectrum_of(self, A: Any, count: int) -> FloatArray:
-        """Return the largest eigenvalues of ``A.T A`` for a matrix that is not centred again."""
-        return leading_values(A, count, self.memory_limit)
+            return component_rules.parallel_analysis(C, spectrum_of, rng, size=size, factor=factor)
+        return component_rules.sign_flips(C, spectrum_of, rng, size=size, centered=centered, factor=squares)

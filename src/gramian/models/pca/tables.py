@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,8 @@ def linear_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
     """Return the table of a PCA; see :meth:`gramian.PCA.table`."""
     k = int(model.n_components_)
     if checks.check_choice("of", of, (ROWS, COLUMNS)) == ROWS:
-        groups, data = [linear_rows(model, X, k)], [X]
-        if supplementary is not None:
-            rows = model._new_rows(supplementary)
-            groups.append(_row_items("supplementary row", rows, *scores_and_squares(model, rows, k)))
-            data.append(supplementary)
-        return _rows_frame(groups, k, data)
+        measured = partial(scores_and_squares, model, k=k)
+        return _table_of_rows(model, linear_rows(model, X, k), X, supplementary, measured)
     groups = [linear_columns(model, k)]
     if supplementary is not None:
         groups += _supplementary_columns(model, _fitted_rows(model, X), supplementary)
@@ -71,12 +68,33 @@ def kernel_table(model: Any, of: str, X: Any, supplementary: Any) -> Any:
         raise ParameterError("of", of, why, hint)
     rows = _fitted_rows(model, X)
     sums = None if vars(model).get("_unequal", False) else arrays.as_float64(model.eigenvalues_)
-    groups, data = [_row_items("row", rows, *model._scores_and_squares(rows), sums=sums)], [X]
+    group = _row_items("row", rows, *model._scores_and_squares(rows), sums=sums)
+    return _table_of_rows(model, group, X, supplementary, model._scores_and_squares)
+
+
+def _table_of_rows(
+    model: Any, group: Items, X: Any, supplementary: Any, measured: Callable[[Rows], tuple[Any, ...]]
+) -> Any:
+    """Return the rows of the fit, and others, as a frame; rows of a frame of pandas keep its index."""
+    groups, data = [group], [X]
     if supplementary is not None:
         rows = model._new_rows(supplementary, limit=arrays.memory_limit_bytes(model.memory_limit))
-        groups.append(_row_items("supplementary row", rows, *model._scores_and_squares(rows)))
+        groups.append(_row_items("supplementary row", rows, *measured(rows)))
         data.append(supplementary)
-    return _rows_frame(groups, model.n_components_, data)
+    frame, start = as_frame(items_table(groups, int(model.n_components_)), X), 0
+    if not _is_pandas(frame):
+        return frame
+    pieces = []
+    for part, source in zip(groups, data, strict=True):
+        stop = start + len(part.names)
+        pieces.append(source.index if _is_pandas(source) else frame.index[start:stop])
+        start = stop
+    frame.index = pieces[0].append(pieces[1:])
+    return frame
+
+
+def _is_pandas(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "pandas"
 
 
 # ---------------------------------------------------------------------- rows
@@ -238,9 +256,8 @@ def _number(model: Any, name: str, values: FloatArray, scores: FloatArray) -> It
     unit = 1.0 if isinstance(model.scale, str) and model.scale == "unit" else deviation
     statistics = {"coordinate": correlation * unit, "correlation": correlation, "cos2": correlation**2}
     facts = {"mean": values[there].mean(), "standard deviation": deviation, "rows": float(len(x))}
-    return Items(
-        "supplementary column", [name], statistics, {key: np.array([value]) for key, value in facts.items()}
-    )
+    columns = {key: np.array([value]) for key, value in facts.items()}
+    return Items("supplementary column", [name], statistics, columns)
 
 
 def _categories(
@@ -281,12 +298,8 @@ def _categories(
         "cos2": _ratio(means**2, distances[:, None] ** 2),
         "v-test": _ratio(means - center, error),
     }
-    return Items(
-        "category",
-        [f"{name}={level}" for level in levels],
-        statistics,
-        {"rows": sizes, "distance": distances},
-    )
+    names = [f"{name}={level}" for level in levels]
+    return Items("category", names, statistics, {"rows": sizes, "distance": distances})
 
 
 def _distances_of_means(model: Any, rows: Rows, labels: Any, levels: Sequence[str]) -> FloatArray:
@@ -333,17 +346,3 @@ def items_table(parts: Sequence[Items], k: int) -> dict[str, npt.NDArray[Any]]:
             prefix = "" if name == "coordinate" else f"{name} "
             columns |= {f"{prefix}{pc}": values[:, j] for j, pc in enumerate(component_names(k))}
     return columns
-
-
-def _rows_frame(parts: Sequence[Items], k: int, tables: Sequence[Any]) -> Any:
-    """Return items that are the rows of tables as a frame; those of a frame of pandas have its index."""
-    frame, start = as_frame(items_table(parts, k), tables[0]), 0
-    if type(frame).__module__.partition(".")[0] != "pandas":
-        return frame
-    pieces = []
-    for part, X in zip(parts, tables, strict=True):
-        there, stop = type(X).__module__.partition(".")[0] == "pandas", start + len(part.names)
-        pieces.append(X.index if there else frame.index[start:stop])
-        start = stop
-    frame.index = pieces[0].append(pieces[1:])
-    return frame
