@@ -370,9 +370,7 @@ class Monitor(Saved, MonitorAttributes):
         """
         check_is_fitted(self)
         limits = list(self.limits_.deciding().values())
-        values = self._measured(self._new_rows(X))
-        none = np.full(self._without_history, np.nan)
-        return -np.concatenate([none, events.excess_of(values.T[: len(limits)], limits)])
+        return -events.excess_of(self._measured(self._new_rows(X)).T[: len(limits)], limits)
 
     def statistics(self, X: Any, *, rows: str = "new") -> events.RowStatistics:
         """Return T2, SPE, limits, alarms and contributors of rows as a table.
@@ -418,11 +416,7 @@ class Monitor(Saved, MonitorAttributes):
             _warn_of_times(X, data.row_names, equal=False)
         limits = self.limits_.deciding(rows)
         names = np.array([*components.feature_names_of(self.model_), ""], dtype=object)
-        values = self._measured(data, list(limits.values()))
-        first = self._without_history
-        if first:
-            none = np.tile([np.nan] * 2 + [-1.0] * monitoring.CONTRIBUTORS, (first, 1))
-            values = np.concatenate([none, values])
+        values, first = self._measured(data, list(limits.values())), self._without_history
         every = as_rows(X, estimator="Monitor", check_finite=False) if first else data
         columns: dict[str, Any] = {"row": _row_names(X, every)}
         for index, (name, limit) in enumerate(limits.items()):
@@ -652,10 +646,11 @@ class Monitor(Saved, MonitorAttributes):
         return self.model_._new_rows(X, limit=memory_limit_bytes(self.model_.memory_limit))
 
     def _measured(self, rows: Rows, limits: Sequence[float] | None = None) -> FloatArray:
-        """Return T2, SPE and contributors, and warn of rows without T2."""
+        """Return T2, SPE and contributors, also of rows without history, and warn of others without T2."""
         values = _statistics_of(self.model_).of_rows(rows, limits)
         projection.warn_of_undetermined(rows, np.flatnonzero(np.isnan(values[:, 0])))
-        return values
+        unknown = [np.nan] * 2 + [-1.0] * (values.shape[1] - 2)
+        return np.concatenate([np.tile(unknown, (self._without_history, 1)), values])
 
     def _are_of_the_fit(self, rows: Rows, values: FloatArray) -> bool:
         """Return whether rows with these statistics are those of the fit.

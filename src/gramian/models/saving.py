@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.core.records import (
-    OPTIONAL,
-    POSITIVE,
-    Attempt,
-    Certificate,
-    FloatArray,
-    ModelKind,
-    Plan,
-    Spectrum,
-)
+from gramian.core import records
+from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind
 from gramian.tables.reading import ReadingOptions
 
 if TYPE_CHECKING:
@@ -50,10 +42,10 @@ class DecompositionAttributes(ColumnAttributes):
     n_components_: Annotated[int, "k"]
     rank_: int
     explained_variance_ratio_: Annotated[FloatArray | None, "k", POSITIVE]
-    plan_: Plan
-    attempts_: tuple[Attempt, ...]
-    spectrum_: Spectrum
-    certificate_: Certificate
+    plan_: records.Plan
+    attempts_: tuple[records.Attempt, ...]
+    spectrum_: records.Spectrum
+    certificate_: records.Certificate
     component_choice_: Annotated[ComponentChoice | None, OPTIONAL]
     _fit_parameters: dict[str, Any]
 

@@ -13,18 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.core import arrays, checks, drawing
+from gramian.core import arrays, checks, drawing, records
 from gramian.core.progress import shows_progress
-from gramian.core.records import (
-    OPTIONAL,
-    POSITIVE,
-    FloatArray,
-    IntArray,
-    ModelKind,
-    Plan,
-    RealArray,
-    Remainder,
-)
+from gramian.core.records import OPTIONAL, POSITIVE, FloatArray, ModelKind, Plan, RealArray
 from gramian.engine import routes
 from gramian.engine.solving import Schedule, warn_of_cost
 from gramian.errors import DataError, MemoryLimitError, of_new_rows
@@ -65,7 +56,7 @@ class PCAAttributes(fitted.Decomposer):
     _center_rest: Annotated[FloatArray, "d", OPTIONAL]
     _divisor: Annotated[FloatArray | None, "d"]
     _weight: float
-    _remainder: Annotated[Remainder, OPTIONAL]
+    _remainder: Annotated[records.Remainder, OPTIONAL]
     _moments: Annotated[StreamMoments, OPTIONAL]
 
 
@@ -957,7 +948,7 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         return result
 
     @property
-    def dominant_columns_(self) -> IntArray:
+    def dominant_columns_(self) -> records.IntArray:
         """Columns whose scale alone decides the first components, largest first; most often none.
 
         They have at least 95 % of the variance together, at least 5 times the standard deviation of every

@@ -13,16 +13,10 @@ from sklearn.exceptions import NotFittedError
 
 from gramian.core.arrays import as_float64, to_numpy
 from gramian.core.checks import check_number, counted
+from gramian.engine import stream
 from gramian.engine.centered import require_counts
 from gramian.engine.solving import plan
-from gramian.engine.stream import (
-    StreamMoments,
-    merged,
-    problem_of,
-    scatter_costs,
-    seen_of,
-    seen_of_components,
-)
+from gramian.engine.stream import StreamMoments
 from gramian.errors import DataError, ParameterError
 from gramian.models.inputs import check_ddof, check_feature_weight, check_scale, store_features
 from gramian.models.pca.fits import WEIGHTED, PCAParameters, TableFit
@@ -74,7 +68,7 @@ def check_stream(asked: PCAParameters, rows: Rows, seen: StreamMoments | None, b
     check_feature_weight(asked.feature_weight, rows)
     check_ddof(asked.ddof, n)
     if seen is None:
-        plan(scatter_costs(n, d), fit.request)  # does it fit
+        plan(stream.scatter_costs(n, d), fit.request)  # does it fit
 
 
 def merged_with(asked: PCAParameters, seen: StreamMoments | None, rows: Rows) -> StreamMoments:
@@ -88,9 +82,9 @@ def merged_with(asked: PCAParameters, seen: StreamMoments | None, rows: Rows) ->
     began = time.perf_counter()
     if isinstance(asked.scale, str) and asked.scale == "genotype":
         require_counts(rows)
-    result = seen_of(rows, center=bool(asked.center), among=1 if seen is None else seen.rows)
+    result = stream.seen_of(rows, center=bool(asked.center), among=1 if seen is None else seen.rows)
     if seen is not None:
-        result = merged(seen, result, float(asked.forgetting))
+        result = stream.merged(seen, result, float(asked.forgetting))
     _require_finite_variance(asked, result)
     earlier = 0.0 if seen is None else seen.seconds
     return replace(result, seconds=earlier + time.perf_counter() - began)
@@ -149,7 +143,7 @@ def fit_of_stream(asked: PCAParameters, seen: StreamMoments) -> TableFit:
     scale = check_scale(asked.scale, rows, bool(asked.center))
     metric = check_feature_weight(asked.feature_weight, rows)
     fit = TableFit(asked, rows)
-    fit.problem = problem_of(seen, scale, check_ddof(asked.ddof, seen.rows), metric)
+    fit.problem = stream.problem_of(seen, scale, check_ddof(asked.ddof, seen.rows), metric)
     fit.problem.earlier = seen.seconds
     if seen.weighted:
         fit.problem.unit = WEIGHTED
@@ -194,7 +188,7 @@ def moments_of_fit(model: Any) -> StreamMoments:
     if centered != bool(model.center):
         raise ParameterError("center", model.center, *FIXED)
     rest = as_float64(vars(model).get("_center_rest", np.zeros(len(center))))
-    return seen_of_components(
+    return stream.seen_of_components(
         model.n_samples_,
         model._weight,
         as_float64(model.singular_values_)[:, None] * as_float64(model.components_),
