@@ -825,19 +825,14 @@ class Whitener(saving.Saved, fitted.InNotebooks, WhitenerAttributes):
         self._correction = self._triangle = None
 
     def _whitening(self) -> Whitening:
-        def host(values: Any) -> FloatArray | None:
-            return None if values is None else as_float64(values)
-
-        return Whitening(
-            self.components_,
-            as_float64(self._center),
-            host(self._divisor),
-            as_float64(self._deviations),
-            self._rest,
-            host(self._correction),
-            fitted.parameter_at_fit(self, "method") in ("zca", "zca-cor"),
-            host(self._triangle),
+        center, deviations = as_float64(self._center), as_float64(self._deviations)
+        divisor, correction, triangle = (
+            None if values is None else as_float64(values)
+            for values in (self._divisor, self._correction, self._triangle)
         )
+        turned = fitted.parameter_at_fit(self, "method") in ("zca", "zca-cor")
+        rest = self._rest
+        return Whitening(self.components_, center, divisor, deviations, rest, correction, turned, triangle)
 
     # ------------------------------------------------------------ transform
 
