@@ -726,7 +726,7 @@ def monitor_of(
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Monitor
-        Of a monitor the limits stay, unless there are normal rows.
+        A monitor is returned as it is, unless there are normal rows.
     X : array-like, optional
         If these are the rows of the fit, limits for such rows follow from them too.
     alpha : float, optional
@@ -754,7 +754,7 @@ def monitor_of(
     changes = {name: value for name, value in asked.items() if value is not None}
     fitted = components.mapping_of(model)
     if given and normal is None:
-        monitor: Monitor = copy(model).set_params(**changes)
+        monitor: Monitor = copy(model).set_params(**changes) if changes else model
         monitor._check()
         return monitor
     monitor = clone(model) if given else Monitor(fitted)
