@@ -91,7 +91,9 @@ class Evaluator:
 
     def diagonal(self, X: Any) -> Any:
         """Return k(x, x) of every row, float64."""
-        return self.kernel.diagonal(self._rows(X))
+        self.kernel.admit(X)
+        # Where it is 1, only the number of rows counts, and they are not copied.
+        return self.kernel.diagonal(X if self.facts.unit_diagonal else self._rows(X))
 
     def slopes(self, X: Any, right: Any) -> Slopes:
         """Return k of every float64 row of ``X`` with every encoded row, and the derivative by X."""

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -477,6 +478,12 @@ class Sigmoid(Projective):
 # ----------------------------------------------------------------------- of the Euclidean distance
 
 
+@cache
+def _of_distances(proof: str) -> Facts:
+    """Return the facts of a kernel that depends on the distance alone, with its proof."""
+    return Facts(proven(proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable="")
+
+
 class Radial(Formula):
     """k(x, y) = f(q) with ``q = sum c_j (x_j - y_j)^2`` and f(0) = 1."""
 
@@ -489,9 +496,7 @@ class Radial(Formula):
     @property
     def facts(self) -> Facts:
         """All that depends on the distance alone."""
-        return Facts(
-            proven(self.proof), divisible=True, stationary=True, unit_diagonal=True, not_differentiable=""
-        )
+        return _of_distances(self.proof)
 
     @property
     @abstractmethod
