@@ -71,5 +71,5 @@ def test_what_does_not_belong_to_a_kernel_is_refused():
     with pytest.raises(ParameterError, match="applies only to PCA"):
         judged(kernel="rbf", max_rmse=1.0)
     with pytest.raises(ParameterError, match="'pareto' is not known"):
-        judged(kernel="rbf", scale="pareto").plan(np.eye(5))
+        judged(kernel="rbf", scale="pareto")
     assert judged(kernel="rbf", scale="unit").scale == "unit"

@@ -107,9 +107,11 @@ def estimator_class(kernel: str | None) -> type[Any]:
 
 
 def _check_kernel_options(kernel: str, given: Mapping[str, Any]) -> None:
-    """Refuse options of another kernel, before data are read; all else is checked by the estimator."""
+    """Refuse what belongs to another kernel, before data are read; the estimator checks all else."""
     from gramian.kernels.expression import PRECOMPUTED, parse
+    from gramian.models.kernel_pca.projection import check_scale
 
+    check_scale(given.get("scale"), precomputed=kernel.strip() == PRECOMPUTED)
     made = None if kernel.strip() == PRECOMPUTED else parse(kernel)
     alone = made is not None and kernel.strip().isidentifier()
     takes = [] if made is None or not alone else [*made.get_params(deep=False)]
