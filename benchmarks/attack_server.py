@@ -36,6 +36,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.io
 import scipy.sparse as sp
 
 import gramian
@@ -837,6 +838,11 @@ def uploads(attack: Attack, secret: Path) -> Iterator[tuple[str, bytes, dict[str
     X = np.random.default_rng(0).standard_normal((4, 3))
     taken, not_taken = (201,), (400, 413, 422)
 
+    def matlab(values: Any) -> bytes:
+        stream = io.BytesIO()
+        scipy.io.savemat(stream, {"X": values})
+        return stream.getvalue()
+
     def sparse(values: Any) -> bytes:
         stream = io.BytesIO()
         sp.save_npz(stream, sp.csr_matrix(values))
@@ -877,6 +883,8 @@ def uploads(attack: Attack, secret: Path) -> Iterator[tuple[str, bytes, dict[str
         BINARY,
         not_taken,
     )
+    yield "MATLAB 5", matlab(X), BINARY, taken
+    yield "half of MATLAB 5", matlab(X)[:150], BINARY, not_taken
     yield "sparse", sparse(X), BINARY, taken
     yield (
         "sparse, false index",
