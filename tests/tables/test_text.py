@@ -1,6 +1,7 @@
 """Delimited text: separators, headers, encodings, and text that no table can be made of."""
 
 import gzip
+import os
 
 import numpy as np
 import pytest
@@ -232,3 +233,19 @@ def test_a_ragged_table_names_the_line_and_its_number_of_fields():
         with pytest.raises(DataError, match=place):
             read(text)
     assert read("Name,Value\nTemp,25\nwave,p,q\n400,1,2\n410,2,2\n420,4,3\n").values.shape == (3, 3)
+
+
+def test_a_look_and_the_reading_share_one_pass_until_the_file_changes(tmp_path, monkeypatch):
+    parse, parsed = TextSource._parsed, []
+    monkeypatch.setattr(TextSource, "_parsed", lambda *given: parsed.append(1) or parse(*given))
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3,4\nSource: us\n")
+    found = gramian.scan(path).preview(1 << 20)
+    table = gramian.scan(path).read()
+    assert len(parsed) == 1
+    assert table.values.tolist() == [[1, 2], [3, 4]]
+    assert set(found.notes) <= set(table.notes)
+    times = path.stat()
+    path.write_text("a,b\n1,2\n3,9\nSource: us\n")  # as long, and at the same time
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert gramian.scan(path).read().values.tolist() == [[1, 2], [3, 9]]

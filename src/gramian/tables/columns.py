@@ -6,6 +6,7 @@ The first rows of a file, up to 16 MB, decide that; later rows of another kind r
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import re
 from bisect import bisect_left
@@ -36,6 +37,8 @@ _MOST_GROUPS, _OF_HEADER = 20, 3  # labels that advice proposes; first rows that
 _MIDNIGHT = " 00:00:00"
 _FEW_ROWS = 10  # one in so many may be left out
 DECIDING = 16 << 20  # bytes of the first rows, which decide what columns are
+KEPT = 8 << 20  # bytes of parsed columns that are kept for the next pass
+_kept: list[Any] = []  # the state of a source, its batches, its notes, and the digest of its file
 
 # ---------------------------------------------------------- where columns come from
 
@@ -179,10 +182,51 @@ def joined(parts: Sequence[Any], source: str) -> Any:
         raise DataError(f"{source} holds files whose columns are of different types: {error}.") from error
 
 
+def batches_of(
+    source: ColumnSource, limit: int | None = None, plain: AbstractSet[int] = frozenset()
+) -> Iterator[list[Any]]:
+    """Yield the batches of a source; those of a small text or sheet are kept until another one is parsed.
+
+    A look at a table and its reading then share one pass.
+    """
+    state = _state(source)
+    if state is not None and _kept and _kept[0] == state and _kept[3] == _digest(state[0]):
+        source.notes = _kept[2]
+        yield from _kept[1]
+        return
+    batches, size = [], 0
+    for batch in source.batches(limit, plain):
+        size += sum(column.nbytes for column in batch)
+        if size <= KEPT:
+            batches.append(batch)
+        yield batch
+    if state is not None and size <= KEPT and not plain:
+        _kept[:] = state, batches, source.notes, _digest(state[0])
+
+
+def _state(source: ColumnSource) -> tuple[Any, ...] | None:
+    """Return what tells parsed texts and sheets apart, also from what the same file held before."""
+    if source.path is None or (source.separator is None and not source.sheets):
+        return None
+    try:
+        file = source.path.stat()
+    except OSError:  # it is gone, and still open
+        return None
+    how = source.names, source.header, source.separator, source.na_values, vars(source).get("skip_footer")
+    return source.path, file.st_mtime_ns, file.st_size, source.source, source.sheets, *how
+
+
+def _digest(path: Path) -> bytes | object:
+    """Return what differs where the bytes do: two writes in a clock tick leave one time of change."""
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return object()  # equal to nothing
+
+
 def whole_fields(source: ColumnSource, most: int | None = None) -> list[Any]:
     """Return columns in memory, those of a text as strings: all rows, or those of so many bytes."""
-    batches = source.batches(most)
-    batches = batches if most is None else _first_of(batches, most)
+    batches = batches_of(source) if most is None else _first_of(batches_of(source, most), most)
     return [joined(parts, source.source) for parts in zip(*batches, strict=True)]
 
 
@@ -659,7 +703,7 @@ def table_of_columns(
         return _labelled_by_row(source, reading)
     within = None if limit is None else whole_within(limit)
     plain: set[int] = set()
-    batches = (batch for batch in source.batches(limit, plain) if batch and len(batch[0]))
+    batches = (batch for batch in batches_of(source, limit, plain) if batch and len(batch[0]))
     head = list(_first_of(batches, DECIDING if within is None else min(DECIDING, within)))
     if not head:
         why = ": only a header line" if source.separator and source.names else ""
