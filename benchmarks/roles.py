@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from columns.cases import SHARED, Case, blocks, made, own, public, renamed, wide
+from columns.cases import SHARED, Case, blocks, made, own, plain, public, renamed, wide
 from columns.planted import planted
 from columns.training import Examples, Names, folds_of, pieces, trained, write
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--rivals", action="store_true", help="also measure other models")
     asked = parser.parse_args()
     began = time.perf_counter()
-    cases = [*public(), *own(), *wide(), *made(), *blocks(), *renamed()]
+    cases = [*public(), *own(), *wide(), *made(), *blocks(), *plain(), *renamed()]
     examples = Examples.of(cases)
     names, every = Names(examples), np.arange(len(examples.names))
     print(

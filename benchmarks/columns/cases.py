@@ -194,6 +194,29 @@ def blocks() -> Iterator[Case]:
         yield Case(f"block {t}", "made", preview_of(frame), dict.fromkeys(frame.columns, "in"))
 
 
+def plain() -> Iterator[Case]:
+    """Yield measures of usual distributions under names that say nothing, also beside columns of text."""
+    for t in range(60):
+        rng = np.random.default_rng(700 + t)
+        n, d = int(rng.integers(20, 1500)), int(rng.integers(2, 25))
+        draws = (
+            rng.random((n, d)),
+            rng.normal(50, 9, (n, d)),
+            rng.gamma(2.0, 30.0, (n, d)),
+            rng.standard_t(3, (n, d)),
+            rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) + rng.normal(size=(n, d)),
+        )
+        X = draws[t % 5] * 10.0 ** rng.integers(-1, 3)
+        stem = ("x", "v", "", "col", "var_")[t // 5 % 5]
+        frame = _named(X.round(int(rng.integers(1, 7))), lambda j, stem=stem: f"{stem}{j + 1}")
+        labels = dict.fromkeys(frame.columns, "in")
+        texts = {
+            f"t{j}": rng.choice([f"w{i}" for i in range(40)], n)
+            for j in range(int(rng.choice([0, 1, 5, 25])))
+        }
+        yield Case(f"plain {t}", "made", preview_of(frame.assign(**texts)), labels)
+
+
 def renamed() -> Iterator[Case]:
     """Yield tables of made numbers under names, and within the ranges, of SortingHat's training half."""
     table = pd.read_csv(SHARED / "roles" / "sortinghat_train.csv.gz")

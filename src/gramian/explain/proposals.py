@@ -46,7 +46,7 @@ MOST_GROUPS, FEW_GROUPS = 20, 8  # groups of a label; as many as colours tell ap
 FEW_ROWS = 5  # of each group of a label with more groups
 # Kinds of labels, the best first; roles of numbers that name groups.
 TEXTS, CODES, MANY, PAIRS, TIMES = range(5)
-GROUPING = ("code", "identifier", "counter", "time")
+GROUPING = ("code", "identifier", "counter", "place", "time")
 # Shares of missing entries from which a column stays only if others determine it, and leaves.
 HOLES, MOST_HOLES = 0.3, 0.6
 DETERMINED = 0.3  # correlation with another column from which it says something about what is missing

@@ -38,7 +38,8 @@ Kind = Literal[
 ]
 # What the trained trees tell apart; the other kinds follow from exact evidence.
 LEARNED: tuple[Kind, ...] = ("measure", "identifier", "time", "place", "code", "weight")
-OUT, DOUBTFUL = 0.5, 0.12  # probability of being no measure from which a column leaves, or is named
+OUT, DOUBTFUL = 0.5, 0.13  # probability of being no measure from which a column leaves, or is named
+SURE = 0.9  # the same of a column with a unit
 MOST_GROUPS = 20  # values of a text column that is a label
 MOST_JUDGED = 300  # columns of numbers that are judged, the first and the last
 IN_MANY = "is one of many columns"
@@ -308,7 +309,7 @@ def _role(
     clauses = [*called, *(f"it {text}" for text in dict.fromkeys(texts))][:2]
     evidence = " and ".join(clauses) or "it is unlike the others"
     has_unit = bool(column.unit or units_of([column.name])[0])
-    if doubt <= (DOUBTFUL if named and not has_unit else OUT):
+    if doubt <= (SURE if has_unit else DOUBTFUL if named else OUT):
         return Role(column.name, "measure", 1 - doubt, "varies freely")
     if doubt <= OUT:
         return Role(column.name, "measure", 1 - doubt, f"may be {_a(kind)}: {evidence}", otherwise=kind)
