@@ -57,11 +57,12 @@ def test_a_scale_is_proposed_for_a_column_that_dominates_by_its_unit(folder, gra
     assert f"proposed scale='unit': \"{said}".replace('"mass', '"mass"') in ran.err
 
 
+DRAWN = np.random.default_rng(0).normal(size=(80, 3))
 CARS = "name,mpg,cylinders,horsepower,weight_in_lbs,year,origin\n" + "".join(
-    f"car {i % 41},{'' if i % 23 == 5 else 45 - i / 3},{4 + 2 * (i // 30)},"
-    f"{'' if i % 31 == 7 else 60 + i * 7 % 90},"
-    f"{1800 + 20 * i + i * i % 77},{1970 + i // 9}-01-01,{('USA', 'Europe', 'Japan')[i % 3]}\n"
-    for i in range(80)
+    f"car {i % 41},{'' if i % 23 == 5 else round(25 - 6 * x, 1)},{4 + 2 * (x > 0)},"
+    f"{'' if i % 31 == 7 else round(100 + 30 * x + 9 * y)},{round(2600 + 600 * x + 200 * z)},"
+    f"{1970 + i // 9}-01-01,{('USA', 'Europe', 'Japan')[i % 3]}\n"
+    for i, (x, y, z) in enumerate(DRAWN)
 )
 
 
