@@ -58,7 +58,7 @@ ARRAYS = {
 }
 
 
-ANY_LENGTH = ("rest", "constant_features_", "frequencies_", "face_scores_")
+ANY_LENGTH = ("rest", "constant_features_", "frequencies_", "face_scores_", "_runs")
 
 
 @contextmanager
