@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import gramian
-from served import X, npy
+from helpers import npy
+from served import X
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"

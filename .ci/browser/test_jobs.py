@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from served import client_of, npy, until
+from helpers import npy
+from served import client_of, until
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 import gramian
-from served import npy
+from helpers import npy
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from served import npy, serving
+from helpers import npy
+from served import serving
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="CONTRIBUTING.md says how to install Playwright"
