@@ -134,7 +134,7 @@ def test_genes_spectra_and_wide_tables_of_shared_data(data_dir):
     for file, key, expected in (
         ("golub_leukemia_38x3051", "X", ""),
         ("nir_gasoline", "NIR", ""),
-        ("multidrug_nci60", "compound", "holes:299 holes:1209 missing=em n_components=2"),
+        ("multidrug_nci60", "compound", "holes:299 missing=em n_components=2"),
         ("celeba", "X", ""),
         ("cover", "X", "scale=unit"),
         ("donors", "X", ""),

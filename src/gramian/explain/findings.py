@@ -257,7 +257,7 @@ def size(e: Evidence) -> Iterator[Finding]:
                 *("size", "note"),
                 f"PC1 follows the totals of the rows (r2 = {r2:.2f}), which differ "
                 f"{totals.max() / max(totals.min(), 1.0):,.3g}-fold: it is size, or the depth of counting.",
-                'If that is of no interest, bring the rows to one depth: transform="logcpm".',
+                'If it is of no interest, divide each row by its total first: transform="logcpm" does.',
                 {"share": float(e.shares[0]), "r2": r2},
             )
             return

@@ -431,7 +431,7 @@ class _Table:
         """Return the column whose groups are few: text, a code, or zeros and ones; times come last."""
         most, best = min(MOST_GROUPS, self.rows // 2), []
         numbers = [one for one in self.free if self.roles[one.name].role == "measure"]
-        pairs = [one for one in numbers if one.whole and one.distinct == 2]
+        pairs = [one for one in numbers if one.whole and one.distinct == 2 and self.seen.named]
         for place, column in enumerate(self.free):
             role = self.roles[column.name]
             if column.name in used or (self.wanted is not None and column.name in self.wanted):

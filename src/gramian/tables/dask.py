@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import accumulate
+from pickle import PickleBuffer
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -154,12 +155,10 @@ class DaskRows(StoredRows):
     ) -> R:
         from dask import compute, delayed
 
-        work, add = delayed(f, traverse=False), delayed(combine, traverse=False)
-        on_part, merged = delayed(_on_part, pure=False), delayed(reduce, pure=False)
+        work = delayed(_Work(f, combine, self.dtype), traverse=False)
+        on_part, merged = delayed(_on_part, pure=False), delayed(_merged, pure=False)
         results = [
-            on_part(
-                work, self.dtype, part, own, *(None if array is None else array[place] for array in aligned)
-            )
+            on_part(work, part, own, *(None if array is None else array[place] for array in aligned))
             for part, place, own in zip(chunked.to_delayed().ravel(), places, weights, strict=True)
             if place.stop > place.start
         ]
@@ -167,8 +166,8 @@ class DaskRows(StoredRows):
             raise DataError("The Dask collection holds no rows, but at least one is needed.")
         most = MERGED if self._client is not None else MERGED_HERE
         while len(results) > 1:
-            results = [merged(add, results[some]) for some in slices(len(results), most)]
-        return compute(results[0])[0]  # type: ignore[no-any-return]
+            results = [merged(work, results[some]) for some in slices(len(results), most)]
+        return compute(results[0])[0].value  # type: ignore[no-any-return]
 
     def mapped(
         self, f: Callable[[Rows], Any], columns: int, dtype: Any = None, *, holes: bool = False
@@ -296,10 +295,8 @@ class DaskPartState(PartState):
     def _mapped(self, f: Callable[..., Any], *own: Sequence[Any]) -> list[Any]:
         from dask import delayed
 
-        work, on_part = delayed(f, traverse=False), delayed(_on_part, pure=False)
-        return [
-            on_part(work, self.dtype, part, None, *some) for part, *some in zip(self.parts, *own, strict=True)
-        ]
+        work, of_part = delayed(f, traverse=False), delayed(_on_rows, pure=False)
+        return [of_part(work, self.dtype, *some) for some in zip(self.parts, *own, strict=True)]
 
     def ask(self, f: Callable[..., R], *own: Sequence[Any]) -> list[R]:
         from dask import compute
@@ -312,6 +309,11 @@ class DaskPartState(PartState):
         self.states = persist(*self._mapped(f, self.states, *own))
 
 
+def _on_rows(f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, *own: Any) -> Any:
+    with one_thread():
+        return f(_rows_of(chunk, dtype), *own)
+
+
 def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
     """Return a chunk as rows; it may differ from its Dask metadata."""
     if not isinstance(chunk, np.ndarray):
@@ -319,7 +321,38 @@ def _rows_of(chunk: Any, dtype: np.dtype[Any], part: str = "") -> ArrayRows:
     return ArrayRows(chunk.astype(dtype, copy=False), dtype=dtype, part=part)
 
 
-def _on_part(f: Callable[..., R], dtype: np.dtype[Any], chunk: Any, weights: Any, *aligned: Any) -> R:
+class _Sized:
+    """What is sent between workers: Dask combines results where most of their bytes are."""
+
+    def __sizeof__(self) -> int:
+        from cloudpickle import dumps
+
+        arrays: list[PickleBuffer] = []
+        head = dumps(self.__dict__, protocol=5, buffer_callback=arrays.append)
+        return len(head) + sum(array.raw().nbytes for array in arrays)
+
+
+@dataclass(frozen=True)
+class _Work(_Sized):
+    """What is done with every chunk, sent once to each worker."""
+
+    f: Callable[..., Any]
+    combine: Callable[[Any, Any], Any]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class _Result(_Sized):
+    """The result of one chunk, or of several."""
+
+    value: Any
+
+
+def _on_part(work: _Work, chunk: Any, weights: Any, *aligned: Any) -> _Result:
     # Workers of Dask have a thread for each task.
     with one_thread():
-        return f(replace(_rows_of(chunk, dtype), weights=weights), *aligned)
+        return _Result(work.f(replace(_rows_of(chunk, work.dtype), weights=weights), *aligned))
+
+
+def _merged(work: _Work, result: list[_Result]) -> _Result:
+    return _Result(reduce(work.combine, [one.value for one in result]))

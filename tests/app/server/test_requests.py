@@ -234,7 +234,7 @@ def test_a_process_that_dies(server, client, ids):
     place = f"{API}/models/{ids['pca']}/transform"
     assert client.post(place, json=X[:2].tolist()).status_code == 200
     for worker in server.app.state.gramian._idle:
-        os.kill(worker._process.pid, signal.SIGKILL)
+        os.kill(worker.process.pid, signal.SIGKILL)
     statuses = [client.post(place, json=X[:2].tolist()).status_code for _ in range(3)]
     assert statuses[-1] == 200
     assert set(statuses) <= {200, 413}

@@ -419,7 +419,7 @@ def test_files_of_every_kind_are_looked_at(client):
     ):
         got = client.post(draft, content=content, headers=headers)
         assert got.status_code == 201, got.text
-        assert len(got.content) < 40_000
+        assert len(got.content) < 60_000
         facts = got.json()["facts"]
         assert facts["rows"] == rows
         assert (facts["preview"] or {}).get("width") == width

@@ -97,9 +97,15 @@ class ArrowSource(ColumnSource):
                     report(f"{done:,} of {total:,} rows", f"row of {self.source}", done, total)
                     yield pa.Table.from_batches([batch])
                 return
+            few: list[Any] = []  # small batches are read together
             for batch in _record_batches(opened):
                 for part in slices(batch.num_rows, rows):
-                    yield pa.Table.from_batches([batch.slice(part.start, part.stop - part.start)])
+                    few.append(batch.slice(part.start, part.stop - part.start))
+                    if sum(one.num_rows for one in few) >= rows:
+                        yield pa.Table.from_batches(few)
+                        few = []
+            if few:
+                yield pa.Table.from_batches(few)
 
 
 def require_same(expected: Sequence[str], names: Sequence[str], path: Path, first: Path) -> None:
