@@ -15,7 +15,7 @@ EXPECTED = {
     "comma_in_label.csv": (list("abc"), 60, {"label": "How much, if at all, do you like it?"}),
     "dates.csv": (["ozone", "nitrate", "wind"], 30, {"scale": "unit"}),
     "elements.csv": (12 * ["sample"], 12, {"missing": "mean"}),
-    "genes.tsv": (8 * ["sample"], 8, {"transform": "log1p"}),
+    "genes.tsv": (8 * ["sample"], 8, {"transform": "logcpm"}),
     "german.csv": (["Fläche", "Einnahmen", "Dichte", "Einwohner"], 18, {"scale": "unit", "label": "Land"}),
     "limits.csv": (["lead", "copper", "zinc", "coliforms"], 22, {"missing": "em", "label": "zone"}),
     "logger.dat": (["PTemp_C_Avg", "PAR_Den_Avg", "RH"], 60, {"scale": "unit"}),

@@ -20,7 +20,7 @@ ROWS = 500  # that are looked at
 MANY_ALIKE = 8  # columns whose names differ in a number only, and so say nothing
 GROUPINGS = 8  # columns within whose groups the others are looked at
 FEW_RELATIONS = 4  # columns of each exact relation, at least
-EXACT = 1e-8  # of a linear relation, relative to the deviations
+EXACT = 1e-11  # of a linear relation: its variance relative to those of the columns
 WIDEST = 60  # columns among which such relations are sought
 FEATURES = tuple(
     """missing|whole|distinct|distinct share|binary|few|low|high|range|starts|consecutive|year|rising|falling
