@@ -128,4 +128,4 @@ def test_doubt_is_named_and_the_column_stays(data_dir):
     assert OUT <= role.confidence < 1 - DOUBTFUL
     found = gramian.propose(path)
     assert "birthy" not in found.reading["drop"]
-    assert str(found).endswith('Kept, but look at "birthy" (perhaps a time).')
+    assert str(found).endswith('Kept, but look at "birthy" (time?).')

@@ -111,7 +111,7 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     ``make diagnose`` measures all checks on tables with a known trap and on tables without one. "no-signal"
     compares the largest eigenvalue of the correlations with the law of Tracy and Widom, or with those of 29
     tables of shuffled columns (parallel analysis). "one-row" uses the beta distribution of one of n squared
-    normal scores. "identifier" tests consecutive whole numbers, in any order, for correlations.
+    normal scores. "identifier" asks :func:`gramian.roles`.
 
     References
     ----------

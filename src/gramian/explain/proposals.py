@@ -26,13 +26,13 @@ from gramian.statistics.units import (
     same_range,
     unit_difference,
 )
-from gramian.tables.cells import is_moment, is_number
+from gramian.tables.cells import is_number
 from gramian.tables.codes import codes_of
 from gramian.tables.column_features import chance
 from gramian.tables.names import are_variables
 from gramian.tables.preview import Column, Preview
 from gramian.tables.reading import ReadingOptions, one_name
-from gramian.tables.roles import Role, preview_of, roles_of
+from gramian.tables.roles import Role, is_date, preview_of, roles_of
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
@@ -199,9 +199,7 @@ class Proposals(Members[Proposal]):
         """Return which columns may be no measures, in one line; "" where none is doubtful."""
         if not self.doubtful:
             return ""
-        names = first_few(
-            self.doubtful, lambda one: f'"{one.name}" (perhaps a {one.otherwise})', most=MOST_SHOWN
-        )
+        names = first_few(self.doubtful, lambda one: f'"{one.name}" ({one.otherwise}?)', most=MOST_SHOWN)
         return f"Kept, but look at {names}."
 
     def __str__(self) -> str:
@@ -366,10 +364,7 @@ class _Table:
         left = left or [one for one in numbers if reasons[one.name] == "holes"] or numbers
         drops = [one for one in drops if one.value not in {column.name for column in left}]
         if self.wanted is None:
-            doubtful = [self.roles[one.name] for one in left if self.roles[one.name].otherwise]
-            # Where most columns of many are doubtful, they are of one kind.
-            exceptions = len(doubtful) <= max(MOST_SHOWN, len(left) // 2)
-            self.doubtful = tuple(doubtful) if exceptions else ()
+            self.doubtful = tuple(self.roles[one.name] for one in left if self.roles[one.name].otherwise)
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
@@ -583,12 +578,6 @@ def words_of(name: str) -> frozenset[str]:
     """
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return frozenset(re.findall(r"[^\W\d_]+", parts.casefold()))
-
-
-def is_date(column: Column) -> bool:
-    """Return whether a column of text holds dates or times."""
-    shown = [text for text in column.first if text]
-    return column.kind == "date" or (column.kind == "text" and bool(shown) and all(map(is_moment, shown)))
 
 
 def among_numbers(column: Column) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from gramian.core.checks import percent
 from gramian.core.records import FloatArray, Members
 from gramian.tables.as_rows import to_rows
-from gramian.tables.cells import units_of
+from gramian.tables.cells import is_moment, units_of
 from gramian.tables.column_features import FEATURES, chance, features, grams, telling
 from gramian.tables.preview import Column, Preview, of_array, of_columns
 from gramian.tables.scan import Scan
@@ -43,6 +43,7 @@ SURE = 0.9  # the same of a column with a unit
 MOST_GROUPS = 20  # values of a text column that is a label
 MOST_JUDGED = 300  # columns of numbers that are judged, the first and the last
 IN_MANY = "is one of many columns"
+MOST_DOUBTFUL = 8  # columns that are named, of those of which most are doubtful
 FEWEST = 10  # rows from which numbers are judged
 NAMING, RUN = 20, 0.95  # rows from which a run of numbers names them; its confidence
 LAGGED = 0.9  # share of rows in which a lag is another column, one row earlier
@@ -76,7 +77,7 @@ class Role:
     otherwise: str = ""
 
     def __str__(self) -> str:
-        doubt = f", perhaps {self.otherwise}" if self.otherwise else ""
+        doubt = f" ({self.otherwise}?)" if self.otherwise else ""
         return f"{self.name}: {self.role}{doubt} ({percent(self.confidence)}), {self.why}"
 
 
@@ -176,13 +177,22 @@ def roles_of(seen: Preview) -> Roles:
             found |= {one.name: _constant(one) or Role(one.name, "measure", 1.0, IN_MANY) for one in rest}
         facts = features(judged, seen.rows, texts)
         found |= {one.name: one for one in _judged(judged, facts, seen.named)}
+    doubtful = [one for one in found.values() if one.otherwise]
+    if len(doubtful) > max(MOST_DOUBTFUL, len(numbers) // 2):  # they are of one kind, and no exceptions
+        found |= {one.name: replace(one, why="varies freely", otherwise="") for one in doubtful}
     if seen.row_names is not None and seen.row_names not in found:
         found[seen.row_names] = Role(seen.row_names, "identifier", 1.0, "names the rows")
     return Roles(tuple(found[one.name] for one in seen.columns))
 
 
+def is_date(column: Column) -> bool:
+    """Return whether a column of text holds dates or times."""
+    shown = [text for text in column.first if text]
+    return column.kind == "date" or (column.kind == "text" and bool(shown) and all(map(is_moment, shown)))
+
+
 def _of_text(column: Column, rows: int) -> Role:
-    if column.kind == "date":
+    if is_date(column):
         return Role(column.name, "time", 1.0, "holds dates or times")
     if column.distinct == rows > 1:
         return Role(column.name, "identifier", 1.0, "has another text in every row")
@@ -201,36 +211,28 @@ def _constant(column: Column) -> Role | None:
 
 # ---------------------------------------------------------------- judgement
 
-# What features say where they speak against a measure.
-EVIDENCE: dict[str, Callable[[Column, Mapping[str, float]], str]] = {
-    "distinct share": lambda c, f: (
-        f"has {c.distinct:,} values" + (", each once" if f["distinct share"] == 1 else "")
+# What features say where they speak against a measure, and the values from which that is so.
+EVIDENCE: dict[str, tuple[Callable[[float], bool], Callable[[Column, Mapping[str, float]], str]]] = {
+    "distinct share": (lambda x: x == 1, lambda c, f: "has another number in every row"),
+    "consecutive": (bool, lambda c, f: f"holds all whole numbers from {c.low:.6g} to {c.high:.6g}"),
+    "year": (bool, lambda c, f: f"lies within {c.low:.0f} to {c.high:.0f}, as years do"),
+    "restarts": (lambda x: x >= 0.02, lambda c, f: "starts again at its lowest value"),
+    "steps": (lambda x: x >= 0.5, lambda c, f: f"rises by one in {percent(f['steps'])} of the rows"),
+    "rising": (lambda x: x >= 0.7, lambda c, f: f"rises in {percent(f['rising'])} of the rows"),
+    "monotone": (bool, lambda c, f: "never turns"),
+    "flat": (lambda x: x >= 0.5, lambda c, f: f"repeats the row before in {percent(f['flat'])} of the rows"),
+    "with rows": (
+        lambda x: x >= 0.9,
+        lambda c, f: f"follows the order of the rows (rank correlation {f['with rows']:.2f})",
     ),
-    "consecutive": lambda c, f: f"holds all whole numbers from {c.low:.6g} to {c.high:.6g}",
-    "year": lambda c, f: f"lies within {c.low:.0f} to {c.high:.0f}, as years do",
-    "restarts": lambda c, f: "starts again at its lowest value",
-    "steps": lambda c, f: f"rises by one in {percent(f['steps'])} of the rows",
-    "rising": lambda c, f: f"rises in {percent(f['rising'])} of the rows",
-    "monotone": lambda c, f: "never turns",
-    "flat": lambda c, f: f"repeats the row before in {percent(f['flat'])} of the rows",
-    "runs": lambda c, f: "repeats in blocks of rows",
-    "with rows": lambda c, f: f"follows the order of the rows (rank correlation {f['with rows']:.2f})",
-    "fixed in": lambda c, f: "is the same within each group of another column",
-    "rising in": lambda c, f: "rises within the groups of another column",
-    "steps in": lambda c, f: "counts within the groups of another column",
-    "key": lambda c, f: "tells rows apart together with another column",
-    "even": lambda c, f: "has each value nearly as often as the others",
-    "distinct": lambda c, f: f"has {c.distinct:,} values",
-    "few": lambda c, f: f"has {c.distinct:,} values",
-    "degrees": lambda c, f: f"has {f['decimals']:.0f} decimals, as degrees do",
-    "same digits": lambda c, f: f"has whole numbers of {f['digits'] + 1:.0f} digits",
-    "exact": lambda c, f: "is an exact sum or difference of other columns",
-}
-# Values from which a feature is worth saying.
-TELLING = {
-    **{"consecutive": 1, "year": 1, "monotone": 1, "key": 1, "few": 1, "degrees": 1, "same digits": 1},
-    **{"restarts": 0.02, "steps": 0.5, "rising": 0.7, "flat": 0.5, "with rows": 0.9},
-    **{"fixed in": 1e-9, "rising in": 0.9, "steps in": 0.9, "distinct share": 1, "exact": 0.3},
+    "fixed in": (bool, lambda c, f: "is the same within each group of another column"),
+    "rising in": (lambda x: x >= 0.9, lambda c, f: "rises within the groups of another column"),
+    "steps in": (lambda x: x >= 0.9, lambda c, f: "counts within the groups of another column"),
+    "key": (bool, lambda c, f: "tells rows apart together with another column"),
+    "few": (bool, lambda c, f: f"has {c.distinct} values"),
+    "degrees": (bool, lambda c, f: f"has {f['decimals']:.0f} decimals within -180 to 180, as degrees do"),
+    "same digits": (lambda x: x == 1, lambda c, f: f"has whole numbers of {f['digits'] + 1:.0f} digits"),
+    "exact": (lambda x: x > 0.3, lambda c, f: "is an exact sum or difference of other columns"),
 }
 
 
@@ -274,14 +276,7 @@ def _is_unrelated_run(column: Column, facts: FloatArray, columns: int) -> bool:
     f: dict[str, float] = dict(zip(FEATURES, facts.tolist(), strict=False))
     rows = math.expm1(f["rows"])
     each_once = f["consecutive"] == f["distinct share"] == 1
-    if (
-        not each_once
-        or column.counts
-        or rows < NAMING
-        or columns < 3
-        or column.unit
-        or units_of([column.name])[0]
-    ):
+    if not each_once or column.counts or rows < NAMING or columns < 3 or _has_unit(column):
         return False
     return f["correlation"] < chance(rows, columns - 1)
 
@@ -300,26 +295,27 @@ def _role(
     if column.counts:
         return Role(column.name, "counter", max(doubt, LAGGED), "counts the rows")
     against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
-    texts = [
-        EVIDENCE[name](column, f)
-        for name in against[:8]
-        if name in EVIDENCE and f[name] >= TELLING.get(name, 0.0)
-    ]
+    leading = [name for name in against[:8] if name in EVIDENCE]
+    texts = [text(column, f) for name in leading for holds, text in [EVIDENCE[name]] if holds(f[name])]
     called = ["its name says so"] if named and ("name" in against[:2] or not texts) else []
     clauses = [*called, *(f"it {text}" for text in dict.fromkeys(texts))][:2]
     evidence = " and ".join(clauses) or "it is unlike the others"
-    has_unit = bool(column.unit or units_of([column.name])[0])
-    if doubt <= (SURE if has_unit else DOUBTFUL if named else OUT):
+    if doubt <= (SURE if _has_unit(column) else DOUBTFUL if named else OUT):
         return Role(column.name, "measure", 1 - doubt, "varies freely")
     if doubt <= OUT:
         return Role(column.name, "measure", 1 - doubt, f"may be {_a(kind)}: {evidence}", otherwise=kind)
-    if f["exact"] > TELLING["exact"] and kind in ("code", "weight"):
-        return Role(column.name, "total", doubt, EVIDENCE["exact"](column, f))
+    is_exact, exactly = EVIDENCE["exact"]
+    if is_exact(f["exact"]) and kind in ("code", "weight"):
+        return Role(column.name, "total", doubt, exactly(column, f))
     if max(f["steps"], f["steps in"]) > LAGGED and kind != "time":
         kind = "counter"
     elif f["distinct share"] == 1 and not (kind == "time" and f["monotone"]):
         kind = "identifier"
     return Role(column.name, kind, doubt, f"looks like {_a(kind)}: {evidence}")
+
+
+def _has_unit(column: Column) -> bool:
+    return bool(column.unit or units_of([column.name])[0])
 
 
 def _a(kind: str) -> str:

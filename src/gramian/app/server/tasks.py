@@ -230,22 +230,22 @@ def describe_data(data: Message, draft: bool = False) -> Message:
     found = {method: proposals(seen, method, options, None, again) for method in METHODS}
     proposed = {method: list(map(asdict, one)) for method, one in found.items()}
     wanted = {one.value for some in found.values() for one in some if one.option == "drop"}
-    preview = None if seen is None else seen.facts(wanted) | {"columns": _columns(seen, wanted)}
+    preview = None if seen is None else _preview(seen, wanted)
     return facts | {"preview": preview, "proposals": plain(proposed)}
 
 
-def _columns(seen: Preview, wanted: set[Any]) -> list[Message]:
-    """Return the facts of columns, what each is, and a line of its values between 0 and 1."""
+def _preview(seen: Preview, wanted: set[Any]) -> Message:
+    """Return the facts of a preview; of each column what it is, and a line of its values between 0 and 1."""
     found, of_name = {one.name: one for one in roles_of(seen)}, {one.name: one for one in seen.columns}
-    columns: list[Message] = seen.facts(wanted)["columns"]
-    for column in columns:
+    facts: Message = seen.facts(wanted)
+    for column in facts["columns"]:
         role, sample = found[column["name"]], of_name[column["name"]].sample
         column |= {"role": role.role, "why": role.why, "otherwise": role.otherwise}
         values = np.empty(0) if sample is None else sample[:: max(1, len(sample) // LINE)]
         values = values[np.isfinite(values)]
         span = float(np.ptp(values)) if len(values) else 0.0
         column["line"] = [round(float(x), 3) for x in (values - values.min()) / span] if span else []
-    return columns
+    return facts
 
 
 # --------------------------------------------------------------- fits
