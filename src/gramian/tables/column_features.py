@@ -23,66 +23,12 @@ FEW_RELATIONS = 4  # columns of each exact relation, at least
 EXACT = 1e-11  # of a linear relation: its variance relative to those of the columns
 WIDEST = 60  # columns among which such relations are sought
 FEATURES = tuple(
-    name.strip()
-    for name in [
-        "missing",
-        "whole",
-        "distinct",
-        "distinct share",
-        "binary",
-        "few",
-        "low",
-        "high",
-        "range",
-        "starts",
-        "consecutive",
-        "year",
-        "rising\n    ",
-        "falling",
-        "flat",
-        "steps",
-        "equal steps",
-        "restarts",
-        "monotone",
-        "runs",
-        "even",
-        "entropy",
-        "top",
-        "skew",
-        "kurtosis",
-        "auto",
-        "with rows\n    ",
-        "digits",
-        "same digits",
-        "gap",
-        "tens",
-        "decimals",
-        "positive",
-        "hundred",
-        "one",
-        "degrees",
-        "rows",
-        "columns",
-        "texts",
-        "place",
-        "last",
-        "correlation\n    ",
-        "rank",
-        "mean rank",
-        "related",
-        "exact",
-        "stems",
-        "ranges",
-        "wholes",
-        "fixed in",
-        "key",
-        "rising in",
-        "steps in",
-        "lag",
-        "any unique\n    ",
-        "name",
-    ]
-)
+    """missing|whole|distinct|distinct share|binary|few|low|high|range|starts|consecutive|year|rising|falling
+    |flat|steps|equal steps|restarts|monotone|runs|even|entropy|top|skew|kurtosis|auto|with rows|digits
+    |same digits|gap|tens|decimals|positive|hundred|one|degrees|rows|columns|texts|place|last|correlation
+    |rank|mean rank|related|exact|stems|ranges|wholes|fixed in|key|rising in|steps in|lag|any unique
+    |name""".replace("\n    ", "").split("|")
+)  # fmt: skip
 
 
 def tokens(name: str) -> list[str]:
