@@ -121,15 +121,15 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
 def test_another_line_is_the_header_and_last_lines_are_left_out(arrive, sight):
     walk = arrive(*sight, refused=(422,))
     page = walk.page
-    rows = "".join(f"p{i},{i * i % 7}.5,{i * 3 % 11}\n" for i in range(20))
-    walk.upload("plots.csv", f"Plots of 2021\n\nplot,height,width\n{rows}9,9,9\n".encode())
+    rows = "".join(f"p{i},{20 + i * 37 % 101 / 10},{7 + i * i * 53 % 97 / 10}\n" for i in range(20))
+    walk.upload("plots.csv", f"Plots of 2021\n\nplot,height,width\n{rows}9,29,9\n".encode())
     expect(page.locator("#lines")).to_have_text("The header is line 3 of the file")
     expect(page.locator("#used")).to_contain_text("2 columns, 21 rows")
     page.locator("#lines").click()
     expect(page.locator("#lines-table tr.marked")).to_have_text(re.compile(r"header\s*plot\s*height\s*width"))
     walk.shot("lines")
     page.get_by_role("button", name="take line 4 as the header").click()
-    expect(page.get_by_label("use 0.5")).to_be_visible()
+    expect(page.get_by_label("use 20.0")).to_be_visible()
     expect(page.locator("#lines")).to_have_text("The header is line 4 of the file")
     page.go_back()
     page.locator("#lines").click()
