@@ -264,7 +264,7 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
         np.add.at(moved, (np.broadcast_to(row, node.shape), split), out[after] - out[node])
         node = after
     probabilities = shares[node].mean(axis=1)
-    found = [_role(*one) for one in zip(columns, facts, probabilities, moved, named_so, strict=True)]
+    found = [_role(*one) for one in zip(columns, X, probabilities, moved, named_so, strict=True)]
     runs = [j for j, column in enumerate(columns) if _is_unrelated_run(column, facts[j], len(columns))]
     if len(runs) == 1:  # several are measurements without signal
         found[runs[0]] = Role(columns[runs[0]].name, "identifier", RUN, "counts the rows in another order")
@@ -287,7 +287,7 @@ def _role(
     """Return the role of a column by its probabilities, and by what moved them through the trees."""
     if (constant := _constant(column)) is not None:
         return constant
-    f = dict(zip(FEATURES, facts.tolist(), strict=False))
+    f = dict(zip(FEATURES, facts.tolist(), strict=True))
     doubt = 1.0 - float(probabilities[0])
     kind = LEARNED[1 + int(np.argmax(probabilities[1:]))]
     if f["lag"] > LAGGED:
@@ -297,9 +297,11 @@ def _role(
     against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
     leading = [name for name in against[:8] if name in EVIDENCE]
     texts = [text(column, f) for name in leading for holds, text in [EVIDENCE[name]] if holds(f[name])]
-    called = ["its name says so"] if named and ("name" in against[:2] or not texts) else []
+    is_called_so = named and f["name"] > 0 and ("name" in against[:2] or not texts)
+    called = ["its name says so"] if is_called_so else []
     clauses = [*called, *(f"it {text}" for text in dict.fromkeys(texts))][:2]
-    evidence = " and ".join(clauses) or "it is unlike the others"
+    values = f"it has {column.distinct:,} different {'whole numbers' if f['whole'] else 'values'}"
+    evidence = " and ".join(clauses) or values
     if doubt <= (SURE if _has_unit(column) else DOUBTFUL if named else OUT):
         return Role(column.name, "measure", 1 - doubt, "varies freely")
     if doubt <= OUT:
