@@ -214,7 +214,13 @@ def _constant(column: Column) -> Role | None:
 # What features say where they speak against a measure, and the values from which that is so.
 EVIDENCE: dict[str, tuple[Callable[[float], bool], Callable[[Column, Mapping[str, float]], str]]] = {
     "distinct share": (lambda x: x == 1, lambda c, f: "has another number in every row"),
-    "consecutive": (bool, lambda c, f: f"holds all whole numbers from {c.low:.6g} to {c.high:.6g}"),
+    "consecutive": (
+        bool,
+        lambda c, f: (
+            f"holds {'only' if c.distinct == 2 else 'all whole numbers from'} {c.low:.6g} "
+            f"{'and' if c.distinct == 2 else 'to'} {c.high:.6g}"
+        ),
+    ),
     "year": (bool, lambda c, f: f"lies within {c.low:.0f} to {c.high:.0f}, as years do"),
     "restarts": (lambda x: x >= 0.02, lambda c, f: "starts again at its lowest value"),
     "steps": (lambda x: x >= 0.5, lambda c, f: f"rises by one in {percent(f['steps'])} of the rows"),

@@ -23,7 +23,9 @@ function reread(changes) {
 }
 byId("reading")?.addEventListener("submit", (event) => {
   event.preventDefault();
-  reread(Object.fromEntries(["sheet", "skip_footer", "below_limit"].filter(byId).map((name) => [name, value(name)])));
+  const chosen = Object.fromEntries(["sheet", "skip_footer", "below_limit"].filter(byId).map((name) => [name, value(name)]));
+  if (byId("na_values")) chosen.na_values = value("na_values").split(",").map((one) => one.trim()).filter((one, place) => one || !place);
+  reread(chosen);
 });
 for (const button of document.querySelectorAll("#reading [name=header]")) {
   button.addEventListener("click", () => reread({ header: button.value }));
@@ -115,7 +117,7 @@ function reading() {
   const out = (value("exclude").match(/"[^"]*"|[^,]+/g) ?? []).map((one) => one.trim().replace(/^"(.*)"$/, "$1")).filter(Boolean);
   if (out.length) found.exclude = out;
   if (byId("transpose").checked) found.transpose = true;
-  const ticked = names(uses);
+  const ticked = names(uses.toSorted((one, other) => one.dataset.place - other.dataset.place));
   // A column that would name the rows unasked is used as numbers only where all columns are listed.
   if (ticked.includes(main.dataset.names)) found.columns = ticked;
   else {
