@@ -200,6 +200,8 @@ def check_features(estimator: Any, X: Any, rows: Rows) -> None:
     _check_kind(estimator, rows)
     if rows.table is not None and rows.feature_names is not None and names_of(estimator) is not None:
         return
+    if isinstance(X, Rows) and X.feature_names == names_of(estimator):  # checked before
+        return
     _validate(estimator, X, rows, reset=False)
 
 

@@ -557,8 +557,7 @@ def without(table: Table, entries: Sequence[str]) -> Table:
     ----------
     table : Table
     entries : sequence of str
-        Each is the name of a row; or the number of a row of the file, counted from 0, where no row has that
-        name; or COLUMN=VALUE, of labels, metadata, the columns of ``table.groups``, or a feature.
+        As of :func:`rows_named`.
 
     Raises
     ------
@@ -571,8 +570,33 @@ def without(table: Table, entries: Sequence[str]) -> Table:
     >>> without(table, ("k=v",)).row_names
     ('a',)
     """
+    out = rows_named(table, entries, "exclude")
+    if out.all():
+        hint, n = "Leave out fewer.", len(out)
+        raise ParameterError("exclude", list(entries), f"leaves none of the {n} rows of {table.source}", hint)
+    return replace(rows_taken_of(table, np.flatnonzero(~out)), groups={})
+
+
+def rows_named(table: Table, entries: Sequence[str], parameter: str) -> npt.NDArray[np.bool_]:
+    """Return which rows of a table some entries name, shape (n_samples,).
+
+    Parameters
+    ----------
+    table : Table
+    entries : sequence of str
+        Each is the name of a row; or the number of a row of the file, counted from 0, where no row has that
+        name; or COLUMN=VALUE, of labels, metadata, the columns of ``table.groups``, or a feature; or a value
+        of the labels.
+    parameter : str
+        For messages.
+
+    Raises
+    ------
+    ParameterError
+        For an entry without a row.
+    """
     n = table.values.shape[0]
-    out = np.zeros(n, dtype=bool)
+    rows = np.zeros(n, dtype=bool)
     named: dict[str, list[int]] = {}
     for row, name in enumerate(table.row_names or ()):
         named.setdefault(name, []).append(row)
@@ -583,23 +607,24 @@ def without(table: Table, entries: Sequence[str]) -> Table:
     columns = {*known, *(table.feature_names or ())}
     for entry in entries:
         if entry in named:
-            out[named[entry]] = True
+            rows[named[entry]] = True
         elif NUMBER.fullmatch(entry) and int(entry) in numbers:
-            out[numbers.index(int(entry))] = True
+            rows[numbers.index(int(entry))] = True
         elif (column := group_column(entry, columns)) is not None:
             values = known.get(column)
             if values is None:
                 values = stored.column_of(table.flat, (table.feature_names or ()).index(column))
-            out |= _rows_with(values, entry, column, table)
+            rows |= _rows_with(values, entry, column, table, parameter)
+        elif table.labels is not None and (of_label := table.labels.astype(np.str_) == entry).any():
+            rows |= of_label
         else:
-            raise _unknown(entry, table, numbers, known)
-    if out.all():
-        hint = "Leave out fewer."
-        raise ParameterError("exclude", list(entries), f"leaves none of the {n} rows of {table.source}", hint)
-    return replace(rows_taken_of(table, np.flatnonzero(~out)), groups={})
+            raise _unknown(entry, table, numbers, known, parameter)
+    return rows
 
 
-def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) -> npt.NDArray[np.bool_]:
+def _rows_with(
+    values: npt.NDArray[Any], entry: str, column: str, table: Table, parameter: str
+) -> npt.NDArray[np.bool_]:
     """Return the rows that COLUMN=VALUE is about; an empty value stands for none."""
     value = entry[len(column) + 1 :]
     if value in NO_LABEL:
@@ -616,7 +641,7 @@ def _rows_with(values: npt.NDArray[Any], entry: str, column: str, table: Table) 
         problem = f"names no row: {column!r} of {table.source} has no such value"
         near = difflib.get_close_matches(value, present[:SEARCHED], n=3)
         hint = f"Did you mean {listed(f'{column}={one}' for one in near)}?"
-        raise ParameterError("exclude", entry, problem, hint if near else f"It has {listed(present)}.")
+        raise ParameterError(parameter, entry, problem, hint if near else f"It has {listed(present)}.")
     return np.asarray(rows)
 
 
@@ -624,7 +649,7 @@ def _text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> ParameterError:
+def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any, parameter: str) -> ParameterError:
     """Return the error for what is neither a row nor a column."""
     column, equals, value = entry.partition("=")
     columns = [*known, *(table.feature_names or ())]
@@ -636,4 +661,4 @@ def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any) -> Pa
         advice = f"Rows are named {listed(table.row_names)}. {ADVICE}"
     else:
         advice = f"Rows are numbered {numbers[0]} to {numbers[-1]}. {ADVICE}"
-    return ParameterError("exclude", entry, f"is neither a row nor a group of {table.source}", advice)
+    return ParameterError(parameter, entry, f"is neither a row nor a group of {table.source}", advice)

@@ -1,0 +1,410 @@
+"""Why a row is unusual, or what tells some rows from others: columns, their shares, and likely causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.core.arrays import as_float64, dense, memory_limit_bytes
+from gramian.core.checks import check_integer, counted
+from gramian.core.notebook import Grid, Tabulated
+from gramian.core.records import FloatArray, ModelKind
+from gramian.errors import DataError, ParameterError
+from gramian.models.monitor import monitor_of
+from gramian.statistics.causes import Cause, causes_of
+from gramian.statistics.components import column_names, kind_of, mapping_of, names_of
+from gramian.tables.rows import Rows, row_number
+from gramian.tables.table import Table
+from gramian.tables.treatment import rows_named
+
+SAMPLE, CELLS = 20_000, 20_000_000  # other rows that are looked at, and their numbers
+TYPICAL = (0.05, 0.5, 0.95)  # quantiles
+SHOWN = 8  # columns that are printed
+LEVEL = 0.05  # of adjusted p values
+NAMED = 3  # columns in a sentence
+MEANINGS = {
+    "T2": "the distance from the mean within the components",
+    "SPE": "the distance from the components",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Explanation(Tabulated):
+    """Why a row is unusual, or how two groups of rows differ; prints as sentences and a table.
+
+    Attributes
+    ----------
+    rows, versus : tuple of str
+        Names of the rows that are explained, and of those that they are compared with.
+    statistic : {"T2", "SPE", "difference"}
+        What the contributions sum to: Hotelling's T squared or the squared prediction error of one row; or
+        the difference of the mean scores of two groups along the direction that separates them best (Fisher's
+        discriminant), in standard deviations within the groups.
+    value, limit : float
+        Of the statistic, and the limit above which a row is unusual; NaN for groups.
+    columns : tuple of str
+        Names, by the size of their contribution, largest first.
+    values : ndarray of shape (d,)
+        Of the row, or means of the rows.
+    typical : ndarray of shape (d, 3)
+        Quantiles .05, .5 and .95 of the other rows; of groups their mean, and the confidence interval (95 %)
+        of the difference of the means.
+    contributions : ndarray of shape (d,)
+        Signed; NaN for groups of a KernelPCA.
+    p_adjusted : ndarray of shape (d,) or None
+        Of groups: Welch's t test of each column, adjusted for their number (Benjamini and Hochberg).
+    causes : tuple of Cause
+        Likely causes of single values.
+    notes : tuple of str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> X = load_wine(as_frame=True).data
+    >>> pca = gramian.PCA(3, scale="unit").fit(X)
+    >>> explanation = gramian.explain(pca, X, 121)
+    >>> explanation.columns[0], explanation.values[0].item()
+    ('ash', 3.23)
+    """
+
+    rows: tuple[str, ...]
+    versus: tuple[str, ...]
+    statistic: Literal["T2", "SPE", "difference"]
+    value: float
+    limit: float
+    columns: tuple[str, ...]
+    values: FloatArray
+    typical: FloatArray
+    contributions: FloatArray
+    p_adjusted: FloatArray | None = None
+    causes: tuple[Cause, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        return self._of_groups() if self.p_adjusted is not None else self._of_row()
+
+    def _of_row(self) -> str:
+        times, what = self.value / self.limit, MEANINGS[self.statistic]
+        name = f"Row {self.rows[0]}"
+        if not times > 1:
+            return f"{name} is not unusual: {what} ({self.statistic}) is {times:.2g} of its limit."
+        said = f"{name} is unusual: {what} ({self.statistic}) is {times:.2g} times its limit"
+        return f"{said}, by {self._leading()}."
+
+    def _of_groups(self) -> str:
+        assert self.p_adjusted is not None
+        sizes = f"{counted(len(self.rows), 'row')} and {len(self.versus):,} others"
+        count = int((self.p_adjusted < LEVEL).sum())
+        if not count:
+            return f"The means of {sizes} differ in no column by more than chance."
+        said = f"The means of {sizes} differ in {count} of {counted(len(self.columns), 'column')}"
+        if not np.isfinite(self.value):
+            return f"{said}."
+        return f"{said}; along the direction that separates them best, by {self._leading()}."
+
+    def _leading(self) -> str:
+        """Return the columns that contribute most: as many as make up half of the sum, at most three."""
+        shares = np.abs(self.contributions) / np.abs(self.contributions).sum()
+        count = min(NAMED, 1 + int(np.searchsorted(np.cumsum(shares), 0.5)))
+        low, middle, high = self.typical.T
+        below = self.values < (middle if self.p_adjusted is None else low)
+        texts = []
+        for i in range(min(count, len(self.columns))):
+            if self.p_adjusted is None:
+                usual = f"usual: {low[i]:.4g} to {high[i]:.4g}"
+                texts.append(f"{self.columns[i]} = {self.values[i]:.4g} ({usual})")
+            else:
+                texts.append(f"{self.columns[i]} ({'-' if below[i] else '+'})")
+        return ", ".join(texts)
+
+    def _notebook(self) -> Iterator[str | Grid]:
+        yield self.sentence
+        yield from (f"{cause}." for cause in self.causes)
+        heads, formats = ["column", "value", "5 %", "median", "95 %", "contribution"], [""] + [".4g"] * 5
+        cells = [self.values, *self.typical.T, self.contributions]
+        if self.p_adjusted is not None:
+            heads = [
+                "column",
+                "mean",
+                "mean of others",
+                "difference from",
+                "to",
+                "contribution",
+                "p adjusted",
+            ]
+            cells, formats = [*cells, self.p_adjusted], [*formats, ".2g"]
+        count = min(SHOWN, len(self.columns))
+        lines = [(self.columns[i], *(float(column[i]) for column in cells)) for i in range(count)]
+        yield Grid(heads, lines, formats)
+        if rest := len(self.columns) - count:
+            left = float(self.contributions[count:].sum())
+            contribute = f" contribute {left:.4g} together" if np.isfinite(left) else " are not shown"
+            yield f"{counted(rest, 'further column')}{contribute}."
+        yield from self.notes
+
+    def table(self) -> dict[str, Any]:
+        """Return all columns as a table: dict of str to arrays of shape (d,)."""
+        groups = self.p_adjusted is not None
+        ends = (
+            ("mean_of_others", "difference_low", "difference_high") if groups else ("low", "median", "high")
+        )
+        result = {"column": np.array(self.columns, dtype=object), "mean" if groups else "value": self.values}
+        result |= dict(zip(ends, self.typical.T, strict=True)) | {"contribution": self.contributions}
+        return result | ({"p_adjusted": self.p_adjusted} if groups else {})
+
+
+def explain(model: Any, X: Any, rows: Any, *, versus: Any = None, units: Any = None) -> Explanation:
+    """Explain why a row is unusual, or what tells some rows from others.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or Monitor
+    X : array-like, frame, path, Scan or Table of shape (n_samples, n_features)
+        Rows of the fit, or new ones.
+    rows : int, str, sequence of them, or bool array of shape (n_samples,)
+        A row by its number from 0 or its name; or several: names, ``"COLUMN=VALUE"`` or a value of the
+        labels for a group. A single row without ``versus`` is explained by what is usual for the others.
+    versus : as rows, optional
+        The rows to compare with, by default all others.
+    units : array-like of shape (n_samples,), optional
+        What was measured several times, such as a subject: the means of its rows are tested, because
+        repeated rows are not independent.
+
+    Returns
+    -------
+    Explanation
+        Print it, or use ``.table()``.
+
+    Raises
+    ------
+    ParameterError
+        For rows that do not exist, and for rows in both groups.
+    DataError
+        For fewer than two rows to compare with.
+
+    Notes
+    -----
+    With the centred and scaled row z, its scores t, the directions p_j and their variances l_j, a column
+    contributes ``z_i sum_j t_j p_ij / l_j`` to T2 and ``sign(e_i) e_i^2`` of the residuals e to SPE. A
+    KernelPCA has contributions by its gradient, which are approximate. Groups: with the mean difference d
+    of the scaled columns and Fisher's direction w in the scores, scaled to variance 1 within the groups, a
+    column contributes ``d_i sum_j w_j p_ij``. Of more than 20,000 other rows a part is looked at, evenly
+    spaced.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import gramian
+    >>> wine = load_wine(as_frame=True)
+    >>> pca = gramian.PCA(3, scale="unit").fit(wine.data)
+    >>> print(gramian.explain(pca, wine.data, wine.target == 0, versus=wine.target == 2).sentence)
+    """
+    check_is_fitted(model)
+    fitted = mapping_of(model)
+    if kind_of(fitted) not in (ModelKind.PCA, ModelKind.KERNEL_PCA):
+        kind = type(model).__name__
+        raise ParameterError("model", allowed=f"is a {kind}, but must be a fitted PCA, KernelPCA or Monitor")
+    data: Rows = fitted._new_rows(X, limit=memory_limit_bytes(fitted.memory_limit))
+    n = data.shape[0]
+    chosen = _mask(rows, data, "rows")
+    others = ~chosen if versus is None else _mask(versus, data, "versus")
+    if (both := chosen & others).any():
+        first = int(np.flatnonzero(both)[0])
+        raise ParameterError("versus", allowed=f"has row {_name(data, first)} in common with rows")
+    if others.sum() < 2:
+        raise DataError(f"{counted(n, 'row')} leave fewer than two to compare with. Name fewer in rows.")
+    notes = []
+    if (others.sum()) > (most := max(1000, min(SAMPLE, CELLS // data.shape[1]))):
+        notes.append(f"{most:,} of {int(others.sum()):,} other rows were looked at, evenly spaced.")
+    near, far = _part(chosen, most), _part(others, most)
+    if chosen.sum() == 1 and versus is None:
+        return _explained_row(model, X, data, near[0], far, notes)
+    units = None if units is None else np.asarray(units)
+    if units is not None and units.shape != (n,):
+        raise ParameterError("units", allowed=f"has shape {units.shape}, but X has {counted(n, 'row')}")
+    return _explained_groups(fitted, data, near, far, units, notes)
+
+
+# ------------------------------------------------------------------ which rows
+
+
+def _mask(rows: Any, data: Rows, parameter: str) -> npt.NDArray[np.bool_]:
+    """Return the rows that a parameter names."""
+    n = data.shape[0]
+    values = np.asarray(rows)
+    if values.dtype == bool:
+        if values.shape != (n,):
+            raise ParameterError(
+                parameter, allowed=f"has shape {values.shape}, but X has {counted(n, 'row')}"
+            )
+        mask = values.copy()
+    else:
+        mask = np.zeros(n, dtype=bool)
+        entries: Iterable[Any] = [rows] if values.ndim == 0 else values.tolist()
+        texts = [entry for entry in entries if isinstance(entry, str)]
+        for entry in values.ravel().tolist():
+            if not isinstance(entry, str):
+                mask[check_integer(parameter, entry, 0, n - 1)] = True
+        if texts:
+            table = data.table or Table(np.empty((n, 0)), row_names=_texts(data.row_names))
+            mask |= rows_named(table, texts, parameter)
+    if not mask.any():
+        raise ParameterError(parameter, allowed="names no row")
+    return mask
+
+
+def _texts(names: Sequence[Any] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(map(str, names))
+
+
+def _part(mask: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.intp]:
+    places = np.flatnonzero(mask)
+    return places if len(places) <= most else places[np.linspace(0, len(places) - 1, most).astype(np.intp)]
+
+
+def _name(data: Rows, row: int) -> str:
+    return str(row_number(data, row) if data.row_names is None else data.row_names[row])
+
+
+# ------------------------------------------------------------------ one row
+
+
+def _explained_row(
+    model: Any, X: Any, data: Rows, row: int, others: npt.NDArray[np.intp], notes: list[str]
+) -> Explanation:
+    fitted, names = mapping_of(model), column_names(mapping_of(model))
+    values = _numbers(data, np.concatenate([[row], others]))
+    watch = monitor_of(fitted, X)
+    statistics = watch.statistics(X, rows="auto").columns
+    limits = {name: float(statistics[f"{name} limit"][row]) for name in ("T2", "SPE") if name in statistics}
+    sizes = {name: float(statistics[name][row]) for name in limits}
+    if not np.isfinite(list(sizes.values())).any():
+        raise DataError(f"Row {_name(data, row)} has too few values to be explained. Name another row.")
+    statistic: Any = max(sizes, key=lambda name: np.nan_to_num(sizes[name] / limits[name]))
+    if kind_of(fitted) is ModelKind.PCA:
+        contributions = _linear(fitted, data, row, values[0], statistic)
+    else:
+        whole = watch.contributions(Table(values[:1], feature_names=names_of(fitted)))[statistic][0]
+        middle = np.nanmedian(values[1:], axis=0)
+        contributions = whole if statistic == "T2" else whole * np.sign(values[0] - middle)
+        notes = [*notes, "Contributions to a kernel PCA are approximate: they follow from its gradient."]
+    order = np.argsort(-np.abs(contributions), kind="stable")
+    causes = causes_of(values[0], values[1:], names, [_name(data, i) for i in others])
+    return Explanation(
+        rows=(_name(data, row),),
+        versus=tuple(_name(data, i) for i in others),
+        statistic=statistic,
+        value=sizes[statistic],
+        limit=limits[statistic],
+        columns=tuple(names[i] for i in order),
+        values=values[0, order],
+        typical=np.nanquantile(values[1:], TYPICAL, axis=0).T[order],
+        contributions=contributions[order],
+        causes=tuple(causes),
+        notes=tuple(notes),
+    )
+
+
+def _numbers(data: Rows, places: npt.NDArray[np.intp]) -> FloatArray:
+    return as_float64(dense(data.at(places))).reshape(len(places), -1)
+
+
+def _linear(model: Any, data: Rows, row: int, values: FloatArray, statistic: str) -> FloatArray:
+    """Return the signed contributions of the columns to T2 or SPE of a row; 0 of missing values."""
+    holes = np.isnan(values)
+    filled = _filled(model, values[None])[0]
+    z, r = _scaled(model, filled), int(model.rank_)
+    directions, variances = as_float64(model.components_)[:r], as_float64(model.explained_variance_)[:r]
+    scores = directions @ z
+    residuals = z - scores @ directions
+    both = {"T2": z * ((scores / variances) @ directions), "SPE": np.sign(residuals) * residuals**2}
+    return np.asarray(np.where(holes, 0.0, both[statistic]))
+
+
+def _filled(model: Any, values: FloatArray) -> FloatArray:
+    """Return rows with what the model makes of missing values."""
+    if not np.isnan(values).any():
+        return values
+    return as_float64(model.impute(Table(values, feature_names=names_of(model))))
+
+
+def _scaled(model: Any, values: FloatArray) -> FloatArray:
+    """Return rows centred and scaled as a PCA does it."""
+    divisor = model._host_divisor
+    centred = values - as_float64(model._center)
+    return np.asarray(centred if divisor is None else centred / as_float64(divisor))
+
+
+# ------------------------------------------------------------------ groups
+
+
+def _explained_groups(
+    model: Any,
+    data: Rows,
+    near: npt.NDArray[np.intp],
+    far: npt.NDArray[np.intp],
+    units: npt.NDArray[Any] | None,
+    notes: list[str],
+) -> Explanation:
+    names, d = column_names(model), data.shape[1]
+    first, second = _numbers(data, near), _numbers(data, far)
+    value, contributions = np.nan, np.full(d, np.nan)
+    if kind_of(model) is ModelKind.PCA:
+        contributions = _along(model, first, second)
+        value = float(contributions.sum())
+    else:
+        notes = [*notes, "The columns of a kernel PCA have no contributions to its scores: they are tested."]
+    if units is not None:
+        first, second = _averaged(first, units[near]), _averaged(second, units[far])
+        notes = [*notes, f"Tested are the means of {len(first)} and {len(second)} units."]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        test = stats.ttest_ind(first, second, axis=0, equal_var=False, nan_policy="omit")
+        interval = test.confidence_interval(0.95)
+    p = np.where(np.isfinite(test.pvalue), test.pvalue, 1.0)
+    adjusted = stats.false_discovery_control(p)
+    size = np.abs(contributions) if np.isfinite(value) else -p
+    order = np.argsort(-size, kind="stable")
+    means = [np.nanmean(part, axis=0) for part in (first, second)]
+    typical = np.stack([means[1], np.asarray(interval.low), np.asarray(interval.high)], axis=1)
+    return Explanation(
+        rows=tuple(_name(data, i) for i in near),
+        versus=tuple(_name(data, i) for i in far),
+        statistic="difference",
+        value=value,
+        limit=np.nan,
+        columns=tuple(names[i] for i in order),
+        values=means[0][order],
+        typical=typical[order],
+        contributions=contributions[order],
+        p_adjusted=adjusted[order],
+        notes=tuple(notes),
+    )
+
+
+def _along(model: Any, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return what columns contribute to the difference along Fisher's direction in the scores."""
+    parts = [_scaled(model, _filled(model, part)) for part in (first, second)]
+    k = max(1, min(int(model.rank_), (len(first) + len(second) - 2) // 5))
+    directions = as_float64(model.components_)[:k]
+    scores = [part @ directions.T for part in parts]
+    within = sum((len(s) - 1) * np.cov(s.T).reshape(k, k) for s in scores if len(s) > 1)
+    within = np.asarray(within) / max(1, sum(map(len, scores)) - 2)
+    difference = parts[0].mean(axis=0) - parts[1].mean(axis=0)
+    w = np.linalg.lstsq(within, directions @ difference, rcond=1e-10)[0]
+    size = float(np.sqrt(max(w @ within @ w, 0.0)))
+    return np.asarray(difference * ((w / size) @ directions)) if size > 0 else np.zeros(len(difference))
+
+
+def _averaged(values: FloatArray, units: npt.NDArray[Any]) -> FloatArray:
+    """Return the mean of the rows of each unit."""
+    _, which = np.unique(units.astype(np.str_), return_inverse=True)
+    return np.stack([np.nanmean(values[which == unit], axis=0) for unit in range(which.max() + 1)])

@@ -1,0 +1,102 @@
+"""Why a row is unusual, and what tells groups apart."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_wine
+
+import gramian
+from gramian.explain.explanation import explain
+from gramian.tables.table import Table
+
+WINE = load_wine(as_frame=True)
+X, CLASS = WINE.data, WINE.target.to_numpy()
+Z = ((X - X.mean()) / X.std()).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def pca():
+    return gramian.PCA(3, scale="unit").fit(X)
+
+
+@pytest.mark.parametrize(("row", "statistic"), [(121, "T2"), (69, "SPE")])
+def test_contributions_of_a_row_are_those_of_the_definition(pca, row, statistic):
+    result = explain(pca, X, row)
+    P, variances = pca.components_, pca.explained_variance_
+    t = P @ Z[row]
+    e = Z[row] - t @ P
+    to = {"T2": Z[row] * ((t / variances) @ P), "SPE": np.sign(e) * e**2}[statistic]
+    order = np.argsort(-np.abs(to))
+    assert result.statistic == statistic
+    assert result.columns == tuple(X.columns[order])
+    np.testing.assert_allclose(result.contributions, to[order], rtol=1e-10)
+    np.testing.assert_allclose(result.value, to.sum() if statistic == "T2" else np.abs(to).sum(), rtol=1e-10)
+    others = np.delete(X.to_numpy(), row, axis=0)
+    np.testing.assert_allclose(result.typical, np.quantile(others, (0.05, 0.5, 0.95), axis=0).T[order])
+    assert result.value > result.limit
+    assert "is unusual" in str(result)
+
+
+def test_groups_are_compared_along_the_direction_that_separates_them_best(pca):
+    result = explain(pca, X, CLASS == 0, versus=CLASS == 2)
+    a, b = Z[CLASS == 0], Z[CLASS == 2]
+    P = pca.components_
+    scores = a @ P.T, b @ P.T
+    within = sum((len(s) - 1) * np.cov(s.T) for s in scores) / (len(a) + len(b) - 2)
+    delta = scores[0].mean(axis=0) - scores[1].mean(axis=0)
+    w = np.linalg.solve(within, delta)
+    w /= np.sqrt(w @ within @ w)
+    np.testing.assert_allclose(result.value, np.sqrt(delta @ np.linalg.solve(within, delta)), rtol=1e-9)
+    places = [X.columns.get_loc(name) for name in result.columns]
+    np.testing.assert_allclose(result.contributions, ((a.mean(axis=0) - b.mean(axis=0)) * (w @ P))[places])
+    p = stats.ttest_ind(X[CLASS == 0], X[CLASS == 2], equal_var=False).pvalue
+    np.testing.assert_allclose(result.p_adjusted, stats.false_discovery_control(p)[places])
+
+
+def test_groups_without_a_difference_are_said_to_differ_by_chance_only():
+    said = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        Y = rng.normal(size=(60, 8))
+        said.append("by more than chance" in explain(gramian.PCA(3).fit(Y), Y, np.arange(60) < 30).sentence)
+    assert sum(said) >= 34
+
+
+def test_repeated_rows_of_a_unit_are_averaged_before_they_are_tested():
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(12), 20)
+    Y = rng.normal(size=(12, 4))[subject] + 0.01 * rng.normal(size=(240, 4))
+    pca = gramian.PCA(2).fit(Y)
+    alone, grouped = (explain(pca, Y, subject < 6, units=units).p_adjusted.min() for units in (None, subject))
+    assert alone < 1e-4 < 0.01 < grouped
+
+
+def test_rows_are_named_by_number_name_group_or_label(pca):
+    table = Table(X.to_numpy(), feature_names=tuple(X.columns), row_names=tuple(f"W{i}" for i in range(178)))
+    table = Table(**{**vars(table), "labels": np.array(list("abc"))[CLASS], "label_name": "kind"})
+    assert explain(pca, table, "W121").rows == explain(pca, table, 121).rows == ("W121",)
+    group = explain(pca, table, "kind=a", versus="c")
+    assert (len(group.rows), len(group.versus)) == (59, 48)
+    with pytest.raises(ValueError, match="rows='W999' is neither a row nor a group"):
+        explain(pca, table, "W999")
+    with pytest.raises(ValueError, match="versus has row W0 in common with rows"):
+        explain(pca, table, ["W0", "W1"], versus="a")
+    with pytest.raises(ValueError, match="rows=178 must be a whole number from 0 to 177"):
+        explain(pca, table, 178)
+
+
+def test_a_missing_value_contributes_nothing_and_a_kernel_pca_says_that_it_is_approximate():
+    Y = X.copy()
+    Y.iloc[121, 2] = np.nan
+    result = explain(gramian.PCA(3, scale="unit", missing="em").fit(Y), Y, 121)
+    assert result.contributions[result.columns.index("ash")] == 0
+    result = explain(gramian.KernelPCA(3, kernel="rbf", gamma=0.02).fit(Z), Z, 121)
+    assert "approximate" in result.notes[-1]
+    assert np.isfinite(result.contributions).all()
+
+
+def test_a_large_table_is_looked_at_in_part():
+    Y = np.random.default_rng(0).normal(size=(30_000, 3))
+    result = explain(gramian.PCA(2).fit(Y), Y, 7)
+    assert len(result.versus) == 20_000
+    assert "20,000 of 29,999" in str(result)

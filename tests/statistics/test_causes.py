@@ -1,0 +1,61 @@
+"""Likely causes of unusual values."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+from gramian.statistics.causes import causes_of
+
+X = load_wine().data
+NAMES = [f"x{j}" for j in range(13)]
+ROW, OTHERS = X[9], np.delete(X, 9, axis=0)  # each value is usual
+NUMBERS = list(map(str, range(1, 178)))
+
+
+def said(column, value):
+    row = ROW.copy()
+    row[column] = value
+    return [(cause.kind, cause.column, cause.reading) for cause in causes_of(row, OTHERS, NAMES, NUMBERS)]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "kind", "reading"),
+    [
+        (0, 138.6, "decimal point", 13.86),
+        (0, -13.86, "sign", 13.86),
+        (0, 13.86 * 2.54, "unit", 13.86),
+        (2, -999.0, "missing", None),
+    ],
+)
+def test_one_cause_that_fits_is_named(column, value, kind, reading):
+    [(is_kind, name, read)] = said(column, value)
+    assert (is_kind, name) == (kind, f"x{column}")
+    assert read is reading or read == pytest.approx(reading)
+
+
+def test_several_causes_or_none_are_not_named():
+    assert said(0, 13.86) == []
+    assert said(0, 1e9) == []
+    wide = np.column_stack([np.geomspace(1, 1e4, 100), np.linspace(0, 1, 100), np.linspace(5, 9, 100)])
+    assert causes_of(np.array([1e9, 0.5, 7.0]), wide, NAMES[:3], NUMBERS[:100]) == []
+
+
+def test_swapped_neighbours_are_named_once():
+    row = ROW.copy()
+    row[[11, 12]] = row[[12, 11]]
+    [cause] = causes_of(row, OTHERS, NAMES, NUMBERS)
+    assert (cause.kind, cause.column) == ("swapped", "x11")
+
+
+def test_a_copied_row_and_a_row_in_another_unit():
+    [cause] = causes_of(X[5], X, NAMES, NUMBERS)
+    assert str(cause) == "The row has the same values as row 6"
+    [cause] = causes_of(10 * ROW[:3], OTHERS[:, :3], NAMES[:3], NUMBERS)
+    assert (cause.kind, str(cause)) == (
+        "unit of the row",
+        "The row is in another unit: times 0.1 it is usual",
+    )
+
+
+def test_few_rows_say_nothing():
+    assert causes_of(np.array([1e3, 1.0, 1.0]), np.ones((19, 3)), NAMES[:3], NUMBERS[:19]) == []
