@@ -96,6 +96,7 @@ EXPECTED = {  # nothing in all others
     "linnerud, array": "scale=unit",
     "diabetes, raw": "label=sex scale=unit",
     "ordered": "id=t",
+    "shares": "transform=clr",
     "anes96": "scale=unit",
     "cancer": "transform=log1p",
     "ccard": "scale=unit",

@@ -618,6 +618,62 @@ def test_counts_of_unequal_depth_are_brought_to_one_depth():
     assert "size" not in gramian.diagnose(PCA(2).fit(other), other).codes
 
 
+def reasons(name):
+    return {one.value: one.why for one in gramian.propose(STRANGE / name) if one.option == "drop"}
+
+
+def test_columns_that_follow_from_a_sum_leave():
+    assert reasons("soils.csv") == {"sand": '"sand" is about 100 minus the sum of "silt", "clay"'}
+    found = gramian.propose(STRANGE / "players.csv")
+    assert reasons("players.csv") == {
+        "total": '"total" is the sum of "short", "medium", "long"',
+        "Born": '"Born" is about 2022 minus "Age"',
+    }
+    assert not {one.name for one in found.doubtful} & {"total", "Born"}
+    # What was left out by hand or by this proposal is not missed by the next one.
+    assert not [
+        one for one in gramian.propose(scan(STRANGE / "soils.csv", drop="silt")) if one.option == "drop"
+    ]
+    assert "drop" not in gramian.propose(scan(STRANGE / "players.csv", **found.reading)).reading
+    rng = np.random.default_rng(0)
+    groups = np.eye(3)[rng.integers(0, 3, 60)]
+    X = pd.DataFrame(np.c_[groups, rng.normal(size=(60, 2))], columns=["north", "south", "west", "x", "y"])
+    (gone,) = (one for one in gramian.propose(X) if one.option == "drop")
+    assert gone.evidence["reason"] == "part"
+    assert groups.mean(axis=0).max() == X[gone.value].mean()
+    # Ranks sum to a number too, and so does a sum of columns that hardly vary.
+    ranks = pd.DataFrame(rng.permuted(np.tile(np.arange(1.0, 5), (40, 1)), axis=1), columns=list("abcd"))
+    assert not gramian.propose(ranks).reading
+    steady = pd.DataFrame(100 + 0.1 * rng.normal(size=(40, 4)), columns=list("abcd"))
+    assert not gramian.propose(steady).reading
+
+
+def test_parts_of_a_whole_become_log_ratios_and_are_not_scaled():
+    parts = np.random.default_rng(0).dirichlet([40, 9, 3, 1], 50).round(4)
+    names = ["quartz", "feldspar", "mica", "ore"]
+    found = gramian.propose(pd.DataFrame(parts + 0.001, columns=names))
+    assert (found.reading, found.parameters) == ({"transform": "clr"}, {})
+    assert found[0].why.startswith("columns are parts of a whole and sum to about 1.004")
+    parts[7, 3] = 0
+    found = gramian.propose(pd.DataFrame(parts, columns=names))
+    assert (found.reading, found.parameters) == ({"transform": "sqrt"}, {})
+    assert found[0].why.endswith("zeros have no log-ratio")
+
+
+def test_skewed_amounts_over_powers_of_ten_become_logarithms():
+    rng = np.random.default_rng(0)
+    amounts = pd.DataFrame(np.exp(1.5 * rng.normal(size=(80, 6)))).add_prefix("metabolite ")
+    found = gramian.propose(amounts)
+    assert (found.reading, found.parameters) == ({"transform": "log"}, {})
+    assert found[0].evidence["skewness"] > 2
+    for other in (amounts - amounts.min(), amounts.clip(upper=2), np.log(amounts) + 9):
+        assert gramian.propose(other).reading.get("transform") != "log"
+    assert (
+        gramian.propose(scan(io.BytesIO(amounts.to_csv(index=False).encode()), transform="sqrt")).reading
+        == {}
+    )
+
+
 def test_a_column_beside_a_spectrum_leaves_and_the_spectrum_is_not_scaled():
     rng = np.random.default_rng(0)
     place = np.linspace(0, 1, 60)

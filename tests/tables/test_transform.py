@@ -46,6 +46,7 @@ def test_files_in_memory_and_on_disk(tmp_path, name):
         ("sqrt", COUNTS.astype(float), np.sqrt(COUNTS)),
         ("logcpm", COUNTS.astype(float), logcpm(COUNTS)),
         ("clr", PARTS, clr(PARTS)),
+        ("log", PARTS, np.log(PARTS)),
     ):
         path = write(tmp_path / name, X)
         whole, large = scan(path, transform=kind).read(), scan(path, transform=kind).open(4000)
@@ -89,8 +90,9 @@ def test_sparse_matrices_stay_sparse(tmp_path):
     twice = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))
     sparse.save_npz(tmp_path / "t.npz", twice)
     assert scan(tmp_path / "t.npz", transform="log1p").read().values[0, 1] == np.log1p(3.0)
-    with pytest.raises(ParameterError, match="which has zeros"):
-        scan(tmp_path / "s.npz", transform="clr").read()
+    for how in ("clr", "log"):
+        with pytest.raises(ParameterError, match="which has zeros"):
+            scan(tmp_path / "s.npz", transform=how).read()
     S.data[40] = -2.0
     row, column = (int(places[40]) for places in S.nonzero())
     sparse.save_npz(tmp_path / "s.npz", S)
@@ -105,6 +107,7 @@ def test_numbers_without_a_transform_are_named(tmp_path):
     path.write_text("name,a,b\nAnn,1,2\nBob,0,3\nCal,4,-1\nDan,1,1\n")
     for how, said in (
         ("clr", r"has 0 in row 1 \(named 'Bob'\), column 'a'. Put a small positive number"),
+        ("log", r"has 0 in row 1 \(named 'Bob'\), column 'a'. Put a small positive number"),
         ("log1p", r"has -1 in row 2 \(named 'Cal'\), column 'b'. If it is no count"),
     ):
         with pytest.raises(ParameterError, match=said) as raised:

@@ -478,7 +478,7 @@ def reading(
     labels_from: Annotated[str | None, Option("FILE[:COLUMN]")] = None,
     weights: Annotated[str | None, Option("COLUMN")] = None,
     transpose: Annotated[bool, Option()] = False,
-    transform: Annotated[Literal["log1p", "sqrt", "logcpm", "clr"] | None, Option()] = None,
+    transform: Annotated[Literal["log", "log1p", "sqrt", "logcpm", "clr"] | None, Option()] = None,
     missing: Annotated[
         Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"] | None, Option()
     ] = None,

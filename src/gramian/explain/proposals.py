@@ -11,11 +11,12 @@ from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import ndtri
 
 from gramian.core.checks import check_choice, counted, first_few, percent
 from gramian.core.records import FloatArray, Members
 from gramian.errors import DataError
-from gramian.statistics import imputation
+from gramian.statistics import imputation, parts
 from gramian.statistics.units import (
     AXIS,
     FEW,
@@ -35,10 +36,16 @@ from gramian.tables.reading import ReadingOptions, one_name
 from gramian.tables.roles import Role, is_date, preview_of, roles_of
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
+from gramian.tables.treatment import with_transform
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
-PLURALS = {"holes": "columns that miss many values", "copy": "copies", "text": "columns of text"}
+PLURALS = {
+    "holes": "columns that miss many values",
+    "copy": "copies",
+    "text": "columns of text",
+    "part": "parts of a whole",
+}
 LARGEST = 1e100  # number that distances are computed of
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
 MOST_ODD = 5  # columns beside those along an axis
@@ -53,6 +60,8 @@ DETERMINED = 0.3  # correlation with another column from which it says something
 INFINITE = ["inf", "-inf"]  # what the option na_values calls them
 MARKED = 0.05  # largest share of texts among numbers that stand for missing values
 COPY, COPIED = 1e-10, 3  # deviation from a column that another one determines; its fewest distinct values
+# Skewness and ratio of the ends of the median column, and share of columns that logarithms improve.
+SKEWED, DECADES, BETTER = 2.0, 100.0, 0.8
 DEEP_ROWS, DEEPER, FOLLOWED = 4, 1.5, 0.5  # rows, ratio of their sums and r2 with PC1 from which depth counts
 NEAR = 1e-8  # difference of products of such columns with a vector
 IMPUTED = 20_000  # entries on which the number of components that impute is chosen
@@ -87,7 +96,7 @@ class Proposal:
         The reason, as a clause.
     evidence : mapping of str to object
         The numbers that decided, as values for JSON. Of a column to leave out, ``reason`` is its role,
-        "copy", "empty" or "holes". ``automatic`` row names are those that a reader takes without being asked.
+        "copy", "part", "empty" or "holes". ``automatic`` row names are those that a reader takes anyway.
     """
 
     option: str
@@ -363,13 +372,20 @@ class _Table:
         # Text cannot stay; numbers do where nothing else would be left, first those that miss many values.
         left = left or [one for one in numbers if reasons[one.name] == "holes"] or numbers
         drops = [one for one in drops if one.value not in {column.name for column in left}]
+        whole: dict[str, Any] = {}
+        if self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST:
+            sums, whole = _sums(left)
+            drops += sums
+            left = [one for one in left if one.name not in {each.value for each in sums}]
         if self.wanted is None:
             self.doubtful = tuple(self.roles[one.name] for one in left if self.roles[one.name].otherwise)
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
         yield from drops
+        plain = self.reading.transform is None and not swapped and self.every and self.rows >= FEWEST
         counts = self.reading.transform is None and _are_counts(left)
+        kind = ""
         if counts:
             samples = _sample(left).T if swapped else _sample(left)
             why, evidence = "whole numbers without an upper end, and skewed: counts", depth_effect(samples)
@@ -381,8 +397,20 @@ class _Table:
                 )
             evidence["largest"] = max(column.high or 0.0 for column in left)
             yield Proposal("transform", "logcpm" if deep else "log1p", why, evidence)
+        elif plain and whole:
+            kind = "sqrt" if whole["columns with zeros"] else "clr"
+            why = f"columns are parts of a whole and sum to {whole['sum']}"
+            why += "; zeros have no log-ratio" if kind == "sqrt" else ""
+            yield Proposal("transform", kind, why, whole)
+        elif plain and (evidence := _wants_logarithms(left)):
+            kind = "log"
+            why = "positive numbers over powers of ten, skewed"
+            why += f" (the median column by {evidence['skewness']:.2g}); logarithms are more normal"
+            yield Proposal("transform", kind, why, evidence)
+        if kind:
+            left = _transformed(left, kind)
         units, deviations = None, None
-        if not swapped and self.reading.transform is None:
+        if not swapped and not whole and self.reading.transform is None:
             units, deviations = self._units(left, counts)
         deviations = deviations if units else None
         yield from self._missing(left, deviations, swapped)
@@ -627,6 +655,55 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
         how = "is the same as" if same else "is a multiple of, plus a constant:"
         why = f'"{column.name}" {how} "{of}"'
         yield Proposal("drop", column.name, why, {**_facts(column, "copy"), "of": of})
+
+
+def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
+    """Return columns to leave out that follow from a sum; or of columns that all are parts, the evidence."""
+    if len(columns) < 3:
+        return [], {}
+    sizes, drops = np.nansum(sample := _sample(columns), axis=0), list[Proposal]()
+    out, used = set[int](), set[int]()
+    for one in parts.sums(sample):
+        about = "" if one.exact else "about "
+        if one.total is not None and len(one.parts) == len(columns):
+            zeros = sum(column.low == 0 for column in columns)
+            return [], {"sum": f"{about}{one.total:.6g}", "columns with zeros": zeros}
+        at = max(one.parts, key=lambda j: sizes[j]) if one.column is None else one.column
+        rest = sorted({*one.parts} - {at})
+        if at in out or (out & {*rest} and (at in used or one.total is not None)):
+            continue  # what it follows from was left out itself
+        out, used = out | {at}, used | {*rest}
+        names = ("the sum of " if len(rest) > 1 else "") + _quoted(columns[j].name for j in rest)
+        how = names if one.total is None else f"{one.total:.6g} minus {names}"
+        facts = _facts(columns[at], "total" if one.total is None else "part")
+        facts["of"] = [columns[j].name for j in rest]
+        drops.append(Proposal("drop", columns[at].name, f'"{columns[at].name}" is {about}{how}', facts))
+    return drops, {}
+
+
+def _wants_logarithms(columns: Sequence[Column]) -> dict[str, float]:
+    """Return how skewed positive columns are that logarithms make more normal, or nothing."""
+    if len(columns) < 2 or not all((column.low or 0.0) > 0 and column.distinct > 1 for column in columns):
+        return {}
+    sample = _sample(columns)
+    skewness = float(np.median(_skewness(sample)))
+    ends = float(np.median([column.high / column.low for column in columns if column.high and column.low]))
+    if skewness <= SKEWED or ends < DECADES or same_range(sample) or neighbours(sample):
+        return {}
+    better = np.mean([_normality(np.log(x)) > _normality(x) for x in sample.T])
+    return {"skewness": skewness, "ratio": ends} if better >= BETTER else {}
+
+
+def _normality(x: FloatArray) -> float:
+    """Return the correlation of the ordered values with normal scores (Shapiro and Francia 1972)."""
+    x = np.sort(x[np.isfinite(x)])
+    return float(correlations(ndtri((np.arange(len(x)) + 0.625) / (len(x) + 0.25)), x[:, None])[0])
+
+
+def _transformed(columns: Sequence[Column], kind: Any) -> list[Column]:
+    X = with_transform(Table(_sample(columns)), kind).values
+    deviations = np.nanstd(X, axis=0, ddof=1).tolist()
+    return [replace(one, sample=x, deviation=s) for one, x, s in zip(columns, X.T, deviations, strict=True)]
 
 
 def _is_determined(column: Column, others: Sequence[Column]) -> bool:

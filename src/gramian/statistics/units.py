@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gramian.core.checks import percent
 from gramian.core.records import FloatArray, IntArray
 from gramian.statistics.components import RATIO, UNITS_GAP
+from gramian.statistics.parts import constant_sum
 from gramian.tables.cells import OF_AXES, UNITS, units_of
 
 SHARE = 0.95
@@ -132,7 +133,7 @@ def unit_difference(
     units = [one or named for one, named in zip(stated, units_of(names), strict=True)]
     widest = float(values.max() / values.min())
     known = set(units) - {""}
-    alike = sample is not None and (same_range(sample) or neighbours(sample) or _shares(sample))
+    alike = sample is not None and (same_range(sample) or neighbours(sample) or constant_sum(sample))
     if (len(known) == 1 and all(units)) or (len(known) < 2 and alike):
         return "", {}
     variances = (values / values.max()) ** 2
@@ -179,7 +180,7 @@ def different_quantities(names: Sequence[str], sample: FloatArray) -> bool:
     words = [set(WORDS.findall(name.casefold())) for name in names]
     shared = [any(own & other for j, other in enumerate(words) if j != i) for i, own in enumerate(words)]
     telling = 2 * sum(map(bool, words)) >= len(words) >= 2 * sum(shared)
-    return telling and not (same_range(sample) or neighbours(sample) or _shares(sample))
+    return telling and not (same_range(sample) or neighbours(sample) or constant_sum(sample))
 
 
 def _apart(deviations: FloatArray, sample: FloatArray) -> tuple[int, int] | None:
@@ -210,12 +211,6 @@ def neighbours(sample: FloatArray) -> bool:
     pairs = large[1:] & large[:-1]
     products = (C[:, 1:] * C[:, :-1]).sum(axis=0)[pairs] / np.sqrt(squares[1:] * squares[:-1])[pairs]
     return len(products) >= AXIS // 2 and float(np.median(products)) >= SMOOTH
-
-
-def _shares(sample: FloatArray) -> bool:
-    """Return whether the columns are shares of one total."""
-    totals = sample[np.isfinite(sample).all(axis=1)].sum(axis=1)
-    return bool(len(totals) and totals[0] > 0 and np.ptp(totals) <= 0.01 * totals[0] and (sample >= 0).all())
 
 
 WORDS = re.compile(r"[^\W\d_]{3,}")

@@ -10,7 +10,7 @@ from gramian.errors import ParameterError
 
 LimitPolicy = Literal["missing", "half"]
 MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
-Transform = Literal["log1p", "sqrt", "logcpm", "clr"]
+Transform = Literal["log", "log1p", "sqrt", "logcpm", "clr"]
 COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
 TEXT_OPTIONS = ("na_values", "header", "skip_footer", "below_limit")  # of text and sheets
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in

@@ -61,12 +61,13 @@ class Scan(reading.ReadingOptions):
         Column to take out as weights of the rows, as ``sample_weight`` of PCA, KernelPCA and Whitener.
     transpose : bool, default False
         Swap rows and columns after choosing them, as for genes x samples.
-    transform : {"log1p", "sqrt", "logcpm", "clr"}, optional
-        Transform the numbers: ``"log1p"`` or ``"sqrt"`` for counts, ``"logcpm"`` for counts whose rows have
-        unequal sums (log(1 + 1e6 x / sum)), ``"clr"`` for parts of a whole. That is after choosing and
-        transposing, before missing values are treated: log(1 + x) or square roots, of numbers that are not
-        negative; or centred log-ratios, the logarithms of each row minus their mean, of positive numbers. A
-        model transforms the numbers of new files alike; arrays are taken as they are.
+    transform : {"log", "log1p", "sqrt", "logcpm", "clr"}, optional
+        Transform the numbers: ``"log"`` for positive amounts over powers of ten, ``"log1p"`` or ``"sqrt"``
+        for counts, ``"logcpm"`` for counts whose rows have unequal sums (log(1 + 1e6 x / sum)), ``"clr"``
+        for parts of a whole. That is after choosing and transposing, before missing values are treated:
+        log(1 + x) or square roots, of numbers that are not negative; logarithms or centred log-ratios, those
+        of each row minus their mean, of positive numbers. A model transforms the numbers of new files alike;
+        arrays are taken as they are.
     missing : {"error", "mean", "drop-rows", "drop-columns", "em", "iterative"}, optional
         What to do with missing values; ``"em"`` and ``"iterative"`` are for a PCA, which imputes. By default
         they raise an error, but PCA maps new rows from their observed entries; inf always raises one. "em"

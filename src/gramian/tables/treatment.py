@@ -165,12 +165,14 @@ def in_fitted_alleles(table: Table, expected: Expected, unmatched: str | None) -
 # ---- Logarithms, square roots and log-ratios
 
 TRANSFORMED = {
+    "log": "numbers became their logarithms",
     "log1p": "numbers x became log(1 + x)",
     "sqrt": "numbers became their square roots",
     "logcpm": "counts x became log(1 + x per million of their row)",
     "clr": "numbers became centred log-ratios, log(x) minus the mean over the row",
 }
 OF_ROWS = ("logcpm", "clr")  # transforms that need all columns of a row
+OF_POSITIVE = ("log", "clr")
 
 
 def with_transform(table: Table, kind: Transform) -> Table:
@@ -179,15 +181,16 @@ def with_transform(table: Table, kind: Transform) -> Table:
     Parameters
     ----------
     table : Table
-    kind : {"log1p", "sqrt", "logcpm", "clr"}
-        log(1 + x), square root, log(1 + 1e6 x / depth) where the depth is the sum of the row, or the centred
-        log-ratios: the logarithms minus their mean over the entries of the row that are not missing [1]_.
+    kind : {"log", "log1p", "sqrt", "logcpm", "clr"}
+        Natural logarithm, log(1 + x), square root, log(1 + 1e6 x / depth) where the depth is the sum of the
+        row, or the centred log-ratios: the logarithms minus their mean over the entries of the row that are
+        not missing [1]_.
 
     Raises
     ------
     ParameterError
-        For a negative number, with "clr" also for zero and for a sparse matrix. Numbers that stay in a file
-        raise it when they are read.
+        For a negative number, with "log" and "clr" also for zero and for a sparse matrix. Numbers that stay
+        in a file raise it when they are read.
 
     References
     ----------
@@ -200,7 +203,7 @@ def with_transform(table: Table, kind: Transform) -> Table:
     """
     check_choice("transform", kind, tuple(TRANSFORMED))  # a model file may hold anything
     values = table.values
-    if kind == "clr" and hasattr(values, "indptr"):
+    if kind in OF_POSITIVE and hasattr(values, "indptr"):
         problem = f"takes logarithms of all entries, but {table.source} is a sparse matrix, which has zeros"
         raise ParameterError("transform", kind, problem, 'Use transform="log1p" or "sqrt".')
     f = partial(computed, table, kind)
@@ -227,12 +230,12 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
         block = block.astype(dtype, copy=True)
         block.sum_duplicates()
     numbers = block.data if sparse.issparse(block) else block
-    if (numbers <= 0 if kind == "clr" else numbers < 0).any():
-        places = (block <= 0 if kind == "clr" else block < 0).nonzero()
+    if (numbers <= 0 if kind in OF_POSITIVE else numbers < 0).any():
+        places = (block <= 0 if kind in OF_POSITIVE else block < 0).nonzero()
         i, j = min(zip(*(place.tolist() for place in places), strict=True))
         row, column = row_text(rows_of_table(table), (rows.start or 0) + i), (columns.start or 0) + j
         needs, advice = "numbers of at least 0", "If it is no count, leave out transform or the column"
-        if kind == "clr":
+        if kind in OF_POSITIVE:
             needs = "positive numbers"
             advice = 'Put a small positive number in place of zeros, or use transform="log1p" or "sqrt"'
         raise ParameterError(
@@ -260,7 +263,7 @@ def computed(table: Table, kind: Transform, block: Any, rows: slice, columns: sl
 
 
 def _elementwise(kind: Transform) -> np.ufunc:
-    return np.sqrt if kind == "sqrt" else np.log1p
+    return {"log": np.log, "sqrt": np.sqrt}.get(kind, np.log1p)
 
 
 def _per_million(depths: npt.NDArray[Any]) -> npt.NDArray[Any]:
