@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo faces-figure test anndata walk browser cluster attack attack-server calibrate diagnose roles compat lint bench bench-quick bench-fields bench-gpu docs site instructors release release-check clean
+.PHONY: help demo faces-figure test anndata walk browser cluster attack attack-server calibrate diagnose roles answers compat lint bench bench-quick bench-fields bench-gpu docs site instructors release release-check clean
 FITS = 10000
 
 help:
@@ -75,6 +75,9 @@ diagnose: .venv/installed-dev
 roles: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --group roles
 	$(BIN)/python benchmarks/roles.py --rivals
+
+answers: .venv/installed-dev
+	$(BIN)/python -W ignore benchmarks/answers.py
 
 calibrate: .venv/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/calibrate.py

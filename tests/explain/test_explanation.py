@@ -77,11 +77,11 @@ def test_rows_are_named_by_number_name_group_or_label(pca):
     assert explain(pca, table, "W121").rows == explain(pca, table, 121).rows == ("W121",)
     group = explain(pca, table, "kind=a", versus="c")
     assert (len(group.rows), len(group.versus)) == (59, 48)
-    with pytest.raises(ValueError, match="rows='W999' is neither a row nor a group"):
+    with pytest.raises(ValueError, match="subset='W999' is neither a row nor a group"):
         explain(pca, table, "W999")
-    with pytest.raises(ValueError, match="versus has row W0 in common with rows"):
+    with pytest.raises(ValueError, match="versus has row W0 in common with subset"):
         explain(pca, table, ["W0", "W1"], versus="a")
-    with pytest.raises(ValueError, match="rows=178 must be a whole number from 0 to 177"):
+    with pytest.raises(ValueError, match="subset=178 must be a whole number from 0 to 177"):
         explain(pca, table, 178)
 
 

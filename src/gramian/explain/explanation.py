@@ -162,7 +162,7 @@ class Explanation(Tabulated):
         return result | ({"p_adjusted": self.p_adjusted} if groups else {})
 
 
-def explain(model: Any, X: Any, rows: Any, *, versus: Any = None, units: Any = None) -> Explanation:
+def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any = None) -> Explanation:
     """Explain why a row is unusual, or what tells some rows from others.
 
     Parameters
@@ -170,10 +170,10 @@ def explain(model: Any, X: Any, rows: Any, *, versus: Any = None, units: Any = N
     model : fitted PCA, KernelPCA or Monitor
     X : array-like, frame, path, Scan or Table of shape (n_samples, n_features)
         Rows of the fit, or new ones.
-    rows : int, str, sequence of them, or bool array of shape (n_samples,)
+    subset : int, str, sequence of them, or bool array of shape (n_samples,)
         A row by its number from 0 or its name; or several: names, ``"COLUMN=VALUE"`` or a value of the
         labels for a group. A single row without ``versus`` is explained by what is usual for the others.
-    versus : as rows, optional
+    versus : as subset, optional
         The rows to compare with, by default all others.
     units : array-like of shape (n_samples,), optional
         What was measured several times, such as a subject: the means of its rows are tested, because
@@ -215,13 +215,13 @@ def explain(model: Any, X: Any, rows: Any, *, versus: Any = None, units: Any = N
         raise ParameterError("model", allowed=f"is a {kind}, but must be a fitted PCA, KernelPCA or Monitor")
     data: Rows = fitted._new_rows(X, limit=memory_limit_bytes(fitted.memory_limit))
     n = data.shape[0]
-    chosen = _mask(rows, data, "rows")
+    chosen = _mask(subset, data, "subset")
     others = ~chosen if versus is None else _mask(versus, data, "versus")
     if (both := chosen & others).any():
         first = int(np.flatnonzero(both)[0])
-        raise ParameterError("versus", allowed=f"has row {_name(data, first)} in common with rows")
+        raise ParameterError("versus", allowed=f"has row {_name(data, first)} in common with subset")
     if others.sum() < 2:
-        raise DataError(f"{counted(n, 'row')} leave fewer than two to compare with. Name fewer in rows.")
+        raise DataError(f"{counted(n, 'row')} leave fewer than two to compare with. Name fewer in subset.")
     notes = []
     if (others.sum()) > (most := max(1000, min(SAMPLE, CELLS // data.shape[1]))):
         notes.append(f"{most:,} of {int(others.sum()):,} other rows were looked at, evenly spaced.")

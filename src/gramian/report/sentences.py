@@ -15,8 +15,9 @@ from gramian.core.checks import counted, duration, listed, most_of, percent, sho
 from gramian.errors import shortened
 from gramian.report.facts import imputed_share, kernel_text, method_name, size_text, validity_text, versions
 from gramian.report.tables import feature_names
-from gramian.statistics.associations import associated, telling_pair
+from gramian.statistics.associations import telling_pair
 from gramian.statistics.components import component_names, feature_names_of, lags_of, shares_of
+from gramian.statistics.separation import CHANCE, COMPONENTS, Separation, separation_of
 from gramian.tables.labels import as_array, label_texts
 from gramian.tables.names import base_name
 from gramian.tables.table import Table
@@ -24,7 +25,7 @@ from gramian.tables.table import Table
 PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 DESCRIBED = 2  # components
 COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
-MOST_GROUPS = 50
+UNTOLD = 0.1  # share of permuted labels as good as theirs, above which groups are said not to be told apart
 LONGEST_NAME, LONGEST_PARAMETER = 60, 200  # characters
 NO_HASH = "SHA-256: not computed, because the data were not read sequentially"
 METHODS = {
@@ -263,8 +264,8 @@ def _bound(model: Any) -> list[str]:
 # ---------------------------------------------------------------- what the data show
 
 
-def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None) -> list[str]:
-    """Return at most two sentences: what the first components are, and how groups differ along them.
+def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None, X: Any = None) -> list[str]:
+    """Return at most two sentences: how the components tell groups apart, and what the first ones are.
 
     Parameters
     ----------
@@ -273,21 +274,22 @@ def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None
     title : str
         The name of the labels.
     scores : array-like of shape (n, at least 1), optional
+    X : ndarray of shape (n, d), optional
+        The rows, to say by which columns groups differ.
 
     Examples
     --------
     >>> import gramian
-    >>> X = np.array([[0.0, 0.0], [4.0, 0.1], [8.0, 0.0], [12.0, -0.1]])
+    >>> X = np.column_stack([np.arange(40.0), np.arange(40) % 7])
     >>> model = gramian.PCA(1).fit(X)
-    >>> for sentence in findings(model, ["a", "a", "b", "b"], "kind", model.transform(X)):
-    ...     print(sentence)
-    PC1 (99.99 % of the variance) rises with `x0`.
-    The groups of `kind` explain 80.00 % of the variance of PC1.
+    >>> print(*findings(model, np.repeat(["a", "b"], 20), "kind", model.transform(X), X), sep="\\n")
+    PC1 separates `a` from `b`, by a smaller `x0` (all rows are on the side of their group).
+    PC1 (97.20 % of the variance) rises with `x0`.
     """
     k = min(DESCRIBED, int(model.n_components_))
+    groups = _groups(model, labels, title, scores, X) if k else ""
     about = [_about(model, place) for place in range(k)]
-    groups = _groups(labels, title, scores, k)
-    return [*([f"{'; '.join(about)}."] if about else []), groups] if groups else [f"{one}." for one in about]
+    return [groups, *([f"{'; '.join(about)}."] if about else [])] if groups else [f"{one}." for one in about]
 
 
 def first_look(model: Any, table: Table | None, scores: Any = None) -> tuple[tuple[int, int], list[str]]:
@@ -298,9 +300,14 @@ def first_look(model: Any, table: Table | None, scores: Any = None) -> tuple[tup
     labels = None if table is None else table.labels
     if labels is None or table is None or scores is None or len(labels) != len(scores):
         return (1, 2), findings(model)
-    name = table.label_name or ""
+    name, values = table.label_name or "", table.values
+    X = (
+        values
+        if isinstance(values, np.ndarray) and values.shape == (len(labels), model.n_features_in_)
+        else None
+    )
     pair, why = telling_pair(np.asarray(scores), labels, name) if scores.shape[1] > 1 else ((1, 2), "")
-    return pair, [*findings(model, labels, name, scores), *filter(None, [why])]
+    return pair, [*findings(model, labels, name, scores, X), *filter(None, [why])]
 
 
 def _about(model: Any, place: int) -> str:
@@ -321,17 +328,52 @@ def _about(model: Any, place: int) -> str:
     return f"{name}{f' ({share})' if share else ''} {pause.join(said)}"
 
 
-def _groups(labels: Any, title: str, scores: Any, k: int) -> str:
-    """Return how much of the variance of the scores is that of the means of groups (eta squared)."""
-    if labels is None or scores is None or not k:
+def _groups(model: Any, labels: Any, title: str, scores: Any, X: Any) -> str:
+    """Return whether the first components tell groups apart, which one parts them, and by which columns."""
+    if labels is None or scores is None:
         return ""
-    texts, values = label_texts(as_array(labels)), as_float64(scores)[:, :k]
-    association = associated(texts, values) if len(np.unique(texts)) <= MOST_GROUPS else ""
-    if isinstance(association, str):
+    texts = label_texts(as_array(labels))
+    found = separation_of(as_float64(scores), texts)
+    if found is None:
         return ""
-    shares = zip(map(percent, association.r2), component_names(k), strict=True)
-    parts = [f"{share} of the variance of {name}" for share, name in shares]
-    return f"The groups of {_name(title) if title else 'the labels'} explain {_and(parts)}."
+    of, shown = f"groups of {_name(title)}" if title else "groups", min(COMPONENTS, int(model.n_components_))
+    if found.component is None:
+        if found.p > UNTOLD:
+            which = "this component" if shown == 1 else "the first components"
+            return f"The {of} are not told apart by {which}."
+        rates = f"for {_rounded(found.right)} of left-out rows, and {_rounded(found.chance)} by chance"
+        return f"The {of} overlap (the nearest group is right {rates})." if found.p <= CHANCE else ""
+    sides = [_and([_name(name) for name in side[:COLUMNS]]) for side in (found.group, found.others)]
+    if len(found.others) > COLUMNS:
+        sides[1] = f"the {len(found.others)} other groups"
+    if len(found.group) > COLUMNS:
+        sides[0] = f"{len(found.group)} {of}"
+    by = _columns_of(model, found, texts, X)
+    rows = "all rows" if found.sided == 1 else f"{percent(found.sided)} of the rows"
+    sided = f"{rows} are on the side of their group"
+    return f"PC{found.component + 1} separates {sides[0]} from {sides[1]}{by} ({sided})."
+
+
+def _columns_of(model: Any, found: Separation, texts: Any, X: Any) -> str:
+    """Return the columns with the largest loadings in which the means of two sides differ that way."""
+    if X is None or not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
+        return ""
+    direction = as_float64(model.components_)[found.component] * (1 if found.above else -1)
+    means = [np.nanmean(X[np.isin(texts, side)], axis=0) for side in (found.group, found.others)]
+    agrees = direction * (means[0] - means[1]) > 0
+    order = np.argsort(-np.abs(direction).round(6), kind="stable")[:COLUMNS]
+    largest = [j for j in order if agrees[j] and abs(direction[j]) >= RELATIVE * abs(direction[order[0]])]
+    names = feature_names_of(model)
+    sized = (
+        ("larger", [j for j in largest if direction[j] > 0]),
+        ("smaller", [j for j in largest if direction[j] < 0]),
+    )
+    parts = [f"a {word} {_and([_name(names[j]) for j in some])}" for word, some in sized if some]
+    return f", by {' and '.join(parts)}" if parts else ""
+
+
+def _rounded(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _name(name: str) -> str:

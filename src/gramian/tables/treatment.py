@@ -658,6 +658,10 @@ def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any, param
     columns = [*known, *(table.feature_names or ())]
     near = [f"{one}={value}" for one in difflib.get_close_matches(column, columns)] if equals else []
     near += difflib.get_close_matches(entry, (table.row_names or ())[:SEARCHED], n=3)
+    if table.labels is not None:
+        near += difflib.get_close_matches(
+            entry, np.unique(table.labels.astype(np.str_))[:SEARCHED].tolist(), n=3
+        )
     if near:
         advice = f"Did you mean {listed(dict.fromkeys(near[:3]))}?"
     elif table.row_names is not None:

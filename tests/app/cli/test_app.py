@@ -9,8 +9,8 @@ from gramian.core.version import __version__
 
 COMMANDS = (
     "fit", "transform", "reconstruct", "denoise", "whiten", "describe", "monitor", "plot", "report", "info",
-    "stability", "rotate", "diagnose", "compare", "export", "plan", "choose-components", "relations",
-    "select", "choose-kernel", "serve", "demo", "kernels", "faces"
+    "stability", "rotate", "diagnose", "explain", "compare", "export", "plan", "choose-components",
+    "relations", "select", "choose-kernel", "serve", "demo", "kernels", "faces"
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ FILES = (
     ("choose", "choose-components", "relations", "select", "choose-kernel", "kernels table", "kernels audit"),
     ("faces", "faces fit", "faces reconstruct", "faces enroll", "faces forget", "faces list"),
     ("faces", "faces identify", "faces verify"),
-    ("explain", "diagnose"),
+    ("explain", "diagnose", "explain"),
 )
 VERBS = {name: file for file, *names in FILES for name in names}
 VERBS |= {

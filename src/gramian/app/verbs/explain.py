@@ -49,6 +49,51 @@ def describe(
     return verb.Result(result, facts, tables={"variables": result.columns()})
 
 
+@verb.about(documented={"": "gramian.explain.explanation:explain"})
+def explain(
+    model: verb.Model,
+    data: verb.Data,
+    *,
+    subset: verb.Names,
+    versus: verb.Names = None,
+    meta: verb.Meta = None,
+) -> Annotated[verb.Result, verb.Output("table", ends=(".csv", ".parquet"))]:
+    """Explain why a row is unusual, or what tells some rows from others.
+
+    For a row it prints the columns that make it unusual, with what is usual for the other rows, and a likely
+    cause, such as a slip of the decimal point. For several rows, such as a group, it prints the columns in
+    which they differ from the others.
+
+    Parameters
+    ----------
+    subset : A,B,..
+        Rows by name or number from 0, COLUMN=VALUE for all rows of a group, or a value of the labels.
+    versus : A,B,.., default: all other rows
+        The rows to compare with.
+
+    Files
+    -----
+    out : FILE
+        Also write a .csv or .parquet table with all columns.
+    """
+    from gramian.explain.explanation import explain
+
+    result = explain(model, data, list(subset or ()), versus=versus)
+    columns = result.table()
+    facts = {
+        "rows": result.rows,
+        "others": len(result.versus),
+        "sentence": result.sentence,
+        "statistic": result.statistic,
+        "value": result.value,
+        "limit": result.limit,
+        "columns": _records(columns),
+        "causes": [asdict(cause) for cause in result.causes],
+        "notes": result.notes,
+    }
+    return verb.Result(result, facts, tables={"columns": columns})
+
+
 def diagnose(model: verb.Model, data: verb.Data, *, meta: verb.Meta = None) -> verb.Result:
     """Say whether the answer of a fitted model means what it seems to mean.
 

@@ -208,13 +208,15 @@ def fit(
 
     made = _ready(model, data)
     start, scores = time.perf_counter(), np.empty((0, 0))
-    if context.to_folder and data.in_memory:  # scores of a table in a file are computed when they are written
+    # Scores of a table in a file are computed when they are written.
+    if data.in_memory and (context.to_folder or data.labels is not None):
         scores = np.asarray(made.fit_transform(data))
     else:
         made.fit(data)
     seconds, table = time.perf_counter() - start, tables.completed(made, data)
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
-    lines = [sentences.headline(made), *sentences.used_lines(made, table), ""]
+    _, answer = sentences.first_look(made, table, scores)
+    lines = [*answer[:1], sentences.headline(made), *sentences.used_lines(made, table), ""]
     kinds = loadings or "unit", format or "csv"
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),

@@ -1,4 +1,4 @@
-"""Faults planted in public tables, and what is said to be their cause; and of rows without one."""
+"""How often answers are right: causes of planted faults in public tables, and groups in simulated ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import gramian
+from gramian.explain.explanation import explain
 from gramian.statistics.causes import causes_of
+from gramian.statistics.separation import CHANCE, separation_of
 
 TABLES = Path(__file__).parents[1].parent / "shared" / "data" / "roles" / "tables"
 KINDS = ("decimal point", "sign", "unit", "swapped", "missing", "copied row", "unit of the row")
@@ -50,10 +52,43 @@ def planted(X: np.ndarray, row: int, kind: str, rng: np.random.Generator) -> tup
     return x, j
 
 
+def simulated(rng: np.random.Generator, apart: float) -> tuple[gramian.PCA, np.ndarray, np.ndarray, int]:
+    """Return a fit of rows in 2 to 5 groups, of which one is so many deviations apart, and which one."""
+    n, d, kinds = int(rng.integers(40, 400)), int(rng.integers(4, 30)), int(rng.integers(2, 6))
+    groups = rng.integers(0, kinds, n)
+    X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, d)) + rng.normal(size=(n, d))
+    X[groups == 0] += apart * rng.normal(size=d)
+    return gramian.PCA(5 if d > 5 else d - 1).fit(X), X, groups.astype(str), kinds
+
+
+def of_groups(count: int) -> None:
+    """Print what is said of groups: labels without meaning, and one group that is far from the others."""
+    rng, said = np.random.default_rng(1), Counter()
+    false = 0.0
+    for _ in range(count):
+        pca, X, groups, _ = simulated(rng, 0.0)
+        found = separation_of(pca.transform(X), groups)
+        said["told apart by chance"] += found is not None and found.p <= CHANCE
+        false += float((explain(pca, X, groups == "0").p_adjusted < 0.05).any()) / count
+        pca, X, groups, kinds = simulated(rng, 3.0)
+        found = separation_of(pca.transform(X), groups)
+        said["not told apart, 3 deviations away"] += found is None or found.p > CHANCE
+        others = tuple(map(str, range(1, kinds)))
+        if found is not None and found.component is not None:
+            said["separated"] += 1
+            sides = {found.group, found.others}
+            said["another group is said to be separated"] += sides != {("0",), others}
+    print(f"\n{count} tables of each kind")
+    for what, number in said.items():
+        print(f"{what:40} {number:5}  {number / count:.3f}")
+    print(f"{'tables without a difference in which a column differs (p < .05)':40}  {false:.3f}")
+
+
 def main() -> None:
     """Print a line for each kind of fault, and for rows without one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--faults", type=int, default=100, help="of each kind")
+    parser.add_argument("--tables", type=int, default=300, help="simulated, of each kind")
     parser.add_argument("--show", action="store_true", help="print what is said of untouched rows")
     arguments = parser.parse_args()
     tables = [found for path in sorted(TABLES.glob("*.csv")) if (found := measures(path)) is not None]
@@ -85,6 +120,7 @@ def main() -> None:
         print(f"{kind:18} {said[kind, 'planted']:7} {said[kind, 'right']:6} {said[kind, 'wrong']:6}")
     right, wrong = (sum(n for (_, what), n in said.items() if what == which) for which in ("right", "wrong"))
     print(f"precision {right / max(right + wrong, 1):.3f}")
+    of_groups(arguments.tables)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""Whether components tell groups of rows apart, and which component parts which groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.core.records import FloatArray, IntArray
+
+PERMUTATIONS, CHANCE = 199, 0.01  # and the share of them that may be as good
+COMPONENTS, ROWS = 5, 1000  # the first, and evenly spaced ones, that are looked at
+MOST_GROUPS, FEWEST = 50, 3  # and rows of a group
+PARTED = 0.9  # share of the rows of either side that are on it
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How well scores tell groups apart.
+
+    Attributes
+    ----------
+    right : float
+        Share of the rows whose nearest group mean is that of their own group, without the row itself.
+    chance : float
+        The same with permuted labels, in the mean.
+    p : float
+        Share of permutations, and of the labels themselves, that are as good.
+    component : int or None
+        The component, from 0, that parts some groups from all others; None if there is none.
+    group, others : tuple of str
+        The groups on the two sides, the smaller number first.
+    above : bool
+        Whether ``group`` has the larger scores.
+    sided : float
+        Share of the rows that are on the side of their group.
+    """
+
+    right: float
+    chance: float
+    p: float
+    component: int | None = None
+    group: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    above: bool = True
+    sided: float = 0.0
+
+
+def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | None:
+    """Return how well the first components tell groups apart; None where there are no groups to compare.
+
+    Distances are in standard deviations within the groups. Groups of fewer than three rows are left out, and
+    of more than 1,000 rows evenly spaced ones are looked at.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+    groups : ndarray of str, shape (n,)
+        "" is no group.
+
+    Examples
+    --------
+    >>> scores = np.random.default_rng(0).normal(size=(40, 2))
+    >>> kinds = np.where(scores[:, 1] > 0, "up", "down")
+    >>> found = separation_of(scores, kinds)
+    >>> found.component, found.group, found.others, found.above
+    (1, ('down',), ('up',), False)
+    """
+    kinds, codes, counts = np.unique(groups.astype(np.str_), return_inverse=True, return_counts=True)
+    usable = (counts >= FEWEST) & (kinds != "")
+    rows = np.flatnonzero(usable[codes])
+    if not 2 <= usable.sum() <= MOST_GROUPS:
+        return None
+    rows = rows[np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(np.intp)]
+    kinds, codes = np.unique(groups[rows].astype(np.str_), return_inverse=True)
+    Z = np.ascontiguousarray(scores[rows, :COMPONENTS], dtype=np.float64)
+    Z = Z - Z.mean(axis=0)
+    Z = Z / np.maximum(np.abs(Z).max(axis=0), np.finfo(np.float64).tiny)
+    if len(kinds) < 2 or np.bincount(codes).min() < 2 or not Z.any():
+        return None
+    right, rng = _nearest(Z, codes), np.random.default_rng(0)
+    permuted = np.array([_nearest(Z, rng.permutation(codes)) for _ in range(PERMUTATIONS)])
+    p = (1 + int((permuted >= right).sum())) / (1 + PERMUTATIONS)
+    side = _parted(Z, codes, len(kinds)) if p <= CHANCE else None
+    if side is None:
+        return Separation(right, float(permuted.mean()), p)
+    component, upper, sided = side
+    sides = [tuple(kinds[upper].tolist()), tuple(kinds[~upper].tolist())]
+    above = len(sides[0]) <= len(sides[1]) and (len(kinds) > 2 or sides[0] < sides[1])
+    group, others = sides if above else sides[::-1]
+    return Separation(right, float(permuted.mean()), p, component, group, others, above, sided)
+
+
+def _nearest(Z: FloatArray, codes: IntArray) -> float:
+    """Return the share of rows that are nearest to the mean of the others of their group."""
+    counts = np.bincount(codes)
+    members = np.zeros((len(counts), len(Z)))
+    members[codes, np.arange(len(Z))] = 1.0
+    sums = members @ Z
+    means = sums / counts[:, None]
+    within = np.sqrt(((Z - means[codes]) ** 2).mean(axis=0))
+    scaled = 1 / np.where(within > 0, within, 1.0)
+    W, M = Z * scaled, means * scaled
+    distances = (W**2).sum(axis=1)[:, None] - 2 * W @ M.T + (M**2).sum(axis=1)
+    own = counts[codes] / np.maximum(counts[codes] - 1.0, 0.5)  # of the mean without the row itself
+    here = np.arange(len(Z))
+    distances[here, codes] = ((W - M[codes]) ** 2).sum(axis=1) * own**2
+    return float((distances.argmin(axis=1) == codes).mean())
+
+
+def _parted(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, npt.NDArray[np.bool_], float] | None:
+    """Return the component that parts groups best, which are above, and the share of rows on their side."""
+    best, found = PARTED, None
+    counts = np.bincount(codes)
+    for j in range(Z.shape[1]):
+        means = np.bincount(codes, Z[:, j]) / counts
+        order = np.argsort(means)
+        for at in range(1, groups):
+            upper = np.zeros(groups, dtype=bool)
+            upper[order[at:]] = True
+            cut, above = (means[order[at - 1]] + means[order[at]]) / 2, upper[codes]
+            on_side = (Z[:, j] > cut) == above
+            share = min(float(on_side[above].mean()), float(on_side[~above].mean()))
+            if share >= best and (share > best or found is None):
+                best, found = share, (j, upper, float(on_side.mean()))
+    return found
