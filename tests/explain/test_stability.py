@@ -156,7 +156,7 @@ def test_components_that_rows_do_not_separate_are_read_together():
     assert [list(group) for group in result.groups] == [[0], [1, 2], [3]]
     assert result.groups == model.sampling_.groups
     assert result.agreement[1] < 0.95 < result.group_agreement[1]
-    assert "PC2 and PC3 are not separated by 120 rows, so that their loadings have no intervals" in str(
+    assert "PC2 and PC3 cannot be told apart by 120 rows, so that their loadings have no intervals" in str(
         result
     )
     assert result.separated.tolist() == [True, False, False, True]
@@ -167,7 +167,7 @@ def test_components_that_rows_do_not_separate_are_read_together():
     # One that was left out belongs to the group as well.
     alone = gramian.stability(PCA(2).fit(rows), rows, n_resamples=100, random_state=0)
     assert alone.variance_intervals[1, 0] < model.explained_variance_[2]
-    assert "PC2 and the first component left out are not separated by 120 rows" in str(alone)
+    assert "PC2 and the first component left out cannot be told apart by 120 rows" in str(alone)
 
 
 @pytest.mark.parametrize(("n", "d", "stated"), [(5, 3, 0), (9, 5, 0), (10, 5, 4), (12, 60, 5), (20, 10, 9)])

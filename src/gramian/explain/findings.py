@@ -377,7 +377,7 @@ def not_separated(e: Evidence) -> Iterator[Finding]:
         if len(group) > 1 or last:
             yield Finding(
                 *("not-separated", "note"),
-                f"{named_group(group, last)} are not separated by {counted(e.n, 'row')}.",
+                f"{named_group(group, last)} cannot be told apart by {counted(e.n, 'row')}.",
                 "Read them together, as a plane or a space, or take more rows.",
                 {"components": [j + 1 for j in group]},
             )

@@ -160,8 +160,8 @@ class Stability(Tabulated):
                 together.update(group)
                 span = "" if following else f" Their span has agreement {agreement:.2f}."
                 lines.append(
-                    f"{named_group(group, following)} are not separated by {self.n_samples:,} rows, so that "
-                    f"their loadings have no intervals.{span}"
+                    f"{named_group(group, following)} cannot be told apart by {self.n_samples:,} rows, so "
+                    f"that their loadings have no intervals.{span}"
                 )
         names = component_names(k)
         for j in sorted(set(np.flatnonzero(self.turned >= TURNED).tolist()) - together):

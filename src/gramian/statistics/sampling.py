@@ -85,13 +85,14 @@ class Sampling(Tabulated):
         groups = [group for group in self.groups if not self.separated[group].all()]
         if not groups:
             named = named_group(range(k), bool(self.next_separated))
-            return f"Sample: {named} are separated by {rows}."
+            return f"Sample: {named} are told apart by {rows}."
         shown = [named_group(group, group.stop == k and self.next_separated is False) for group in groups]
         more = len(shown) - NAMED
         shown[NAMED:] = [counted(more, "more group")] if more > 0 else []
         who = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])}, and {shown[-1]}"
         comma, spans = (",", "spans are") if len(shown) > 1 else ("", "span is")
-        return f"Sample: {who}{comma} are not separated by {rows}: only their {spans} determined."
+        mixed = f"another sample may mix them (only their {spans} determined)"
+        return f"Sample: {who}{comma} cannot be told apart by {rows}: {mixed}."
 
     def _notebook(self) -> Iterator[str | Grid]:
         columns = (self.variances, self.standard_errors, self.ratios, self.ratio_standard_errors)
