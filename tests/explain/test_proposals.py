@@ -674,6 +674,20 @@ def test_skewed_amounts_over_powers_of_ten_become_logarithms():
     )
 
 
+def test_answers_in_words_are_proposed_with_their_order_and_one_column_is_said():
+    found = gramian.propose(STRANGE / "survey.csv")
+    assert (
+        found[0].line().startswith("answers=['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly")
+    )
+    assert (found[0].evidence["columns"], "drop" in found.reading) == (["Q1", "Q2", "Q3", "Q4", "Q5"], False)
+    assert not found.alone
+    for chosen in ({"answers": found[0].value}, {"drop": ["Q1", "Q2", "Q3", "Q4"]}):
+        assert "answers" not in gramian.propose(scan(STRANGE / "survey.csv", **chosen)).reading
+    texts = [f"{word},{np.sin(i * i):.3f}" for i, word in enumerate(["red", "blue", "green"] * 8)]
+    found = seen("\n".join(["colour,mass", *texts]))
+    assert (found.alone, str(found).splitlines()[-1]) == ("mass", 'Only "mass" is left to analyse.')
+
+
 def test_a_column_beside_a_spectrum_leaves_and_the_spectrum_is_not_scaled():
     rng = np.random.default_rng(0)
     place = np.linspace(0, 1, 60)

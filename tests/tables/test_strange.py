@@ -7,7 +7,7 @@ import numpy as np
 import openpyxl
 import pytest
 
-from gramian import scan
+from gramian import PCA, propose, scan
 from gramian.errors import DataError, ParameterError
 from gramian.tables.layout import detect_layout, fields_of, notes_below
 from gramian.tables.preview import preview
@@ -67,6 +67,42 @@ def test_german_numbers_and_american_money():
     assert table.values[place].tolist() == [5126.60, -12.47, -0.2, 736]
     assert table.units == {"revenue": "$", "profit": "$", "margin": "%"}
     assert "numbers in parentheses were read as negative in 'profit'" in table.notes
+
+
+def test_answers_in_words_become_numbers_in_their_order():
+    agree = ("Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree")
+    assert seen("survey.csv").answers == (agree, ("Q1", "Q2", "Q3", "Q4", "Q5"))
+    table = read("survey.csv", answers=agree)
+    assert table.feature_names == ("Q1", "Q2", "Q3", "Q4", "Q5", "age")
+    assert table.values[:2].tolist() == [[2, 1, 1, 1, 1, 61], [2, 3, 2, 4, 3, 75]]
+    assert table.notes[0].startswith("'Q1', 'Q2', 'Q3', 'Q4', 'Q5': 'Strongly disagree', 'Disagree'")
+    # What is a label stays as it is, and an entry that is none of them leaves its column text.
+    labelled = read("survey.csv", answers=agree, label="Q1")
+    assert (labelled.labels[0], labelled.feature_names[0]) == ("Disagree", "Q2")
+    text = "a,b,c\nNever,often,no\n,rarely,yes\n never ,Always,no\n"
+    table = read_text(text, answers="Never,Rarely,Often,Always", label="c", missing="mean")
+    assert table.values.tolist() == [[1, 3], [1, 2], [1, 4]]
+    with pytest.raises(DataError, match="'b'"):
+        read_text(text.replace("rarely", "rare"), answers="Never,Rarely,Often,Always", label="c")
+    with pytest.raises(ParameterError, match="are not all that a column of"):
+        read_text(text, answers="Low,High")
+    with pytest.raises(ParameterError, match="no columns of text"):
+        scan(io.BytesIO(npy(np.eye(3))), answers="Low,High").read()
+    # Two columns of factors, such as a dose, are no answers; nor is one column.
+    for columns in ("Never,low\nOften,high\nAlways,low\n", "no,low\nyes,high\nno,low\n"):
+        assert preview(io.BytesIO(f"a,b\n{columns}".encode())).answers == ((), ())
+
+
+def test_a_model_knows_the_answers_of_its_file(tmp_path):
+    found = propose(STRANGE / "survey.csv")
+    model = PCA(2, **found.parameters).fit(scan(STRANGE / "survey.csv", **found.reading))
+    expected = model.transform(scan(STRANGE / "survey.csv"))[:1]
+    head, first, *_ = (STRANGE / "survey.csv").read_text().splitlines()
+    new = tmp_path / "new.csv"
+    new.write_text(f"{head}\n{first}\n")
+    np.testing.assert_allclose(model.transform(scan(new)), expected, atol=1e-12)
+    new.write_text("Q1,Q2,Q3,Q4,Q5,age\n2,1,1,1,1,61\n")
+    np.testing.assert_allclose(model.transform(scan(new)), expected, atol=1e-12)
 
 
 def test_dates_are_never_numbers():

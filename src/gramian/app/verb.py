@@ -490,6 +490,7 @@ def reading(
     header: Annotated[int | None, Option("LINE")] = None,
     skip_footer: Annotated[int | None, Option("COUNT")] = None,
     pivot: Annotated[Names, Option("ID,VARIABLE,VALUE")] = None,
+    answers: Annotated[Names, Option("A,B,..")] = None,
     below_limit: Annotated[Literal["missing", "half"] | None, Option()] = None,
 ) -> Any:
     """Choose which part of data is read, and how."""

@@ -88,8 +88,8 @@ class Proposal:
     ----------
     option : str
         An option of :func:`gramian.scan` ("id", "label", "drop", "missing", "transform", "transpose",
-        "pivot", "na_values"), or a parameter of :class:`gramian.PCA` or :class:`gramian.KernelPCA` ("scale",
-        "n_components", "kernel", "gamma").
+        "pivot", "answers", "na_values"), or a parameter of :class:`gramian.PCA` or
+        :class:`gramian.KernelPCA` ("scale", "n_components", "kernel", "gamma").
     value : object
         Its value: a column, ``"drop-rows"``, ``"unit"``, True, a number.
     why : str
@@ -124,10 +124,13 @@ class Proposals(Members[Proposal]):
         In the order in which they are applied.
     doubtful : tuple of Role
         Columns that stay, and may be no measures: the reader decides.
+    alone : str
+        The only column that stays, of several; else "".
     """
 
     items: tuple[Proposal, ...] = ()
     doubtful: tuple[Role, ...] = ()
+    alone: str = ""
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -205,15 +208,16 @@ class Proposals(Members[Proposal]):
         return lines
 
     def question(self) -> str:
-        """Return which columns may be no measures, in one line; "" where none is doubtful."""
+        """Return which columns may be no measures, or that one is left, in one line; else ""."""
+        alone = f'Only "{self.alone}" is left to analyse.' if self.alone else ""
         if not self.doubtful:
-            return ""
+            return alone
         names = first_few(self.doubtful, lambda one: f'"{one.name}" ({one.otherwise}?)', most=MOST_SHOWN)
-        return f"Kept, but look at {names}."
+        return f"{alone} Kept, but look at {names}.".lstrip()
 
     def __str__(self) -> str:
         lines = self.lines() or ["Nothing is proposed."]
-        return "\n".join([*lines, self.question()] if self.doubtful else lines)
+        return "\n".join([*lines, *filter(None, [self.question()])])
 
 
 def _together(kind: str, drops: Sequence[Proposal]) -> str:
@@ -317,6 +321,11 @@ def proposals(
         return replace(rest, items=(marks, *rest))
     if set(INFINITE) & set(reading.na_values or ()):
         seen = replace(seen, columns=tuple(map(_with_infinite_missing, seen.columns)))
+    answers = _answers(seen, reading)
+    if answers is not None and again is not None and (numbers := again(answers=answers.value)) is not None:
+        reading, again = replace(reading, answers=answers.value), partial(again, answers=answers.value)
+        rest = proposals(numbers, method, reading, parameters, again)
+        return replace(rest, items=(answers, *rest))
     long = _long(seen, reading)
     if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
         reading = replace(reading, pivot=long.value, id=long.value[0])
@@ -324,7 +333,7 @@ def proposals(
         return replace(rest, items=(long, *(one for one in rest if one.option != "label")))
     table = _Table(seen, method, reading, parameters)
     found = tuple(table.proposals())
-    return Proposals(found if long is None else (long, *found), table.doubtful)
+    return Proposals(found if long is None else (long, *found), table.doubtful, table.alone)
 
 
 class _Table:
@@ -339,6 +348,7 @@ class _Table:
         self.free = [column for column in seen.columns if column.name not in taken]
         self.wanted = None if reading.columns is None else set(reading.columns)
         self.doubtful: tuple[Role, ...] = ()
+        self.alone = ""
         self.roles = {one.name: one for one in roles_of(seen)}
         self.no_measure = {
             column.name: (role.role, role.why)
@@ -379,6 +389,7 @@ class _Table:
             left = [one for one in left if one.name not in {each.value for each in sums}]
         if self.wanted is None:
             self.doubtful = tuple(self.roles[one.name] for one in left if self.roles[one.name].otherwise)
+            self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
         if not left:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
@@ -581,7 +592,7 @@ class _Table:
             return
         yield Proposal("missing", "em", why, evidence)
         if "n_components" not in self.parameters:
-            yield _imputing(_sample(used, deviations, IMPUTED))
+            yield _imputing(_sample(used, deviations, IMPUTED), self.rows)
 
     def _can_impute(self, used: Sequence[Column]) -> bool:
         asked = self.parameters
@@ -834,7 +845,18 @@ def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     return Proposal("pivot", list(seen.long), why, {"columns": list(seen.long)})
 
 
-def _imputing(X: FloatArray) -> Proposal:
+def _answers(seen: Preview, reading: ReadingOptions) -> Proposal | None:
+    """Return the ordered answers in words that several columns have."""
+    order, names = seen.answers
+    if not order or any(getattr(reading, one) for one in ("columns", "answers", "transpose", "pivot")):
+        return None
+    if len({*names} - {*reading.label_columns, reading.id, *(reading.drop or ())}) < 2:
+        return None
+    why = f"{len(names)} columns, such as {_quoted(names[:1])}, hold answers of one scale: 1 to {len(order)}"
+    return Proposal("answers", list(order), why, {"columns": list(names)})
+
+
+def _imputing(X: FloatArray, rows: int) -> Proposal:
     """Return the number of components that predicts held-out entries best, but 2 for a plane."""
     X = X[~np.isnan(X).all(axis=1)]
     size = float(np.nanmax(np.abs(X))) or 1.0
@@ -843,7 +865,8 @@ def _imputing(X: FloatArray) -> Proposal:
     held_out = imputation.HeldOut(X, np.random.default_rng(0))
     best, errors = imputation.choose_count(held_out, max(1, most), "em")
     number = max(best, min(2, X.shape[1] - 1))
-    why = f"cross-validation predicts held-out entries best with {counted(best, 'component')}"
+    some = f" on {len(X):,} of {rows:,} rows" if len(X) < rows else ""
+    why = f"cross-validation{some} predicts held-out entries best with {counted(best, 'component')}"
     why += "; a plane needs 2" if number > best else ""
     evidence = {"best": best, "errors": {str(k): size * float(error) for k, error in errors.items()}}
     return Proposal("n_components", number, why, evidence | {"rows": len(X)})

@@ -187,8 +187,12 @@ def expected_columns(estimator: Any) -> Expected:
     counts = {name: allele for name, allele in zip(known or (), alleles, strict=False) if allele}
     # Means that were asked for fill; else PCA needs no filling.
     holes = getattr(estimator, "_maps_holes", False)
-    transform = getattr(estimator, "reading_", {}).get("transform")
-    return Expected(known, getattr(estimator, "column_means_", None), counts, holes, transform)
+    reading = getattr(estimator, "reading_", {})
+    means, read = (
+        getattr(estimator, "column_means_", None),
+        (reading.get("transform"), reading.get("answers")),
+    )
+    return Expected(known, means, counts, holes, *read)
 
 
 def check_features(estimator: Any, X: Any, rows: Rows) -> None:

@@ -76,7 +76,7 @@ def choose(
         if not isinstance(source, PictureSource):
             refuse(reading, ["size"], source.source, "a table")
         if isinstance(source, ArraySource | PictureSource):
-            refuse(reading, ["pivot"], source.source, "no columns of text")
+            refuse(reading, ["pivot", "answers"], source.source, "no columns of text")
         genotypes = isinstance(source, ArraySource) and source.alleles is not None
         if reading.unmatched is not None and (expected is None or not genotypes):
             raise ParameterError(
@@ -201,9 +201,12 @@ def table_of(
     if isinstance(source, ArraySource):
         return _table_of_array(source, reading, limit, expected)
     # Arrow takes longer to import than everything else here.
+    from gramian.tables.answers import coded
     from gramian.tables.columns import table_of_columns
     from gramian.tables.long import pivoted
 
+    if answers := reading.answers or (expected and expected.answers):
+        source = coded(source, reading, answers)
     if reading.pivot is not None:
         source, reading = pivoted(source, reading)
     return table_of_columns(source, reading, limit, expected)

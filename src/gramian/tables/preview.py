@@ -98,6 +98,8 @@ class Preview:
         The sheets of a workbook, the one that is read first.
     long : tuple of str or None
         Columns of ids, variables and values, if the table is long: what the option ``pivot`` takes.
+    answers : tuple of two tuples of str
+        Ordered answers that several columns of text have, which the option of that name takes; the columns.
     notes : tuple of str
         What was decided about the file, and how its numbers and dates were read.
     marks : mapping of str to mapping of str to int
@@ -115,6 +117,7 @@ class Preview:
     header: int = 0
     sheets: tuple[str, ...] = ()
     long: tuple[str, str, str] | None = None
+    answers: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     notes: tuple[str, ...] = ()
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
@@ -178,12 +181,15 @@ def preview(
         reading = reading or ReadingOptions()
         if isinstance(opened, ArraySource):
             return None if len(opened.shape) > 2 else _of_source(opened, reading, most)
+        from gramian.tables.answers import coded, find_answers
         from gramian.tables.columns import Columns, whole_fields
         from gramian.tables.long import find_long, pivoted
 
         reading = replace(reading, **dict.fromkeys(COLUMN_OPTIONS))  # type: ignore[arg-type]
         table = opened.prepared(reading)
         about = {"lines": table.first_lines, "header": table.header, "sheets": table.sheets}
+        if reading.answers is not None:
+            table = coded(table, reading, reading.answers)
         if reading.pivot is not None:
             table, _ = pivoted(table, reading)
         fields = whole_fields(table, most)
@@ -196,6 +202,7 @@ def preview(
     if reading.rows is not None and whole:
         rows = np.array(pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source))
         columns.arrays = [column.take(rows) for column in columns.arrays]
+    about |= {"answers": find_answers(columns.names, columns.arrays)}
     about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes())}
     seen = of_columns(columns, columns.source.names is not None, whole)
     return replace(seen, **about)

@@ -46,6 +46,7 @@ class ReadingOptions:
     header: int | None = None
     skip_footer: int | None = None
     pivot: Any = None
+    answers: Any = None
     below_limit: LimitPolicy | None = None
 
     @property

@@ -92,6 +92,9 @@ class Scan(reading.ReadingOptions):
         Number of last lines to leave out. By default blank ones and notes ("Source: ...") are.
     pivot : "ID,VARIABLE,VALUE" or list of three str, optional
         Columns of a long table: it becomes a table with a row for each id and a column for each variable.
+    answers : list of str or comma-separated str, optional
+        Answers in words of one ordered scale, the lowest first: columns that hold nothing else, in large or
+        small letters, become 1, 2, 3, ... The table is read into memory.
     below_limit : {"missing", "half"}, optional
         Entries beyond a limit of detection, such as "<0.5" and ">100", are missing by default; with "half"
         they are half of a lower limit, or an upper limit.
@@ -136,6 +139,7 @@ class Scan(reading.ReadingOptions):
             "size": check_size(self.size),
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
             "pivot": _check_pivot(self.pivot),
+            "answers": _check_names("answers", self.answers),
         }
         counts = {name: getattr(self, name) for name in ("header", "skip_footer")}
         checked |= {
@@ -400,6 +404,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "header": f"the header was line {scan.header}" if scan.header else "no line was a header",
         "skip_footer": f"{counted(scan.skip_footer or 0, 'last line was', 'last lines were')} left out",
         "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
+        "answers": f"{listed(scan.answers or ())} became 1 to {len(scan.answers or ())}",
         "below_limit": f"entries below a limit were read as {scan.below_limit}",
     }
     return tuple(sentences[name] for name in scan.given if name in sentences)

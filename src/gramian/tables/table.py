@@ -225,6 +225,8 @@ class Expected:
         Whether the model maps rows with missing values from their observed entries.
     transform : str or None
         How the numbers of the fitted file were transformed.
+    answers : sequence of str or None
+        Answers in words that became numbers in it.
     """
 
     names: tuple[str, ...] | None = None
@@ -232,6 +234,7 @@ class Expected:
     alleles: Mapping[str, str] = field(default_factory=dict)
     holes: bool = False
     transform: Any = None
+    answers: Any = None
 
     def places(
         self, available: Sequence[str], source: str, advice: str = "Add the missing columns, or rename yours."

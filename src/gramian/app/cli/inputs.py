@@ -79,7 +79,7 @@ def proposed(
         say(f"gramian: proposed {line}")
     if question := found.question():
         names = ",".join(one.name for one in found.doubtful)
-        say(f"gramian: {question} To leave out: --drop {shlex.quote(names)}")
+        say(f"gramian: {question}{f' To leave out: --drop {shlex.quote(names)}' if names else ''}")
     read: dict[str, Any] = found.merged(looked)
     read |= {name: tuple(value) for name, value in read.items() if isinstance(value, list)}
     return source, reading | read, values | found.parameters, found
@@ -244,7 +244,7 @@ def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[
             several = (value,) if isinstance(value, str) else value or ()
             names = tuple(Remembered(name) for name in several if name not in used)
             fitted[option] = names[0] if names and option in ("id", "weights") else names
-        elif option == "na_values":
+        elif option in ("na_values", "answers"):
             fitted[option] = tuple(map(Remembered, value or ()))
     fitted = {name: value for name, value in fitted.items() if _is_asked(value) and name not in reading}
     if fitted:

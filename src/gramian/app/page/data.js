@@ -14,7 +14,7 @@ byId("plan-title").after(byId("say"));  // messages are beside Run, which is alw
 
 // ------------------------------------------------------------------ how the file is read
 
-const READ = ["na_values", "pivot"];  // proposals by which the file is read
+const READ = ["na_values", "answers", "pivot"];  // proposals by which the file is read
 
 // Reads the file again with other options; "" is the usual of one.
 function reread(changes) {

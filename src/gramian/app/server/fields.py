@@ -56,7 +56,7 @@ def _fields(parameters: Iterable[Parameter]) -> Iterator[tuple[str, Any]]:
         if one.about.local:
             continue
         if list[str] in one.kinds:
-            kind: Any = (Columns if one.name == "pivot" else Names) | None
+            kind: Any = (Columns if one.name in ("answers", "pivot") else Names) | None
         else:
             kind = Annotated[one.kind, BeforeValidator(one.value)]
         help = one.help.replace("another file", "uploaded data, ID or ID:COLUMN")

@@ -23,7 +23,7 @@ from gramian.explain.diagnose import NOTHING_FOUND, ONLY_MODEL
 PAGE = files("gramian.app").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
-READ_FIRST = ("na_values", "pivot")  # proposals by which the file is read
+READ_FIRST = ("na_values", "answers", "pivot")  # proposals by which the file is read
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 
 
@@ -97,17 +97,18 @@ async def _read_as(
 ) -> tuple[Item, dict[str, Any], dict[str, Any], list[str]]:
     """Return data, their facts, how they are read, and columns of a long table that may be groups.
 
-    Marks of missing values and a pivot are applied as they are chosen, else as they are proposed; "" is none.
+    Marks of missing values, answers and a pivot are applied as chosen, else as proposed; "" is none.
     """
     reading, undone = query.options(), dict[str, str]()
-    marks, pivot = reading.get("na_values"), reading.pop("pivot", None)
+    marks = reading.get("na_values")
+    answers, pivot = (reading.pop(one, None) for one in READ_FIRST[1:])
     if marks == [""]:
         del reading["na_values"]
     facts = await routes.data_facts(state, id, Reading(**reading))
     proposed = facts.get("proposals") or {}
     first = [one for one in proposed.get("pca", ()) if one["option"] in READ_FIRST]
     values = {one["option"]: one["value"] for one in first}
-    for name, value in (("na_values", marks), ("pivot", pivot)):
+    for name, value in zip(READ_FIRST, (marks, answers, pivot), strict=True):
         value = values.get(name) if value is None else [one for one in value if one]
         if value:
             reading[name] = value
@@ -210,8 +211,8 @@ def model(
 
 def _back(item: Item, fit: dict[str, Any]) -> str:
     """Return the address of the data of a fit, read and with the settings as it was."""
-    reading = {"na_values": "", "pivot": ""} | fit["reading"]
-    of_file = ("sheet", "header", "skip_footer", "below_limit", "na_values", "pivot")
+    reading = dict.fromkeys(READ_FIRST, "") | fit["reading"]
+    of_file = ("sheet", "header", "skip_footer", "below_limit", *READ_FIRST)
     asked = {name: reading[name] for name in of_file if name in reading}
     asked |= {"method": fit["estimator"], "model": item.id}
     return f"/data/{fit['data']}?{urlencode(asked, doseq=True)}"

@@ -1,0 +1,109 @@
+"""Answers in words of one ordered scale, such as "Strongly disagree" to "Strongly agree", as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.core.checks import first_few, listed
+from gramian.errors import ParameterError
+from gramian.tables import strings
+from gramian.tables.columns import ColumnsInMemory, ColumnSource, is_text, whole_fields
+from gramian.tables.reading import ReadingOptions, Remembered, group_column
+
+MOST = 12  # different answers of a column
+FEWEST = (2, 3)  # columns, and answers in all of them, that are a scale
+_MIDDLE = "Neutral|Neither agree nor disagree|Neither|Undecided|Not sure"
+SCALES = tuple(
+    tuple(tuple(rank.split("|")) for rank in scale.split("<"))
+    for scale in (
+        "Strongly disagree<Disagree<Agree<Strongly agree",
+        f"Strongly disagree<Disagree<{_MIDDLE}<Agree<Strongly agree",
+        f"Strongly disagree<Somewhat disagree<{_MIDDLE}<Somewhat agree<Strongly agree",
+        "Strongly disagree<Disagree<Slightly disagree|Somewhat disagree"
+        f"<{_MIDDLE}<Slightly agree|Somewhat agree<Agree<Strongly agree",
+        "Never<Rarely|Seldom|Almost never<Sometimes|Occasionally<Often|Frequently|Usually<Always|Very often",
+        "Never<Rarely|Seldom<Sometimes|Occasionally<Often|Usually<Very often|Almost always<Always",
+        "Very poor|Very bad<Poor|Bad<Fair|Average|Acceptable<Good<Very good|Excellent",
+        "Poor<Fair<Good<Very good<Excellent",
+        "Very dissatisfied<Dissatisfied<Neutral|Neither<Satisfied<Very satisfied",
+        "Very unlikely<Unlikely<Neutral|Neither<Likely<Very likely",
+        "Not at all<A little|Slightly|A little bit<Moderately|Somewhat<Quite a bit|Very<Extremely|Very much",
+        "Not at all<Several days<More than half the days<Nearly every day",
+        "Not important<Slightly important<Moderately important<Important<Very important",
+    )
+)
+
+
+def scale_of(answers: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the shortest ordered scale that has all these answers, each at another place; None if none has.
+
+    Examples
+    --------
+    >>> scale_of(["agree", "Undecided", "Strongly agree"])
+    ('Strongly disagree', 'Disagree', 'Undecided', 'Agree', 'Strongly agree')
+    >>> scale_of(["yes", "no"])
+    """
+    known = {one.strip().casefold() for one in answers}
+    for scale in sorted(SCALES, key=len):
+        shown = [[one for one in rank if one.casefold() in known] or [rank[0]] for rank in scale]
+        if all(len(one) == 1 for one in shown) and known <= {one[0].casefold() for one in shown}:
+            return tuple(one[0] for one in shown)
+    return None
+
+
+def find_answers(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ordered answers that several columns of text have, and their names; none if few do.
+
+    Examples
+    --------
+    >>> often = pa.array(["never", "often", None, "always"])
+    >>> find_answers(["tired", "happy"], [often, pa.array(["often", "rarely", "often", "often"])])[1]
+    ('tired', 'happy')
+    """
+    found: dict[str, set[str]] = {}
+    for name, column in zip(names, arrays, strict=True):
+        some = pc.unique(column).drop_null().to_pylist() if is_text(column) else []
+        if 2 <= len(some) <= MOST and scale_of(some):
+            found[name] = {one.strip().casefold() for one in some}
+    groups = [[name for name in found if scale_of([*found[name], *found[first]])] for first in found]
+    best = max(groups, key=len, default=[])
+    every = sorted(set[str]().union(*map(found.__getitem__, best)))
+    scale = scale_of(every)
+    if scale is None or len(best) < FEWEST[0] or len(every) < FEWEST[1]:
+        return (), ()
+    return scale, tuple(best)
+
+
+def coded(source: ColumnSource, reading: ReadingOptions, answers: Sequence[str]) -> ColumnSource:
+    """Return a table in memory whose columns of such answers hold 1, 2, 3, ... instead.
+
+    Raises
+    ------
+    ParameterError
+        If no column holds these answers only, and they were asked for.
+    """
+    source = source.prepared(reading)
+    fields, order = whole_fields(source), pa.array([one.casefold() for one in answers])
+    names, _ = source.unique_names(len(fields))
+    as_they_are = {*reading.label_columns, reading.id, *(group_column(one, names) for one in reading.groups)}
+    done: list[str] = []
+    for place, (name, field) in enumerate(zip(names, fields, strict=True)):
+        if name in as_they_are or not is_text(field):
+            continue
+        texts = strings.as_given(field, source.na_values)
+        places = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), order)
+        if places.null_count == texts.null_count < len(texts):
+            numbers = pc.add(places, 1)
+            in_text = source.separator is not None
+            fields[place] = pc.fill_null(numbers.cast(field.type), "") if in_text else numbers
+            done.append(name)
+    if not done and reading.answers and not isinstance(answers[0], Remembered):
+        problem = f"are not all that a column of {source.source} holds"
+        raise ParameterError("answers", list(answers), problem, "Write them as the file does, lowest first.")
+    note = f"{first_few(done, repr)}: {listed(answers)} became 1 to {len(answers)}"
+    notes = (*source.notes, note) if done else source.notes
+    return ColumnsInMemory(fields, source.names, source.source, notes, source.separator, source.na_values)
