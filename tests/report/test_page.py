@@ -228,6 +228,10 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     page = read(model, table)
     assert f"{first} {second}".replace("`", "") in page.text
     assert len(findings(model)) == 2
+    size = findings(gramian.PCA(1).fit(rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 5))))
+    assert re.fullmatch(
+        r"PC1 \(9[\d.]+ % of the variance\) is an overall size: all 5 columns rise together\.", *size
+    )
     assert len(findings(model, range(60), "id", scores)) == 2  # every row is a group of its own
     kernel = gramian.KernelPCA(1, kernel="rbf").fit(X)
     assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel))

@@ -317,14 +317,23 @@ class _Explained:
         scree = Drawing("scree", lambda: figures.scree(model, self.choices or None))
         yield Beside((scree, (*tables,)))
         if self.choices or self.left_out:
-            kept = counted(k, "component")
-            yield f"This model keeps {kept}. The rules use different criteria and may disagree."
+            yield f"This model keeps {counted(k, 'component')}. {self._recommended()}"
         if self.choices:
             answers = [(c.rule, c.answer, c.sentence, RULES[c.rule].trust) for c in self.choices]
             grid = Grid(("rule", "components", "reason", "when to trust it"), answers, kinds="rntt")
             yield Folded("What each rule says, and why", (grid,))
         if self.left_out:
             yield from ("Not computed:", "", *(f"- {line}" for line in self.left_out))
+
+    def _recommended(self) -> str:
+        """Return how many components serve which use."""
+        answers = {choice.rule: choice.answer for choice in self.choices}
+        if answers.get("parallel") == "0":
+            return "None is larger than noise would make it (parallel analysis): keep what you look at."
+        uses = {"fraction": "to compress the data {} (95 % of the variance)"}
+        uses["cv"] = "to predict or to monitor {} (cross-validation)"
+        texts = [text.format(answers[rule]) for rule, text in uses.items() if answers.get(rule, "0") != "0"]
+        return f"Take {', '.join(['2 or 3 to look at', *texts])}. The rules below answer other questions."
 
     def unusual(self) -> Iterable[Part]:
         """Yield the rows that are largest relative to their limits, and those that contribute most."""

@@ -317,15 +317,18 @@ def _about(model: Any, place: int) -> str:
     if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
         return f"{name} explains {share}" if share else f"{name} has no known share of the variance"
     direction, names = as_float64(model.components_)[place], feature_names_of(model)
+    of = f" ({share})" if share else ""
     order = np.argsort(-np.abs(direction).round(6), kind="stable")
     strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]
     large, opposite = strong[:COLUMNS], strong[direction[strong] * direction[strong[0]] < 0][:1]
     if len(opposite) and not np.isin(opposite, large).any():
         large = np.append(large[:-1], opposite)  # the strongest column of the other sign has a place
+    if len(names) > COLUMNS and direction.min() >= RELATIVE * direction.max():
+        return f"{name}{of} is an overall size: all {len(names)} columns rise together"
     verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
     said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
     pause = " and " if len(large) == 2 else ", and "
-    return f"{name}{f' ({share})' if share else ''} {pause.join(said)}"
+    return f"{name}{of} {pause.join(said)}"
 
 
 def _groups(model: Any, labels: Any, title: str, scores: Any, X: Any) -> str:
