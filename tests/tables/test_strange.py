@@ -436,3 +436,35 @@ def test_the_advice_of_a_refusal_reads_the_file(name, tmp_path):
     else:
         return
     assert np.isfinite(scan(path, **eval(f"dict({advice})")).read().values).all()
+
+
+def test_slips_in_columns_of_numbers_are_named_and_read_as_meant():
+    found = propose(STRANGE / "slips.csv")
+    assert found.reading["slips"] == "read"
+    assert found.reading["na_values"] == ["8-9"]
+    for told in (
+        '"7,9" in row 6 of "height" is most likely 7.9',
+        '"1O.4" in row 33 of "weight" is most likely 10.4',
+    ):
+        assert told in found[0].why
+    table = read("slips.csv", missing="em", **{name: found.reading[name] for name in ("slips", "na_values")})
+    assert table.values[[6, 21, 9, 33], [0, 0, 1, 1]].tolist() == [7.9, 8.2, 12, 10.4]
+    assert table.values[15, 2] == 0.05  # five percent among shares
+    assert np.argwhere(np.isnan(table.values)).tolist() == [[16, 2]]
+    assert "5 cells that are no numbers were read as meant, such as '7,9' for 7.9 in 'height'" in table.notes
+    missing = read("slips.csv", missing="em", slips="missing", na_values="8-9").values
+    assert np.isnan(missing).sum() == 6
+    with pytest.raises(
+        DataError, match=r"'7,9' in row 6, most likely 7\.9.*na_values=\[\"8-9\"\].*slips=\"read\""
+    ):
+        read("slips.csv")
+
+
+def test_a_slip_below_the_first_rows_is_read_and_codes_are_no_slips():
+    rows = "".join(f"{i},{i % 7}.5\n" for i in range(200_000))
+    text = f"x,y\n{rows}1,O.5\n"
+    assert scan(io.BytesIO(text.encode()), slips="read").open(1 << 20).values[200_000:][0, 1] == 0.5
+    with pytest.raises(DataError, match=r"'O\.5' in row 200000, most likely 0\.5.*slips=\"read\""):
+        scan(io.BytesIO(text.encode())).open(1 << 20)
+    codes = "".join(f"{i}{'a' if i % 4 else ''},{i}\n" for i in range(40))
+    assert "slips" not in propose(scan(io.BytesIO(f"house,x\n{codes}".encode()))).reading

@@ -492,6 +492,7 @@ def reading(
     pivot: Annotated[Names, Option("ID,VARIABLE,VALUE")] = None,
     answers: Annotated[Names, Option("A,B,..")] = None,
     below_limit: Annotated[Literal["missing", "half"] | None, Option()] = None,
+    slips: Annotated[Literal["read", "missing"] | None, Option()] = None,
 ) -> Any:
     """Choose which part of data is read, and how."""
 

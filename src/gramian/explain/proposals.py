@@ -88,7 +88,7 @@ class Proposal:
     ----------
     option : str
         An option of :func:`gramian.scan` ("id", "label", "drop", "missing", "transform", "transpose",
-        "pivot", "answers", "na_values"), or a parameter of :class:`gramian.PCA` or
+        "pivot", "answers", "na_values", "slips"), or a parameter of :class:`gramian.PCA` or
         :class:`gramian.KernelPCA` ("scale", "n_components", "kernel", "gamma").
     value : object
         Its value: a column, ``"drop-rows"``, ``"unit"``, True, a number.
@@ -313,12 +313,16 @@ def proposals(
     reading, parameters = reading or ReadingOptions(), parameters or {}
     if seen is None or seen.genotypes or reading.label_row is not None:
         return Proposals(tuple(_kernel(None, parameters)) if method == "kernel-pca" else ())
-    marks = _marks(replace(seen, marks={}) if again is None else seen, reading)
-    if marks is not None:
-        reading = replace(reading, na_values=(*(reading.na_values or ()), *marks.value))
-        again = None if again is None else partial(again, na_values=reading.na_values)
+    seen = replace(seen, marks={}, slips={}) if again is None else seen
+    marks, slips = _marks(seen, reading), _slips(seen, reading)
+    first = tuple(one for one in (slips, marks) if one is not None)
+    if first:
+        changed: dict[str, Any] = {"slips": "read"} if slips else {}
+        changed |= {"na_values": (*(reading.na_values or ()), *marks.value)} if marks else {}
+        reading = replace(reading, **changed)
+        again = None if again is None else partial(again, **changed)
         rest = proposals((again and again()) or seen, method, reading, parameters, again)
-        return replace(rest, items=(marks, *rest))
+        return replace(rest, items=(*first, *rest))
     if set(INFINITE) & set(reading.na_values or ()):
         seen = replace(seen, columns=tuple(map(_with_infinite_missing, seen.columns)))
     answers = _answers(seen, reading)
@@ -809,6 +813,24 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
         found += INFINITE
     columns = dict.fromkeys([*texts, *(name for names in codes.values() for name in names), *beyond])
     return Proposal("na_values", found, "; ".join(why), {"columns": list(columns)})
+
+
+def _slips(seen: Preview, reading: ReadingOptions) -> Proposal | None:
+    """Return that cells of columns of numbers are read as what they are most likely meant to be."""
+    used = {*reading.label_columns, reading.id, *(reading.drop or ())}
+    wanted = {one.name for one in seen.columns} if reading.columns is None else set(reading.columns)
+    found = {name: some for name, some in seen.slips.items() if name in wanted - used}
+    if not found or reading.slips is not None:
+        return None
+    cells = [(name, *cell) for name, some in found.items() for cell in some]
+
+    def told(cell: tuple[str, int, str, str]) -> str:
+        name, row, written, meant = cell
+        where = f"row {row} of " if seen.whole else ""
+        return f'"{written}" in {where}"{name}" is most likely {meant}'
+
+    why = first_few(cells, told, most=MOST_SHOWN)
+    return Proposal("slips", "read", why, {"columns": list(found)})
 
 
 def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[float, list[str]]:

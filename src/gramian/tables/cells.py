@@ -185,6 +185,42 @@ def units_of(names: Sequence[str]) -> list[str]:
     ]
 
 
+# ---------------------------------------------------------------- slips
+
+_STRAY = re.compile(
+    r"^(?:ca?\.|[~≈'`\u00b4\u2019])\s*(?=\S)|(?<=\d)\s*[.,;:*?!\x1a'`\u00b4\u2019†‡]+$"
+)  # beside a number
+_WITH_UNIT = re.compile(r"([-+]?[\d.,]*\d)(\s*)([^\d\s.,].*)")
+_SPLIT = re.compile(r"([-+]?\d+)\s?(?:\.\s?[.,]?|,\s?\.?)\s?(\d+)")  # by one sign or two, with blanks
+
+
+def slip(text: str) -> tuple[str, str] | None:
+    """Return the number that a cell is most likely meant to be, and its unit; None where that is open.
+
+    Parameters
+    ----------
+    text : str
+        No number as the others of its column are written.
+
+    Examples
+    --------
+    >>> [slip(text) for text in ("7,9", "O.5", "12.3.", "12 kg", "5%", "1 204", "1,204", "12-14", "<1")]
+    [('7.9', ''), ('0.5', ''), ('12.3', ''), ('12', 'kg'), ('5', '%'), ('1204', ''), None, None, None]
+    """
+    text, unit = _STRAY.sub("", text.strip().replace("\u2212", "-")), ""
+    if (apart := _WITH_UNIT.fullmatch(text)) and is_unit(apart[3]) and (apart[2] or not apart[3].isalpha()):
+        text, unit = apart[1], apart[3]
+    elif (dressed := _DRESSED.match(text)) and digits_of(text) and not dressed["limit"]:
+        unit = dressed["before"] or dressed["inside"] or ""
+        minus = dressed["open"] or dressed["sign"] or dressed["minus"] or ""
+        text = ("" if minus in ("", "+") else "-") + digits_of(text)
+    if re.fullmatch(r"[-+]?[\dOolI|.,]+", text) and re.search(r"\d", text):
+        text = text.translate(str.maketrans("OolI|", "00111"))
+    if (parts := _SPLIT.fullmatch(text)) and ("." in text or len(parts[2]) != 3):
+        text = f"{parts[1]}.{parts[2]}"
+    return (text, unit) if re.fullmatch(PLAIN, text) and re.search(r"\d", text) else None
+
+
 # ---------------------------------------------------------------- formulas
 
 # Of text that a spreadsheet runs as a formula; the last four are the same signs in full width.

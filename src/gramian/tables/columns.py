@@ -241,7 +241,8 @@ class Columns:
     fields : list of pyarrow.Array
         As the source has them: of a text all are strings.
     source : ColumnSource
-    below_limit : {"missing", "half"}, optional
+    reading : ReadingOptions, optional
+        Of these, what entries beyond limits and slips become.
     first_row : int
         Number of the first of their rows in the file.
 
@@ -260,14 +261,22 @@ class Columns:
     """
 
     def __init__(
-        self, fields: list[Any], source: ColumnSource, below_limit: str | None = None, first_row: int = 0
+        self,
+        fields: list[Any],
+        source: ColumnSource,
+        reading: ReadingOptions | None = None,
+        first_row: int = 0,
     ) -> None:
         self.fields, self.source, self.first_row = fields, source, first_row
-        self.below_limit = below_limit or "missing"
+        reading = reading or ReadingOptions()
+        self.below_limit, self.slips = reading.below_limit or "missing", reading.slips
         self.comma: str | None = None
         self.written: set[int] = set()
         self._signs: dict[int, str] = {}  # units of the columns that are read without such and other signs
         self._limits: dict[int, tuple[int, str]] = {}  # how many entries, and one of them
+        self._slips: dict[
+            int, tuple[int, tuple[str, str]]
+        ] = {}  # how many cells, one of them and its meaning
         self._how: dict[str, set[int]] = {"commas": set(), "groups": set(), "parentheses": set()}
         self._unclear: dict[int, str] = {}
         arrays = fields if source.separator is None else self._as_written(fields)
@@ -282,9 +291,8 @@ class Columns:
     @classmethod
     def whole(cls, source: ColumnSource, reading: ReadingOptions | None = None) -> Columns:
         """Return all columns of a source, read as options say."""
-        reading = reading or ReadingOptions()
-        source = source.prepared(reading)
-        return cls(whole_fields(source), source, reading.below_limit)
+        source = source.prepared(reading or ReadingOptions())
+        return cls(whole_fields(source), source, reading)
 
     def row_names(self, name: str) -> tuple[str, ...]:
         """Return a column as names of rows."""
@@ -338,6 +346,8 @@ class Columns:
         for place, texts in fields.items():
             if not is_number(result[place]):
                 result[place] = self._signed(place, texts, signed.get(place) or strings.bare(texts, marks))
+            if self.slips and not is_number(result[place]):
+                result[place] = self._corrected(place, texts)
             commas = "[.,]" if self.comma == "points" else ","
             if is_number(result[place]) and pc.any(pc.match_substring_regex(texts, commas)).as_py():
                 self._how["commas"].add(place)
@@ -358,6 +368,18 @@ class Columns:
             count, example = self._limits.get(place, (0, limits[0]))
             self._limits[place] = count + len(limits), example
         return values
+
+    def _corrected(self, place: int, texts: Any) -> Any:
+        """Return a column with slips as what they are meant to be, or missing; its texts if it is none."""
+        found = strings.slips(texts, self.source.na_values, self.comma)
+        if found is None or not found.read or found.rest:
+            return texts
+        many, example = self._slips.get(place, (0, next(iter(found.read.values()))))
+        self._slips[place] = many + len(found.read), example
+        slips = pa.array(np.isin(np.arange(len(texts)), [*found.read]))
+        fields = pc.if_else(slips, None, texts) if self.slips == "missing" else found.fields
+        (values,) = strings.as_numbers([fields], self.source.na_values, self.comma)
+        return values if is_number(values) else self._signed(place, fields, strings.bare(fields))
 
     def _dated(self, place: int, column: Any) -> Any:
         """Return a column of dates as such, and other text without blanks."""
@@ -402,6 +424,15 @@ class Columns:
             how += "" if half else ", where half of each limit could be taken"
             count = "counts" if many == "1 entry" else "count"
             notes.append(f"{many} beyond a limit, such as {example!r} in {name!r}, {count} as {how}")
+        if slips := sorted(places & {*self._slips}):
+            (_, (written, meant)), name = self._slips[slips[0]], names[slips[0]]
+            many = counted(
+                sum(self._slips[at][0] for at in slips),
+                "cell that is no number was",
+                "cells that are no numbers were",
+            )
+            how = "read as meant" if self.slips == "read" else "left missing"
+            notes.append(f"{many} {how}, such as {written!r} for {meant} in {name!r}")
         return (
             *notes,
             *(
@@ -590,7 +621,7 @@ class _Growing:
             columns |= self.columns.as_numbers(odd)
             odd = {place: column for place, column in columns.items() if not is_number(column)}
         if odd or not columns:
-            rows = Columns(batch, source, first_row=start) if arrays is None else self.columns
+            rows = Columns(batch, source, self.reading, start) if arrays is None else self.columns
             raise refuse_text(rows, self.values, [*odd], self.reading, self.id, self.expected)
         for place, some in self.aside.items():
             some.append(batch[place])
@@ -709,7 +740,7 @@ def table_of_columns(
         why = ": only a header line" if source.separator and source.names else ""
         raise DataError(f"{source.source} has no rows{why}. Add at least one row of numbers.")
     first = [joined(parts, source.source) for parts in zip(*head, strict=True)]
-    growing = _Growing(Columns(first, source, reading.below_limit), reading, within, expected)
+    growing = _Growing(Columns(first, source, reading), reading, within, expected)
     plain |= growing.plain
     for batch in batches:
         growing.append(batch)
@@ -802,23 +833,27 @@ def refuse_text(
 ) -> DataError:
     """Return the error that names the columns of text, and one way to read the table."""
     text = [place for place in value_columns if not is_number(columns.arrays[place])] or [*wrong]
-    name, marks = columns.source.source, marks_of(columns, text)
-    header = 0 if marks or expected is not None else _header_line(columns, text)
+    name, slips = columns.source.source, slips_of(columns, text)
+    marks = marks_of(columns, text, slips)
+    meant = [place for place, one in slips.items() if one.read and (place in marks or not one.rest)]
+    header = 0 if marks or meant or expected is not None else _header_line(columns, text)
     why = _why_text(columns, text, marks)
-    if len(text) == len(value_columns) and not (marks or header):
-        shown = f": {_describe(columns, text)}" if text else ""
+    if len(text) == len(value_columns) and not (marks or meant or header):
+        shown = f": {_describe(columns, text, slips)}" if text else ""
         advice = "At least one column must hold numbers and not be dropped, an id or a label."
         return DataError(f"{name} has no numeric columns{shown}. {why}{advice}")
     if header:
         options: dict[str, Any] = {"header": header}
     elif expected is None:
-        options = _advised(columns, value_columns, text, marks, reading, id_column)
+        numbers = {place: marks.get(place, {}) for place in (*meant, *marks)}
+        options = _advised(columns, value_columns, text, numbers, reading, id_column)
     else:  # a model needs its columns, and perhaps complete rows
-        options = _with_marks(reading, marks) if len(marks) == len(text) else {}
+        options = _with_marks(reading, marks) if {*text} == {*marks, *meant} else {}
         complete = expected.holes or expected.means is not None or reading.missing is not None
         options |= {"missing": "drop-rows"} if options and not complete else {}
+    options |= {"slips": "read"} if meant and (options or expected is None) else {}
     holding = counted(len(text), "column that holds", "columns that hold")
-    what = f"{name} has {holding} no numbers: {_describe(columns, text)}. {why}".rstrip()
+    what = f"{name} has {holding} no numbers: {_describe(columns, text, slips)}. {why}".rstrip()
     call = ", ".join(f"{name}={_as_python(value)}" for name, value in options.items() if value != ())
     check = "Check that this is the right file, and how its numbers are written."
     advice = f"The model was fitted on numbers in such columns. {check}"
@@ -868,9 +903,9 @@ def _advised(
     elif rest:
         options["drop"] = (*(reading.drop or ()), *(names[at] for at in rest))
     options |= _with_marks(reading, marks)
-    holes = [pc.is_null(arrays[at]) for at in numbers if arrays[at].null_count or at in marks]
+    holes = [pc.is_null(arrays[at]) for at in numbers if arrays[at].null_count or marks.get(at)]
     if reading.missing is None and holes:
-        incomplete = n_rows if marks else pc.sum(reduce(pc.or_, holes)).as_py()
+        incomplete = n_rows if any(marks.values()) else pc.sum(reduce(pc.or_, holes)).as_py()
         options["missing"] = "drop-rows" if _FEW_ROWS * incomplete <= n_rows else "mean"
     return options
 
@@ -886,7 +921,9 @@ def _header_line(columns: Columns, text: Sequence[int]) -> int:
     return columns.source.header + rows if last and 0 < rows <= min(_OF_HEADER, len(rest) - 1) else 0
 
 
-def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]:
+def marks_of(
+    columns: Columns, text: Sequence[int], slips: Mapping[int, strings.Slips]
+) -> dict[int, dict[str, int]]:
     """Return the marks of missing values in columns of text that are numbers but for these, and their counts.
 
     Words that name the column, or stand in its first rows only, are of a header, which begins with the first.
@@ -896,6 +933,7 @@ def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]
     for place in text if columns.source.separator is not None else ():
         column = columns.arrays[place]
         marks = strings.marks(column, columns.source.na_values)
+        marks = marks or (slips[place].rest if place in slips else {})
         words = [mark for mark in marks if re.search(r"[^\W\d_]", mark)]
         begins = not (columns.first_row or pc.all(strings.like_number(column.slice(0, 1))).as_py())
         below = column.slice(_OF_HEADER if begins else 0)
@@ -903,6 +941,18 @@ def marks_of(columns: Columns, text: Sequence[int]) -> dict[int, dict[str, int]]
         if marks and not of_header and columns.names[place].strip() not in marks:
             result[place] = marks
     return result
+
+
+def slips_of(columns: Columns, text: Sequence[int]) -> dict[int, strings.Slips]:
+    """Return the few cells that are no numbers in columns of text that are numbers but for these."""
+    if columns.source.separator is None:
+        return {}
+    every = {
+        place: strings.slips(columns.fields[place], columns.source.na_values, columns.comma)
+        for place in text
+        if is_text(columns.arrays[place])
+    }
+    return {place: some for place, some in every.items() if some is not None}
 
 
 def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping[str, int]]) -> str:
@@ -925,17 +975,20 @@ def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping
     return advice + f"{names} would be numbers without {counts}, which may stand for missing values. "
 
 
-def _describe(columns: Columns, text: Sequence[int]) -> str:
-    return first_few(text, lambda index: f"{columns.names[index]!r} ({_sample_value(columns, index)})")
+def _describe(columns: Columns, text: Sequence[int], slips: Mapping[int, strings.Slips]) -> str:
+    return first_few(text, lambda index: f"{columns.names[index]!r} ({_sample_value(columns, index, slips)})")
 
 
-def _sample_value(columns: Columns, index: int) -> str:
+def _sample_value(columns: Columns, index: int, slips: Mapping[int, strings.Slips]) -> str:
     """Show the first value that is no number: in a column of numbers with a slip, the slip."""
     column = columns.arrays[index]
     if pa.types.is_temporal(column.type):
         return f"dates such as {next(iter(column.drop_null().to_pylist()), '')}"
     if not is_text(column):
         return str(column.type)
+    if index in slips and slips[index].read:
+        row, (written, meant) = next(iter(slips[index].read.items()))
+        return f"{written!r} in row {columns.first_row + row}, most likely {meant}"
     row = pc.index(strings.like_number(column), pa.scalar(False)).as_py()
     if row < 0:  # what commas separate in it is open, or differs from the first rows
         row = max(pc.index(pc.match_substring(column, ","), pa.scalar(True)).as_py(), 0)

@@ -104,6 +104,8 @@ class Preview:
         What was decided about the file, and how its numbers and dates were read.
     marks : mapping of str to mapping of str to int
         By columns of text that are numbers but for a few texts, how often each of these occurs.
+    slips : mapping of str to sequence of tuple of (int, str, str)
+        By such columns, rows, their cells that are no numbers, and what these are most likely meant to be.
     """
 
     rows: int
@@ -120,6 +122,7 @@ class Preview:
     answers: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     notes: tuple[str, ...] = ()
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    slips: Mapping[str, Sequence[tuple[int, str, str]]] = field(default_factory=dict)
 
     def facts(self, wanted: Collection[str] = ()) -> dict[str, Any]:
         """Return all of it but the values and the places of missing entries.
@@ -194,9 +197,9 @@ def preview(
             table, _ = pivoted(table, reading)
         fields = whole_fields(table, most)
         whole = most is None or sum(field.nbytes for field in fields) < most
-        columns = Columns(fields, table, reading.below_limit)
+        columns = Columns(fields, table, reading)
         if not whole and (fields := _with_late_text(fields, columns, table)):
-            columns = Columns(fields, table, reading.below_limit)
+            columns = Columns(fields, table, reading)
     if not columns.arrays or not len(columns.arrays[0]):
         raise DataError(f"{columns.source.source} has no rows. Add at least one row of numbers.")
     if reading.rows is not None and whole:
@@ -226,7 +229,7 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     """Look at Arrow columns."""
     import pyarrow as pa
 
-    from gramian.tables.columns import find_row_names, is_number, marks_of
+    from gramian.tables.columns import find_row_names, is_number, marks_of, slips_of
 
     names, arrays = columns.names, columns.arrays
     numbers = [place for place, one in enumerate(arrays) if is_number(one)]
@@ -242,8 +245,16 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
     every = list(range(len(arrays)))
     place, *_ = find_row_names(columns, ReadingOptions(), None, every)
     row_names = None if place is None else names[place]
-    marks = {names[place]: some for place, some in marks_of(columns, text).items()}
-    return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, marks=marks)
+    found_slips = slips_of(columns, text)
+    marks = {names[place]: some for place, some in marks_of(columns, text, found_slips).items()}
+    slips = {
+        names[place]: [(row, *cell) for row, cell in one.read.items()]
+        for place, one in found_slips.items()
+        if one.read and (names[place] in marks or not one.rest)
+    }
+    return Preview(
+        len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, marks=marks, slips=slips
+    )
 
 
 def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -> Preview:

@@ -9,10 +9,11 @@ from gramian.core.checks import NAMES_SHOWN, either, listed
 from gramian.errors import ParameterError
 
 LimitPolicy = Literal["missing", "half"]
+SlipPolicy = Literal["read", "missing"]
 MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
 Transform = Literal["log", "log1p", "sqrt", "logcpm", "clr"]
 COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
-TEXT_OPTIONS = ("na_values", "header", "skip_footer", "below_limit")  # of text and sheets
+TEXT_OPTIONS = ("na_values", "header", "skip_footer", "below_limit", "slips")  # of text and sheets
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
 
@@ -48,6 +49,7 @@ class ReadingOptions:
     pivot: Any = None
     answers: Any = None
     below_limit: LimitPolicy | None = None
+    slips: SlipPolicy | None = None
 
     @property
     def given(self) -> dict[str, Any]:

@@ -98,6 +98,9 @@ class Scan(reading.ReadingOptions):
     below_limit : {"missing", "half"}, optional
         Entries beyond a limit of detection, such as "<0.5" and ">100", are missing by default; with "half"
         they are half of a lower limit, or an upper limit.
+    slips : {"read", "missing"}, optional
+        Cells of a column of numbers that are none, at most one in twenty, and most likely meant as one:
+        "7,9" beside 7.1, "O.5", "12.3.", "12 kg". By default an error names them; "read" takes them as meant.
     labels_from : path, optional
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
         the same name where both files name their rows, otherwise by order, one for each row. Of a FILE of
@@ -406,6 +409,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
         "answers": f"{listed(scan.answers or ())} became 1 to {len(scan.answers or ())}",
         "below_limit": f"entries below a limit were read as {scan.below_limit}",
+        "slips": f"slips in columns of numbers were {'read as meant' if scan.slips == 'read' else 'missing'}",
     }
     return tuple(sentences[name] for name in scan.given if name in sentences)
 
@@ -415,6 +419,7 @@ def _check_together(scan: Scan) -> None:
         "missing": get_args(reading.MissingPolicy),
         "transform": get_args(reading.Transform),
         "below_limit": get_args(reading.LimitPolicy),
+        "slips": get_args(reading.SlipPolicy),
         "unmatched": ("error", "leave-out"),
     }
     for name, allowed in choices.items():

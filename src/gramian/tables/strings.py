@@ -16,6 +16,7 @@ from gramian.tables import cells
 from gramian.tables.cells import MISSING_TOKENS, STARTS
 
 _MOST_MARKS = 3
+_SLIPS = 0.05  # largest share of the cells of a column of numbers that are none
 _FEW = 20  # kinds of labels
 _MANY = 200  # columns; the type of each takes time
 _FIRST = 200  # texts that are looked at before all of a column
@@ -271,6 +272,67 @@ def marks(column: Any, na_values: Sequence[str] = ()) -> dict[str, int]:
     counts = {str(one["values"]): one["counts"] for one in odd.value_counts().to_pylist()}
     few = 2 * len(odd) < len(text) and len(counts) <= _MOST_MARKS
     return counts if few and not any(re.search(r"\d", mark) for mark in counts) else {}
+
+
+class Slips(NamedTuple):
+    """The few cells of a column of numbers that are none.
+
+    Attributes
+    ----------
+    read : dict of int to (str, str)
+        By their rows, what is written, and what it most likely stands for, with its unit.
+    rest : dict of str to int
+        How often others occur, which may stand for missing values.
+    fields : pyarrow.Array
+        All cells, with what is most likely meant.
+    """
+
+    read: dict[int, tuple[str, str]]
+    rest: dict[str, int]
+    fields: Any
+
+
+def slips(fields: Any, na_values: Sequence[str] = (), comma: str | None = None) -> Slips | None:
+    """Return the cells that are no numbers, where at most one in twenty is none; else None.
+
+    Parameters
+    ----------
+    fields : pyarrow.Array
+    na_values : sequence of str
+    comma : str, optional
+        What commas separate.
+
+    Examples
+    --------
+    >>> found = slips(pa.array(["7.1", "7,9", "8.2", None]))
+    >>> found.read, found.fields.to_pylist()
+    ({1: ('7,9', '7.9')}, ['7.1', '7.9', '8.2', None])
+    """
+    text, (pattern, _) = _cleaned(fields, na_values), _COMMAS.get(comma or "", (cells.PLAIN, ""))
+    count = len(text) - text.null_count
+    for number in (_matches(text, pattern), like_number(text)):  # with signs, where most have these
+        odd = np.flatnonzero(pc.invert(pc.fill_null(number, True)).to_numpy(zero_copy_only=False)).tolist()
+        odd = [row for row in odd if not text[row].as_py().startswith(tuple("<>≤≥"))]
+        if len(odd) <= max(1, _SLIPS * count):
+            break
+    else:
+        return None
+    if not odd or 2 * len(odd) >= count:
+        return None
+    plain = text.filter(_matches(text, cells.PLAIN))
+    within_one = len(plain) > 0 and pc.max(pc.abs(plain.cast(pa.float64()))).as_py() <= 1
+    read, rest, meant = dict[int, tuple[str, str]](), dict[str, int](), text.to_pylist()
+    for row in odd:
+        written = meant[row]
+        if (likely := cells.slip(written)) is None:
+            rest[written] = rest.get(written, 0) + 1
+            continue
+        number, unit = likely
+        if unit == "%" and within_one and abs(float(number)) > 1:
+            number, unit = f"{float(number) / 100:.12g}", ""
+        read[row] = written, f"{number} ({unit})" if unit else number
+        meant[row] = number.replace(".", ",") if comma == "points" else number
+    return Slips(read, rest, pa.array(meant, pa.string())) if len(rest) <= _MOST_MARKS else None
 
 
 # ------------------------- numbers with currencies, percent signs, parentheses, groups and limits

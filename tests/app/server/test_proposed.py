@@ -74,6 +74,18 @@ def test_the_page_reads_texts_among_numbers_as_missing_values(client):
     assert '"na_values": ""' in undone
 
 
+def test_the_page_reads_slips_as_they_are_meant(client):
+    text = "x,y\n" + "".join(f"{i * i % 7},{i % 5}.5\n" for i in range(30)) + "1,O.5\n"
+    id = client.post(f"{API}/data", params={"draft": True}, content=text.encode(), headers=CSV).json()["id"]
+    page, undone = (
+        html.unescape(client.get(f"/data/{id}", params=params).text) for params in ({}, {"slips": ""})
+    )
+    for shown in (page, undone):
+        assert '"O.5" in row 30 of "y" is most likely 0.5: read as meant.' in shown
+    assert '"slips": "read"' in page
+    assert '"slips": ""' in undone
+
+
 @pytest.mark.parametrize(
     ("method", "some"),
     [

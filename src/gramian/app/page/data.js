@@ -14,7 +14,7 @@ byId("plan-title").after(byId("say"));  // messages are beside Run, which is alw
 
 // ------------------------------------------------------------------ how the file is read
 
-const READ = ["na_values", "answers", "pivot"];  // proposals by which the file is read
+const READ = ["na_values", "slips", "answers", "pivot"];  // proposals by which the file is read
 
 // Reads the file again with other options; "" is the usual of one.
 function reread(changes) {
@@ -23,7 +23,7 @@ function reread(changes) {
 }
 byId("reading")?.addEventListener("submit", (event) => {
   event.preventDefault();
-  const chosen = Object.fromEntries(["sheet", "skip_footer", "below_limit"].filter(byId).map((name) => [name, value(name)]));
+  const chosen = Object.fromEntries(["sheet", "skip_footer", "below_limit", "slips"].filter(byId).map((name) => [name, value(name)]));
   if (byId("na_values")) chosen.na_values = value("na_values").split(",").map((one) => one.trim()).filter((one, place) => one || !place);
   reread(chosen);
 });
@@ -70,7 +70,7 @@ const marks = lines.filter((line) => line.querySelector("button")).map((line) =>
   const applied = () => READ.includes(option) ? Boolean(given[option]?.length) : box ? !box.checked : read(option) === name.toLowerCase() || read(option) === name;
   button.addEventListener("click", () => {
     const on = !applied();
-    if (READ.includes(option)) return reread({ [option]: on ? JSON.parse(name) : "" });
+    if (READ.includes(option)) return reread({ [option]: !on ? "" : option === "slips" ? name : JSON.parse(name) });
     if (box) wanted.set(box, !on); else write(option, on ? name : usual(option));
     roles();
     changed(box ?? byId(CONTROLS[option]));

@@ -129,6 +129,7 @@ class WidthQuery(Reading):
 class PageQuery(Reading):
     """How the page of data reads a file, and the method, or the model, whose settings it begins with."""
 
+    slips: Literal["read", "missing", ""] | None = None
     method: Literal["PCA", "KernelPCA", "FaceSpace"] = "PCA"
     model: str | None = Field(default=None, pattern=ID, description="Id of a model that was fitted to it.")
 

@@ -23,7 +23,7 @@ from gramian.explain.diagnose import NOTHING_FOUND, ONLY_MODEL
 PAGE = files("gramian.app").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}
 MOST_GROUPS, MOST_LISTED = 12, 8  # different texts of a column of groups; columns listed as left out
-READ_FIRST = ("na_values", "answers", "pivot")  # proposals by which the file is read
+READ_FIRST = ("na_values", "slips", "answers", "pivot")  # proposals by which the file is read
 PROPOSED_FOR = {"pca": "PCA", "kernel-pca": "KernelPCA"}
 
 
@@ -97,19 +97,21 @@ async def _read_as(
 ) -> tuple[Item, dict[str, Any], dict[str, Any], list[str]]:
     """Return data, their facts, how they are read, and columns of a long table that may be groups.
 
-    Marks of missing values, answers and a pivot are applied as chosen, else as proposed; "" is none.
+    Marks of missing values, what slips mean, answers and a pivot are applied as chosen, else as proposed; ""
+    is none.
     """
     reading, undone = query.options(), dict[str, str]()
-    marks = reading.get("na_values")
-    answers, pivot = (reading.pop(one, None) for one in READ_FIRST[1:])
-    if marks == [""]:
-        del reading["na_values"]
+    marks, slips = (reading.get(one) for one in READ_FIRST[:2])
+    answers, pivot = (reading.pop(one, None) for one in READ_FIRST[2:])
+    for name in READ_FIRST[:2]:
+        if reading.get(name) in ([""], ""):
+            del reading[name]
     facts = await routes.data_facts(state, id, Reading(**reading))
     proposed = facts.get("proposals") or {}
     first = [one for one in proposed.get("pca", ()) if one["option"] in READ_FIRST]
     values = {one["option"]: one["value"] for one in first}
-    for name, value in zip(READ_FIRST, (marks, answers, pivot), strict=True):
-        value = values.get(name) if value is None else [one for one in value if one]
+    for name, value in zip(READ_FIRST, (marks, slips, answers, pivot), strict=True):
+        value = values.get(name) if value is None else value if name == "slips" else [*filter(None, value)]
         if value:
             reading[name] = value
         elif name in values:
