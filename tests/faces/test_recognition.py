@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from drawn import drawn_faces
 from gramian.errors import DataError, ParameterError
 from gramian.faces import FaceSpace
-from gramian.faces.recognition import Recogniser, _answer, identify, verify
+from gramian.faces.recognition import Recogniser, _answered, identify, verify
 from gramian.faces.similarity import DISTANCES
 
 K = 12
@@ -360,33 +360,39 @@ def test_what_shifts_change_is_hardly_compared(world, distance):
 NAMED = [(0.8, "Ann"), (0.3, "Bob")]
 
 
+def answer(ranked, threshold, score, limit, **options):
+    scores = None if score is None else [score]
+    (result,) = _answered([ranked], threshold, scores, limit, **options)
+    return result
+
+
 def test_thresholds_and_the_nearest_of_an_unknown_person():
-    result = _answer(NAMED, 0.5, None, None)
+    result = answer(NAMED, 0.5, None, None)
     assert (result.kind, result.person, result.runner_up) == ("person", "Ann", "Bob")
     assert (result.score, result.runner_up_score, result.threshold) == (0.8, 0.3, 0.5)
     assert str(result) == "Ann (similarity 0.8; threshold 0.5; next: Bob, 0.3)"
-    assert _answer(NAMED, 0.8, None, None).kind == "person"
-    result = _answer(NAMED, 0.9, None, None)
+    assert answer(NAMED, 0.8, None, None).kind == "person"
+    result = answer(NAMED, 0.9, None, None)
     assert (result.kind, result.person, result.score) == ("unknown", None, 0.8)
     assert (result.runner_up, result.runner_up_score) == ("Ann", 0.8)
     assert str(result) == "Unknown person (similarity 0.8 to Ann; threshold 0.9)"
 
 
 def test_the_only_person_and_one_to_be_verified_have_nobody_beside_them():
-    result = _answer(NAMED[:1], 0.5, None, None)
+    result = answer(NAMED[:1], 0.5, None, None)
     assert (result.runner_up, result.runner_up_score) == (None, None)
     assert str(result) == "Ann (similarity 0.8; threshold 0.5)"
-    result = _answer(NAMED[:1], 0.9, None, None, claimed=True)
+    result = answer(NAMED[:1], 0.9, None, None, claimed=True)
     assert (result.kind, result.person, result.runner_up) == ("unknown", None, None)
     assert str(result) == "Unknown person (similarity 0.8; threshold 0.9)"
 
 
 def test_not_a_face_comes_first_and_a_face_may_reach_the_threshold():
     for score in [0.31, float("nan")]:
-        result = _answer(NAMED, 0.5, score, 0.3)
+        result = answer(NAMED, 0.5, score, 0.3)
         assert (result.kind, result.person, result.face_threshold) == ("not-a-face", None, 0.3)
         assert str(result).startswith("Not recognised as a face (distance ")
-    assert _answer(NAMED, 0.5, 0.3, 0.3).kind == "person"
+    assert answer(NAMED, 0.5, 0.3, 0.3).kind == "person"
 
 
 @pytest.fixture(scope="module")

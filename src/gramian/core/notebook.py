@@ -95,6 +95,9 @@ class InNotebook:
         """Return sentences and tables in order."""
         return str(self).splitlines()
 
+    def __str__(self) -> str:
+        return as_text(self._notebook())
+
     def _repr_html_(self) -> str:
         return as_html(self._notebook())
 
@@ -110,10 +113,7 @@ class Tabulated(InNotebook):
         """Return the sentences and tables in order."""
         return list(self._notebook())
 
-    def __str__(self) -> str:
-        return as_text(self._notebook())
-
-    __repr__ = __str__
+    __repr__ = InNotebook.__str__
 
 
 def as_text(parts: Iterable[str | Grid]) -> str:

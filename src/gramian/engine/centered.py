@@ -34,6 +34,7 @@ LAP_BYTES = 256 << 20
 # Columns up to which products are made of few rows; those rows, entries in them, and products that are added.
 FEW_COLUMNS, LEAST_TERMS, TERMS, PIECES = 1024, 512, 1 << 17, 4
 CHUNK = 256  # rows that are added up at once
+MATRICES = 1024  # columns up to which each worker has a matrix of its own
 EPS, FLOAT32 = float(np.finfo(np.float64).eps), np.finfo(np.float32)
 # Part of a sum of squares that the mean may make for products of uncentred data to be as exact as others.
 SMALL_MEAN, SAMPLED = 0.05, 64  # rows in a block that show whether it may be so
@@ -766,7 +767,6 @@ def scatter(
     *,
     center: bool,
     double: bool = False,
-    workers_limit: int = 1024,
     among: int = 0,
     probe: FloatArray | None = None,
 ) -> tuple[Moments, Any]:
@@ -780,8 +780,6 @@ def scatter(
     ----------
     rows : Rows
     center, double : bool
-    workers_limit : int
-        Columns up to which each worker has a matrix of its own.
     among : int
         Number of rows that these are merged with, which the mean has to be exact enough for.
     probe : ndarray of shape (d, c), optional
@@ -798,8 +796,8 @@ def scatter(
     def of_part(part: Rows) -> Moments:
         view = uncentered(part, double or weighted)
         if weighted or not arrays.is_numpy(part.like):
-            return _by_block(view, center, most, products=True, most=workers_limit)
-        return _ScatterPass(view, center, most, probe, workers_limit).run()
+            return _by_block(view, center, most, products=True)
+        return _ScatterPass(view, center, most, probe).run()
 
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         result = rows.map_reduce(of_part, _MERGE[not weighted])
@@ -818,7 +816,6 @@ class _ScatterPass:
     among : int
         Number of rows that these are part of.
     probe : ndarray of shape (d, c) or None
-    workers_limit : int
     few : tuple of ndarrays of int
         Columns of sparse rows that are multiplied as dense ones, those with most entries, and the others.
     """
@@ -827,7 +824,6 @@ class _ScatterPass:
     center: bool
     among: int
     probe: FloatArray | None
-    workers_limit: int
     few: tuple[Any, Any] = ()  # type: ignore[assignment]
 
     def run(self) -> Moments:
@@ -838,7 +834,7 @@ class _ScatterPass:
             self.few, workers, least = self._few_entries(), sparse_workers(d), rows_of_sparse(d)
         slices = view.row_slices(least)
         share = functools.partial(self._share, slices[0].stop)
-        alone = workers == 1 if view.rows.skips_zeros else d > self.workers_limit  # with every thread of BLAS
+        alone = workers == 1 if view.rows.skips_zeros else d > MATRICES  # with every thread of BLAS
 
         def of_batch(batch: list[slice]) -> Moments:
             return self._joined(
@@ -846,7 +842,7 @@ class _ScatterPass:
             )
 
         # From one batch to the next BLAS is held at one thread: its others would wait, and spin, for a while.
-        with arrays.blas_threads() if d <= self.workers_limit else nullcontext():
+        with arrays.blas_threads() if d <= MATRICES else nullcontext():
             return in_batches(view, slices, of_batch, merge_moments, "covariance")
 
     def _share(
@@ -1018,7 +1014,7 @@ def _add_products(total: FloatArray, gaps: FloatArray, sign: int = 1) -> None:
         total[some] += sign * (gaps[:, some].T @ gaps)
 
 
-def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, most: int = 1024) -> Moments:
+def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool) -> Moments:
     """Moments, or with ``products`` the scatter matrix, of rows on a device or with weights.
 
     From a device one copy a block goes to the host.
@@ -1044,7 +1040,7 @@ def _by_block(view: CenteredRows, center: bool, among: int, *, products: bool, m
         return result
 
     def of_batch(batch: list[slice]) -> Moments:
-        parts = arrays.each_thread(share, batch) if d <= most or not products else [share(iter(batch))]
+        parts = arrays.each_thread(share, batch) if d <= MATRICES or not products else [share(iter(batch))]
         return merged(*(part for result in parts for part in result))
 
     doing = "covariance" if products else "mean and spread"

@@ -115,15 +115,12 @@ class Explanation(Tabulated):
         """Return the columns that contribute most: as many as make up half of the sum, at most three."""
         shares = np.abs(self.contributions) / np.abs(self.contributions).sum()
         count = min(NAMED, 1 + int(np.searchsorted(np.cumsum(shares), 0.5)))
-        low, middle, high = self.typical.T
-        below = self.values < (middle if self.p_adjusted is None else low)
         texts = []
-        for i in range(min(count, len(self.columns))):
+        for name, value, (low, _, high) in zip(self.columns[:count], self.values, self.typical, strict=False):
             if self.p_adjusted is None:
-                usual = f"usual: {low[i]:.4g} to {high[i]:.4g}"
-                texts.append(f"{self.columns[i]} = {self.values[i]:.4g} ({usual})")
+                texts.append(f"{name} = {value:.4g} (usual: {low:.4g} to {high:.4g})")
             else:
-                texts.append(f"{self.columns[i]} ({'-' if below[i] else '+'})")
+                texts.append(f"{name} ({'-' if value < low else '+'})")
         return ", ".join(texts)
 
     def _notebook(self) -> Iterator[str | Grid]:
@@ -132,15 +129,8 @@ class Explanation(Tabulated):
         heads, formats = ["column", "value", "5 %", "median", "95 %", "contribution"], [""] + [".4g"] * 5
         cells = [self.values, *self.typical.T, self.contributions]
         if self.p_adjusted is not None:
-            heads = [
-                "column",
-                "mean",
-                "mean of others",
-                "difference from",
-                "to",
-                "contribution",
-                "p adjusted",
-            ]
+            ends = ["mean of others", "difference from", "to"]
+            heads = ["column", "mean", *ends, "contribution", "p adjusted"]
             cells, formats = [*cells, self.p_adjusted], [*formats, ".2g"]
         count = min(SHOWN, len(self.columns))
         lines = [(self.columns[i], *(float(column[i]) for column in cells)) for i in range(count)]
@@ -255,15 +245,12 @@ def _mask(rows: Any, data: Rows, parameter: str) -> npt.NDArray[np.bool_]:
             if not isinstance(entry, str):
                 mask[check_integer(parameter, entry, 0, n - 1)] = True
         if texts:
-            table = data.table or Table(np.empty((n, 0)), row_names=_texts(data.row_names))
+            names = None if data.row_names is None else tuple(map(str, data.row_names))
+            table = data.table or Table(np.empty((n, 0)), row_names=names)
             mask |= rows_named(table, texts, parameter)
     if not mask.any():
         raise ParameterError(parameter, allowed="names no row")
     return mask
-
-
-def _texts(names: Sequence[Any] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(map(str, names))
 
 
 def _part(mask: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.intp]:
@@ -273,6 +260,16 @@ def _part(mask: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.intp]:
 
 def _name(data: Rows, row: int) -> str:
     return str(row_number(data, row) if data.row_names is None else data.row_names[row])
+
+
+def _sorted(columns: Sequence[str], sizes: FloatArray, data: Rows, groups: Any, **parts: Any) -> Explanation:
+    """Return the explanation with arrays of all columns, by falling size."""
+    order = np.argsort(-sizes, kind="stable")
+    rows, versus = (tuple(_name(data, i) for i in some) for some in groups)
+    given: dict[str, Any] = {
+        name: part[order] if isinstance(part, np.ndarray) else part for name, part in parts.items()
+    }
+    return Explanation(rows=rows, versus=versus, columns=tuple(columns[i] for i in order), **given)
 
 
 # ------------------------------------------------------------------ one row
@@ -297,18 +294,15 @@ def _explained_row(
         middle = np.nanmedian(values[1:], axis=0)
         contributions = whole if statistic == "T2" else whole * np.sign(values[0] - middle)
         notes = [*notes, "Contributions to a kernel PCA are approximate: they follow from its gradient."]
-    order = np.argsort(-np.abs(contributions), kind="stable")
     causes = causes_of(values[0], values[1:], names, [_name(data, i) for i in others])
-    return Explanation(
-        rows=(_name(data, row),),
-        versus=tuple(_name(data, i) for i in others),
+    return _sorted(
+        *(names, np.abs(contributions), data, ([row], others)),
         statistic=statistic,
         value=sizes[statistic],
         limit=limits[statistic],
-        columns=tuple(names[i] for i in order),
-        values=values[0, order],
-        typical=np.nanquantile(values[1:], TYPICAL, axis=0).T[order],
-        contributions=contributions[order],
+        values=values[0],
+        typical=np.nanquantile(values[1:], TYPICAL, axis=0).T,
+        contributions=contributions,
         causes=tuple(causes),
         notes=tuple(notes),
     )
@@ -371,21 +365,17 @@ def _explained_groups(
         interval = test.confidence_interval(0.95)
     p = np.where(np.isfinite(test.pvalue), test.pvalue, 1.0)
     adjusted = stats.false_discovery_control(p)
-    size = np.abs(contributions) if np.isfinite(value) else -p
-    order = np.argsort(-size, kind="stable")
     means = [np.nanmean(part, axis=0) for part in (first, second)]
     typical = np.stack([means[1], np.asarray(interval.low), np.asarray(interval.high)], axis=1)
-    return Explanation(
-        rows=tuple(_name(data, i) for i in near),
-        versus=tuple(_name(data, i) for i in far),
+    return _sorted(
+        *(names, np.abs(contributions) if np.isfinite(value) else -p, data, (near, far)),
         statistic="difference",
         value=value,
         limit=np.nan,
-        columns=tuple(names[i] for i in order),
-        values=means[0][order],
-        typical=typical[order],
-        contributions=contributions[order],
-        p_adjusted=adjusted[order],
+        values=means[0],
+        typical=typical,
+        contributions=contributions,
+        p_adjusted=adjusted,
         notes=tuple(notes),
     )
 

@@ -303,8 +303,9 @@ def _as_pca(e: Evidence, rows: FloatArray) -> bool:
     if not first or float(e.model.explained_variance_[0]) > first * NEARLY:
         return False
     C, k = rows - rows.mean(axis=0), len(e.leading)
-    vectors = np.linalg.eigh(C @ C.T)[1][:, ::-1][:, :k] if len(C) < C.shape[1] else None
-    P = vectors if vectors is not None else C @ np.linalg.eigh(C.T @ C)[1][:, ::-1][:, :k]
+    dual = len(C) < C.shape[1]
+    vectors = np.linalg.eigh(C @ C.T if dual else C.T @ C)[1][:, ::-1][:, :k]
+    P = vectors if dual else C @ vectors
     S = e.scores[:, :k] - e.scores[:, :k].mean(axis=0)
     cosines = np.linalg.svd(np.linalg.qr(P)[0].T @ np.linalg.qr(S)[0], compute_uv=False)
     return bool(cosines.min() >= np.cos(np.radians(ANGLE)))

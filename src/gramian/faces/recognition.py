@@ -373,24 +373,19 @@ def _answered(
             allowed="and face_threshold belong together",
             hint="Give both or neither: face_score(pictures) and face_threshold_ of the model.",
         )
+    answers = []
     faces = [None] * len(ranked) if scores is None else as_float64(scores).tolist()
-    pairs = zip(ranked, faces, strict=True)
-    return [_answer(people, threshold, face, limit, claimed=claimed) for people, face in pairs]
-
-
-def _answer(
-    ranked: Ranked, threshold: float, face_score: Any, face_threshold: Any, *, claimed: bool = False
-) -> Answer:
-    """Return the answer for the most similar people, or for the claimed person alone."""
-    score, person = ranked[0]
-    if face_score is not None and face_threshold is not None and not face_score <= face_threshold:
-        kind = "not-a-face"
-    else:
-        kind = "person" if score >= threshold else "unknown"
-    others = [] if claimed else list(ranked[1:] if kind == "person" else ranked)
-    runner_up_score, runner_up = others[0] if others else (None, None)
-    known = person if kind == "person" else None
-    return Answer(kind, known, score, runner_up, runner_up_score, threshold, face_score, face_threshold)
+    for people, face in zip(ranked, faces, strict=True):
+        (score, person), kind = people[0], "unknown"
+        if face is not None and not face <= limit:
+            kind = "not-a-face"
+        elif score >= threshold:
+            kind = "person"
+        others = [] if claimed else people[1:] if kind == "person" else people
+        runner_up_score, runner_up = others[0] if others else (None, None)
+        known = person if kind == "person" else None
+        answers.append(Answer(kind, known, score, runner_up, runner_up_score, threshold, face, limit))
+    return answers
 
 
 def _as_names(people: Any, count: int) -> npt.NDArray[Any]:

@@ -658,7 +658,7 @@ def calibrate(
         identified = verified = partial(_nobody, result.own, perfect)
         notes += (ALL_ALIKE,)
     else:
-        identified, verified = partial(_identification, result, margin), partial(_verification, result)
+        identified, verified = partial(_counted, result, margin), partial(_counted, result, None)
     notes += () if len(result.own) else (NOBODY_TWICE,)
     default = (margin * result.identification_far, result.verification_far)
     usual = map(supported, default) if n_people >= STATED else (UNSTATED_FAR, UNSTATED_FAR)
@@ -678,41 +678,29 @@ def calibrate(
     return Calibration(identify, verify, trade, len(result.strangers), len(result.own))
 
 
-def _identification(result: Comparisons, margin: float, far: float) -> Threshold:
-    """Return the threshold for the most alike of all people."""
-    # Those who were left out were compared with fewer people.
-    rate = -math.expm1(math.log1p(-far / margin) * result.share)
-    counted = counted_threshold(result.strangers, rate, result.who)
-    whom = f"{result.n_strangers:,} people who serve as strangers"
-    least = margin * result.identification_far
-    return _threshold(counted, result.strangers, result.own, far, far / rate, whom, least)
+def _counted(result: Comparisons, margin: float | None, far: float) -> Threshold:
+    """Return the threshold for the most alike of all people by a margin; without one that for one person.
 
-
-def _verification(result: Comparisons, far: float) -> Threshold:
-    """Return the threshold for one person."""
-    counted = counted_threshold(result.pairs, far) if far * (result.n_couples + 1) >= 1 - 1e-9 else None
-    whom = f"{result.n_couples:,} pairs of a stranger and a person"
-    return _threshold(counted, result.pairs, result.own, far, 1.0, whom, result.verification_far)
-
-
-def _threshold(
-    counted: tuple[float, float] | None,
-    strangers: FloatArray,
-    own: FloatArray,
-    far: float,
-    scale: float,
-    whom: str,
-    least: float,
-) -> Threshold:
-    """Return the threshold that was counted; or one above all strangers, where they cannot show the rate."""
-    if counted is not None:
-        return Threshold(counted[0], far, min(far, counted[1] * scale), _below(own, counted[0]), True)
+    It is above all strangers where they cannot show the rate.
+    """
+    if margin is None:
+        scores, least, n = result.pairs, result.verification_far, result.n_couples
+        whom, scale = f"{n:,} pairs of a stranger and a person", 1.0
+        found = counted_threshold(scores, far) if far * (n + 1) >= 1 - 1e-9 else None
+    else:
+        scores, least, n = result.strangers, margin * result.identification_far, result.n_strangers
+        # Those who were left out were compared with fewer people.
+        rate = -math.expm1(math.log1p(-far / margin) * result.share)
+        whom, scale = f"{n:,} people who serve as strangers", far / rate
+        found = counted_threshold(scores, rate, result.who)
+    if found is not None:
+        return Threshold(found[0], far, min(far, found[1] * scale), _below(result.own, found[0]), True)
     note = (
         f"{whom} are too few to count a false accept rate of {far:g}. The threshold is above all of them. "
         f"Rates from {least:.2g} can be counted."
     )
-    value = _above(strangers)
-    return Threshold(value, far, min(1.0, least), _below(own, value), False, (note,))
+    value = _above(scores)
+    return Threshold(value, far, min(1.0, least), _below(result.own, value), False, (note,))
 
 
 def _by_simulation(simulated: FloatArray, scores: FloatArray, own: FloatArray, far: float) -> Threshold:

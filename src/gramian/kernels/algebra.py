@@ -33,15 +33,8 @@ SUM, PRODUCT, POWER, ATOM = range(4)
 SAFE = 1e-280
 # Functions that an expression can name and a model file can keep.
 MAPS: dict[str, np.ufunc] = {
-    "abs": np.abs,
-    "cbrt": np.cbrt,
-    "exp": np.exp,
-    "log": np.log,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "log2": np.log2,
-    "sqrt": np.sqrt,
-    "square": np.square,
+    name: getattr(np, name)
+    for name in ("abs", "cbrt", "exp", "log", "log10", "log1p", "log2", "sqrt", "square")
 }
 # Relative and absolute bound on the error of an entry, and a bound on the entry.
 Bounds = tuple[float, float, float]
@@ -466,9 +459,7 @@ class Kernel(ABC):
         if sparse.issparse(X) and not self.takes_sparse:
             raise DataError(f"X is sparse, and {self!r} takes no sparse rows. {TAKE_SPARSE}")
 
-    def bind(
-        self, X: Any, precision: float = 1e-9, *, centered: bool = False, names: Sequence[str] | None = None
-    ) -> evaluator.Evaluator:
+    def bind(self, X: Any, precision: float = 1e-9, *, centered: bool = False) -> evaluator.Evaluator:
         """Bind to fitted rows: fill in parameters, choose how to compute distances, bound the error.
 
         Parameters
@@ -481,12 +472,10 @@ class Kernel(ABC):
         centered : bool
             Whether only the centred Gram matrix is wanted, so that rows may be shifted where that leaves it
             as it is.
-        names : sequence of str, optional
-            Names of the columns.
         """
         self.admit_sparse(X)
         X = arrays.as_csr(X) if sparse.issparse(X) else X
-        return self.resolve(X, names).bound_to(X, precision, centered)
+        return self.resolve(X).bound_to(X, precision, centered)
 
     @abstractmethod
     def bound_to(self, X: Any, precision: float, centered: bool) -> evaluator.Evaluator:

@@ -15,7 +15,7 @@ from scipy.linalg import norm
 
 from gramian.core.arrays import as_float64, blas_threads, eigh
 from gramian.core.checks import check_integer, check_number, check_seed, counted, evenly
-from gramian.core.notebook import Grid, InNotebook, as_text
+from gramian.core.notebook import Grid, InNotebook
 from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, GramianError, IndefiniteKernelError, InputTypeError, ParameterError
 from gramian.kernels import algebra, arithmetic, formulas
@@ -88,9 +88,6 @@ class AuditReport(InNotebook):
     def valid(self) -> bool | None:
         """True where it is proven, False where it is refuted, None where neither is known."""
         return {"valid": True, "not a kernel": False}.get(self.verdict)
-
-    def __str__(self) -> str:
-        return as_text(self._notebook())
 
     def _notebook(self) -> Iterator[str | Grid]:
         witness, trials = self.witness, counted(self.trials, "trial")
@@ -213,13 +210,8 @@ def audit(
     array([[0., 2.],
            [2., 0.]])
     """
-    value_tol = check_number(
-        "value_tol",
-        value_tol,
-        least=0,
-        below=1,
-        advice="It is how far a value of k may be off, relative to the largest. Try 1e-10.",
-    )
+    advice = "It is how far a value of k may be off, relative to the largest. Try 1e-10."
+    value_tol = check_number("value_tol", value_tol, least=0, below=1, advice=advice)
     d = None if n_features is None else check_integer("n_features", n_features)
     limit = math.inf if time_limit is None else check_number("time_limit", time_limit, above=0)
     rng: Any = random_state
@@ -843,9 +835,6 @@ class Witness(InNotebook):
     uncertainty: float
     scaling: FloatArray
     rows: tuple[int, ...] | None = None
-
-    def __str__(self) -> str:
-        return as_text(self._notebook())
 
     def _notebook(self) -> Iterator[str | Grid]:
         names, m = _names(self.points, self.rows), len(self.points)

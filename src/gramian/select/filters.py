@@ -27,7 +27,7 @@ from gramian.models.inputs import generators
 from gramian.models.sklearn import knows_names
 from gramian.select import validation
 from gramian.select.mutual_information import mutual_information
-from gramian.select.targets import ColumnSelector, Labelled, as_labelled
+from gramian.select.targets import ColumnSelector, Labelled, as_labelled, side_by_side
 from gramian.statistics import candidates, components
 from gramian.statistics.associations import unit_columns
 from gramian.statistics.candidates import Candidate, Choice, Selection
@@ -682,7 +682,7 @@ class Ranker:
             def of_part(part: Rows, names: Any) -> Scores:
                 return replace(bare, names=tuple(names.tolist())).measure(part.in_memory(), y)
 
-            return X.over_columns(of_part, _beside, np.array(self.names))
+            return X.over_columns(of_part, side_by_side, np.array(self.names))
         if self.score == "chi2":
             return chi2_score(X, y, discrete=self.discrete, names=self.names)
         score = f_score if self.score == "f" else correlation_score
@@ -698,12 +698,6 @@ class Ranker:
         size = np.abs(values)
         largest = float(size[np.isfinite(size)].max(initial=0.0))
         return np.clip(values / (largest if largest > 0 else 1.0), -BEYOND, BEYOND)
-
-
-def _beside(first: Scores, second: Scores) -> Scores:
-    p_values = None if first.p_values is None else np.append(first.p_values, second.p_values)  # type: ignore[arg-type]
-    notes = tuple(dict.fromkeys(first.notes + second.notes))
-    return Scores(np.append(first.values, second.values), p_values, notes)
 
 
 def _called(score: Callable[..., Any], X: Values, y: Values) -> Scores:

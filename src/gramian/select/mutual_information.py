@@ -22,7 +22,7 @@ from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, Seed
 from gramian.errors import DataError, ParameterError
 from gramian.models.sklearn import NEVER_OVERWRITTEN, knowing
-from gramian.select.targets import Labelled, as_labelled, column_of, looks_discrete
+from gramian.select.targets import Labelled, as_labelled, column_of, looks_discrete, side_by_side
 from gramian.statistics.candidates import bar, data_frame
 from gramian.tables.rows import Rows
 
@@ -81,16 +81,10 @@ class MutualInformation(Tabulated):
 
     def rows(self) -> list[tuple[str, float, float | None, str]]:
         """Return name, nats, p-value and kind of each feature, by falling value."""
-        p = self.p_values
-        return [
-            (
-                self.feature_names[j],
-                float(self.values[j]),
-                None if p is None else float(p[j]),
-                "discrete" if self.discrete[j] else "continuous",
-            )
-            for j in self.ranking
-        ]
+        order = self.ranking
+        names, kinds = np.array(self.feature_names)[order], np.where(self.discrete, "discrete", "continuous")
+        p = [None] * len(order) if self.p_values is None else self.p_values[order].tolist()
+        return list(zip(names.tolist(), self.values[order].tolist(), p, kinds[order].tolist(), strict=True))
 
     def to_frame(self) -> Any:
         """Return the ranking as a pandas data frame.
@@ -238,19 +232,8 @@ def _of_spread(
         # A state of its own for each: threads would share one.
         return mutual_information(named, y, discrete=kinds, random_state=deepcopy(stream), **options)
 
-    def joined(first: MutualInformation, second: MutualInformation) -> MutualInformation:
-        tested = first.p_values is not None and second.p_values is not None
-        return MutualInformation(
-            np.append(first.values, second.values),
-            np.append(first.p_values, second.p_values) if tested else None,  # type: ignore[arg-type]
-            first.feature_names + second.feature_names,
-            np.append(first.discrete, second.discrete),
-            first.label_entropy,
-            tuple(dict.fromkeys(first.notes + second.notes)),
-        )
-
     mask = discrete if isinstance(discrete, np.ndarray) else None
-    result: MutualInformation = data.X.over_columns(of_part, joined, np.array(data.names), mask)
+    result: MutualInformation = data.X.over_columns(of_part, side_by_side, np.array(data.names), mask)
     return result
 
 

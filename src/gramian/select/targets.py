@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from gramian.tables.rows import Rows, require_magnitudes
 
 # Whole numbers with at most this many distinct values are classes, whatever the number of rows.
 FEW = 20
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +173,20 @@ def as_target(
             f"Give {'at least two classes' if discrete else 'labels that vary'}.",
         )
     return (codes.astype(np.int64), classes, known) if discrete else (values, None, known)
+
+
+def side_by_side(first: R, second: R) -> R:
+    """Return one record of two about some columns each: arrays and names in a row, and each note once."""
+    joined: dict[str, Any] = {}
+    for name, value in vars(first).items():
+        other = getattr(second, name)
+        if name == "notes":
+            joined[name] = tuple(dict.fromkeys(value + other))
+        elif isinstance(value, np.ndarray):
+            joined[name] = np.append(value, other)
+        elif isinstance(value, tuple):
+            joined[name] = value + other
+    return replace(first, **joined)  # type: ignore[type-var]
 
 
 def column_of(X: Any, j: int) -> np.ndarray[Any, Any]:

@@ -456,7 +456,9 @@ def of_fold(
         A -= center
         B -= center
         known = known - origin
-    return FoldProblem(A.T @ A, A.T @ known, B, wanted, wanted - origin, penalty)
+    G = A.T @ A
+    G[np.diag_indices_from(G)] += penalty
+    return FoldProblem(G, A.T @ known, B, wanted, wanted - origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -466,7 +468,7 @@ class FoldProblem:
     Attributes
     ----------
     G : ndarray of shape (d, d)
-        Gram matrix of the columns on the rows fitted.
+        Gram matrix of the columns on the rows fitted, with alpha on its diagonal.
     b : ndarray of shape (d,)
         Products of the columns with the label.
     test : ndarray of shape (m, d)
@@ -475,8 +477,6 @@ class FoldProblem:
         Their labels, for the score.
     start : ndarray of shape (m,)
         Their labels without the mean: residuals of no features.
-    penalty : float
-        alpha.
     """
 
     G: FloatArray
@@ -484,7 +484,6 @@ class FoldProblem:
     test: FloatArray
     y: FloatArray
     start: FloatArray
-    penalty: float
 
     def added(self, kept: IntArray, groups: Sequence[IntArray]) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield residuals of ``kept`` with groups added.
@@ -501,18 +500,16 @@ class FoldProblem:
             return
         inverse, weights, error, V = solved
         others = self.G[kept]
-        length = np.diagonal(self.G) + self.penalty
+        length = np.diagonal(self.G)
         left = length - np.einsum("ij,ij->j", others, inverse @ others)
         slope = self.b - others.T @ weights
         beside = self.test - V @ others
-        alone, columns = _single(groups)
+        alone, columns, several = _split(groups)
         sound = left[columns] > LEAST * length[columns]
         steps = slope[columns] / np.where(sound, left[columns], 1.0)
         yield from self._batches(alone[sound], columns[sound], -steps[sound], error, beside)
-        for i, group in enumerate(groups):
-            if len(group) == 1:
-                continue
-            inner = self._moments(group) - others[:, group].T @ inverse @ others[:, group]
+        for i, group in several:
+            inner = self.G[np.ix_(group, group)] - others[:, group].T @ inverse @ others[:, group]
             L = _factor(inner, length[group])
             if L is not None:
                 yield np.array([i]), (error - beside[:, group] @ cho_solve((L, True), slope[group]))[:, None]
@@ -524,12 +521,10 @@ class FoldProblem:
         if solved is None:
             return
         P, weights, error, V = solved
-        alone, columns = _single(groups)
+        alone, columns, several = _split(groups)
         places = np.searchsorted(kept, columns)
         yield from self._batches(alone, places, weights[places] / np.diagonal(P)[places], error, V)
-        for i, group in enumerate(groups):
-            if len(group) == 1:
-                continue
+        for i, group in several:
             gone = np.searchsorted(kept, group)
             share = np.linalg.solve(P[np.ix_(gone, gone)], weights[gone])
             yield np.array([i]), (error + V[:, gone] @ share)[:, None]
@@ -540,11 +535,6 @@ class FoldProblem:
         """Yield residuals with one column each added to them."""
         for part in slices(len(places), max(1, BATCH // max(1, len(self.y)))):
             yield places[part], error[:, None] + beside[:, columns[part]] * weights[part]
-
-    def _moments(self, columns: IntArray) -> FloatArray:
-        M = self.G[np.ix_(columns, columns)]
-        M[np.diag_indices_from(M)] += self.penalty
-        return M
 
     def _solved(self, kept: IntArray) -> tuple[FloatArray, ...] | None:
         """Solve for some columns; None where they are too nearly dependent.
@@ -559,7 +549,7 @@ class FoldProblem:
         V : ndarray of shape (m, k)
             Those rows times the inverse.
         """
-        M = self._moments(kept)
+        M = self.G[np.ix_(kept, kept)]
         L = _factor(M, np.diagonal(M))
         if L is None:
             return None
@@ -568,10 +558,11 @@ class FoldProblem:
         return inverse, weights, self.start - rows @ weights, rows @ inverse
 
 
-def _single(groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return which groups are of one column, and these columns."""
+def _split(groups: Sequence[IntArray]) -> tuple[IntArray, IntArray, list[tuple[int, IntArray]]]:
+    """Return which groups are of one column, and these columns; and the others with their places."""
     places = [i for i, group in enumerate(groups) if len(group) == 1]
-    return np.array(places, dtype=np.intp), np.array([groups[i][0] for i in places], dtype=np.intp)
+    several = [(i, group) for i, group in enumerate(groups) if len(group) > 1]
+    return np.array(places, dtype=np.intp), np.array([groups[i][0] for i in places], dtype=np.intp), several
 
 
 def _factor(M: FloatArray, length: FloatArray) -> FloatArray | None:

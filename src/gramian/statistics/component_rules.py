@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import special
 
 from gramian.core.checks import counted
-from gramian.core.notebook import Grid, InNotebook, as_text
+from gramian.core.notebook import Grid, InNotebook
 from gramian.core.records import FloatArray
 
 
@@ -64,9 +64,6 @@ class ComponentChoice(InNotebook):
         nouns = "component" if self.number == 1 else "components"
         sentence = f"{self.answer} {nouns}" if self.number is not None else "no answer"
         return f"{self.rule}: {sentence}. {self.sentence}"
-
-    def __str__(self) -> str:
-        return as_text(self._notebook())
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.brief
