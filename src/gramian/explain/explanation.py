@@ -67,9 +67,10 @@ class Explanation(Tabulated):
     --------
     >>> from sklearn.datasets import load_wine
     >>> import gramian
+    >>> from gramian.explain.explanation import explain
     >>> X = load_wine(as_frame=True).data
     >>> pca = gramian.PCA(3, scale="unit").fit(X)
-    >>> explanation = gramian.explain(pca, X, 121)
+    >>> explanation = explain(pca, X, 121)
     >>> explanation.columns[0], explanation.values[0].item()
     ('ash', 3.23)
     """
@@ -194,9 +195,11 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
     --------
     >>> from sklearn.datasets import load_wine
     >>> import gramian
+    >>> from gramian.explain.explanation import explain
     >>> wine = load_wine(as_frame=True)
     >>> pca = gramian.PCA(3, scale="unit").fit(wine.data)
-    >>> print(gramian.explain(pca, wine.data, wine.target == 0, versus=wine.target == 2).sentence)
+    >>> explain(pca, wine.data, wine.target == 0, versus=wine.target == 2).value > 5
+    True
     """
     check_is_fitted(model)
     fitted = mapping_of(model)
