@@ -674,6 +674,27 @@ def test_skewed_amounts_over_powers_of_ten_become_logarithms():
     )
 
 
+def test_of_proteins_one_quantity_is_analysed_sample_by_sample():
+    found = gramian.propose(STRANGE / "proteins.txt")
+    table = scan(STRANGE / "proteins.txt", **found.reading).read()
+    assert table.row_names == tuple(
+        f"LFQ intensity {sample}" for sample in ("C1", "C2", "C3", "T1", "T2", "T3")
+    )
+    assert table.values.shape == (6, 40)
+    assert (found.reading["na_values"], found.reading["transform"]) == (["0"], "log")
+    gone = [one.why for one in found if one.option == "drop" and one.value == "Intensity C1"]
+    assert gone == ['"Intensity C1" is none of 6 columns such as "LFQ intensity C1"']
+    lines = (STRANGE / "proteins.txt").read_text().splitlines()
+    without = "\n".join([lines[0].replace("LFQ intensity", "Coverage"), *lines[1:]])
+    (gone,) = (
+        one for one in gramian.propose(scan(io.BytesIO(without.encode()))) if one.value == "Coverage C1"
+    )
+    assert gone.why.endswith('is none of 6 columns such as "Intensity C1"')
+    # Measured at several times, columns have a prefix and a suffix in common too.
+    names = [f"{what}.{time}" for what in ("height", "mass") for time in (1, 2, 3)]
+    assert "drop" not in gramian.propose(frame(factors(40, 6), names)).reading
+
+
 def test_answers_in_words_are_proposed_with_their_order_and_one_column_is_said():
     found = gramian.propose(STRANGE / "survey.csv")
     assert (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -45,6 +46,7 @@ PLURALS = {
     "copy": "copies",
     "text": "columns of text",
     "part": "parts of a whole",
+    "block": "columns of other quantities",
 }
 LARGEST = 1e100  # number that distances are computed of
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
@@ -77,6 +79,7 @@ def _words(text: str) -> set[str]:
 GENE_WORDS = _words(
     "gene genes geneid symbol ensembl probe probeset transcript otu asv protein peptide locus taxon"
 )
+BLOCKS = ("lfq", "maxlfq", "intensity", "abundance", "quantity", "area")  # of proteins, the best first
 SAMPLES = r"(sample|gsm|[sed]rr|tcga|patient|cell|ctrl|control|treated|tumou?r|normal|wt|ko)[-_. ]?\w*\d.*"
 
 
@@ -325,16 +328,14 @@ def proposals(
         return replace(rest, items=(*first, *rest))
     if set(INFINITE) & set(reading.na_values or ()):
         seen = replace(seen, columns=tuple(map(_with_infinite_missing, seen.columns)))
-    answers = _answers(seen, reading)
-    if answers is not None and again is not None and (numbers := again(answers=answers.value)) is not None:
-        reading, again = replace(reading, answers=answers.value), partial(again, answers=answers.value)
-        rest = proposals(numbers, method, reading, parameters, again)
-        return replace(rest, items=(answers, *rest))
     long = _long(seen, reading)
-    if long is not None and again is not None and (pivoted := again(pivot=long.value)) is not None:
-        reading = replace(reading, pivot=long.value, id=long.value[0])
-        rest = proposals(pivoted, method, reading, parameters)
-        return replace(rest, items=(long, *(one for one in rest if one.option != "label")))
+    for one in filter(None, (_answers(seen, reading), long)):
+        option = {one.option: one.value}
+        if again is not None and (other := again(**option)) is not None:
+            reading = replace(reading, **option, **({"id": one.value[0]} if one is long else {}))
+            rest = proposals(other, method, reading, parameters, partial(again, **option))
+            rest = rest.only(lambda each: each.option != "label") if one is long else rest
+            return replace(rest, items=(one, *rest))
     table = _Table(seen, method, reading, parameters)
     found = tuple(table.proposals())
     return Proposals(found if long is None else (long, *found), table.doubtful, table.alone)
@@ -352,12 +353,14 @@ class _Table:
         self.free = [column for column in seen.columns if column.name not in taken]
         self.wanted = None if reading.columns is None else set(reading.columns)
         self.doubtful: tuple[Role, ...] = ()
-        self.alone = ""
+        self.alone, self.block = "", _block(self.free)
         self.roles = {one.name: one for one in roles_of(seen)}
         self.no_measure = {
             column.name: (role.role, role.why)
             for column in self.free
-            if (role := self.roles[column.name]).role != "measure" and column.sample is not None
+            if column.name not in self.block
+            and (role := self.roles[column.name]).role != "measure"
+            and column.sample is not None
             # Of columns without names, or of some rows, some are constant by chance.
             if role.role != "constant" or not column.distinct or (seen.whole and seen.named)
         }
@@ -386,11 +389,9 @@ class _Table:
         # Text cannot stay; numbers do where nothing else would be left, first those that miss many values.
         left = left or [one for one in numbers if reasons[one.name] == "holes"] or numbers
         drops = [one for one in drops if one.value not in {column.name for column in left}]
-        whole: dict[str, Any] = {}
-        if self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST:
-            sums, whole = _sums(left)
-            drops += sums
-            left = [one for one in left if one.name not in {each.value for each in sums}]
+        summed = self.seen.named and self.wanted is None and not swapped and self.rows >= FEWEST
+        sums, whole = _sums(left) if summed else ([], dict[str, Any]())
+        drops, left = drops + sums, [one for one in left if one.name not in {each.value for each in sums}]
         if self.wanted is None:
             self.doubtful = tuple(self.roles[one.name] for one in left if self.roles[one.name].otherwise)
             self.alone = left[0].name if len(left) == 1 < self.seen.width else ""
@@ -398,8 +399,8 @@ class _Table:
             yield from _kernel(None, self.parameters) if self.method == "kernel-pca" else ()
             return
         yield from drops
-        plain = self.reading.transform is None and not swapped and self.every and self.rows >= FEWEST
-        counts = self.reading.transform is None and _are_counts(left)
+        plain = self.reading.transform is None and self.every and self.rows >= FEWEST
+        counts = self.reading.transform is None and not self.block and _are_counts(left)
         kind = ""
         if counts:
             samples = _sample(left).T if swapped else _sample(left)
@@ -413,14 +414,13 @@ class _Table:
             evidence["largest"] = max(column.high or 0.0 for column in left)
             yield Proposal("transform", "logcpm" if deep else "log1p", why, evidence)
         elif plain and whole:
-            kind = "sqrt" if whole["columns with zeros"] else "clr"
+            kind = "sqrt" if whole["zeros"] else "clr"
             why = f"columns are parts of a whole and sum to {whole['sum']}"
             why += "; zeros have no log-ratio" if kind == "sqrt" else ""
             yield Proposal("transform", kind, why, whole)
         elif plain and (evidence := _wants_logarithms(left)):
             kind = "log"
-            why = "positive numbers over powers of ten, skewed"
-            why += f" (the median column by {evidence['skewness']:.2g}); logarithms are more normal"
+            why = f"positive, over powers of ten, and skewed: {evidence['skewness']:.2g} in the median column"
             yield Proposal("transform", kind, why, evidence)
         if kind:
             left = _transformed(left, kind)
@@ -505,6 +505,8 @@ class _Table:
                 # The text may be further down than the first entries.
                 such = "" if is_number(odd) else f', such as "{odd}"'
                 kind, why = "text", f"holds text among numbers{such}" if odd else "holds text"
+            elif self.block and column.name not in self.block:
+                kind, why = "block", f"is none of {len(self.block)} columns such as {_quoted(self.block[:1])}"
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 others = [
                     one for one in self.free if one.sample is not None and one.name not in self.no_measure
@@ -538,9 +540,10 @@ class _Table:
         """Return whether rows are genes, and columns samples."""
         column = next((one for one in self.free if names_rows and one.name == names_rows.value), None)
         numbers = [one for one in self.free if one.sample is not None]
+        numbers = [one for one in numbers if not self.block or one.name in self.block]
         if column is None or column.sample is not None or len(numbers) < 3:
             return False
-        genes = are_variables(column.first)
+        genes = are_variables(column.first) or bool(self.block)
         # "symbol" names shares too, and "Probe" is German for sample: samples have one unit.
         genes |= bool(words_of(column.name) & GENE_WORDS) and self._units(numbers)[0] is None
         samples = sum(bool(re.fullmatch(SAMPLES, one.name, re.IGNORECASE)) for one in numbers)
@@ -674,15 +677,14 @@ def _copies(columns: Sequence[Column]) -> Iterator[Proposal]:
 
 def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
     """Return columns to leave out that follow from a sum; or of columns that all are parts, the evidence."""
-    if len(columns) < 3:
+    if len(columns) < 3 or neighbours(sample := _sample(columns)):
         return [], {}
-    sizes, drops = np.nansum(sample := _sample(columns), axis=0), list[Proposal]()
+    sizes, drops = np.nansum(sample, axis=0), list[Proposal]()
     out, used = set[int](), set[int]()
     for one in parts.sums(sample):
         about = "" if one.exact else "about "
         if one.total is not None and len(one.parts) == len(columns):
-            zeros = sum(column.low == 0 for column in columns)
-            return [], {"sum": f"{about}{one.total:.6g}", "columns with zeros": zeros}
+            return [], {"sum": f"{about}{one.total:.6g}", "zeros": sum(each.low == 0 for each in columns)}
         at = max(one.parts, key=lambda j: sizes[j]) if one.column is None else one.column
         rest = sorted({*one.parts} - {at})
         if at in out or (out & {*rest} and (at in used or one.total is not None)):
@@ -690,8 +692,8 @@ def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
         out, used = out | {at}, used | {*rest}
         names = ("the sum of " if len(rest) > 1 else "") + _quoted(columns[j].name for j in rest)
         how = names if one.total is None else f"{one.total:.6g} minus {names}"
-        facts = _facts(columns[at], "total" if one.total is None else "part")
-        facts["of"] = [columns[j].name for j in rest]
+        kind = "total" if one.total is None else "part"
+        facts = _facts(columns[at], kind) | {"of": [columns[j].name for j in rest]}
         drops.append(Proposal("drop", columns[at].name, f'"{columns[at].name}" is {about}{how}', facts))
     return drops, {}
 
@@ -701,7 +703,7 @@ def _wants_logarithms(columns: Sequence[Column]) -> dict[str, float]:
     if len(columns) < 2 or not all((column.low or 0.0) > 0 and column.distinct > 1 for column in columns):
         return {}
     sample = _sample(columns)
-    skewness = float(np.median(_skewness(sample)))
+    skewness = float(np.median(_skewness(sample / np.nanmax(sample, axis=0))))
     ends = float(np.median([column.high / column.low for column in columns if column.high and column.low]))
     if skewness <= SKEWED or ends < DECADES or same_range(sample) or neighbours(sample):
         return {}
@@ -719,6 +721,23 @@ def _transformed(columns: Sequence[Column], kind: Any) -> list[Column]:
     X = with_transform(Table(_sample(columns)), kind).values
     deviations = np.nanstd(X, axis=0, ddof=1).tolist()
     return [replace(one, sample=x, deviation=s) for one, x, s in zip(columns, X.T, deviations, strict=True)]
+
+
+def _block(columns: Sequence[Column]) -> list[str]:
+    """Return the columns of one quantity of proteins, of several of each sample; none in other tables."""
+    blocks: dict[str, dict[str, str]] = {}
+    for name in (one.name for one in columns if one.sample is not None):
+        for cut in re.finditer(r"[\s._]+", name):
+            blocks.setdefault(name[: cut.start()].casefold(), {})[name[cut.end() :]] = name
+    alike = Counter(frozenset(block) for block in blocks.values())
+    several = {one: some for one, some in blocks.items() if len(some) >= 3 and alike[frozenset(some)] > 1}
+
+    def rank(prefix: str) -> tuple[int, int]:
+        found = [BLOCKS.index(word) for word in words_of(prefix) & {*BLOCKS}]
+        return min(found, default=len(BLOCKS)), -len(several[prefix])
+
+    best = min(several, key=rank, default="")
+    return list(several[best].values()) if words_of(best) & {*BLOCKS} else []
 
 
 def _is_determined(column: Column, others: Sequence[Column]) -> bool:
@@ -795,6 +814,9 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
         if one.infinite is not None
     }
     codes = _codes([one for one in free if one.sample is not None], chosen)
+    block = _block(free)
+    if zeros := [one.name for one in free if one.name in block and one.low == 0 and "0" not in chosen]:
+        codes[0.0] = zeros
     if not texts and not beyond and not codes:
         return None
     found = list(dict.fromkeys(text for some in texts.values() for text in some))
@@ -869,10 +891,9 @@ def _long(seen: Preview, reading: ReadingOptions) -> Proposal | None:
 
 def _answers(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return the ordered answers in words that several columns have."""
-    order, names = seen.answers
-    if not order or any(getattr(reading, one) for one in ("columns", "answers", "transpose", "pivot")):
-        return None
-    if len({*names} - {*reading.label_columns, reading.id, *(reading.drop or ())}) < 2:
+    (order, names), chosen = seen.answers, ("columns", "answers", "transpose", "pivot")
+    free = {*names} - {*reading.label_columns, reading.id, *(reading.drop or ())}
+    if len(free) < 2 or any(getattr(reading, one) for one in chosen):
         return None
     why = f"{len(names)} columns, such as {_quoted(names[:1])}, hold answers of one scale: 1 to {len(order)}"
     return Proposal("answers", list(order), why, {"columns": list(names)})
@@ -880,6 +901,7 @@ def _answers(seen: Preview, reading: ReadingOptions) -> Proposal | None:
 
 def _imputing(X: FloatArray, rows: int) -> Proposal:
     """Return the number of components that predicts held-out entries best, but 2 for a plane."""
+    some = f" on {len(X):,} of {rows:,} rows" if len(X) < rows else ""
     X = X[~np.isnan(X).all(axis=1)]
     size = float(np.nanmax(np.abs(X))) or 1.0
     X = X / size
@@ -887,7 +909,6 @@ def _imputing(X: FloatArray, rows: int) -> Proposal:
     held_out = imputation.HeldOut(X, np.random.default_rng(0))
     best, errors = imputation.choose_count(held_out, max(1, most), "em")
     number = max(best, min(2, X.shape[1] - 1))
-    some = f" on {len(X):,} of {rows:,} rows" if len(X) < rows else ""
     why = f"cross-validation{some} predicts held-out entries best with {counted(best, 'component')}"
     why += "; a plane needs 2" if number > best else ""
     evidence = {"best": best, "errors": {str(k): size * float(error) for k, error in errors.items()}}

@@ -11,11 +11,10 @@ from gramian.core.checks import evenly
 from gramian.core.records import FloatArray
 
 WIDEST, FEWEST = 60, 10  # columns among which sums are sought; complete rows that show them
+LARGEST, DISTINCT = 1e100, 4  # number whose square is one; values of a column that is a sum
 LOOK, USUALLY = 24, 0.85  # rows on which sums are compared before all, and share of them that agrees
 NEARLY, CLOSE = 0.95, 0.01  # the same of all rows, and how nearly they do
-LEFT = 0.01  # variance of the difference, of the variances of the parts, at most
-DISTINCT = 4  # values of a column that is a sum, at least
-SAME = 1e-16  # such a share that is rounding
+LEFT, SAME = 0.01, 1e-16  # variance of the difference, of those of the parts, at most; if it is rounding
 ALIKE, EXACT = 2.0, 1e-9  # of the least such share, up to which the most columns are the whole
 
 
@@ -43,7 +42,7 @@ def constant_sum(sample: FloatArray) -> float | None:
     >>> constant_sum(np.array([[20.0, 30, 50], [10, 60, 40], [70, 10, 20]]))
     """
     sample = sample[np.isfinite(sample).all(axis=1)]
-    if len(sample) < 2 or sample.min() < 0:
+    if len(sample) < 2 or not 0 <= sample.min() <= sample.max() <= LARGEST:
         return None
     total = float(np.median(sample.sum(axis=1)))
     return total if total and _rest(sample, np.full(len(sample), total)) <= LEFT else None
@@ -67,8 +66,11 @@ def sums(sample: FloatArray) -> list[Sum]:
     [Sum(parts=[1, 2], total=100.0, column=None, exact=True)]
     """
     X = sample[np.isfinite(sample).all(axis=1)]
-    if len(X) < FEWEST or not 2 <= X.shape[1] <= WIDEST:
+    if len(X) < FEWEST or X.shape[1] < 2 or np.abs(X).max() > LARGEST:
         return []
+    if X.shape[1] > WIDEST:
+        total = constant_sum(X)
+        return [] if total is None else [Sum([*range(X.shape[1])], total, None, False)]
     positive = ((parts, j) for parts, j in _like_columns(X) if X[:, parts].min() >= 0)
     totals = sorted((_rest(X[:, parts], X[:, j]), parts, j) for parts, j in positive)
     result = [Sum(parts, None, j, rest <= SAME) for rest, parts, j in totals if rest <= LEFT]

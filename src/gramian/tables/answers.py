@@ -14,28 +14,23 @@ from gramian.tables import strings
 from gramian.tables.columns import ColumnsInMemory, ColumnSource, is_text, whole_fields
 from gramian.tables.reading import ReadingOptions, Remembered, group_column
 
-MOST = 12  # different answers of a column
-FEWEST = (2, 3)  # columns, and answers in all of them, that are a scale
+MOST, FEWEST = 12, (2, 3)  # different answers of a column; columns, and answers in all, that are a scale
 _MIDDLE = "Neutral|Neither agree nor disagree|Neither|Undecided|Not sure"
-SCALES = tuple(
-    tuple(tuple(rank.split("|")) for rank in scale.split("<"))
-    for scale in (
-        "Strongly disagree<Disagree<Agree<Strongly agree",
-        f"Strongly disagree<Disagree<{_MIDDLE}<Agree<Strongly agree",
-        f"Strongly disagree<Somewhat disagree<{_MIDDLE}<Somewhat agree<Strongly agree",
-        "Strongly disagree<Disagree<Slightly disagree|Somewhat disagree"
-        f"<{_MIDDLE}<Slightly agree|Somewhat agree<Agree<Strongly agree",
-        "Never<Rarely|Seldom|Almost never<Sometimes|Occasionally<Often|Frequently|Usually<Always|Very often",
-        "Never<Rarely|Seldom<Sometimes|Occasionally<Often|Usually<Very often|Almost always<Always",
-        "Very poor|Very bad<Poor|Bad<Fair|Average|Acceptable<Good<Very good|Excellent",
-        "Poor<Fair<Good<Very good<Excellent",
-        "Very dissatisfied<Dissatisfied<Neutral|Neither<Satisfied<Very satisfied",
-        "Very unlikely<Unlikely<Neutral|Neither<Likely<Very likely",
-        "Not at all<A little|Slightly|A little bit<Moderately|Somewhat<Quite a bit|Very<Extremely|Very much",
-        "Not at all<Several days<More than half the days<Nearly every day",
-        "Not important<Slightly important<Moderately important<Important<Very important",
-    )
-)
+# A scale a line, the lowest first; of several words for one place a table has one.
+SCALES = f"""Strongly disagree<Disagree<Agree<Strongly agree
+Strongly disagree<Disagree<{_MIDDLE}<Agree<Strongly agree
+Strongly disagree<Somewhat disagree<{_MIDDLE}<Somewhat agree<Strongly agree
+Strongly disagree<Disagree<Somewhat disagree<{_MIDDLE}<Somewhat agree<Agree<Strongly agree
+Strongly disagree<Disagree<Slightly disagree<{_MIDDLE}<Slightly agree<Agree<Strongly agree
+Never<Rarely|Seldom|Almost never<Sometimes|Occasionally<Often|Frequently|Usually<Always|Very often
+Never<Rarely|Seldom<Sometimes|Occasionally<Often|Usually<Very often|Almost always<Always
+Very poor|Very bad<Poor|Bad<Fair|Average|Acceptable<Good<Very good|Excellent
+Poor<Fair<Good<Very good<Excellent
+Very dissatisfied<Dissatisfied<Neutral|Neither<Satisfied<Very satisfied
+Very unlikely<Unlikely<Neutral|Neither<Likely<Very likely
+Not at all<A little|Slightly|A little bit<Moderately|Somewhat<Quite a bit|Very<Extremely|Very much
+Not at all<Several days<More than half the days<Nearly every day
+Not important<Slightly important<Moderately important<Important<Very important"""
 
 
 def scale_of(answers: Sequence[str]) -> tuple[str, ...] | None:
@@ -48,8 +43,9 @@ def scale_of(answers: Sequence[str]) -> tuple[str, ...] | None:
     >>> scale_of(["yes", "no"])
     """
     known = {one.strip().casefold() for one in answers}
-    for scale in sorted(SCALES, key=len):
-        shown = [[one for one in rank if one.casefold() in known] or [rank[0]] for rank in scale]
+    for scale in sorted((line.split("<") for line in SCALES.splitlines()), key=len):
+        ranks = [rank.split("|") for rank in scale]
+        shown = [[one for one in rank if one.casefold() in known] or rank[:1] for rank in ranks]
         if all(len(one) == 1 for one in shown) and known <= {one[0].casefold() for one in shown}:
             return tuple(one[0] for one in shown)
     return None
@@ -71,11 +67,9 @@ def find_answers(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str
             found[name] = {one.strip().casefold() for one in some}
     groups = [[name for name in found if scale_of([*found[name], *found[first]])] for first in found]
     best = max(groups, key=len, default=[])
-    every = sorted(set[str]().union(*map(found.__getitem__, best)))
-    scale = scale_of(every)
-    if scale is None or len(best) < FEWEST[0] or len(every) < FEWEST[1]:
-        return (), ()
-    return scale, tuple(best)
+    scale = scale_of(every := sorted(set[str]().union(*map(found.__getitem__, best))))
+    several = len(best) >= FEWEST[0] and len(every) >= FEWEST[1]
+    return (scale, tuple(best)) if scale is not None and several else ((), ())
 
 
 def coded(source: ColumnSource, reading: ReadingOptions, answers: Sequence[str]) -> ColumnSource:
@@ -98,8 +92,7 @@ def coded(source: ColumnSource, reading: ReadingOptions, answers: Sequence[str])
         places = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), order)
         if places.null_count == texts.null_count < len(texts):
             numbers = pc.add(places, 1)
-            in_text = source.separator is not None
-            fields[place] = pc.fill_null(numbers.cast(field.type), "") if in_text else numbers
+            fields[place] = pc.fill_null(numbers.cast(field.type), "") if source.separator else numbers
             done.append(name)
     if not done and reading.answers and not isinstance(answers[0], Remembered):
         problem = f"are not all that a column of {source.source} holds"
