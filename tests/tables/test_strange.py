@@ -468,3 +468,42 @@ def test_a_slip_below_the_first_rows_is_read_and_codes_are_no_slips():
         scan(io.BytesIO(text.encode())).open(1 << 20)
     codes = "".join(f"{i}{'a' if i % 4 else ''},{i}\n" for i in range(40))
     assert "slips" not in propose(scan(io.BytesIO(f"house,x\n{codes}".encode()))).reading
+
+
+def test_rows_that_are_sums_and_means_of_others_are_left_out():
+    found = propose(STRANGE / "totals.csv")
+    names = ("Total hills", "Total plain", "All", "Mean", "SD")
+    assert {*found.reading["exclude"]} == {f"region={name}" for name in names}
+    for told in (
+        '"Total hills" is the sum of the 2 rows above',
+        '"Total plain" is the sum of the 3 rows above',
+        '"All" is the sum of the 5 rows above',
+        '"Mean" is the mean of the 5 rows above',
+        '"SD" is named as a statistic of the other rows',
+    ):
+        assert told in found[0].why
+    table = read("totals.csv", **found.reading)
+    assert table.row_names == ("Alm", "Bach", "Cleef", "Dorn", "Esch")
+    # Its other proposals are about the rows that stay.
+    assert (
+        found.parameters == propose(scan(STRANGE / "totals.csv", exclude=found.reading["exclude"])).parameters
+    )
+
+
+def test_names_like_those_of_totals_are_no_totals():
+    films = ("Total Recall", "Blank", "Max", "Mean Streets", "Jaws", "Alien", "Up", "Her", "Big", "Eden")
+    rows = "".join(
+        f"{name},{i * i % 11 + 3}.5,{i * 7 % 13}\n"
+        for i, name in enumerate(films[4:] + films[:4] + films[4:6])
+    )
+    assert "exclude" not in propose(scan(io.BytesIO(f"film,a,b\n{rows}".encode()))).reading
+
+
+def test_quality_controls_are_left_out_by_the_fewest_names():
+    lines = [
+        f"{'QC' if i % 5 == 0 else 's'}{i},{'qc' if i % 5 == 0 else 'AB'[i % 2]},{i * i % 17}.2,{i * 3 % 7}.1"
+        for i in range(20)
+    ]
+    found = propose(scan(io.BytesIO("\n".join(["sample,class,a,b", *lines]).encode())))
+    assert found.reading["exclude"] == ["class=qc"]
+    assert (found[0].why, found.reading["label"]) == ('"qc" is named as a quality control', "class")

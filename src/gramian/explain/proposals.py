@@ -91,7 +91,7 @@ class Proposal:
     ----------
     option : str
         An option of :func:`gramian.scan` ("id", "label", "drop", "missing", "transform", "transpose",
-        "pivot", "answers", "na_values", "slips"), or a parameter of :class:`gramian.PCA` or
+        "pivot", "answers", "na_values", "slips", "exclude"), or a parameter of :class:`gramian.PCA` or
         :class:`gramian.KernelPCA` ("scale", "n_components", "kernel", "gamma").
     value : object
         Its value: a column, ``"drop-rows"``, ``"unit"``, True, a number.
@@ -185,7 +185,7 @@ class Proposals(Members[Proposal]):
             Arguments of :func:`gramian.scan`.
         """
         found = self.active.reading
-        for name in ("drop", "na_values"):
+        for name in ("drop", "na_values", "exclude"):
             if name in found:
                 found[name] = [*(getattr(reading, name) or ()), *found[name]]
         return found
@@ -328,6 +328,13 @@ def proposals(
         return replace(rest, items=(*first, *rest))
     if set(INFINITE) & set(reading.na_values or ()):
         seen = replace(seen, columns=tuple(map(_with_infinite_missing, seen.columns)))
+    odd = _odd_rows(seen, reading)
+    if odd is not None and again is not None:
+        some: dict[str, Any] = {"exclude": (*(reading.exclude or ()), *odd.value)}
+        if (cases := again(**some)) is not None:
+            rest = proposals(cases, method, replace(reading, **some), parameters, partial(again, **some))
+            if not {"transpose", "pivot"} & {one.option for one in rest}:  # rows would be others
+                return replace(rest, items=(odd, *rest))
     long = _long(seen, reading)
     for one in filter(None, (_answers(seen, reading), long)):
         option = {one.option: one.value}
@@ -454,7 +461,7 @@ class _Table:
             if among_numbers(column):
                 continue
             if column.sample is None and not is_date(column):
-                if differ or (place == 0 and not column.missing and 2 * column.distinct > self.rows):
+                if differ or (place == 0 and 2 * column.distinct > self.rows):
                     best.append((0, place, column, f"has {column.distinct:,} texts in {self.rows:,} rows"))
             elif differ and (is_date(column) or kind == "time"):
                 best.append((2, place, column, "is a time, another one in every row"))
@@ -853,6 +860,17 @@ def _slips(seen: Preview, reading: ReadingOptions) -> Proposal | None:
 
     why = first_few(cells, told, most=MOST_SHOWN)
     return Proposal("slips", "read", why, {"columns": list(found)})
+
+
+def _odd_rows(seen: Preview, reading: ReadingOptions) -> Proposal | None:
+    """Return rows that are no cases: sums and means of others, and quality controls."""
+    known = {*(reading.exclude or ())}
+    found = {f"{name}={value}": (value, why) for name, value, why in seen.odd_rows}
+    found = {entry: one for entry, one in found.items() if entry not in known}
+    if not found or reading.transpose or reading.pivot:
+        return None
+    why = first_few([*found.values()], lambda one: f'"{one[0]}" {one[1]}', most=MOST_SHOWN)
+    return Proposal("exclude", [*found], why, {"columns": list({name: None for name, *_ in seen.odd_rows})})
 
 
 def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[float, list[str]]:

@@ -29,7 +29,7 @@ from gramian.errors import DataError, ParameterError, shortened
 from gramian.tables import stored, strings
 from gramian.tables.labels import label_texts
 from gramian.tables.layout import INDEX_NAMES, Layout
-from gramian.tables.reading import ReadingOptions, one_name, pick_columns, pick_rows
+from gramian.tables.reading import ReadingOptions, group_column, one_name, pick_columns, pick_rows
 from gramian.tables.source import whole_within
 from gramian.tables.table import LOGICAL, Expected, Table, label_fields, repeated_note, unique_names
 
@@ -302,6 +302,16 @@ class Columns:
         """Return a column as it is written, null where it is blank."""
         field = self.fields[self.names.index(name)]
         return field if self.source.separator is None else strings.as_given(field)
+
+    def rows_of(self, groups: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return which rows have one of some texts: each is COLUMN=TEXT."""
+        out = np.zeros(len(self.arrays[0]), dtype=bool)
+        for entry in groups:
+            name = group_column(entry, self.names)
+            if name is not None and is_text(column := self.arrays[self.names.index(name)]):
+                same = pc.equal(pc.utf8_trim_whitespace(column), entry[len(name) + 1 :])
+                out |= pc.fill_null(same, False).to_numpy(zero_copy_only=False)
+        return out
 
     def labels(self, place: int) -> npt.NDArray[Any]:
         """Return a column as labels."""

@@ -106,6 +106,8 @@ class Preview:
         By columns of text that are numbers but for a few texts, how often each of these occurs.
     slips : mapping of str to sequence of tuple of (int, str, str)
         By such columns, rows, their cells that are no numbers, and what these are most likely meant to be.
+    odd_rows : tuple of tuple of (str, str, str)
+        Rows that are sums, means or the like of others, or quality controls: a column, its text, and why.
     """
 
     rows: int
@@ -123,6 +125,7 @@ class Preview:
     notes: tuple[str, ...] = ()
     marks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     slips: Mapping[str, Sequence[tuple[int, str, str]]] = field(default_factory=dict)
+    odd_rows: tuple[tuple[str, str, str], ...] = ()
 
     def facts(self, wanted: Collection[str] = ()) -> dict[str, Any]:
         """Return all of it but the values and the places of missing entries.
@@ -187,6 +190,7 @@ def preview(
         from gramian.tables.answers import coded, find_answers
         from gramian.tables.columns import Columns, whole_fields
         from gramian.tables.long import find_long, pivoted
+        from gramian.tables.summaries import odd_rows
 
         reading = replace(reading, **dict.fromkeys(COLUMN_OPTIONS))  # type: ignore[arg-type]
         table = opened.prepared(reading)
@@ -205,6 +209,9 @@ def preview(
     if reading.rows is not None and whole:
         rows = np.array(pick_rows(len(columns.arrays[0]), reading.rows, columns.source.source))
         columns.arrays = [column.take(rows) for column in columns.arrays]
+    if reading.groups and (out := columns.rows_of(reading.groups)).any() and not out.all():
+        columns.arrays = [column.take(np.flatnonzero(~out)) for column in columns.arrays]
+    about |= {"odd_rows": odd_rows(columns.names, columns.arrays)}
     about |= {"answers": find_answers(columns.names, columns.arrays)}
     about |= {"long": find_long(columns.names, columns.arrays), "notes": (*table.notes, *columns.notes())}
     seen = of_columns(columns, columns.source.names is not None, whole)

@@ -54,7 +54,7 @@ function roles() {
 
 // Where an option is chosen, what holds without a proposal, and how the page shows a value that is proposed.
 const CONTROLS = { id: "row-names", label: "label", missing: "missing", transform: "transform", scale: "scale",
-  n_components: "components", kernel: "kernel", transpose: "transpose" };
+  n_components: "components", kernel: "kernel", transpose: "transpose", exclude: "exclude" };
 const usual = (option) => option === "kernel" ? "rbf" : "";
 const read = (option) => option === "transpose" ? String(byId("transpose").checked || "") : value(CONTROLS[option]);
 function write(option, text) {
@@ -166,7 +166,7 @@ function ready(now = planned) {
 const busy = (on) => byId("run-card").setAttribute("aria-busy", String(on));
 
 // The field that an error of the plan is about.
-const FIELDS = { ...CONTROLS, kernel: "expression", weights: "weights", columns: "drop", drop: "drop", exclude: "exclude",
+const FIELDS = { ...CONTROLS, kernel: "expression", weights: "weights", columns: "drop", drop: "drop",
   labels_from: "labels-from", gamma: "sigma", skip_footer: "skip_footer", header: "lines" };
 function wrong(error) {
   for (const name of [...Object.values(FIELDS), "plan-summary"]) if (byId(`${name}-error`)) complain(byId(name), "");

@@ -183,6 +183,8 @@ def _proposed(by_method: dict[str, Any]) -> list[dict[str, Any]]:
     for name, method in PROPOSED_FOR.items():
         for one in by_method.get(name, ()):
             value = one["value"] if isinstance(one["value"], list) else str(one["value"])
+            if one["option"] == "exclude":  # as its field has it
+                value = ", ".join(f'"{entry}"' if set(',"') & set(entry) else entry for entry in value)
             entry = result.setdefault(
                 (one["option"], str(value), one["why"]), one | {"value": value, "methods": []}
             )
