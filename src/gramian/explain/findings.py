@@ -266,7 +266,9 @@ def size(e: Evidence) -> Iterator[Finding]:
     first = as_float64(e.model.components_)[0][vary] / np.sqrt(variances[vary])
     even = first.std() < EVEN * abs(first.mean())
     if len(first) >= 3 and abs(np.sign(first).sum()) == len(first) and even:
-        divide = "divide each row by its total or its mean before the fit; of logarithms, subtract the mean"
+        divide = (
+            "divide rows by their total or mean first; of logarithms, subtract the mean; for spectra, SNV"
+        )
         yield Finding(
             *("size", "note"),
             "All columns rise together on PC1, and alike: it is overall level, or size.",

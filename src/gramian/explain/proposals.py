@@ -714,7 +714,7 @@ def _wants_logarithms(columns: Sequence[Column]) -> dict[str, float]:
     ends = float(np.median([column.high / column.low for column in columns if column.high and column.low]))
     if skewness <= SKEWED or ends < DECADES or same_range(sample) or neighbours(sample):
         return {}
-    better = np.mean([_normality(np.log(x)) > _normality(x) for x in sample.T])
+    better = np.mean([_normality(np.log(x)) > _normality(x) for x in sample[:: 1 + len(sample) // 250].T])
     return {"skewness": skewness, "ratio": ends} if better >= BETTER else {}
 
 

@@ -12,7 +12,7 @@ from gramian.core.records import FloatArray
 
 WIDEST, FEWEST = 60, 10  # columns among which sums are sought; complete rows that show them
 LARGEST, DISTINCT = 1e100, 4  # number whose square is one; values of a column that is a sum
-LOOK, USUALLY = 24, 0.85  # rows on which sums are compared before all, and share of them that agrees
+LOOK, USUALLY = 12, 0.85  # rows on which sums are compared before all, and share of them that agrees
 NEARLY, CLOSE = 0.95, 0.01  # the same of all rows, and how nearly they do
 LEFT, SAME = 0.01, 1e-16  # variance of the difference, of those of the parts, at most; if it is rounding
 ALIKE, EXACT = 2.0, 1e-9  # of the least such share, up to which the most columns are the whole
@@ -110,7 +110,7 @@ def _like_columns(X: FloatArray) -> Iterator[tuple[list[int], int]]:
     few = X[evenly(len(X), min(len(X), LOOK))]
     runs, run = _runs(few, 2)
     for j, column in enumerate(few.T):
-        if len(np.unique(column)) >= DISTINCT:
+        if len(np.unique(X[:, j])) >= DISTINCT:
             near = np.abs(run - column[:, None]) <= CLOSE * np.abs(column)[:, None]
             found = (runs[at] for at in np.flatnonzero(near.mean(axis=0) >= USUALLY).tolist())
             yield from (([*one], j) for one in found if j not in one)
