@@ -266,9 +266,7 @@ def size(e: Evidence) -> Iterator[Finding]:
     first = as_float64(e.model.components_)[0][vary] / np.sqrt(variances[vary])
     even = first.std() < EVEN * abs(first.mean())
     if len(first) >= 3 and abs(np.sign(first).sum()) == len(first) and even:
-        divide = (
-            "divide rows by their total or mean first; of logarithms, subtract the mean; for spectra, SNV"
-        )
+        divide = "divide rows by their total or mean; of logarithms, subtract the mean; for spectra, take SNV"
         yield Finding(
             *("size", "note"),
             "All columns rise together on PC1, and alike: it is overall level, or size.",

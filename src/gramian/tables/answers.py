@@ -62,9 +62,8 @@ def find_answers(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str
     """
     found: dict[str, set[str]] = {}
     for name, column in zip(names, arrays, strict=True):
-        few = is_text(column) and len(pc.unique(column[:1000])) <= MOST + 1  # one of them null
-        some = pc.unique(column).drop_null().to_pylist() if few else []
-        if 2 <= len(some) <= MOST and scale_of(some):
+        few = is_text(column) and len(pc.unique(column[:1000])) <= MOST
+        if few and scale_of(some := pc.unique(column).drop_null().to_pylist()):
             found[name] = {one.strip().casefold() for one in some}
     groups = [[name for name in found if scale_of([*found[name], *found[first]])] for first in found]
     best = max(groups, key=len, default=[])

@@ -364,7 +364,7 @@ FIELDS = (
 
 def _heeds(proposal: Any) -> bool:
     """Return whether a proposal leaves equations between columns as they are."""
-    named = proposal.option in ("id", "label", "na_values")
+    named = proposal.option in ("id", "label", "answers", "na_values")
     no_numbers = proposal.option == "drop" and not proposal.evidence["distinct"]
     return named or no_numbers or proposal.evidence.get("reason") in ("text", "time", "identifier")
 
