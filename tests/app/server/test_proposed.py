@@ -1,9 +1,10 @@
-"""The same proposals for each of 22 tables from Python, the shell, HTTP, and the facts of its page."""
+"""The same proposals for each of 26 tables from Python, the shell, HTTP, and the facts of its page."""
 
 import html
 import json
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,15 @@ from gramian.core.checks import plain
 from helpers import as_proposed
 from served import fitted, until
 
+STRANGE = Path(__file__).parents[2] / "strange"
 API, CSV = "/api/v1", {"content-type": "text/csv"}
 
 
 def tables():
-    """Yield 22 texts by name."""
+    """Yield 26 texts by name."""
     rng, n = np.random.default_rng(0), np.arange(60)
+    for name in ("survey.csv", "proteins.txt", "soils.csv", "players.csv"):
+        yield name, (STRANGE / name).read_text(encoding="utf-8")
     for name in ("iris", "wine", "breast_cancer", "diabetes", "linnerud"):
         yield name, getattr(datasets, f"load_{name}")(as_frame=True).frame.to_csv(index=False)
     penguins = files("gramian").joinpath("examples", "penguins.csv").read_text(encoding="utf-8")
@@ -98,7 +102,7 @@ def test_the_page_reads_slips_as_they_are_meant(client):
 def test_the_same_is_proposed_everywhere(method, some, client, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     every = list(tables())
-    assert len(every) == 22
+    assert len(every) == 26
     for name, text in every[some]:
         (tmp_path / "table.csv").write_text(text, encoding="utf-8")
         found = gramian.propose(tmp_path / "table.csv", method)
