@@ -489,6 +489,7 @@ def reading(
     na_values: Annotated[Names, Option("A,B,..")] = None,
     header: Annotated[int | None, Option("LINE")] = None,
     skip_footer: Annotated[int | None, Option("COUNT")] = None,
+    skip_after_header: Annotated[int | None, Option("COUNT")] = None,
     pivot: Annotated[Names, Option("ID,VARIABLE,VALUE")] = None,
     answers: Annotated[Names, Option("A,B,..")] = None,
     below_limit: Annotated[Literal["missing", "half"] | None, Option()] = None,

@@ -332,6 +332,7 @@ def proposals(
     if odd is not None and again is not None:
         some: dict[str, Any] = {"exclude": (*(reading.exclude or ()), *odd.value)}
         if (cases := again(**some)) is not None:
+            cases = replace(cases, odd_rows=())
             rest = proposals(cases, method, replace(reading, **some), parameters, partial(again, **some))
             if not {"transpose", "pivot"} & {one.option for one in rest}:  # rows would be others
                 return replace(rest, items=(odd, *rest))
@@ -809,12 +810,11 @@ def _skewness(X: FloatArray) -> Any:
 
 def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return what stands for missing values in columns of numbers: few texts, codes, and infinity."""
-    used = {*reading.label_columns, reading.id, reading.weights, *(reading.drop or ())}
-    wanted = {one.name for one in seen.columns} if reading.columns is None else set(reading.columns)
+    wanted = _free(seen, reading)
     most, chosen = max(1, MARKED * seen.rows), set(reading.na_values or ())
-    texts = {name: some for name, some in seen.marks.items() if name in wanted - used}
+    texts = {name: some for name, some in seen.marks.items() if name in wanted}
     texts = {name: some for name, some in texts.items() if sum(some.values()) <= most}
-    free = [one for one in seen.columns if one.name in wanted - used]
+    free = [one for one in seen.columns if one.name in wanted]
     beyond = {
         one.name: int(np.bitwise_count(one.infinite).sum())
         for one in ([] if set(INFINITE) & chosen else free)
@@ -846,31 +846,32 @@ def _marks(seen: Preview, reading: ReadingOptions) -> Proposal | None:
 
 def _slips(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return that cells of columns of numbers are read as what they are most likely meant to be."""
-    used = {*reading.label_columns, reading.id, *(reading.drop or ())}
-    wanted = {one.name for one in seen.columns} if reading.columns is None else set(reading.columns)
-    found = {name: some for name, some in seen.slips.items() if name in wanted - used}
-    if not found or reading.slips is not None:
+    wanted = _free(seen, reading)
+    cells = [(name, *cell) for name, some in seen.slips.items() if name in wanted for cell in some]
+    if not cells or reading.slips is not None:
         return None
-    cells = [(name, *cell) for name, some in found.items() for cell in some]
+    row = "row {} of " if seen.whole else ""
+    told = [
+        f'"{written}" in {row.format(at)}"{name}" is most likely {meant}'
+        for name, at, written, meant in cells
+    ]
+    why = first_few(told, str, most=MOST_SHOWN)
+    return Proposal("slips", "read", why, {"columns": list(dict.fromkeys(name for name, *_ in cells))})
 
-    def told(cell: tuple[str, int, str, str]) -> str:
-        name, row, written, meant = cell
-        where = f"row {row} of " if seen.whole else ""
-        return f'"{written}" in {where}"{name}" is most likely {meant}'
 
-    why = first_few(cells, told, most=MOST_SHOWN)
-    return Proposal("slips", "read", why, {"columns": list(found)})
+def _free(seen: Preview, reading: ReadingOptions) -> set[str]:
+    """Return columns that may be numbers."""
+    wanted = {one.name for one in seen.columns} if reading.columns is None else set(reading.columns)
+    return wanted.difference(reading.label_columns, (reading.id, reading.weights), reading.drop or ())
 
 
 def _odd_rows(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return rows that are no cases: sums and means of others, and quality controls."""
-    known = {*(reading.exclude or ())}
-    found = {f"{name}={value}": (value, why) for name, value, why in seen.odd_rows}
-    found = {entry: one for entry, one in found.items() if entry not in known}
-    if not found or reading.transpose or reading.pivot:
+    if not seen.odd_rows or reading.transpose or reading.pivot:
         return None
-    why = first_few([*found.values()], lambda one: f'"{one[0]}" {one[1]}', most=MOST_SHOWN)
-    return Proposal("exclude", [*found], why, {"columns": list({name: None for name, *_ in seen.odd_rows})})
+    why = first_few(seen.odd_rows, lambda one: f'"{one[1]}" {one[2]}', most=MOST_SHOWN)
+    entries = [f"{name}={value}" for name, value, _ in seen.odd_rows]
+    return Proposal("exclude", entries, why, {"columns": list({name: None for name, *_ in seen.odd_rows})})
 
 
 def _codes(columns: Sequence[Column], chosen: Collection[str]) -> dict[float, list[str]]:

@@ -129,6 +129,19 @@ class ColumnSource:
         elif any(line.strip() for line in lines):
             self._note(f"blank {what}s below the table were left out")
 
+    def _without_headers(self, columns: list[Any]) -> list[Any]:
+        """Return columns of text without rows that repeat the header, and note these."""
+        names = self.names or ()
+        named = [at for at, name in enumerate(names) if name.strip()]
+        one = pa.array([]) if len(named) < 2 else columns[named[0]]
+        if not is_text(one) or not pc.any(repeats := pc.equal(one, names[named[0]])).as_py():
+            return columns
+        others = (pc.equal(columns[at].cast(pa.string()), names[at]) for at in named[1:])
+        kept = pc.invert(pc.fill_null(reduce(pc.and_, others, repeats), False))
+        if not pc.all(kept).as_py():
+            self._note(f"{self.word}s that repeat the header were left out")
+        return [column.filter(kept) for column in columns]
+
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield the columns of all rows once, from the first to the last; those of a text as strings.
 
@@ -212,7 +225,7 @@ def _state(source: ColumnSource) -> tuple[Any, ...] | None:
         file = source.path.stat()
     except OSError:  # it is gone, and still open
         return None
-    how = source.names, source.header, source.separator, source.na_values, vars(source).get("skip_footer")
+    how = source.names, vars(source).get("_layout"), source.na_values, vars(source).get("skip_footer")
     return source.path, file.st_mtime_ns, file.st_size, source.source, source.sheets, *how
 
 
@@ -436,13 +449,9 @@ class Columns:
             notes.append(f"{many} beyond a limit, such as {example!r} in {name!r}, {count} as {how}")
         if slips := sorted(places & {*self._slips}):
             (_, (written, meant)), name = self._slips[slips[0]], names[slips[0]]
-            many = counted(
-                sum(self._slips[at][0] for at in slips),
-                "cell that is no number was",
-                "cells that are no numbers were",
-            )
+            many = counted(sum(self._slips[at][0] for at in slips), "slip")
             how = "read as meant" if self.slips == "read" else "left missing"
-            notes.append(f"{many} {how}, such as {written!r} for {meant} in {name!r}")
+            notes.append(f"{many} in columns of numbers, such as {written!r} for {meant} in {name!r}: {how}")
         return (
             *notes,
             *(
@@ -955,14 +964,10 @@ def marks_of(
 
 def slips_of(columns: Columns, text: Sequence[int]) -> dict[int, strings.Slips]:
     """Return the few cells that are no numbers in columns of text that are numbers but for these."""
-    if columns.source.separator is None:
-        return {}
-    every = {
-        place: strings.slips(columns.fields[place], columns.source.na_values, columns.comma)
-        for place in text
-        if is_text(columns.arrays[place])
-    }
-    return {place: some for place, some in every.items() if some is not None}
+    text = [at for at in text if is_text(columns.arrays[at])] if columns.source.separator is not None else []
+    how = columns.source.na_values, columns.comma
+    every = ((place, strings.slips(columns.fields[place], *how)) for place in text)
+    return {place: some for place, some in every if some is not None}
 
 
 def _why_text(columns: Columns, text: Sequence[int], marks: Mapping[int, Mapping[str, int]]) -> str:

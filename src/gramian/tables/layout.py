@@ -32,6 +32,8 @@ SHOWN = (10, 30, 24)  # lines, fields and letters that a preview shows
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 _LINE = rb"[^\r\n]*(?:\r\n|\n|\r|\Z)"
 _AXIS = 5  # fewest steps of an even axis
+_TITLE = 2  # cells of a title above it, such as one with a link
+_DESCRIBES = re.compile(r"\S+\s.*|\{.*\}|u?int\d*|integer|float\d*|double|numeric|string|text")
 _MOST_PLACES = 60  # columns whose entries decide where a table begins
 _NOTE = re.compile(
     r"\W*(?:sources?|notes?|footnotes?|remarks?|legend|key|data (?:from|by|source)|last updated|copyright|"
@@ -105,6 +107,7 @@ def detect_layout(
     na_values: Sequence[str] = (),
     header: int | None = None,
     most: int = SAMPLE_LINES,
+    below: int | None = None,
 ) -> Layout:
     """Find comments, the separator, the header and the first row in the first lines.
 
@@ -119,6 +122,8 @@ def detect_layout(
         The line of the header, where it is known; 0 if there is none.
     most : int
         Number of lines to look at.
+    below : int, optional
+        Number of lines below the header that are no rows, where it is known.
 
     Raises
     ------
@@ -139,7 +144,7 @@ def detect_layout(
     rows = data[len(first_lines(data, len(comments))) :]
 
     def split(count: int, above: bytes | None) -> tuple[list[Line], str]:
-        last = max(most, (header or 0) - count + SAMPLE_LINES)
+        last = max(most, (header or 0) - count + (below or 0) + SAMPLE_LINES)
         pieces = ((above or b"") + rows)[:SAMPLE_BYTES].split(b"\n", last)[:last]
         text = b"\n".join(pieces).decode("utf-8", errors="replace")
         separator = _separator(text, last, na_values)
@@ -149,7 +154,7 @@ def detect_layout(
             raise DataError(f"{source} has no rows: {why}.")
         return lines, separator
 
-    return _below_comments(comments, split, source, na_values, header, "line")
+    return _below_comments(comments, split, source, na_values, (header, below), "line")
 
 
 def layout_of_rows(
@@ -157,17 +162,18 @@ def layout_of_rows(
     source: str,
     na_values: Sequence[str] = (),
     header: int | None = None,
+    below: int | None = None,
 ) -> Layout:
     """Find the same in the rows of a sheet; see :func:`detect_layout`."""
     comments = [*itertools.takewhile(lambda row: row[:1] and row[0].startswith("#"), rows)]
 
     def split(count: int, above: Sequence[str] | None) -> tuple[list[Line], str]:
-        last = max(MORE_LINES, (header or 0) - count + SAMPLE_LINES)
+        last = max(MORE_LINES, (header or 0) - count + (below or 0) + SAMPLE_LINES)
         every = itertools.chain([] if above is None else [above], rows[len(comments) :])
         return [Line(at, at, (*row,)) for at, row in enumerate(itertools.islice(every, last), count + 1)], ","
 
     above = [[row[0].lstrip("# \t"), *row[1:]] for row in comments]
-    return _below_comments(above, split, source, na_values, header, "row")
+    return _below_comments(above, split, source, na_values, (header, below), "row")
 
 
 def _below_comments(
@@ -175,14 +181,15 @@ def _below_comments(
     split: Callable[[int, Any], tuple[list[Line], str]],
     source: str,
     na_values: Sequence[str],
-    header: int | None,
+    asked: tuple[int | None, int | None],
     word: str,
 ) -> Layout:
-    """Return the layout of the lines below comments; one of these may be the header."""
+    """Return the layout of the lines below comments, of which one may be the header, as it is asked for."""
+    header, below = asked
 
     def found(count: int, above: Any = None) -> Layout:
         lines, separator = split(count, above)
-        return _Table(lines, separator, na_values, word, source).layout(header, count)
+        return _Table(lines, separator, na_values, word, source).layout(header, count, below)
 
     if header and header <= len(comments):
         return found(header - 1, comments[header - 1])
@@ -337,9 +344,13 @@ class _Table:
         kinds = [self._kind(fields[place]) for place in self.typed]
         return kinds.count("text"), kinds.count("number")
 
-    def layout(self, header: int | None, comments: int) -> Layout:
-        """Return how the lines below comments are laid out, with the header in a line that is asked for."""
+    def layout(self, header: int | None, comments: int, skip: int | None) -> Layout:
+        """Return how the lines below comments are laid out, with what is asked for of the header."""
         place = self._found() if header is None else self._requested(header)
+        if skip is not None and place.header is not None:
+            end = self.lines[place.header].end + skip
+            first = next((i for i in self.filled if self.lines[i].number > end), len(self.lines))
+            place = place._replace(first=first, units=place.units if first > (place.units or 0) else None)
         at, first = place.header, place.first
         around = [index for index in self.filled if index < first and index not in place]
         above = [index for index in around if at is None or index < at]
@@ -395,7 +406,8 @@ class _Table:
     def _goes_on(self, index: int, at: int, units: int | None) -> bool:
         """Say whether a line belongs to the header above: kinds below units, or the axis in another unit."""
         texts, numbers = self._counts(index)
-        return (units is not None and texts > 0 and not numbers) or self._is_other_axis(index, at)
+        kinds = units is not None or (texts > 1 and all(map(_DESCRIBES.fullmatch, self.lines[index].filled)))
+        return (kinds and texts > 0 and not numbers) or self._is_other_axis(index, at)
 
     def _is_other_axis(self, index: int, at: int) -> bool:
         """Say whether a line has the numbers of a header in another unit: linear, or one over the other."""
@@ -434,10 +446,12 @@ class _Table:
         texts, numbers = self._counts(index)
         if not numbers or texts > numbers or len(self.lines[index].fields) != self.width:
             return False
-        if named := [one for one in self.filled if one < index and self._may_name(one)]:
-            return not any(self._is_other_axis(index, one) for one in named)
         below = [self.lines[one].fields for one in self.filled if one > index]
         fields, rows = self.lines[index].fields, [row for row in below if len(row) == self.width]
+        if named := [one for one in self.filled if one < index and self._may_name(one)]:
+            titled = all(len(self.lines[one].filled) <= _TITLE for one in named)
+            axis = titled and len(self.typed) > _TITLE and self._is_axis(fields, rows)
+            return not (axis or any(self._is_other_axis(index, one) for one in named))
         if not rows:
             return True
         if fields[0].strip().casefold() in INDEX_NAMES and not any(

@@ -259,9 +259,8 @@ def of_columns(columns: Any, named: bool, whole: bool = True) -> Preview:
         for place, one in found_slips.items()
         if one.read and (names[place] in marks or not one.rest)
     }
-    return Preview(
-        len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, marks=marks, slips=slips
-    )
+    about: dict[str, Any] = {"marks": marks, "slips": slips}
+    return Preview(len(arrays[0]), len(arrays), tuple(shown), named, row_names, whole, **about)
 
 
 def _of_source(source: ArraySource, reading: ReadingOptions, most: int | None) -> Preview:

@@ -13,7 +13,8 @@ SlipPolicy = Literal["read", "missing"]
 MissingPolicy = Literal["error", "mean", "drop-rows", "drop-columns", "em", "iterative"]
 Transform = Literal["log", "log1p", "sqrt", "logcpm", "clr"]
 COLUMN_OPTIONS = ("columns", "drop", "id", "label", "weights")
-TEXT_OPTIONS = ("na_values", "header", "skip_footer", "below_limit", "slips")  # of text and sheets
+# Of text and sheets.
+TEXT_OPTIONS = ("na_values", "header", "skip_footer", "skip_after_header", "below_limit", "slips")
 IMPUTED = ("em", "iterative")  # what PCA does with missing values that reading leaves in
 
 
@@ -46,6 +47,7 @@ class ReadingOptions:
     na_values: Any = None
     header: int | None = None
     skip_footer: int | None = None
+    skip_after_header: int | None = None
     pivot: Any = None
     answers: Any = None
     below_limit: LimitPolicy | None = None

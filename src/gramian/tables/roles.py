@@ -47,6 +47,7 @@ MOST_DOUBTFUL = 8  # columns that are named, of those of which most are doubtful
 FEWEST = 10  # rows from which numbers are judged
 NAMING, RUN = 20, 0.95  # rows from which a run of numbers names them; its confidence
 LAGGED = 0.9  # share of rows in which a lag is another column, one row earlier
+DATED = ("date", "datum", "time", "stamp", "epoch", "year", "jahr")  # in names of numbers that are dates
 LOOK = 32 << 20  # bytes of a large file that are looked at
 
 
@@ -298,6 +299,8 @@ def _role(
     kind = LEARNED[1 + int(np.argmax(probabilities[1:]))]
     if f["lag"] > LAGGED:
         return Role(column.name, "lag", max(doubt, LAGGED), "is another column, one row later")
+    if date := _date_in(column):
+        return Role(column.name, "time", max(doubt, LAGGED), f"holds {date}")
     if column.counts:
         return Role(column.name, "counter", max(doubt, LAGGED), "counts the rows")
     against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
@@ -320,6 +323,28 @@ def _role(
     elif f["distinct share"] == 1 and not (kind == "time" and f["monotone"]):
         kind = "identifier"
     return Role(column.name, kind, doubt, f"looks like {_a(kind)}: {evidence}")
+
+
+def _date_in(column: Column) -> str:
+    """Return what dates or times the numbers of a column are; "" if they are none."""
+    assert column.sample is not None
+    x, low, high = column.sample[np.isfinite(column.sample)], column.low or 0.0, column.high or 0.0
+    if column.distinct < FEWEST or low <= 0:
+        return ""
+    name, rising, hundreds = column.name.casefold(), bool((np.diff(x) > 0).all()), x // 100 % 100
+    called, months = {word for word in DATED if word in name}, ((x % 100 >= 1) & (x % 100 <= 12)).all()
+    days = ((hundreds >= 1) & (hundreds <= 12) & (x % 100 <= 31)).all()
+    if column.whole and low > 18e6 and high < 22e6 and days:
+        return f"days, the first one written as {x[0]:.0f}"
+    if column.whole and low > 18e4 and high < 22e4 and months:
+        return f"months, the first one written as {x[0]:.0f}"
+    if column.whole and low > 9e8 and high < 22e8 and (called or rising):
+        return "seconds since 1970"
+    if low > 2e4 and high < 6e4 and called & {*DATED[:2]}:
+        return "days since 1900, as in Excel"
+    if not column.whole and low > 1700 and high < 2200 and (called - {"time"} or (called and rising)):
+        return "years with fractions"
+    return ""
 
 
 def _has_unit(column: Column) -> bool:

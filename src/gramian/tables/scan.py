@@ -90,6 +90,9 @@ class Scan(reading.ReadingOptions):
         next to it becomes ``units`` of the table.
     skip_footer : int, optional
         Number of last lines to leave out. By default blank ones and notes ("Source: ...") are.
+    skip_after_header : int, optional
+        Number of lines below the header to leave out. By default units, kinds of columns and texts of
+        questions are found; a number that is given takes their place.
     pivot : "ID,VARIABLE,VALUE" or list of three str, optional
         Columns of a long table: it becomes a table with a row for each id and a column for each variable.
     answers : list of str or comma-separated str, optional
@@ -144,7 +147,7 @@ class Scan(reading.ReadingOptions):
             "pivot": _check_pivot(self.pivot),
             "answers": _check_names("answers", self.answers),
         }
-        counts = {name: getattr(self, name) for name in ("header", "skip_footer")}
+        counts = {name: getattr(self, name) for name in ("header", "skip_footer", "skip_after_header")}
         checked |= {
             name: check_integer(name, count, 0) for name, count in counts.items() if count is not None
         }
@@ -406,6 +409,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "na_values": f"missing values were written as {listed(scan.na_values or ())}",
         "header": f"the header was line {scan.header}" if scan.header else "no line was a header",
         "skip_footer": f"{counted(scan.skip_footer or 0, 'last line was', 'last lines were')} left out",
+        "skip_after_header": f"{counted(scan.skip_after_header or 0, 'line')} below the header left out",
         "pivot": f"rows of one {(scan.pivot or ('id',))[0]!r} became one row",
         "answers": f"{listed(scan.answers or ())} became 1 to {len(scan.answers or ())}",
         "below_limit": f"entries below a limit were read as {scan.below_limit}",

@@ -309,25 +309,24 @@ def slips(fields: Any, na_values: Sequence[str] = (), comma: str | None = None) 
     ({1: ('7,9', '7.9')}, ['7.1', '7.9', '8.2', None])
     """
     text, (pattern, _) = _cleaned(fields, na_values), _COMMAS.get(comma or "", (cells.PLAIN, ""))
-    count = len(text) - text.null_count
-    for number in (_matches(text, pattern), like_number(text)):  # with signs, where most have these
-        odd = np.flatnonzero(pc.invert(pc.fill_null(number, True)).to_numpy(zero_copy_only=False)).tolist()
-        odd = [row for row in odd if not text[row].as_py().startswith(tuple("<>≤≥"))]
-        if len(odd) <= max(1, _SLIPS * count):
-            break
-    else:
+    count, most_text = len(text) - text.null_count, pc.mean(like_number(text.slice(0, _FIRST))).as_py() or 0
+    if count < 3 or most_text <= 0.5:
         return None
-    if not odd or 2 * len(odd) >= count:
+    numbers = pc.or_(_matches(text, pattern), pc.match_substring_regex(text, "^[<>≤≥]"))
+    if pc.sum(numbers).as_py() < count - max(1, _SLIPS * count):
+        numbers = like_number(text)  # with signs, where most have these
+    odd = np.flatnonzero(pc.invert(pc.fill_null(numbers, True)).to_numpy(zero_copy_only=False)).tolist()
+    if not 0 < len(odd) <= max(1, _SLIPS * count):
         return None
     plain = text.filter(_matches(text, cells.PLAIN))
     within_one = len(plain) > 0 and pc.max(pc.abs(plain.cast(pa.float64()))).as_py() <= 1
     read, rest, meant = dict[int, tuple[str, str]](), dict[str, int](), text.to_pylist()
     for row in odd:
         written = meant[row]
-        if (likely := cells.slip(written)) is None:
+        number, unit = cells.slip(written) or ("", "")
+        if not number:
             rest[written] = rest.get(written, 0) + 1
             continue
-        number, unit = likely
         if unit == "%" and within_one and abs(float(number)) > 1:
             number, unit = f"{float(number) / 100:.12g}", ""
         read[row] = written, f"{number} ({unit})" if unit else number

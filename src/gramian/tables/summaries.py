@@ -22,14 +22,11 @@ NAMED = (
 )
 LIKELY = r"all|overall|world|global|combined|ensemble"
 BESIDE = r"n|count|min(?:imum)?|max(?:imum)?|median|s\.?d\.?|std\.?(?: ?dev\.?(?:iation)?)?"
-CONTROL = (
-    r"(?:pooled|pool)?[ _-]?qc[ _-]?\d*|(?:(?:solvent|method|process|procedural|extraction|reagent)[ _-])?"
-    r"blank[ _-]?\d*|ntc[ _-]?\d*"
-)
-MOST_ROWS, MOST_COLUMNS = 100_000, 100  # that are added up
-MOST = 20  # names of such rows
-CLOSE, EXACT = 5e-3, 1e-6  # share by which rounded sums miss; where one or two columns say so
-AGREE = 0.5  # share of the columns: percentages do not add up
+CONTROL = r"(?:pool(?:ed)?)?[ _-]?qc[ _-]?\d*|(?:\w+[ _-])?blank[ _-]?\d*|ntc[ _-]?\d*"
+ANY = rf"(?i)^\s*(?:{NAMED}|{LIKELY}|{BESIDE}|{CONTROL})\s*$"
+MOST, MOST_ROWS, MOST_COLUMNS = 20, 100_000, 100  # names of such rows; what is added up
+# Shares by which rounded sums miss, where few columns say so, and of columns: percentages do not add up.
+CLOSE, EXACT, AGREE = 5e-3, 1e-6, 0.5
 
 
 def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, str, str], ...]:
@@ -57,8 +54,8 @@ def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, st
         return ()
     named = dict[tuple[int, str], list[int]]()
     for at, column in enumerate(arrays):
-        hits = _like(column, f"{NAMED}|{LIKELY}|{BESIDE}|{CONTROL}") if is_text(column) else ()
-        for row in np.flatnonzero(hits).tolist():
+        hits = pc.match_substring_regex(column, ANY) if is_text(column) else pa.nulls(0, pa.bool_())
+        for row in np.flatnonzero(pc.fill_null(hits, False)).tolist():
             named.setdefault((at, column[row].as_py().strip()), []).append(row)
     flagged = np.isin(np.arange(n), [row for rows in named.values() for row in rows])
     if not named or len(named) > MOST or 2 * flagged.sum() > n:
@@ -66,32 +63,26 @@ def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, st
     X = np.array([one.cast(pa.float64(), safe=False) for one in numbers]).T
     filled = np.flatnonzero(np.isfinite(X).any(axis=1))
     cases = filled[~flagged[filled]]
-    controls = sum(len(rows) for (_, one), rows in named.items() if re.fullmatch(CONTROL, one, re.IGNORECASE))
+    texts = [text for (_, text), rows in named.items() for _ in rows]
+    controls, sums = (sum(_is(text, pattern) for text in texts) for pattern in (CONTROL, NAMED))
     result, covered = list[tuple[str, str, str]](), set[int]()
-    for (at, value), rows in sorted(named.items(), key=lambda one: -len(one[1])):  # few names of many rows
-
-        def like(pattern: str, text: str = value) -> bool:
-            return re.fullmatch(pattern, text, re.IGNORECASE) is not None
-
-        why, summed = "", [_sum_of(X, row, cases) for row in rows if not like(BESIDE)]
+    for (at, text), rows in sorted(named.items(), key=lambda one: -len(one[1])):  # few names of many rows
+        why, summed = "", [_sum_of(X, row, cases) for row in rows if not _is(text, BESIDE)]
         end = len(rows) == 1 and len(cases) > 0 and not cases[0] < rows[0] < cases[-1]
-        if like(CONTROL) and controls > 1:
+        if _is(text, CONTROL) and controls > 1:
             why = "is named as a quality control"
         elif summed and all(summed):
             why = summed[0]
-        elif end and (
-            like(NAMED) or (like(BESIDE) and any(re.fullmatch(NAMED, one, re.IGNORECASE) for _, one in named))
-        ):
+        elif end and (_is(text, NAMED) or (_is(text, BESIDE) and sums)):
             why = "is named as a statistic of the other rows"
         if why and not covered.issuperset(rows):
-            result.append((names[at], value, why))
+            result.append((names[at], text, why))
             covered.update(rows)
     return tuple(result)
 
 
-def _like(column: Any, pattern: str) -> Any:
-    matches = pc.match_substring_regex(column, rf"(?i)^\s*(?:{pattern})\s*$")
-    return pc.fill_null(matches, False).to_numpy(zero_copy_only=False)
+def _is(text: str, pattern: str) -> bool:
+    return re.fullmatch(pattern, text, re.IGNORECASE) is not None
 
 
 def _sum_of(X: FloatArray, row: int, cases: Any) -> str:

@@ -313,6 +313,7 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
     Path("holed.csv").write_text("x,y,z\n1,2,-\n2,1,4\n5,4,3\n2,2,9\n")
     Path("titled.csv").write_text("Leaves\nx,y\n1,2\n2,1\n5,4\n9,9\n")
     Path("limits.csv").write_text("x,y\n1,<0.5\n2,1\n5,4\n9,9\n")
+    Path("answers.csv").write_text("x,y\nno,yes\nmaybe,no\nyes,yes\nno,maybe\n")
     Path("slips.csv").write_text("x,y\n1,O.5\n2,1\n5,4\n9,9\n")
     Path("long.csv").write_text(
         "id,name,value\n" + "".join(f"r{i // 2},{'xy'[i % 2]},{i * i}\n" for i in range(12))
@@ -338,6 +339,8 @@ def test_the_page_says_what_every_option_of_the_data_did(folder, gramian, monkey
         "na_values": [(f"{holed} --missing mean", "missing values were written as '-'")],
         "header": [("titled.csv --header 2", "the header was line 2")],
         "skip_footer": [("titled.csv --skip-footer 1", "1 last line was left out")],
+        "answers": [("answers.csv --answers no,maybe,yes", "'no', 'maybe', 'yes' became 1 to 3")],
+        "skip_after_header": [(f"{flowers} --skip-after-header 1", "1 line below the header left out")],
         "below_limit": [("limits.csv --below-limit half", "entries below a limit were read as half")],
         "slips": [("slips.csv --slips read", "slips in columns of numbers were read as meant")],
         "pivot": [("long.csv --pivot id,name,value", "rows of one 'id' became one row")],

@@ -233,7 +233,7 @@ def recalled(model: Any, data: str, reading: dict[str, Any]) -> tuple[str, dict[
     if "columns" in reading:
         fitted["drop"] = None
     if not same:  # where it depends on the rows or the place of one file
-        fitted |= dict.fromkeys(("labels_from", "size", "header", "skip_footer"))
+        fitted |= dict.fromkeys(("labels_from", "size", "header", "skip_footer", "skip_after_header"))
         if expected_columns(model).holes:  # mapped from what is there, better than without these rows
             fitted["missing"] = None
         if fitted.get("transpose"):

@@ -103,9 +103,7 @@ async def _read_as(
     reading, undone = query.options(), dict[str, str]()
     marks, slips = (reading.get(one) for one in READ_FIRST[:2])
     answers, pivot = (reading.pop(one, None) for one in READ_FIRST[2:])
-    for name in READ_FIRST[:2]:
-        if reading.get(name) in ([""], ""):
-            del reading[name]
+    reading = {name: one for name, one in reading.items() if name not in READ_FIRST or one not in ("", [""])}
     facts = await routes.data_facts(state, id, Reading(**reading))
     proposed = facts.get("proposals") or {}
     first = [one for one in proposed.get("pca", ()) if one["option"] in READ_FIRST]

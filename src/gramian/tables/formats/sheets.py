@@ -99,7 +99,7 @@ class SheetSource(ColumnSource):
     source : str
     notes, sheets : tuple of str
         What was decided before, and the sheets of the workbook.
-    na_values, header, skip_footer
+    na_values, header, skip_footer, skip_after_header
         As :class:`gramian.tables.reading.ReadingOptions` has them.
     """
 
@@ -114,16 +114,17 @@ class SheetSource(ColumnSource):
         na_values: tuple[str, ...] = (),
         header: int | None = None,
         skip_footer: int | None = None,
+        skip_after_header: int | None = None,
     ) -> None:
         self._rows, self.source, self._notes, self.sheets = rows, source, notes, sheets
         self.notes, self.na_values, self._footer = notes, na_values, skip_footer
-        layout = layout_of_rows(rows, source, na_values, header)
+        layout = layout_of_rows(rows, source, na_values, header, skip_after_header)
         self._lay_out(layout, layout.names)
         self.first_lines = shown_lines(rows)
 
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the sheet with the missing-value marks of the options, and its header where they say."""
-        options = (reading.na_values or (), reading.header, reading.skip_footer)
+        options = (reading.na_values or (), reading.header, reading.skip_footer, reading.skip_after_header)
         return SheetSource(self._rows, self.source, self._notes, self.sheets, *options)
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
@@ -141,7 +142,7 @@ class SheetSource(ColumnSource):
             footer = self._footer
         rows = [row for row in rows[: max(0, len(rows) - footer)] if row]
         width = self._layout.n_fields
-        yield [pa.array([row[place] for row in rows], pa.string()) for place in range(width)]
+        yield self._without_headers([pa.array([row[at] for row in rows], pa.string()) for at in range(width)])
 
 
 def _memory(packed: ZipFile) -> int:

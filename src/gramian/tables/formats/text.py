@@ -172,7 +172,7 @@ class TextSource(ColumnSource):
     file : TextFile
     na_values : tuple of str
         Texts that stand for a missing value, in addition to the usual ones.
-    header, skip_footer : int, optional
+    header, skip_footer, skip_after_header : int, optional
         As :class:`gramian.tables.reading.ReadingOptions` has them.
 
     Raises
@@ -195,15 +195,16 @@ class TextSource(ColumnSource):
         na_values: tuple[str, ...] = (),
         header: int | None = None,
         skip_footer: int | None = None,
+        skip_after_header: int | None = None,
     ) -> None:
         self._file, self.source, self.path = file, file.source, file.path
         self.na_values, self.skip_footer = na_values, skip_footer
-        self._head = file.head(layout.SAMPLE_LINES + (header or 0))
+        self._head = file.head(layout.SAMPLE_LINES + (header or 0) + (skip_after_header or 0))
         head = self._as_utf8(self._head)
         about = (self.source, na_values, header)
-        found = layout.detect_layout(head, *about)
+        found = layout.detect_layout(head, *about, below=skip_after_header)
         if not found.plain and header is None:
-            found = layout.detect_layout(head, *about, most=layout.MORE_LINES)
+            found = layout.detect_layout(head, *about, layout.MORE_LINES, skip_after_header)
         self.separator = found.separator
         self._lay_out(found, None if found.names is None else tuple(as_written(found.names).to_pylist()))
         self._row_bytes = len(head) // max(1, head.count(b"\n"))
@@ -215,8 +216,8 @@ class TextSource(ColumnSource):
 
     def prepared(self, reading: ReadingOptions, expected: Expected | None = None) -> ColumnSource:
         """Return the text with the missing-value marks of the options, and its header where they say."""
-        options = (reading.na_values or (), reading.header, reading.skip_footer)
-        return self if options == ((), None, None) else TextSource(self._file, *options)
+        options = (reading.na_values or (), reading.header, reading.skip_footer, reading.skip_after_header)
+        return self if options == ((), None, None, None) else TextSource(self._file, *options)
 
     def batches(self, limit: int | None = None, plain: AbstractSet[int] = frozenset()) -> Iterator[list[Any]]:
         """Yield all rows; see :class:`gramian.tables.columns.ColumnSource`."""
@@ -356,7 +357,7 @@ class TextSource(ColumnSource):
             )
             for index, place in enumerate(places):
                 columns[place] = texts.slice(index * len(columns[0]), len(columns[0]))
-        return columns
+        return self._without_headers(columns)
 
     def _as_utf8(self, text: bytes) -> bytes:
         """Return bytes as they are if they are UTF-8, otherwise as Windows-1252, and note that."""
