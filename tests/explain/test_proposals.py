@@ -639,7 +639,7 @@ def test_columns_that_follow_from_a_sum_leave():
     groups = np.eye(3)[rng.integers(0, 3, 60)]
     X = pd.DataFrame(np.c_[groups, rng.normal(size=(60, 2))], columns=["north", "south", "west", "x", "y"])
     (gone,) = (one for one in gramian.propose(X) if one.option == "drop")
-    assert gone.evidence["reason"] == "part"
+    assert gone.evidence["reason"] == "remainder"
     assert groups.mean(axis=0).max() == X[gone.value].mean()
     # Ranks sum to a number too, and so does a sum of columns that hardly vary.
     ranks = pd.DataFrame(rng.permuted(np.tile(np.arange(1.0, 5), (40, 1)), axis=1), columns=list("abcd"))

@@ -41,13 +41,7 @@ from gramian.tables.treatment import with_transform
 
 Method = Literal["pca", "kernel-pca"]
 METHODS: tuple[Method, ...] = ("pca", "kernel-pca")
-PLURALS = {
-    "holes": "columns that miss many values",
-    "copy": "copies",
-    "text": "columns of text",
-    "part": "parts of a whole",
-    "block": "columns of other quantities",
-}
+PLURALS = {"holes": "columns that miss many values", "copy": "copies", "text": "columns of text"}
 LARGEST = 1e100  # number that distances are computed of
 FEWEST = 10  # rows from which integers that count rows, or differ in all rows, are no coincidence
 MOST_ODD = 5  # columns beside those along an axis
@@ -99,7 +93,7 @@ class Proposal:
         The reason, as a clause.
     evidence : mapping of str to object
         The numbers that decided, as values for JSON. Of a column to leave out, ``reason`` is its role,
-        "copy", "part", "empty" or "holes". ``automatic`` row names are those that a reader takes anyway.
+        "copy", "remainder", "empty" or "holes". ``automatic`` row names are those that a reader takes anyway.
     """
 
     option: str
@@ -213,10 +207,8 @@ class Proposals(Members[Proposal]):
     def question(self) -> str:
         """Return which columns may be no measures, or that one is left, in one line; else ""."""
         alone = f'Only "{self.alone}" is left to analyse.' if self.alone else ""
-        if not self.doubtful:
-            return alone
         names = first_few(self.doubtful, lambda one: f'"{one.name}" ({one.otherwise}?)', most=MOST_SHOWN)
-        return f"{alone} Kept, but look at {names}.".lstrip()
+        return f"{alone} Kept, but look at {names}.".lstrip() if names else alone
 
     def __str__(self) -> str:
         lines = self.lines() or ["Nothing is proposed."]
@@ -514,7 +506,10 @@ class _Table:
                 such = "" if is_number(odd) else f', such as "{odd}"'
                 kind, why = "text", f"holds text among numbers{such}" if odd else "holds text"
             elif self.block and column.name not in self.block:
-                kind, why = "block", f"is none of {len(self.block)} columns such as {_quoted(self.block[:1])}"
+                kind, why = (
+                    "other column",
+                    f"is none of {len(self.block)} columns such as {_quoted(self.block[:1])}",
+                )
             elif not kind and share > HOLES and self.seen.whole and self.rows >= FEWEST:
                 others = [
                     one for one in self.free if one.sample is not None and one.name not in self.no_measure
@@ -700,7 +695,7 @@ def _sums(columns: Sequence[Column]) -> tuple[list[Proposal], dict[str, Any]]:
         out, used = out | {at}, used | {*rest}
         names = ("the sum of " if len(rest) > 1 else "") + _quoted(columns[j].name for j in rest)
         how = names if one.total is None else f"{one.total:.6g} minus {names}"
-        kind = "total" if one.total is None else "part"
+        kind = "total" if one.total is None else "remainder"
         facts = _facts(columns[at], kind) | {"of": [columns[j].name for j in rest]}
         drops.append(Proposal("drop", columns[at].name, f'"{columns[at].name}" is {about}{how}', facts))
     return drops, {}

@@ -15,6 +15,7 @@ LARGEST, DISTINCT = 1e100, 4  # number whose square is one; values of a column t
 LOOK, USUALLY = 12, 0.85  # rows on which sums are compared before all, and share of them that agrees
 NEARLY, CLOSE = 0.95, 0.01  # the same of all rows, and how nearly they do
 LEFT, SAME = 0.01, 1e-16  # variance of the difference, of those of the parts, at most; if it is rounding
+RARE = 1e-4  # such a share that columns of one factor, which cancel out, hardly have
 ALIKE, EXACT = 2.0, 1e-9  # of the least such share, up to which the most columns are the whole
 
 
@@ -77,7 +78,10 @@ def sums(sample: FloatArray) -> list[Sum]:
     wholes = []
     for parts in _like_constants(X):
         if (total := constant_sum(X[:, parts])) is not None and not _are_ranks(X[:, parts]):
-            wholes.append((_rest(X[:, parts], np.full(len(X), total)), parts, total))
+            rest = _rest(X[:, parts], np.full(len(X), total))
+            usual = len(parts) > 2 and abs((np.log10(total) + 0.5) % 1 - 0.5) <= CLOSE / 2  # 1, 100, 1e6
+            if usual or rest <= RARE or _are_within_one(X[:, parts], total):
+                wholes.append((rest, parts, total))
     while wholes:
         least = min(wholes)[0]
         alike = [one for one in wholes if one[0] <= max(ALIKE * least, EXACT)]
@@ -128,6 +132,11 @@ def _like_constants(X: FloatArray) -> Iterator[list[int]]:
     for at in np.flatnonzero(near).tolist():
         if np.median(far[:, at]) ** 2 <= LEFT * variances[[*some[at]]].sum():
             yield [*some[at]]
+
+
+def _are_within_one(parts: FloatArray, total: float) -> bool:
+    """Return whether whole numbers sum to a number or one more or less, such as age and year of birth."""
+    return bool((parts == np.rint(parts)).all()) and float(np.abs(parts.sum(axis=1) - total).max()) <= 1
 
 
 def _are_ranks(parts: FloatArray) -> bool:
