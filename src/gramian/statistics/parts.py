@@ -128,8 +128,7 @@ def _like_constants(X: FloatArray) -> Iterator[list[int]]:
     some, S = [*zip(i.tolist(), j.tolist(), strict=True), *runs], np.hstack([few[:, i] + few[:, j], run])
     middle, variances = np.median(S, axis=0), X.var(axis=0)
     far = np.abs(S - middle)
-    near = (far <= CLOSE * middle).mean(axis=0) >= USUALLY
-    for at in np.flatnonzero(near).tolist():
+    for at in np.flatnonzero((far <= CLOSE * middle).mean(axis=0) >= USUALLY).tolist():
         if np.median(far[:, at]) ** 2 <= LEFT * variances[[*some[at]]].sum():
             yield [*some[at]]
 
