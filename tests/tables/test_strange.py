@@ -490,10 +490,22 @@ def test_rows_that_are_sums_and_means_of_others_are_left_out():
 
 
 def test_names_like_those_of_totals_are_no_totals():
-    films = ("Total Recall", "Blank", "Max", "Mean Streets", "Jaws", "Alien", "Up", "Her", "Big", "Eden")
+    films = (
+        "Total Recall",
+        "Point Blank",
+        "Blank",
+        "Max",
+        "Mean Streets",
+        "Jaws",
+        "Alien",
+        "Up",
+        "Her",
+        "Big",
+        "Eden",
+    )
     rows = "".join(
         f"{name},{i * i % 11 + 3}.5,{i * 7 % 13}\n"
-        for i, name in enumerate(films[4:] + films[:4] + films[4:6])
+        for i, name in enumerate(films[5:] + films[:5] + films[5:7])
     )
     assert "exclude" not in propose(scan(io.BytesIO(f"film,a,b\n{rows}".encode()))).reading
 
@@ -558,3 +570,14 @@ def test_a_title_with_a_second_cell_is_not_the_header():
     table = read("title_with_link.csv")
     assert table.feature_names == tuple(map(str, range(2010, 2019)))
     assert table.row_names == ("Aland", "Bland", "Cland", "Dland", "Eland")
+
+
+def test_units_in_all_cells_of_a_column_are_slips_of_one_kind():
+    text = "x,mass,room,mixed\n" + "".join(
+        f"{i * i % 7},{i}.5 kg,{i}b,{i} {'kg' if i % 2 else 'm'}\n" for i in range(30)
+    )
+    found = propose(scan(io.BytesIO(text.encode())))
+    assert found.reading["slips"] == "read"
+    assert '"0.5 kg" in row 0 of "mass" is most likely 0.5 (kg)' in found[0].why
+    assert found[0].evidence["columns"] == ["mass"]
+    assert read_text(text, slips="read", columns="mass").values[:3, 0].tolist() == [0.5, 1.5, 2.5]

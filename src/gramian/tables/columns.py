@@ -322,8 +322,8 @@ class Columns:
         for entry in groups:
             name = group_column(entry, self.names)
             if name is not None and is_text(column := self.arrays[self.names.index(name)]):
-                same = pc.equal(pc.utf8_trim_whitespace(column), entry[len(name) + 1 :])
-                out |= pc.fill_null(same, False).to_numpy(zero_copy_only=False)
+                same = pc.equal(strings.as_given(column), entry[len(name) + 1 :])
+                out |= np.array(pc.fill_null(same, False))
         return out
 
     def labels(self, place: int) -> npt.NDArray[Any]:
@@ -965,8 +965,7 @@ def marks_of(
 def slips_of(columns: Columns, text: Sequence[int]) -> dict[int, strings.Slips]:
     """Return the few cells that are no numbers in columns of text that are numbers but for these."""
     text = [at for at in text if is_text(columns.arrays[at])] if columns.source.separator is not None else []
-    how = columns.source.na_values, columns.comma
-    every = ((place, strings.slips(columns.fields[place], *how)) for place in text)
+    every = ((at, strings.slips(columns.fields[at], columns.source.na_values, columns.comma)) for at in text)
     return {place: some for place, some in every if some is not None}
 
 

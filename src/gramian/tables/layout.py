@@ -449,8 +449,8 @@ class _Table:
         below = [self.lines[one].fields for one in self.filled if one > index]
         fields, rows = self.lines[index].fields, [row for row in below if len(row) == self.width]
         if named := [one for one in self.filled if one < index and self._may_name(one)]:
-            titled = all(len(self.lines[one].filled) <= _TITLE for one in named)
-            axis = titled and len(self.typed) > _TITLE and self._is_axis(fields, rows)
+            axis = len(self.typed) > _TITLE and self._is_axis(fields, rows)
+            axis &= all(len(self.lines[one].filled) <= _TITLE for one in named)
             return not (axis or any(self._is_other_axis(index, one) for one in named))
         if not rows:
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -47,7 +48,6 @@ MOST_DOUBTFUL = 8  # columns that are named, of those of which most are doubtful
 FEWEST = 10  # rows from which numbers are judged
 NAMING, RUN = 20, 0.95  # rows from which a run of numbers names them; its confidence
 LAGGED = 0.9  # share of rows in which a lag is another column, one row earlier
-DATED = ("date", "datum", "time", "stamp", "epoch", "year", "jahr")  # in names of numbers that are dates
 LOOK = 32 << 20  # bytes of a large file that are looked at
 
 
@@ -331,16 +331,16 @@ def _date_in(column: Column) -> str:
     x, low, high = column.sample[np.isfinite(column.sample)], column.low or 0.0, column.high or 0.0
     if column.distinct < FEWEST or low <= 0:
         return ""
-    name, rising, hundreds = column.name.casefold(), bool((np.diff(x) > 0).all()), x // 100 % 100
-    called, months = {word for word in DATED if word in name}, ((x % 100 >= 1) & (x % 100 <= 12)).all()
-    days = ((hundreds >= 1) & (hundreds <= 12) & (x % 100 <= 31)).all()
+    called = {*re.findall("date|datum|time|stamp|epoch|year|jahr", column.name.casefold())}
+    rising, hundreds, rest = bool((np.diff(x) > 0).all()), x // 100 % 100, x % 100
+    days = ((hundreds >= 1) & (hundreds <= 12) & (rest >= 1) & (rest <= 31)).all()
     if column.whole and low > 18e6 and high < 22e6 and days:
         return f"days, the first one written as {x[0]:.0f}"
-    if column.whole and low > 18e4 and high < 22e4 and months:
+    if column.whole and low > 18e4 and high < 22e4 and ((rest >= 1) & (rest <= 12)).all():
         return f"months, the first one written as {x[0]:.0f}"
     if column.whole and low > 9e8 and high < 22e8 and (called or rising):
         return "seconds since 1970"
-    if low > 2e4 and high < 6e4 and called & {*DATED[:2]}:
+    if low > 2e4 and high < 6e4 and called & {"date", "datum"}:
         return "days since 1900, as in Excel"
     if not column.whole and low > 1700 and high < 2200 and (called - {"time"} or (called and rising)):
         return "years with fractions"

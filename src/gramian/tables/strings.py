@@ -293,7 +293,7 @@ class Slips(NamedTuple):
 
 
 def slips(fields: Any, na_values: Sequence[str] = (), comma: str | None = None) -> Slips | None:
-    """Return the cells that are no numbers, where at most one in twenty is none; else None.
+    """Return the cells that are no numbers of a column where few are none, or all have a unit.
 
     Parameters
     ----------
@@ -309,29 +309,33 @@ def slips(fields: Any, na_values: Sequence[str] = (), comma: str | None = None) 
     ({1: ('7,9', '7.9')}, ['7.1', '7.9', '8.2', None])
     """
     text, (pattern, _) = _cleaned(fields, na_values), _COMMAS.get(comma or "", (cells.PLAIN, ""))
-    count, most_text = len(text) - text.null_count, pc.mean(like_number(text.slice(0, _FIRST))).as_py() or 0
-    if count < 3 or most_text <= 0.5:
+    first, count = text.slice(0, _FIRST).drop_null(), len(text) - text.null_count
+    quantities = all(
+        (cells.slip(one) or ("", ""))[1] for one in first.to_pylist()
+    )  # most text is none at once
+    if count < 3 or not (quantities or pc.mean(like_number(first)).as_py() > 0.5):
         return None
     numbers = pc.or_(_matches(text, pattern), pc.match_substring_regex(text, "^[<>≤≥]"))
     if pc.sum(numbers).as_py() < count - max(1, _SLIPS * count):
         numbers = like_number(text)  # with signs, where most have these
     odd = np.flatnonzero(pc.invert(pc.fill_null(numbers, True)).to_numpy(zero_copy_only=False)).tolist()
-    if not 0 < len(odd) <= max(1, _SLIPS * count):
+    if not odd or not (quantities or len(odd) <= max(1, _SLIPS * count)):
         return None
     plain = text.filter(_matches(text, cells.PLAIN))
     within_one = len(plain) > 0 and pc.max(pc.abs(plain.cast(pa.float64()))).as_py() <= 1
-    read, rest, meant = dict[int, tuple[str, str]](), dict[str, int](), text.to_pylist()
+    read, rest, meant, units = dict[int, tuple[str, str]](), dict[str, int](), text.to_pylist(), set[str]()
     for row in odd:
-        written = meant[row]
-        number, unit = cells.slip(written) or ("", "")
+        number, unit = cells.slip(meant[row]) or ("", "")
         if not number:
-            rest[written] = rest.get(written, 0) + 1
+            rest[meant[row]] = rest.get(meant[row], 0) + 1
             continue
         if unit == "%" and within_one and abs(float(number)) > 1:
             number, unit = f"{float(number) / 100:.12g}", ""
-        read[row] = written, f"{number} ({unit})" if unit else number
+        units.add(unit)
+        read[row] = meant[row], f"{number} ({unit})" if unit else number
         meant[row] = number.replace(".", ",") if comma == "points" else number
-    return Slips(read, rest, pa.array(meant, pa.string())) if len(rest) <= _MOST_MARKS else None
+    even = len(rest) <= _MOST_MARKS and (not quantities or len(units) == 1)
+    return Slips(read, rest, pa.array(meant, pa.string())) if even else None
 
 
 # ------------------------- numbers with currencies, percent signs, parentheses, groups and limits

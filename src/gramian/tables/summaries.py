@@ -22,7 +22,7 @@ NAMED = (
 )
 LIKELY = r"all|overall|world|global|combined|ensemble"
 BESIDE = r"n|count|min(?:imum)?|max(?:imum)?|median|s\.?d\.?|std\.?(?: ?dev\.?(?:iation)?)?"
-CONTROL = r"(?:pool(?:ed)?)?[ _-]?qc[ _-]?\d*|(?:\w+[ _-])?blank[ _-]?\d*|ntc[ _-]?\d*"
+CONTROL = r"(?:pool(?:ed)?)?[ _-]?qc[ _-]?\d*|(?:(?:solvent|method|reagent)[ _-])?blank[ _-]?\d*|ntc[ _-]?\d*"
 ANY = rf"(?i)^\s*(?:{NAMED}|{LIKELY}|{BESIDE}|{CONTROL})\s*$"
 MOST, MOST_ROWS, MOST_COLUMNS = 20, 100_000, 100  # names of such rows; what is added up
 # Shares by which rounded sums miss, where few columns say so, and of columns: percentages do not add up.
@@ -50,10 +50,8 @@ def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, st
     (('town', 'Total', 'is the sum of the 3 rows above'),)
     """
     n, numbers = len(arrays[0]), list(filter(is_number, arrays))[:MOST_COLUMNS]
-    if not numbers or not 4 <= n <= MOST_ROWS:
-        return ()
     named = dict[tuple[int, str], list[int]]()
-    for at, column in enumerate(arrays):
+    for at, column in enumerate(arrays if numbers and 4 <= n <= MOST_ROWS else ()):
         hits = pc.match_substring_regex(column, ANY) if is_text(column) else pa.nulls(0, pa.bool_())
         for row in np.flatnonzero(pc.fill_null(hits, False)).tolist():
             named.setdefault((at, column[row].as_py().strip()), []).append(row)
@@ -61,8 +59,7 @@ def odd_rows(names: Sequence[str], arrays: Sequence[Any]) -> tuple[tuple[str, st
     if not named or len(named) > MOST or 2 * flagged.sum() > n:
         return ()
     X = np.array([one.cast(pa.float64(), safe=False) for one in numbers]).T
-    filled = np.flatnonzero(np.isfinite(X).any(axis=1))
-    cases = filled[~flagged[filled]]
+    cases = np.flatnonzero(np.isfinite(X).any(axis=1) & ~flagged)
     texts = [text for (_, text), rows in named.items() for _ in rows]
     controls, sums = (sum(_is(text, pattern) for text in texts) for pattern in (CONTROL, NAMED))
     result, covered = list[tuple[str, str, str]](), set[int]()

@@ -23,7 +23,7 @@ function reread(changes) {
 }
 byId("reading")?.addEventListener("submit", (event) => {
   event.preventDefault();
-  const chosen = Object.fromEntries(["sheet", "skip_footer", "below_limit", "slips"].filter(byId).map((name) => [name, value(name)]));
+  const chosen = Object.fromEntries(["sheet", "skip_footer", "skip_after_header", "below_limit", "slips"].filter(byId).map((name) => [name, value(name)]));
   if (byId("na_values")) chosen.na_values = value("na_values").split(",").map((one) => one.trim()).filter((one, place) => one || !place);
   reread(chosen);
 });
@@ -167,7 +167,7 @@ const busy = (on) => byId("run-card").setAttribute("aria-busy", String(on));
 
 // The field that an error of the plan is about.
 const FIELDS = { ...CONTROLS, kernel: "expression", weights: "weights", columns: "drop", drop: "drop",
-  labels_from: "labels-from", gamma: "sigma", skip_footer: "skip_footer", header: "lines" };
+  labels_from: "labels-from", gamma: "sigma", skip_footer: "skip_footer", skip_after_header: "skip_after_header", header: "lines" };
 function wrong(error) {
   for (const name of [...Object.values(FIELDS), "plan-summary"]) if (byId(`${name}-error`)) complain(byId(name), "");
   if (!error) return;

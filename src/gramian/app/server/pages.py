@@ -214,7 +214,7 @@ def model(
 def _back(item: Item, fit: dict[str, Any]) -> str:
     """Return the address of the data of a fit, read and with the settings as it was."""
     reading = dict.fromkeys(READ_FIRST, "") | fit["reading"]
-    of_file = ("sheet", "header", "skip_footer", "below_limit", *READ_FIRST)
+    of_file = ("sheet", "header", "skip_footer", "skip_after_header", "below_limit", *READ_FIRST)
     asked = {name: reading[name] for name in of_file if name in reading}
     asked |= {"method": fit["estimator"], "model": item.id}
     return f"/data/{fit['data']}?{urlencode(asked, doseq=True)}"
