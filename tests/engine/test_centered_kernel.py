@@ -130,22 +130,6 @@ def test_trace_is_that_of_exact_diagonals():
     assert math.isfinite(operator.error_bound)
 
 
-def test_a_fingerprint_follows_the_kernel_and_its_rows():
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    changed = X.copy()
-    changed[5, 2] = X[5, 2] + 1e-9
-
-    def found(X, kernel, center=True):
-        source = KernelSource(kernel.bind(X, 1e-9), X)
-        tiles = TileMatrix(len(X), source, np.empty(0))
-        return CenteredKernelOperator(tiles, source, center=center, psd=True).fingerprint()
-
-    assert found(X, RBF(sigma=2.0)) == found(X.copy(), RBF(sigma=2.0))
-    assert found(X, RBF(sigma=2.0)) != found(changed, RBF(sigma=2.0))
-    K = X @ X.T
-    assert operator_of(K).fingerprint() != operator_of(K + np.eye(40) * 1e-9).fingerprint()
-
-
 def test_sums_of_a_device_are_as_long_as_its_tiles():
     xp = pytest.importorskip("array_api_strict")
     K = gram(600)

@@ -328,23 +328,14 @@ def test_a_small_rest_is_decomposed_and_leaves_nothing_to_chance():
     assert certificate.completeness.bound == pytest.approx(1.0, rel=1e-10)
 
 
-def test_the_probe_is_skipped_where_the_trace_suffices():
-    exact, Q = with_spectrum([1.0, 0.9, 0.8, *[1e-4] * 50])
+@pytest.mark.parametrize(("rest", "method"), [(1e-4, "trace"), (0.05, "Frobenius norm")])
+def test_the_probe_is_skipped_where_the_trace_or_the_norm_suffices(rest, method):
+    exact, Q = with_spectrum([1.0, 0.9, 0.8, *[rest] * 50])
     operator = Matrix(exact)
     certificate = certificate_of(operator, handed_over(operator, Q[:, :3]))
     assert certificate.ok
-    assert certificate.completeness.method == "trace"
+    assert certificate.completeness.method == method
     assert certificate.completeness.kind == "deterministic"
-    assert operator.products == 0
-    assert_true(certificate, exact)
-
-
-def test_the_norm_is_tried_before_the_probe():
-    exact, Q = with_spectrum([1.0, 0.9, 0.8, *[0.05] * 50])
-    operator = Matrix(exact)
-    certificate = certificate_of(operator, handed_over(operator, Q[:, :3]))
-    assert certificate.ok
-    assert certificate.completeness.method == "Frobenius norm"
     assert operator.products == 0
     assert_true(certificate, exact)
 

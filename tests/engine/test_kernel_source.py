@@ -61,23 +61,3 @@ def test_asymmetry_of_rounding_is_allowed_and_counted(dtype):
     assert 0 < gap <= len(K) * source.absolute
     tile = source(slice(0, 50), slice(0, 50))
     assert_array_equal(tile, tile.T)
-
-
-def test_cross_product_never_holds_the_whole_matrix():
-    widths = []
-
-    bound = Linear().bind(X)
-
-    def tile(left, right, out=None):
-        widths.append((len(left), len(right)))
-        return left @ right.T
-
-    object.__setattr__(bound, "tile", tile)
-
-    rng = np.random.default_rng(1)
-    new, fitted = rng.standard_normal((20, 2)), rng.standard_normal((5000, 2))
-    coefficients = rng.standard_normal((5000, 3))
-    product = bound.times(new, fitted, coefficients)
-    assert_allclose(product, new @ (fitted.T @ coefficients), atol=1e-9)
-    assert max(width for _, width in widths) <= 960
-    assert sum(width for _, width in widths) == 5000

@@ -178,12 +178,6 @@ def test_where_nothing_could_take_over_only_a_standstill_ends_the_iteration():
     assert result.spectrum.passes < 400
 
 
-def test_the_number_of_passes_is_bounded():
-    matrix = Matrix(DECAY)
-    assert "stalled after 2 block products" in find(matrix, Target(count=5), tol=1e-12, max_passes=2).why
-    assert len(matrix.products) == 2
-
-
 @pytest.mark.parametrize("columns", [200, 56], ids=["one basis", "restarted"])
 @pytest.mark.parametrize(
     "values",

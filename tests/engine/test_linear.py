@@ -11,12 +11,11 @@ from gramian import PCA, scan
 from gramian.core.arrays import as_float64
 from gramian.core.records import SolveRequest, Target
 from gramian.engine import centered, linear, solving
-from gramian.engine.centered import center_rows
 from gramian.engine.krylov import KrylovRoute
 from gramian.engine.linear import LinearProblem
 from gramian.engine.operator import Form
 from gramian.engine.routes import ProductRoute
-from gramian.engine.scatter import Observed, ScatterOperator, product_error
+from gramian.engine.scatter import ScatterOperator
 from gramian.engine.solving import solve
 from gramian.errors import DataError, ParameterError
 from gramian.models.fitted import with_orthonormality
@@ -155,23 +154,6 @@ def test_shares_and_orthonormality_are_those_that_the_user_holds():
                     assert model.certificate_.orthogonality <= (1e-5 if dtype == "f4" else 1e-12)
 
 
-def test_every_attribute_scales_with_the_data():
-    X = np.random.default_rng(0).standard_normal((200, 3))
-    plain = PCA(2).fit(X)
-    for exponent in (-99, -70, 70, 99):
-        scale = 10.0**exponent
-        model = PCA(2).fit(X * scale)
-        for name in ("explained_variance_", "noise_variance_", "total_variance_", "reconstruction_error_"):
-            assert_allclose(getattr(model, name) / scale / scale, getattr(plain, name), rtol=1e-9)
-        assert_allclose(model.singular_values_ / scale, plain.singular_values_, rtol=1e-9)
-        assert_allclose(model.certificate_.values, model.explained_variance_, rtol=1e-9)
-        assert model.certificate_.ok
-        assert np.isfinite(model.certificate_.radii).all()
-        assert np.isfinite(model.certificate_.set_radius)
-        assert np.isfinite(model.certificate_.completeness.bound)
-        assert_allclose(model.transform(X[:5] * scale) / scale, plain.transform(X[:5]), rtol=1e-8)
-
-
 @pytest.mark.parametrize("shape", [(300, 190), (190, 300)])
 def test_an_iteration_at_any_scale_is_silent(shape):
     X = spectrum_matrix(*shape, 10 * 0.9 ** np.arange(100), seed=0)
@@ -268,16 +250,6 @@ def test_columns_of_float32_far_apart_are_scaled_as_exactly_as_others(array_kind
             assert model.certificate_.ok
             assert_allclose(as_float64(model.explained_variance_), exact, rtol=1e-5)
             assert (np.abs(model.certificate_.values - exact) <= model.certificate_.radii + 1e-9).all()
-
-
-def test_what_is_observed_to_exceed_the_worst_case_takes_its_place():
-    X = np.random.default_rng(0).standard_normal((3000, 5)).astype("f4")
-    view = center_rows(as_rows(X), center=True, scale=None, ddof=1)
-    worst, kind = product_error(view, 3000, 50, worst_case=True)
-    assert kind == "deterministic"
-    wrong = Observed(probed=3 * worst, least=2 * worst)
-    for asked in (True, False):
-        assert product_error(view, 3000, 50, observed=wrong, worst_case=asked) == (3 * worst, "probabilistic")
 
 
 def test_a_probe_sees_what_a_product_has_wrong(monkeypatch):

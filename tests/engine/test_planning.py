@@ -9,7 +9,6 @@ import pytest
 from gramian import PCA
 from gramian.core.checks import duration
 from gramian.core.records import Calls, Plan, SolveRequest, Step, Target
-from gramian.engine.krylov import KrylovRoute
 from gramian.engine.operator import SymmetricCosts, TableCosts
 from gramian.engine.solving import plan, ranked, small_first, warn_of_cost
 from gramian.engine.tiles import KernelCosts
@@ -95,21 +94,6 @@ def test_a_plan_depends_on_nothing_but_its_arguments(monkeypatch):
     assert [pca((5000, 900)), kernel(3000), pca((5000, 900), dtype=F4)] == first
 
 
-def test_an_iteration_gets_as_many_passes_as_the_direct_route_is_worth():
-    costs, few = TableCosts((4000, 3000), F8), Target(count=3)
-    items = ranked(costs, SolveRequest(few, 1e-6, PLENTY))
-    cheapest = min(item.seconds for item in items if item.route.direct)
-    for item in items:
-        if isinstance(item.route, KrylovRoute):
-            worth = item.route.passes_worth(costs, few, cheapest)
-            assert item.route.max_passes == worth >= 16
-            assert item.route.foresees
-    least = min(item.bytes for item in items if item.route.direct)
-    for item in ranked(costs, SolveRequest(few, 1e-6, least - 1)):
-        assert isinstance(item.route, KrylovRoute)
-        assert not item.route.foresees
-
-
 def test_below_the_floor_of_float32_no_route_multiplies_in_it():
     # The side that is not the smaller one does not count.
     for shape, (target, single) in product(
@@ -138,24 +122,6 @@ def test_sparse_data_are_never_decomposed_as_a_whole():
             item.route.solver != "full"
             for item in ranked(TableCosts(shape, F8, True), SolveRequest(FIVE, 1, PLENTY))
         )
-
-
-@pytest.mark.parametrize("dtype", [F4, F8], ids=str)
-@pytest.mark.parametrize("solver", ["auto", "krylov", "covariance"])
-def test_nothing_in_the_list_needs_more_than_the_limit(solver, dtype):
-    costs = TableCosts((4000, 1500), dtype)
-    every = ranked(costs, SolveRequest(TEN, 1e-5, PLENTY, solver))
-    sizes = sorted({item.bytes for item in every})
-    for limit in sizes:
-        try:
-            items = ranked(costs, SolveRequest(TEN, 1e-5, limit, solver))
-        except MemoryLimitError:
-            assert not [i for i in every if i.bytes <= limit and solver in ("auto", i.route.solver)]
-            continue
-        assert all(item.bytes <= limit for item in items)
-        # The first one is a route of the solver that was asked for; others may take over.
-        assert solver in ("auto", items[0].route.solver)
-    assert len(every) > 4
 
 
 def test_a_limit_chooses_the_route_that_fits():

@@ -59,16 +59,6 @@ def test_few_eigenpairs_of_a_dense_matrix(m):
             assert_allclose(A @ V, V * found, atol=1e-12 * exact[0])
 
 
-def test_few_eigenpairs_of_a_large_matrix_are_iterated():
-    A = symmetric(0.8 ** np.arange(900))
-    solution = solve(SymmetricProblem(A, psd=True), SolveRequest(Target(count=4), 1e-9, 1 << 40))
-    values, V = solution.spectrum.values, solution.spectrum.vectors
-    assert solution.account.plan.solver == "krylov"
-    assert_allclose(values, 0.8 ** np.arange(4), rtol=1e-10)
-    assert V.shape == (900, 4)
-    assert_allclose(A @ V, V * values, atol=1e-11)
-
-
 def test_a_given_matrix_takes_part_in_the_engine(monkeypatch):
     """An indefinite matrix by the solver asked for, certified, under the limit."""
     monkeypatch.setattr(solving, "QUICK", 0.0)

@@ -48,17 +48,6 @@ def test_product_is_the_product(n, held, width):
     assert_allclose(tiles.matmat(fortran), A @ V, atol=tolerance * n)
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize(("storage", "share"), HELD)
-def test_row_sums_squares_and_dense(n, storage, share):
-    A = symmetric(n)
-    tiles = TileMatrix(n, Source(A), np.empty(0), storage, share=share)
-    assert_allclose(tiles.row_sums, A.sum(axis=1), atol=1e-12 * n)
-    assert tiles.squares == pytest.approx(float((A * A).sum()), rel=1e-13)
-    expected = A.astype(np.float32) if storage == np.float32 else A
-    assert_array_equal(tiles.dense(), expected)
-
-
 def test_float32_tiles_are_multiplied_in_float32_and_summed_in_float64():
     A = symmetric(3 * TILE)
     V = np.random.default_rng(1).standard_normal((len(A), 4))
@@ -70,17 +59,6 @@ def test_float32_tiles_are_multiplied_in_float32_and_summed_in_float64():
     exact = tiles.promoted()
     assert_allclose(exact.matmat(V), A @ V, atol=1e-11)
     assert_array_equal(exact.row_sums, tiles.row_sums)
-
-
-def test_kept_tiles_are_filled_once_and_half_of_them():
-    A = symmetric(3 * TILE)
-    source = Source(A)
-    tiles = TileMatrix(len(A), source, np.empty(0), np.float64)
-    for _ in range(3):
-        tiles.matmat(np.ones((len(A), 2)))
-    assert sum_of_asked(source) == 6 * TILE * TILE
-    assert all(rows.start >= columns.start for rows, columns in source.asked)
-    assert sum(tile.nbytes for tile in tiles._kept.values()) == 6 * TILE * TILE * 8
 
 
 def test_tiles_that_are_not_kept_are_filled_in_every_pass():

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gramian.errors import DataError, ParameterError
-from gramian.faces.gallery import Enrolled, as_batch, checked, content_of
+from gramian.errors import DataError
+from gramian.faces.gallery import Enrolled, as_batch, content_of
 
 
 def digest(text):
@@ -75,21 +75,3 @@ def test_a_model_is_described_by_what_its_vectors_depend_on():
     assert content_of(model(shift_covariance_=None), {}).shift_covariance is None
     rounded = content_of(model(eigenvalues_=np.array([2.5, -1e-17])), {})
     assert rounded.variances.tolist() == [2.5, 0]
-
-
-def test_what_no_recogniser_takes():
-    for settings, match in (
-        ({"distance": "cosinus"}, r"is not known\. Allowed:"),
-        ({"match": 1}, r"match=1 is not known\."),
-        ({"far": 2}, "far=2 must be a"),
-        ({"far": "0.1"}, "must be a number"),
-        ({"far": True}, "far=True must be a"),
-        ({"discriminant": "yes"}, r"is not known\. Give"),
-        ({"n_components": 0}, "n_components=0 must"),
-        ({"n_components": True}, "n_components=True"),
-        ({"n_components": 4}, "n_components=4 must"),
-    ):
-        with pytest.raises(ParameterError, match=match):
-            checked(settings, 3)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'distanz'"):
-        checked({"distanz": "cosine"}, 3)

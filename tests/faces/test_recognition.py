@@ -1,6 +1,5 @@
 """Recognising people by vectors of prescribed places."""
 
-import warnings
 from itertools import product
 
 import numpy as np
@@ -329,12 +328,6 @@ def test_scores_of_faces_go_with_their_threshold(world):
             recogniser.identify(world.vectors[:1], scores, threshold)
     with pytest.raises(ValueError, match=r"zip\(\) argument"):
         recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)
-
-
-def test_no_warning_of_any_kind(world):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        World(10, 2, noise=1e-3).recogniser()
 
 
 def shifts_along(direction):

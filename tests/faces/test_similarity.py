@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gramian.errors import DataError, ParameterError
 from gramian.faces import similarity
@@ -58,20 +56,6 @@ def test_blocks_of_queries_change_nothing(monkeypatch):
     whole = Matcher(vectors, people, cosine=True).similarity(queries)
     monkeypatch.setattr(similarity, "ENTRIES", 2 * len(vectors))
     np.testing.assert_allclose(Matcher(vectors, people, cosine=True).similarity(queries), whole, atol=1e-6)
-
-
-def test_nobody_asked_is_nobody_answered():
-    vectors, people, queries = some_people(0)
-    assert Matcher(vectors, people, cosine=True).similarity(queries[:0]).shape == (0, 7)
-
-
-@given(st.integers(0, 50), st.sampled_from([1e-3, 7.0, 1e4]))
-def test_cosines_do_not_depend_on_length(seed, factor):
-    vectors, people, queries = some_people(seed)
-    index = Matcher(vectors, people, cosine=True)
-    np.testing.assert_allclose(
-        index.similarity(queries), index.similarity(np.float32(factor) * queries), atol=1e-5
-    )
 
 
 def test_a_vector_of_zeros_is_like_nobody():
@@ -182,16 +166,6 @@ def test_of_very_many_people_an_even_part_is_enough(monkeypatch):
     assert np.ptp(kept[kept < 10]) == 9
     several = np.append(np.repeat(np.arange(5), 2), [5, 6, 7])
     assert np.unique(several[similarity._chosen(several)]).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_along_discriminants_likeness_is_that_of_projections():
-    vectors, people = people_at_places()
-    along = projection(vectors, people)
-    for cosine in (True, False):
-        given = Matcher(np.float32(vectors), people, discriminants(vectors, people), cosine=cosine)
-        plain = Matcher(np.float32(vectors) @ along, people, cosine=cosine)
-        expected = plain.similarity(np.float32(vectors[:3]) @ along)
-        np.testing.assert_allclose(given.similarity(np.float32(vectors[:3])), expected, atol=1e-5)
 
 
 def test_vectors_that_are_none():

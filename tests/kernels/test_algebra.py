@@ -1,8 +1,6 @@
 """What combined kernels compute, which rule proves or refutes them, and bounds that hold for combinations."""
 
 import operator
-import re
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from exact_kernels import clusters, exact_gram, excess, expressions, quadratic_form
+from exact_kernels import clusters, exact_gram, excess, expressions
 from gramian.errors import DataError, InputTypeError
 from gramian.kernels import (
     RBF,
@@ -18,7 +16,6 @@ from gramian.kernels import (
     Constant,
     Cosine,
     Exp,
-    FunctionKernel,
     Laplacian,
     Linear,
     Matern,
@@ -146,41 +143,6 @@ def test_proven():
         assert reason in kernel.validity.reason, (kernel, reason)
         K = kernel.gram(X)
         assert np.linalg.eigvalsh(K)[0] >= -1e-12 * np.linalg.norm(K), (kernel, reason)
-
-
-REFUTED = [
-    (-Linear(), 1),
-    (Linear() - Polynomial(2, 1.0, 0.0), 2),
-    (Polynomial(2, 1.0, 1.0) - 2 * Linear() - 2, 0),
-    (Polynomial(3, 1.0, 1.0) - 4 * Linear(), 1),
-    (exp(Linear()) - Linear() ** 2, 2),
-    (exp(-Linear()), 1),
-    (exp(Linear() - 0.5 * Polynomial(2, 1.0, 0.0) * 2), 2),
-    (Linear() * (1 - Linear()), 2),
-    ((1 + Linear()) ** 0.5, 2),
-    ((1 + Linear() + Linear() ** 2) ** 1.5, 5),
-    ((Linear() - 1) ** 3, 0),
-    (Sigmoid(1.0, 0.0) ** 2, 4),
-    (Sigmoid(1.0, 1.0) * 2, None),
-    (exp(Sigmoid(1.0, 1.0)), 2),
-]
-
-
-def test_refuted_and_confirmed_by_points_near_zero():
-    for kernel, power in REFUTED:
-        result = kernel.validity
-        assert result.refuted, (kernel, power)
-        assert not kernel.psd, (kernel, power)
-        if power is None:
-            assert "still no kernel" in result.reason, (kernel, power)
-            power = 2
-        else:
-            assert re.search(rf"Taylor coefficient of t\^{power} in f\(t\) is -", result.reason), (
-                kernel,
-                power,
-            )
-        points = [Fraction(i + 1, 64) for i in range(power + 1)]
-        assert quadratic_form(kernel, points) < -1e-30, (kernel, power)
 
 
 UNKNOWN = [
@@ -367,29 +329,6 @@ def test_entries_stay_within_the_stated_size(kernel):
     assert largest <= bound.largest * (1 + 1e-9) + bound.absolute
 
 
-def test_a_bound_that_forgets_a_part_is_noticed():
-    class Careless(Sum):
-        def error_bounds(self, *parts):
-            return 0.0, 1e-17, parts[0].largest + parts[1].largest
-
-        def rebuilt(self, *parts):
-            return Careless(*parts)
-
-    assert excess(Careless(gauss, line), clusters(3.0, 100.0)) > 2
-
-
-def test_parts_are_bound_side_by_side():
-    kernel = RBF() + Linear() * Polynomial().on(0, 2)
-    bound = kernel.bind(ROWS)
-    assert bound.kernel == RBF(gamma=1 / 3) + Linear() * Polynomial(gamma=0.5).on(0, 2)
-    left, right = bound.encode(ROWS)
-    assert left.shape == right.shape == (12, sum(bound.widths))
-    assert len(bound.parts) == len(bound.widths) == 2
-    expected = RBF().gram(ROWS) + Linear().gram(ROWS) * Polynomial().gram(ROWS[:, [0, 2]])
-    assert_allclose(bound.tile(left, right), expected, rtol=1e-12)
-    assert_allclose(bound.diagonal(ROWS), np.diag(expected), rtol=1e-14)
-
-
 def test_only_sums_hand_centring_down():
     rows = ROWS + 1e4
     H = np.eye(12) - 1 / 12
@@ -403,13 +342,6 @@ def test_only_sums_hand_centring_down():
     for kernel in (Linear() * RBF(), Linear() ** 2, Linear().normalized()):
         bound = kernel.bind(rows, centered=True)
         assert_allclose(bound.tile(*bound.encode(rows)), kernel.gram(rows), rtol=1e-9)
-
-
-def test_precision_reaches_the_parts():
-    rows = clusters(300.0)
-    loose, strict = ((gauss + line).bind(rows, precision) for precision in (1e-8, 1e-13))
-    assert not loose.parts[0].direct
-    assert strict.parts[0].direct
 
 
 def test_overflow_is_refused_with_the_kernel_that_does():
@@ -430,25 +362,3 @@ def test_parts_are_kernels(bad):
     for made in (Sum(RBF(), bad), Product(bad, RBF()), Scaled(bad, 2.0), Power(bad, 2), Exp(bad)):
         with pytest.raises(InputTypeError, match="is no kernel object such as"):
             made.gram(ROWS)
-
-
-def test_what_is_asked_of_parts():
-    assert (RBF() * Matern()).stationary
-    assert (2 * RBF()).stationary
-    assert not (RBF() + Linear()).stationary
-    assert (RBF() + Linear()).error_kind == "deterministic"
-    own = FunctionKernel(lambda x, y: float(x @ y))
-    assert (RBF() + 2 * own).error_kind == "estimate"
-    assert (RBF() + Linear()).calls(ROWS) is None
-
-
-def test_functions_and_constants_among_the_parts_add_what_they_cost():
-    one = FunctionKernel(lambda x, y: float(x @ y), vectorised=False)
-    many = FunctionKernel(lambda x, y: x @ y.T, vectorised=True)
-    assert (RBF() + one).calls(ROWS).scalar
-    assert not (RBF() * many).calls(ROWS).scalar
-    both = (one + many.on(0)).resolve(ROWS).calls(ROWS)
-    assert both.scalar
-    assert both.seconds > 0
-    bound = (Constant(0.5) * gauss).bind(ROWS)
-    assert bound.relative < gauss.bind(ROWS).relative + 1e-15

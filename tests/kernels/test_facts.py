@@ -8,18 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gramian.kernels import RBF, Linear, Sigmoid
-from gramian.kernels.facts import CLOSURE, ORDER, Facts, Series, proven, refuted, unknown
-
-
-def test_it_prints_line_by_line_what_follows_from_what():
-    deep = unknown("Third.", "c")
-    whole = refuted("First.", "a", proven("Second.", "b", deep), deep)
-    assert str(whole).splitlines() == [
-        "a: refuted. First.",
-        "  b: proven. Second.",
-        "    c: unknown. Third.",
-        "  c: unknown. Third.",
-    ]
+from gramian.kernels.facts import CLOSURE, ORDER, Facts, Series
 
 
 def test_a_proof_names_every_part():

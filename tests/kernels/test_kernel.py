@@ -281,6 +281,9 @@ def test_other_array_kinds_give_the_same_values(kernel):
                 assert_allclose(K, kernel.gram(values), rtol=1e-9, atol=1e-12, err_msg=repr((kind, gap)))
                 if kernel.stationary:
                     assert_array_equal(np.diag(K), np.diag(kernel.gram(values)), err_msg=repr((kind, gap)))
+                single = kernel.gram(xp.asarray(values.astype("f4")))
+                assert single.dtype == xp.float32, (kind, gap)
+                assert_allclose(np.asarray(single), kernel.gram(values.astype("f4")), rtol=1e-6, atol=1e-7)
                 between = np.asarray(kernel.gram(xp.asarray(values), xp.asarray(values[:3])))
                 expected = kernel.gram(values, values[:3])
                 assert_allclose(between, expected, rtol=1e-9, atol=1e-12, err_msg=repr((kind, gap)))

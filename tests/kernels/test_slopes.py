@@ -118,17 +118,6 @@ def test_a_stationary_kernel_pulls_towards_a_weighted_mean():
         assert np.all(result.pull(W)[~seen] == 0), name
 
 
-def test_the_weighted_mean_of_the_gaussian_kernel_is_that_of_mika():
-    X, Y = rows(4, 0), rows(6, 1)
-    W = np.random.default_rng(2).standard_normal((4, 6))
-    bound = kernels.RBF(gamma=0.4).bind(Y)
-    result = bound.slopes(X, bound.encode(Y)[1])
-    for b in range(4):
-        weights = W[b] * np.exp(-0.4 * np.sum((X[b] - Y) ** 2, axis=1))
-        step = result.pull(W)[b] / result.stiffness(W)[b]
-        assert_allclose(X[b] + step, weights @ Y / weights.sum(), rtol=1e-9)
-
-
 def test_kinks_and_what_states_no_weighted_mean_are_said():
     for name in [name for name in SMOOTH if not SMOOTH[name].stationary]:
         Y = rows(7, 1)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA as PeerPCA
 
 from gramian import PCA
-from gramian.errors import DataError, MemoryLimitError, ParameterError, RankWarning
+from gramian.errors import MemoryLimitError, ParameterError, RankWarning
 from gramian.models.pca.rules import NAMED, scree_of
 from gramian.statistics.component_rules import RULES, unknown_noise_factor
 from helpers import spectrum_matrix
@@ -135,24 +135,6 @@ def test_the_smallest_tables_have_an_answer_or_a_reason(rule, shape):
             assert rule in ("mle", "cv")
         else:
             assert 1 <= model.n_components_ <= min(shape)
-
-
-@pytest.mark.parametrize("rule", NAMED)
-def test_duplicated_columns_and_rows(rule):
-    X = planted()
-    for data in (np.hstack([X, X]), np.vstack([X, X])):
-        model = PCA(rule, random_state=0).fit(data)
-        assert 1 <= model.n_components_ <= 30
-        assert np.isfinite(model.explained_variance_).all()
-
-
-@pytest.mark.parametrize("rule", NAMED)
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_nan_is_named(rule, bad):
-    X = planted()
-    X[33, 4] = bad
-    with pytest.raises(DataError, match=r": row 33, column 4\."):
-        PCA(rule).fit(X)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in NAMED if RULES[rule].draws])

@@ -147,6 +147,7 @@ def test_an_unfitted_model_says_so(unfitted):
         (PCA(), {"n_components": [1, 0.95], "scale": [None, "unit"]}),
         (Whitener(), {"method": ["zca", "pca", "cholesky"], "regularization": [None, 0.01, "oas"]}),
         (PolynomialMap(), {"degree": [1, 2], "coef0": [0, 1]}),
+        (RandomFourierMap(random_state=0), {"sigma": [0.5, 3.0]}),
         (KernelPCA(2, kernel="rbf"), {"gamma": [1e-3, 1.0], "n_components": [2, 4]}),
     ],
     ids=lambda value: type(value).__name__,

@@ -9,7 +9,7 @@ from sklearn.base import clone
 import gramian
 from gramian import PCA, FeatureFilter, KernelPCA, Monitor, Whitener
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.models.inputs import check_tol, generators
+from gramian.models.inputs import check_tol
 from gramian.tables.as_rows import as_rows
 
 
@@ -21,22 +21,6 @@ def test_tolerances():
             ParameterError, match=r"must be a number above 0 and below 1\. It bounds residuals"
         ):
             check_tol(value, np.dtype("f8"))
-
-
-def test_generators_are_two_and_reproducible():
-    draws = [[g.standard_normal() for g in generators(state)] for state in (7, 7, 8)]
-    assert draws[0] == draws[1] != draws[2]
-    assert draws[0][0] != draws[0][1]
-    for make in (np.random.RandomState, np.random.default_rng):
-        first, second = ([g.standard_normal() for g in generators(make(3))] for _ in range(2))
-        assert first == second
-    state = np.random.default_rng(0)
-    assert generators(state)[0].random() != generators(state)[0].random()
-    assert generators(None)[0].random() != generators(None)[0].random()
-    assert [g.random() for g in generators(5, 3)][:2] == [g.random() for g in generators(5)]
-    for value in ("x", -1, 1.5):
-        with pytest.raises(ParameterError, match=r"cannot start a random number generator\. Use an integer"):
-            generators(value)
 
 
 @pytest.mark.parametrize(

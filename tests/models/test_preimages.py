@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -83,21 +82,6 @@ def test_residuals_are_distances_in_feature_space(kernel):
         assert_array_equal(model.inverse_transform(Z), back)
 
 
-@pytest.mark.parametrize("kernel", [name for name, method in KERNELS.items() if method != "ridge"])
-@pytest.mark.walk
-def test_nothing_nearby_is_nearer(kernel):
-    for center in [True, False]:
-        model = KernelPCA(3, kernel=kernel, center=center).fit(X)
-        Z = model.transform(NEW[:5])
-        back, errors = model.inverse_transform(Z, return_error=True)
-        for x, z, error in zip(back, Z, errors, strict=True):
-            result = minimize(
-                lambda x, z=z, model=model: squared_residual(model, x, z), x, options={"gtol": 1e-8}
-            )
-            size = model.kernel_.gram(x[None])[0, 0]
-            assert error**2 <= result.fun + 1e-7 * size
-
-
 def test_with_all_components_fitted_rows_come_back():
     for kernel in ["rbf(gamma=0.05)", "poly(degree=2, gamma=0.1)", "laplacian(gamma=0.1)"]:
         model = KernelPCA(kernel=kernel).fit(X)
@@ -107,13 +91,6 @@ def test_with_all_components_fitted_rows_come_back():
             continue
         assert_allclose(back, X, atol=1e-3)
         assert_allclose(errors, 0.0, atol=1e-4 * np.sqrt(model.kernel_.gram(X).max()))
-
-
-def test_the_mean_is_restored():
-    A = X + 1000.0
-    model = KernelPCA(3, kernel="rbf", gamma="median").fit(A)
-    back = model.denoise(A)
-    assert np.all(np.abs(back.mean(axis=0) - A.mean(axis=0)) < 0.5 * A.std(axis=0))
 
 
 def test_denoising_is_the_pre_image_of_the_projection():

@@ -4,7 +4,6 @@ from scipy import sparse
 
 from gramian.errors import DataError, ParameterError
 from gramian.select.targets import as_labelled, as_target, looks_discrete
-from gramian.tables.scan import scan
 
 X = np.arange(12.0).reshape(6, 2)
 TWO = [0, 1, 0, 1, 0, 1]
@@ -43,12 +42,6 @@ def test_numbers_mixed_objects_and_data_keep_their_type():
     assert as_target(np.array([1, 2.0, True], dtype=object), 3, discrete=True)[1].tolist() == [1.0, 2.0]
     assert as_target(np.array(["1", "a"], dtype=object), 2)[1].tolist() == ["1", "a"]
     assert as_labelled(X.astype(np.float32), TWO, estimator="test").X.dtype == np.float32
-
-
-def test_labels_come_with_a_file(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text("a,kind\n1,x\n2,y\n", encoding="utf-8")
-    assert as_labelled(scan(path, label="kind"), None, estimator="test").classes.tolist() == ["x", "y"]
 
 
 def test_labels_that_cannot_be_used():

@@ -100,23 +100,6 @@ def test_plain_searches_are_the_textbook(seed, adding, d):
     assert [s.number for s in steps] == list(range(1 if adding else 0, d + 1 if adding else d))
 
 
-@given(seed=st.integers(0, 10**6))
-def test_greedy_is_exhaustive_search_where_features_do_not_interact(seed):
-    rng = np.random.default_rng(seed)
-    worth = rng.normal(size=6)
-
-    def value(subset):
-        return sum(worth[j] for j in subset)
-
-    everything = [frozenset(c) for k in range(1, 7) for c in combinations(range(6), k)]
-    for search in (forward, backward):
-        steps = list(search(Told(value), singles(6)))
-        for step in steps:
-            best = max(value(s) for s in everything if len(s) == step.size)
-            assert step.mean == pytest.approx(best)
-        assert steps[choose(steps, "best").place].mean == pytest.approx(max(map(value, everything)))
-
-
 def test_every_candidate_is_recorded():
     table = at_random(4, 0)
     first, second = list(forward(Told(table.__getitem__), singles(4)))[:2]
@@ -235,29 +218,6 @@ def test_floating_ends_and_is_never_worse_at_its_own_sizes(seed, adding, limit):
         assert max(step.candidate_scores.mean(axis=1)) <= max(smaller) + 1e-9
 
 
-def test_floating_wins_where_the_best_single_feature_is_a_mixture():
-    # 0 knows a little of what 1 and 2 know together: best alone, superfluous beside them.
-    value = {
-        frozenset(s): v
-        for s, v in [
-            ((0,), 0.6), ((1,), 0.4), ((2,), 0.4), ((3,), 0.1),
-            ((0, 1), 0.7), ((0, 2), 0.65), ((1, 2), 0.95), ((0, 3), 0.61), ((1, 3), 0.42), ((2, 3), 0.42),
-            ((0, 1, 2), 0.94), ((0, 1, 3), 0.71), ((0, 2, 3), 0.66), ((1, 2, 3), 0.93), ((0, 1, 2, 3), 0.92),
-        ]
-    }  # fmt: skip
-    plain = list(forward(Told(value.__getitem__), singles(4)))
-    floating = list(forward(Told(value.__getitem__), singles(4), floating=True))
-    assert plain[choose(plain, "best").place].mean == pytest.approx(0.94)
-    assert floating[choose(floating, "best").place].mean == pytest.approx(0.95)
-    assert floating[choose(floating, "best").place].subset == (1, 2)
-    # Also for two features: it goes one further and back.
-    plain = list(forward(Told(value.__getitem__), singles(4), limit=2))
-    floating = list(forward(Told(value.__getitem__), singles(4), floating=True, limit=2))
-    assert plain[choose(plain, "size", 2).place].subset == (0, 1)
-    assert floating[choose(floating, "size", 2).place].subset == (1, 2)
-    assert [s.action for s in floating] == ["add", "add", "add", "remove", "add", "keep"]
-
-
 def test_floating_with_groups_counts_groups():
     space = Space((np.array([0, 1, 2]), np.array([3]), np.array([4, 5]), np.array([6])), np.array([7]))
     for search, limit in product((forward, backward), (None, 3, 5)):
@@ -303,21 +263,6 @@ def search(wanted="best", *, direction="forward", floating=False, patience=None,
     )
 
 
-def test_rule_and_limit():
-    for wanted, rule, limit in [
-        ("best", "best", None),
-        ("one-se", "one-se", None),
-        (1, "size", 1),
-        (np.int64(10), "size", 10),
-        (0.3, "size", 3),
-        (0.39, "size", 3),
-        (0.01, "size", 1),
-        (np.float32(0.5), "size", 5),
-    ]:
-        result = search(wanted)
-        assert (result.rule, result.limit) == (rule, limit)
-
-
 def test_share_is_not_lost_to_rounding():
     names = tuple(f"x{j}" for j in range(100))
     assert int(0.29 * 100) == 28
@@ -333,21 +278,3 @@ def test_numbers_that_are_none_or_cannot_be_reached_are_refused():
     assert search(3, fixed=[0, 1, 2]).limit == 3
     with pytest.raises(ParameterError, match=r"n_features_to_select=0\.4 is 4 features, but 5 are in the"):
         search(0.4, groups=[[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]])
-
-
-def test_patience():
-    assert search(patience=np.int32(2)).patience == 2
-    for bad in (0, -1, 1.5, True, "3"):
-        with pytest.raises(ParameterError, match=r"must be a whole number of at least 1\."):
-            search(patience=bad)
-    with pytest.raises(ParameterError, match="patience=2 applies to best and one-se only, but"):
-        search(3, patience=2)
-
-
-def test_sizes_at_the_ends():
-    assert search().ends == (0, 10)
-    assert search(direction="backward").ends == (10, 1)
-    assert search(direction="backward", fixed=[0, 3]).ends == (10, 2)
-    assert search(4).ends == (0, 4)
-    assert search(4, direction="backward").ends == (10, 4)
-    assert search(4, fixed=[0]).ends == (1, 4)

@@ -72,20 +72,6 @@ def test_a_failing_candidate_is_named():
         SubsetScores(counting(Stops()), None).scores(NONE, singles(0, 1, 2, 3), True)
 
 
-def test_the_fast_scorer_is_asked_first_and_the_general_one_for_the_rest():
-    class Fast:
-        def scores(self, kept, groups, adding):
-            result = np.full((len(groups), 4), 9.0)
-            result[1, 2] = np.nan
-            return result
-
-    general = counting()
-    result = SubsetScores(general, Fast()).scores(NONE, singles(3, 4, 2), True)
-    assert general.fitted == [{4}]
-    assert (result[[0, 2]] == 9).all()
-    assert result[1].tolist() == validation().scores(np.array([4])).tolist()
-
-
 def test_the_fast_scorer_is_there_for_least_squares():
     for estimator in [LinearRegression(), Ridge(alpha=3)]:
         memory = SubsetScores.of(validation(estimator), None, None)

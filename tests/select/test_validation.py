@@ -38,7 +38,6 @@ ROWS = np.arange(24.0).reshape(12, 2)
 LETTERS = np.array(list("aaabbbbbbccc"))
 X, y = load_iris(return_X_y=True)
 NAMES = ("sl", "sw", "pl", "pw")
-NONE = np.array([], dtype=np.intp)
 NO_ROOM = ValueError("no\nroom.")
 
 
@@ -102,12 +101,6 @@ def test_refusals():
         labels = LETTERS if classifier else np.arange(12.0)
         with pytest.raises(error, match=said):
             draw_folds(cv, ROWS, labels, classifier=classifier)
-
-
-def test_a_class_with_one_row_can_only_be_left_out():
-    labels = np.array([7] * 11 + [9])
-    with pytest.raises(DataError, match=r"The class 9 has 1 row, fewer than the 2 folds\. Leave out"):
-        draw_folds(2, ROWS, labels, classifier=True)
 
 
 def validation(estimator, scoring=None, X=X, y=y, cv=None):

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -333,6 +333,8 @@ def test_parameters_refused():
         ({"cv": 51}, DataError, "The class 0 has 50 rows, fewer than the 51 folds"),
         ({"scoring": "acuracy"}, ParameterError, "scoring='acuracy' cannot be used"),
         ({"n_features_to_select": 5}, ParameterError, "=5 must be a whole number from 1 to 4"),
+        ({"patience": 0}, ParameterError, "patience=0 must be a whole number of at least 1"),
+        ({"patience": 2, "n_features_to_select": 3}, ParameterError, "applies to best and one-se only"),
         ({"groups": [[0, 1], [1, 2]]}, ParameterError, "groups[0] and groups[1] have the feature 'x1'"),
         ({"fixed": [4]}, ParameterError, "A feature in fixed=4 must be a whole number from 0 to 3"),
     ]:
@@ -360,14 +362,6 @@ def test_data_refused():
 def test_scores_of_single_rows_that_are_not_defined():
     with pytest.raises(DataError, match=r"\} in fold 1 of 150 gave nan on 1 held-out rows\. Use"):
         SequentialFeatureSelector(Ridge(), cv=150).fit(*IRIS)
-
-
-def test_labels_of_any_kind():
-    X, y = IRIS
-    known = SequentialFeatureSelector(GaussianNB(), cv=2).fit(X, y).history_
-    names = np.array(["setosa", "versicolor", "virginica"])[y]
-    for labels in (names, list(names), pd.Series(names), names.astype(object), y.astype(float)):
-        same_history(SequentialFeatureSelector(GaussianNB(), cv=2).fit(X, labels).history_, known)
 
 
 def test_arrays_of_every_kind(array_kind):
@@ -407,20 +401,6 @@ def test_files(tmp_path):
     assert result.get_feature_names_out().tolist() == ["petal length (cm)", "petal width (cm)"]
     selected = result.transform(scan(path, label="target"))
     np.testing.assert_allclose(selected, frame.iloc[:, 2:4])
-
-
-def test_parameters_are_stored_untouched_and_cloned():
-    groups, fixed = [[0, 1]], np.array([3])
-    selector = SequentialFeatureSelector(
-        KNeighborsClassifier(2), groups=groups, fixed=fixed, cv=RepeatedStratifiedKFold()
-    )
-    assert selector.groups is groups
-    assert selector.fixed is fixed
-    copied = clone(selector)
-    assert copied.get_params()["estimator__n_neighbors"] == 2
-    assert copied.fixed.tolist() == [3]
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        copied.summary()
 
 
 @parametrize_with_checks(
