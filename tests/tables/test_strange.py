@@ -451,6 +451,7 @@ def test_slips_in_columns_of_numbers_are_named_and_read_as_meant():
     assert table.values[15, 2] == 0.05  # five percent among shares
     assert np.argwhere(np.isnan(table.values)).tolist() == [[16, 2]]
     assert "5 slips in columns of numbers, such as '7,9' for 7.9 in 'height': read as meant" in table.notes
+    assert not any("commas" in note for note in table.notes)
     missing = read("slips.csv", missing="em", slips="missing", na_values="8-9").values
     assert np.isnan(missing).sum() == 6
     with pytest.raises(

@@ -371,6 +371,7 @@ class Columns:
                 result[place] = self._signed(place, texts, signed.get(place) or strings.bare(texts, marks))
             if self.slips and not is_number(result[place]):
                 result[place] = self._corrected(place, texts)
+                continue  # a comma may be the slip
             commas = "[.,]" if self.comma == "points" else ","
             if is_number(result[place]) and pc.any(pc.match_substring_regex(texts, commas)).as_py():
                 self._how["commas"].add(place)
