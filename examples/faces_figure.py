@@ -21,8 +21,8 @@ import numpy as np
 from scipy.io import loadmat
 
 from gramian.faces import FaceSpace, read_faces
+from gramian.figures._altair_style import COLOURS, Layers, headed, table
 from gramian.figures.images import contact_sheet, grey, grey_range
-from gramian.figures.style import COLOURS, Layers, headed, table
 from gramian.tables.formats.pictures import resized
 
 COUNTS = (25, 50, 100, 200, 400, 800, 1600)

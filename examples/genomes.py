@@ -19,7 +19,7 @@ from bed_reader import to_bed
 
 import gramian
 from gramian import PCA
-from gramian.figures.style import table
+from gramian.figures._altair_style import table
 from gramian.statistics.normal_model import ProjectionQuality
 
 ALLELES = ("A", "C", "G", "T")

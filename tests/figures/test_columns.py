@@ -7,9 +7,9 @@ from sklearn.datasets import load_breast_cancer
 import gramian
 from gramian import figures
 from gramian.errors import DataError
+from gramian.figures._altair_style import COLOURS, GREY, room
 from gramian.figures.points import LabelLayout
 from gramian.figures.registry import available
-from gramian.figures.style import COLOURS, GREY, room
 from gramian.tables.table import Table
 
 

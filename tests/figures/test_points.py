@@ -12,10 +12,10 @@ from scipy.stats import chi2, f
 import gramian
 from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
+from gramian.figures._altair_style import VERMILION, room
 from gramian.figures.names import usual_color
 from gramian.figures.points import Group
 from gramian.figures.registry import FIGURES, available
-from gramian.figures.style import VERMILION, room
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
 from gramian.tables.table import Table
 

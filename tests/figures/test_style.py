@@ -13,8 +13,8 @@ import pytest
 import gramian
 from gramian import figures
 from gramian.errors import MissingExtraError, ParameterError
+from gramian.figures._altair_style import OF_OBJECTS, Part, drawable, in_page, limits, room
 from gramian.figures.points import LabelLayout
-from gramian.figures.style import OF_OBJECTS, Part, drawable, in_page, limits, room
 from gramian.tables.table import Table
 
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>", "json": b"{"}

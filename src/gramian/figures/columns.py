@@ -16,7 +16,8 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.explain.describe import describe
 from gramian.explain.rotate import Rotation
-from gramian.figures import points, style
+from gramian.figures import _altair_style as style
+from gramian.figures import points
 from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
 from gramian.statistics.associations import LEVEL, SHOWN, Description, correlations

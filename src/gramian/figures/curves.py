@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
-from gramian.figures import style
+from gramian.figures import _altair_style as style
 from gramian.figures.names import fitted
 from gramian.statistics.candidates import Selection
 from gramian.statistics.components import kind_of

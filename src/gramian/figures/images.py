@@ -224,7 +224,7 @@ class Picture:
         content = self.png()
         if os.fspath(path).lower().endswith((".svg", ".pdf", ".html")):
             with needs("plots", "altair", "Writing pictures as other than .png"):
-                from gramian.figures.style import framed
+                from gramian.figures._altair_style import framed
             framed(content, self.pixels.shape).save(path)
             return
         with atomic_write(path) as file:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, percent
 from gramian.errors import ParameterError
+from gramian.figures._altair_style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.figures.names import numbers_of, row_names_of
-from gramian.figures.style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.models.events import ONSET, RowStatistics
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of

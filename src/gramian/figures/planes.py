@@ -13,7 +13,8 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError
-from gramian.figures import images, style
+from gramian.figures import _altair_style as style
+from gramian.figures import images
 from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
 from gramian.figures.points import Group
 from gramian.kernels.auditing import AuditReport

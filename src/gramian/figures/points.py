@@ -14,7 +14,7 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
-from gramian.figures import style
+from gramian.figures import _altair_style as style
 from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_color
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
 from gramian.statistics.components import decomposition_of, feature_names_of, kind_of

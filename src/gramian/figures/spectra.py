@@ -11,8 +11,19 @@ import numpy as np
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.explain.choose_components import choose_components
+from gramian.figures._altair_style import (
+    BLUE,
+    INK,
+    LEFT_OUT,
+    VERMILION,
+    Chart,
+    chart,
+    layered,
+    panel,
+    stacked,
+    width,
+)
 from gramian.figures.names import NOTHING, fitted
-from gramian.figures.style import BLUE, INK, LEFT_OUT, VERMILION, Chart, chart, layered, panel, stacked, width
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import component_names, known_variances, shares_of

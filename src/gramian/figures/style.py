@@ -1,374 +1,286 @@
-"""The theme of all figures, and how they are written without a browser."""
+"""How figures look, where they are drawn, and how they are written."""
 
 from __future__ import annotations
 
-import base64
-import copy
 import io
 import os
 import re
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from importlib.util import find_spec
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
-import altair as alt
+import matplotlib as mpl
 import numpy as np
-import pyarrow as pa
-from altair.utils.schemapi import debug_mode
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 
 from gramian.core.atomic import atomic_write
-from gramian.core.checks import names_its_arguments, shown
+from gramian.core.checks import counted, shown
 from gramian.core.records import FloatArray
-from gramian.errors import ParameterError, needs
+from gramian.errors import ParameterError
 
-WIDTH, HEIGHT = 440, 330  # pixels, by default
-SAMPLE = 2000  # rows of very many
-NARROW = 360  # pixels below which legends are drawn below each other
-MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
-MOST_UNEQUAL = 3  # ratio of two ranges above which their axes have different scales
-FLATTEST, TALLEST = 0.55, 0.75  # height of a plot relative to its width
-FORMATS = ("svg", "png", "pdf", "html", "json")
-# Okabe and Ito (2008): distinguishable with every kind of colour vision.
+P = ParamSpec("P")
+T = TypeVar("T")
+WIDTH, HEIGHT = 120.0, 90.0  # millimetres by default
+INCH = 25.4
+FORMATS = ("svg", "png", "pdf")
+# Okabe and Ito (2008), brown in place of their yellow: distinguishable with every kind of colour vision.
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
-COLOURS = (
-    *(BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00"),
-    *("#56B4E9", "#8C6D31", "#B10026", "#7F3C8D", "#A5AA00"),
-)
-SHAPES = (
-    *("circle", "square", "triangle-up", "diamond", "cross"),
-    *("triangle-down", "triangle-right", "triangle-left", "circle", "square"),
-)
+COLOURS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#333333")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", ">")
 INK, SOFT, PALE, LINE, ZERO, LEFT_OUT = "#333333", "#555555", "#e8e8e8", "#888888", "#aaaaaa", "#b5cfe0"
 # The CSS variables by which a page sets the colours that depend on its background.
 VARIABLES = {
     **{INK: "ink", SOFT: "soft", PALE: "grid", LINE: "line", ZERO: "zero", LEFT_OUT: "left-out"},
-    **{BLUE: "blue", "#7F3C8D": "purple", "#B10026": "red"},
+    **{BLUE.lower(): "blue", "#7f3c8d": "purple", "#b10026": "red", "#ffffff": "paper"},
 }
-# What ends a script in a page, and properties of every JavaScript object.
-END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
-OF_OBJECTS = {
-    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
-    *("valueOf", "__proto__"),
-    *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+SAMPLE = 2000  # rows of very many
+RASTER = 2000  # points above which they are pixels in an .svg or .pdf file
+MOST_UNEQUAL = 3  # ratio of two ranges above which their axes have different scales
+LONGEST = 40  # letters of a name
+PLAIN = {"parse_math": False, "usetex": False}  # of texts that may hold a "$" of the user
+# Letters that the first font lacks are those of the next one.
+FALLBACKS = ("DejaVu Sans", "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", "WenQuanYi Zen Hei")
+DEFAULTS: dict[str, Any] = {
+    "figure.figsize": (WIDTH / INCH, HEIGHT / INCH),
+    "figure.dpi": 150,
+    "figure.titlesize": 9,
+    "font.family": ["sans-serif", *(name for name in FALLBACKS if name in fontManager.get_font_names())],
+    "font.sans-serif": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans"],
+    "font.size": 8,
+    "text.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 8,
+    "axes.titlelocation": "left",
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.formatter.limits": (-4, 5),
+    "axes.formatter.use_mathtext": True,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
+    "legend.frameon": False,
+    "legend.handletextpad": 0.3,
+    "legend.columnspacing": 1.2,
+    "legend.borderaxespad": 0.2,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "patch.linewidth": 0.6,
+    **{f"{side}tick.labelsize": 7 for side in "xy"},
+    **{f"{side}tick.color": LINE for side in "xy"},
+    **{f"{side}tick.labelcolor": INK for side in "xy"},
+    **{f"{side}tick.major.width": 0.6 for side in "xy"},
+    **{f"{side}tick.major.size": 2.5 for side in "xy"},
+    **{f"{side}tick.minor.width": 0.4 for side in "xy"},
+    **{f"{side}tick.minor.size": 1.5 for side in "xy"},
 }
-CAPTION_LETTER = 5.4  # pixels, the width of a character of a caption
-THEME: dict[str, Any] = {
-    "font": "Arial, Helvetica, Liberation Sans, sans-serif",
-    "background": "white",
-    "tooltipFormat": {"numberFormat": ".4~g"},
-    "aria": False,  # descriptions of every point would make files ten times larger
-    "view": {"stroke": LINE, "strokeWidth": 0.6},
-    "axis": {
-        **{"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8},
-        **{"labelColor": INK, "titleColor": INK, "gridColor": PALE, "domainColor": LINE},
-        **{"tickColor": LINE, "labelOverlap": True, "labelSeparation": 4},
-    },
-    "axisY": {"minExtent": 32},  # so that plots below each other begin at the same place
-    "legend": {
-        **{"labelFontSize": 11, "titleFontSize": 11, "symbolSize": 60, "orient": "top", "offset": 6},
-        **{"labelColor": INK, "titleColor": INK, "gradientLength": 120, "columnPadding": 14},
-        **{"symbolBaseFillColor": INK, "symbolBaseStrokeColor": INK},
-    },
-    "text": {"color": INK},
-    "title": {
-        **{"anchor": "start", "frame": "group", "fontSize": 14, "color": INK, "offset": 10},
-        **{"subtitleFontSize": 11, "subtitleColor": SOFT, "subtitlePadding": 5, "subtitleLineHeight": 14},
-    },
-    "headerRow": {"labelFontSize": 11},
-    "headerColumn": {"labelFontSize": 11},
-}
-STACKED: dict[str, Any] = {"columns": 3, "layout": {"top": {"direction": "vertical", "anchor": "start"}}}
-_width: ContextVar[int] = ContextVar("width", default=WIDTH)
-_is_page: ContextVar[bool] = ContextVar("is_page", default=False)  # whether figures are for a page or file
+FIXED = {"svg.fonttype": "none", "svg.hashsalt": "gramian", "svg.image_inline": True, "pdf.fonttype": 42}
 
 
-def width() -> int:
-    """Return the width of the plot that is drawn now, in pixels."""
-    return _width.get()
+@dataclass(frozen=True)
+class Canvas:
+    """The width and height in millimetres of figures, None for the default, and whether pyplot makes them."""
+
+    width: float | None = None
+    height: float | None = None
+    pyplot: bool = True
+
+
+_canvas: ContextVar[Canvas] = ContextVar("canvas", default=Canvas())  # noqa: B039 - it is frozen
+_lock = threading.RLock()  # rcParams are those of the process
+_captions: WeakKeyDictionary[Figure, list[Any]] = WeakKeyDictionary()
 
 
 @contextmanager
-def room(pixels: int | None) -> Iterator[None]:
-    """Draw figures that are so many pixels wide, with axes and labels; None for the default.
-
-    Nobody changes them afterwards: their parts are not copied, nor compared with Vega-Lite's schema.
-    """
-    token = _width.set(WIDTH if pixels is None else max(pixels - MARGIN, 120)), _is_page.set(True)
+def canvas(
+    width_mm: float | None = None, height_mm: float | None = None, *, pyplot: bool = False
+) -> Iterator[None]:
+    """Draw figures of this size in millimetres, by default without pyplot: no window, no list of figures."""
+    token = _canvas.set(Canvas(width_mm, height_mm, pyplot))
     try:
-        with debug_mode(False):
-            yield
+        yield
     finally:
-        _width.reset(token[0])
-        _is_page.reset(token[1])
+        _canvas.reset(token)
 
 
-def in_page(spec: Any) -> Any:
-    """Return a specification whose colours follow the page around it, by CSS variables."""
-    if isinstance(spec, dict):
-        # Texts of the user, and scales of numbers: Vega cannot interpolate between variables.
-        fixed = ["datasets", "domain", "equal"] + ["scale"] * (spec.get("type") == "quantitative")
-        result = {key: value if key in fixed else in_page(value) for key, value in spec.items()}
-        return result | ({"background": "transparent"} if "background" in result else {})
-    if isinstance(spec, list):
-        return [in_page(value) for value in spec]
-    return _variable(spec) if isinstance(spec, str) and spec in VARIABLES else spec
+@contextmanager
+def defaults(**more: Any) -> Iterator[None]:
+    """Apply our defaults, while a figure is made, to those of rcParams that nobody has changed."""
+    with _lock:
+        own = {name: value for name, value in DEFAULTS.items() if _is_unchanged(name)}
+        with mpl.rc_context(own | more):
+            yield
 
 
-def svg_in_page(svg: str) -> str:
-    """Return an .svg whose colours follow the page around it, and whose width is that of its place."""
-    svg = COLOUR_OF.sub(lambda match: f'{match[1]}="{_variable(match[2])}"', svg)
-    head, end, rest = svg.partition(">")
-    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
-    return head + end + rest.replace('fill="white"', 'fill="none"', 1)
+def _is_unchanged(name: str) -> bool:
+    return bool(mpl.rcParams[name] == mpl.rcParamsDefault[name])
 
 
-def _variable(colour: str) -> str:
-    return f"var(--figure-{VARIABLES[colour]}, {colour})"
+def styled(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a function that draws apply our defaults, unless it draws into the axes of a user."""
+
+    @wraps(function)
+    def drawn(*given: P.args, **named: P.kwargs) -> T:
+        with defaults() if named.get("ax") is None else nullcontext():
+            return function(*given, **named)
+
+    return drawn
 
 
-COLOUR_OF = re.compile(rf'\b(fill|stroke)="({"|".join(VARIABLES)})"')
+def width_mm() -> float:
+    """Return the width in millimetres of the figure that is drawn now."""
+    return float(_canvas.get().width or mpl.rcParams["figure.figsize"][0] * INCH)
 
 
-class Part:
-    """A chart or a part of one: Altair would look through its table with functions of Arrow."""
+def subplots(
+    rows: int = 1, cols: int = 1, *, ax: Any = None, height_mm: float | None = None, **more: Any
+) -> Any:
+    """Return the axes to draw into: those of the user, or of a new figure.
 
-    data: Any
-
-    def copy(self, deep: Any = True, ignore: list[str] | None = None) -> Any:
-        """Return a copy, as of Altair; one of a figure for a page shares what the figure has inside."""
-        return super().copy(False if _is_page.get() and deep is True else deep, ignore)  # type: ignore[misc]
-
-    def to_dict(self, validate: bool = True, **options: Any) -> Any:
-        """Return the Vega-Lite specification, as of Altair."""
-        if not isinstance(self.data, pa.Table) or alt.data_transformers.active != "default":
-            return super().to_dict(validate, **options)  # type: ignore[misc]
-        columns = (column.to_pylist() for column in self.data.columns)
-        names = self.data.column_names
-        values = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-        other: Any = copy.copy(self)
-        other.__dict__["_kwds"] = other._kwds | {"data": alt.InlineData(values=values)}
-        return super(Part, other).to_dict(validate, **options)  # type: ignore[misc]
-
-
-class Drawn(Part):
-    """Adds to Altair charts: our theme, any number of rows, and writing offline."""
-
-    def to_dict(self, validate: bool = False, **options: Any) -> Any:
-        """Return the Vega-Lite specification, by default without its slow validation."""
-        with alt.data_transformers.disable_max_rows():
-            spec = _drawable(super().to_dict(validate, **options))
-        if "vega-lite" in spec.get("$schema", ""):  # of the chart as a whole, not of one inside another
-            theme = THEME if width() >= NARROW else _nested(THEME, {"legend": STACKED})
-            spec["config"] = _nested(theme, spec.get("config", {}))
-        return spec
-
-    def _repr_mimebundle_(self, *include: Any, **exclude: Any) -> Any:
-        """Return the figure for a notebook without network: the specification, and an .svg of it.
-
-        The page that Altair shows by default fetches its JavaScript. A renderer that you enable in Altair is
-        used instead.
-        """
-        if alt.renderers.active != "default" or find_spec("vl_convert") is None:
-            return super()._repr_mimebundle_(*include, **exclude)  # type: ignore[misc]
-        with alt.renderers.enable("mimetype"):
-            result = super()._repr_mimebundle_(*include, **exclude)  # type: ignore[misc]
-        bundle = result[0] if isinstance(result, tuple) else result  # with metadata
-        svg = io.StringIO()
-        self.save(svg, "svg")
-        return bundle | {"image/svg+xml": svg.getvalue()}
-
-    @names_its_arguments
-    def save(
-        self,
-        fp: Any,
-        format: str | None = None,
-        *,
-        inline: bool = True,
-        ppi: float | None = None,
-        scale_factor: float = 1,
-    ) -> None:
-        """Write the figure atomically to a file.
-
-        Parameters
-        ----------
-        fp : path or open file
-            Named .svg, .png, .pdf, .html (self-contained) or .json.
-        format : str, optional
-            For an open file, or a path with another suffix.
-        inline : bool, default=True
-            For .html: include the JavaScript, instead of fetching it when the file is opened.
-        ppi : float, optional
-            Dots per inch of a .png file, by default 144.
-        scale_factor : float, default=1
-            Times its size, of a .png or .svg file.
-
-        Raises
-        ------
-        ParameterError
-            For an unknown format.
-        MissingExtraError
-            Without vl-convert-python.
-        """
-        with needs("plots", "vl-convert-python", "Writing figures"):
-            import vl_convert  # noqa: F401
-        is_path = isinstance(fp, str | os.PathLike)
-        kind = (format or (Path(fp).suffix[1:].lower() if is_path else "")).lower()
-        if kind not in FORMATS:
-            raise ParameterError(
-                *("fp", os.fspath(fp) if is_path else fp, "has no known format"),
-                f"Use a name with .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}, or give format.",
-            )
-        options: dict[str, Any] = {"inline": inline} if kind == "html" else {"scale_factor": scale_factor}
-        if kind == "png":
-            options["ppi"] = 144 if ppi is None and scale_factor == 1 else ppi
-        buffer = io.BytesIO() if kind in ("png", "pdf") else io.StringIO()
-        super().save(buffer, format=kind, **options)  # type: ignore[misc]
-        content = buffer.getvalue()
-        if not is_path:
-            fp.write(content)
-            return
-        with atomic_write(fp) as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-
-
-def browser_program() -> str:
-    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed, which sets ``vegaEmbed`` in a page.
+    Parameters
+    ----------
+    rows, cols : int
+        Their numbers; one is no array, several are an array of shape (rows, cols).
+    ax : Axes or array of them, optional
+        Those of the user.
+    height_mm : float, optional
+        The height of a new figure, unless the canvas or ``rcParams["figure.figsize"]`` has one; by default
+        three quarters of the width.
+    **more
+        For ``Figure.subplots``, such as ``sharex``, ``width_ratios``.
 
     Raises
     ------
-    MissingExtraError
-        Without vl-convert-python.
+    ParameterError
+        If there are not enough axes.
     """
-    with needs("plots", "vl-convert-python", "Drawing figures in a page"):
-        import vl_convert
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    if ax is not None:
+        given = np.atleast_1d(np.asarray(ax, dtype=object))
+        if given.size != rows * cols or not all(isinstance(one, Axes) for one in given.flat):
+            many = "one matplotlib Axes" if rows * cols == 1 else f"{rows * cols} matplotlib Axes"
+            raise ParameterError("ax", allowed=f"must be {many}", hint="Leave it out for a new figure.")
+        return given.item() if rows * cols == 1 else given.reshape(rows, cols)
+    place = _canvas.get()
+    across, up = mpl.rcParams["figure.figsize"]
+    is_own = tuple(mpl.rcParams["figure.figsize"]) == DEFAULTS["figure.figsize"]
+    if place.width is not None or is_own:
+        across = width_mm() / INCH
+        up = (place.height or height_mm or across * INCH * HEIGHT / WIDTH) / INCH
+    options = {"figsize": (across, up), "layout": "constrained"}
+    if place.pyplot:
+        import matplotlib.pyplot as plt  # slow, and it would choose a window system in the server
+
+        figure = plt.figure(**options)
+    else:
+        figure = Figure(**options)
+    result = figure.subplots(rows, cols, **more)
+    for one in np.atleast_1d(result).flat:  # ticks are made when they are drawn, with rcParams of then
+        for side in "xy":
+            look = {"width": "major.width", "length": "major.size", "labelsize": "labelsize"}
+            look |= {"color": "color", "labelcolor": "labelcolor", "pad": "major.pad"}
+            one.tick_params(side, **{key: mpl.rcParams[f"{side}tick.{name}"] for key, name in look.items()})
+            minor = {"width": "minor.width", "length": "minor.size"}
+            minor = {key: mpl.rcParams[f"{side}tick.{name}"] for key, name in minor.items()}
+            one.tick_params(side, which="minor", **minor)
+    return result
 
 
-class Chart(Part, alt.Chart):  # type: ignore[misc]
-    """Marks that make channels of texts directly; Altair searches its whole schema for each."""
-
-    def encode(self, **channels: Any) -> Any:
-        """Return a copy with these channels, as of Altair."""
-        return super().encode(**{name: _channel(name, given) for name, given in channels.items()})
+# ------------------------------------------------------------------ captions
 
 
-def _channel(name: str, given: Any) -> Any:
-    kind = f"{name[0].upper()}{name[1:]}"
-    if isinstance(given, list | tuple):
-        return [_channel(name, one) for one in given]
-    if isinstance(given, str):
-        return getattr(alt, kind)(given)
-    if isinstance(given, dict) and "value" in given:
-        return getattr(alt, f"{kind}Value")(**given)
-    return given
+def note(ax: Any, *sentences: Any) -> None:
+    """Add sentences to the caption of a figure; an object is asked for its ``sentence()`` when it is read."""
+    _captions.setdefault(_figure_of(ax), []).extend(one for one in sentences if one)
 
 
-class Panel(Part, alt.LayerChart):  # type: ignore[misc]
-    """Layered marks of a figure with several."""
+def caption(drawn: Any) -> str:
+    """Return the sentences below a figure, of its Axes; what is known when it is drawn is said afterwards."""
+    parts = _captions.get(_figure_of(drawn), [])
+    said = [one if isinstance(one, str) else one.sentence() for one in parts]
+    return " ".join(dict.fromkeys(filter(None, said)))
 
 
-class Layers(Drawn, alt.LayerChart):  # type: ignore[misc]
-    """Layered marks."""
+def _figure_of(drawn: Any) -> Figure:
+    if isinstance(drawn, Figure):
+        return drawn
+    first = next(np.asarray(drawn, dtype=object).flat)
+    result: Figure = first.get_figure(root=True) if hasattr(first, "get_subfigure") else first.figure
+    return result
 
 
-class Columns(Drawn, alt.HConcatChart):  # type: ignore[misc]
-    """Panels in a row."""
+# ---------------------------------------------------------------------- texts
 
 
-class Lines(Drawn, alt.VConcatChart):  # type: ignore[misc]
-    """Panels in a column."""
-
-
-class Panels(Drawn, alt.ConcatChart):  # type: ignore[misc]
-    """Panels in a grid."""
-
-
-def _nested(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    both = {**base, **over}
-    for name in base.keys() & over.keys():
-        if isinstance(base[name], Mapping) and isinstance(over[name], Mapping):
-            both[name] = _nested(base[name], over[name])
-    return both
-
-
-def framed(png: bytes, shape: tuple[int, ...]) -> Layers:
-    """Return a picture as a figure."""
-    url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
-    size = dict(zip(("height", "width"), shape, strict=True))
-    mark = Chart().mark_image(align="left", baseline="top", **size)
-    corner = mark.encode(x=alt.value(0), y=alt.value(0), url="url:N")
-    return Layers(data=table({"url": [url]}), layer=[corner], view=alt.ViewConfig(stroke=None), **size)
-
-
-def drawable(text: str) -> str:
-    r"""Return text of the user that is safe in a figure, on one line.
-
-    Control characters stop Vega, and the end of a script in a label would end the script of a page: both are
-    escaped. Vega looks names up in JavaScript objects, where properties of ``Object.prototype`` are
-    functions: such names get a trailing blank, which is invisible.
+def drawable(text: Any, longest: int = LONGEST) -> str:
+    r"""Return text of the user as one line for a figure; of a long one the ends.
 
     Examples
     --------
-    >>> print(drawable("a\x1b </script>"))
-    a\x1b \x3c/script>
-    >>> drawable("constructor")
-    'constructor '
+    >>> print(drawable("a\x1b"), drawable("x" * 30 + "y" * 30, 9))
+    a\x1b xxxx…yyyy
     """
-    line = END_OF_SCRIPT.sub(r"\\x3c", shown(text))
-    return f"{line} " if line in OF_OBJECTS else line
+    line = shown(text)
+    half = (longest - 1) // 2
+    return line if len(line) <= longest else f"{line[: longest - 1 - half]}…{line[-half:]}"
 
 
-def _drawable(part: Any) -> Any:
-    """Make every text of a specification safe; :func:`table` does so for data."""
-    if isinstance(part, dict):
-        return {key: value if key == "datasets" else _drawable(value) for key, value in part.items()}
-    if isinstance(part, list):
-        return [_drawable(value) for value in part]
-    return drawable(part) if isinstance(part, str) else part
+def words(ax: Axes, *, x: str | None = None, y: str | None = None, title: str | None = None) -> None:
+    """Set the titles of axes, and of a figure, where these are texts and not None or ""."""
+    for side, text in (("x", x), ("y", y)):
+        if text:
+            getattr(ax, f"set_{side}label")(drawable(text, 80), **PLAIN)
+    if title:
+        ax.set_title(drawable(title, 120), **PLAIN)
 
 
-def table(columns: Mapping[str, Any]) -> Any:
-    """Return columns as an Arrow table; numbers that are not finite are missing."""
-    return pa.table({name: pa.array(_plain(values), from_pandas=True) for name, values in columns.items()})
+def heading(ax: Any, title: str | None) -> None:
+    """Set the title of a whole figure: above the legend of its own figure, or of the axes of a user."""
+    figure = _figure_of(ax)
+    first = next(np.asarray(ax, dtype=object).flat)
+    if title and figure.axes[0] is first and figure.get_layout_engine() is not None:
+        figure.suptitle(drawable(title, 120), x=0.01, ha="left", **PLAIN)
+    elif title:
+        words(first, title=title)
 
 
-def _plain(values: Any) -> Any:
-    values = np.asarray(values)
-    if values.dtype.kind in "OU":
-        return [drawable(value) if isinstance(value, str) else value for value in values.tolist()]
-    return np.where(np.isfinite(values), values, np.nan) if values.dtype.kind == "f" else values.tolist()
+def ticks(ax: Axes, side: str, places: Sequence[float], names: Sequence[Any], **look: Any) -> None:
+    """Set names at places of the axis "x" or "y"."""
+    labels = [drawable(name) for name in names]
+    getattr(ax, f"set_{side}ticks")(list(places), labels, **PLAIN, **look)
 
 
-def headed(title: str, *sentences: str, width: int | None = None) -> Any:
-    """Return a title with a wrapped caption below."""
-    caption = " ".join(sentence for sentence in sentences if sentence)
-    letters = int((width or _width.get()) / CAPTION_LETTER)
-    return alt.Title(title, subtitle=textwrap.wrap(caption, letters) or [""])
+def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", own: bool = True) -> Any:
+    """Add a legend: above the axes of our own figure, in as many columns as there is room, else inside."""
+    labels = [drawable(name) for name in names]
+    points = mpl.font_manager.FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points()
+    letters = max((len(label) for label in labels), default=1)
+    room = (width_mm() - 16) / INCH * 72 / points  # in sizes of the font
+    columns = max(1, min(len(labels), int(room // (0.5 * letters + 3.4))))
+    place: dict[str, Any] = {"loc": "best"}
+    if own:
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": columns, "alignment": "left"}
+    # A name that begins with "_" would be left out: names are set afterwards.
+    result = ax.legend(list(handles), [f"name {place}" for place in range(len(labels))], **place)
+    for text, label in zip(result.get_texts(), labels, strict=True):
+        text.set(text=label, **PLAIN)
+    if title:
+        result.set_title(drawable(title))
+        result.get_title().set(**PLAIN)
+    return result
 
 
-def panel(layers: Sequence[Any], height: int, across: int = 0) -> Any:
-    """Return marks over each other, as wide as there is room; a figure has one or several."""
-    return Panel(layer=list(layers), width=across or width(), height=height)
-
-
-def layered(
-    columns: Mapping[str, Any], marks: Sequence[Any], title: str, *said: str, height: int, across: int = 0
-) -> Layers:
-    """Return a figure of marks over each other, which draw one table, with a caption."""
-    size = {"width": across or width(), "height": height}
-    return Layers(data=table(columns), layer=list(marks), title=headed(title, *said), **size)
-
-
-def stacked(
-    columns: Mapping[str, Any], panels: Sequence[Any], title: str, *said: str, spacing: int = 8
-) -> Lines:
-    """Return a figure of panels below each other, which draw one table, with a caption."""
-    head = headed(title, *said)
-    return Lines(data=table(columns), vconcat=list(panels), title=head, spacing=spacing)
+# ----------------------------------------------------------------------- axes
 
 
 def limits(*values: Any, zero: bool = False, margin: float = 0.06) -> list[float]:
@@ -386,32 +298,36 @@ def edges_of(*points: FloatArray, margin: float = 0.06) -> list[list[float]]:
     return [limits(*(part[:, j] for part in points), margin=margin) for j in (0, 1)]
 
 
-def axis(kind: Any, field: str, title: str, domain: Sequence[float] | None = None, **more: Any) -> Any:
-    """Return a quantitative channel with a title and limits."""
-    scale = alt.Scale(zero=False)
-    if domain is not None:
-        scale = alt.Scale(domain=domain, nice=False, zero=False)
-        largest = max(map(abs, domain))
-        if not 1e-3 < largest < 1e6:
-            more.setdefault("axis", alt.Axis(format=".3~e", labelFlush=False))
-    return kind(field, type="quantitative", title=title, scale=scale, **more)
+def set_edges(ax: Axes, edges: Sequence[Sequence[float]], equal: bool = False) -> None:
+    """Set the limits of both axes, at the end; ``equal`` keeps units of one length at any size."""
+    if equal:
+        ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlim(*edges[0], auto=None)
+    ax.set_ylim(*edges[1], auto=None)
 
 
-def xy(fields: Sequence[str], titles: Sequence[str], edges: Sequence[Sequence[float]], **more: Any) -> Any:
-    """Return the channels x and y with titles and limits; ``more`` is for both."""
-    both = zip((alt.X, alt.Y), fields, titles, edges, strict=False)
-    return dict(zip("xy", (axis(*parts, **more) for parts in both), strict=True))
+def equal_units(ax: Axes, edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], bool]:
+    """Return limits of which a unit has about the same length, for :func:`set_edges`, and whether it has.
+
+    Ranges of very different lengths keep their own scales, because one of them would be a line.
+    """
+    result = [list(map(float, edge)) for edge in edges]
+    spans = [high - low for low, high in result]
+    if not max(spans) <= MOST_UNEQUAL * min(spans):
+        return result, False
+    size = ax.get_position().size * _figure_of(ax).get_size_inches()
+    unit = float(np.max(spans / size))
+    more = 0.5 * (unit * size - spans)
+    return [[low - m, high + m] for (low, high), m in zip(result, more.tolist(), strict=True)], True
 
 
-def chart(columns: Mapping[str, Any]) -> Any:
-    """Return an empty chart of a table of its own."""
-    return Chart(table(columns))
-
-
-def segments(starts: FloatArray, ends: FloatArray, **looks: Any) -> Any:
-    """Return straight lines between points of shape (n, 2)."""
-    columns = {"from_x": starts[:, 0], "from_y": starts[:, 1], "to_x": ends[:, 0], "to_y": ends[:, 1]}
-    return chart(columns).mark_rule(**looks).encode(x="from_x:Q", y="from_y:Q", x2="to_x", y2="to_y")
+def zero_lines(ax: Axes, x: bool = True, y: bool = True) -> None:
+    """Draw the lines x = 0 and y = 0 behind everything."""
+    look: Any = {"color": ZERO, "linewidth": 0.5, "zorder": 0.5}
+    if x:
+        ax.axvline(0, **look)
+    if y:
+        ax.axhline(0, **look)
 
 
 def sampled_rows(n: int) -> Any:
@@ -421,38 +337,88 @@ def sampled_rows(n: int) -> Any:
     return np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
 
 
-def equal_axes(edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], int, bool]:
-    """Return axis limits of which a unit has the same length, the height of the plot, and whether it has.
+# -------------------------------------------------------------------- writing
 
-    Ranges of very different lengths keep their own scales, because one of them would be a line.
 
-    Examples
-    --------
-    >>> equal_axes([[0, 10], [0, 7]])
-    ([[0.0, 10.0], [0.0, 7.0]], 308, True)
-    >>> equal_axes([[0, 10], [0, 1000]])
-    ([[0, 10], [0, 1000]], 330, False)
+def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes:
+    """Return a figure as "svg", "png" or "pdf", the same bytes for the same figure.
+
+    Text stays text in an .svg: whoever shows it may have the letters that our fonts lack.
     """
-    across = width()
-    spans = [high - low for low, high in edges]
-    if not max(spans) <= MOST_UNEQUAL * min(spans):
-        return [list(edge) for edge in edges], round(across * HEIGHT / WIDTH), False
-    up = round(across * min(max(spans[1] / spans[0], FLATTEST), TALLEST))
-    unit = max(spans[0] / across, spans[1] / up)
-    result = []
-    for (low, high), size in zip(edges, (across, up), strict=True):
-        more = 0.5 * (unit * size - (high - low))
-        result.append([float(low - more), float(high + more)])
-    return result, up, True
+    content = io.BytesIO()
+    metadata: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
+    with defaults(**FIXED), warnings.catch_warnings():
+        if kind == "svg":
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        options = {"dpi": dpi or (300 if kind == "png" else 200), "metadata": metadata}
+        _figure_of(drawn).savefig(content, format=kind, **options)
+    return _compact(content.getvalue().decode()).encode() if kind == "svg" else content.getvalue()
 
 
-def outline(corners: FloatArray, **looks: Any) -> Any:
-    """Return a closed line through corners of shape (n, 2)."""
-    columns = {"edge_x": corners[:, 0], "edge_y": corners[:, 1], "corner": np.arange(len(corners))}
-    return chart(columns).mark_line(**looks).encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q")
+def write(drawn: Any, path: str | os.PathLike[str], kind: str | None = None) -> None:
+    """Write a figure atomically to a file named .svg, .png or .pdf.
+
+    Raises
+    ------
+    ParameterError
+        For another name.
+    """
+    kind = kind or Path(path).suffix[1:].lower()
+    if kind not in FORMATS:
+        hint = f"Use a name with .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}."
+        raise ParameterError("path", os.fspath(path), "has no known format", hint)
+    with atomic_write(path) as file:
+        file.write(encoded(drawn, kind))
 
 
-def zero_lines() -> list[Any]:
-    """Return the lines x = 0 and y = 0."""
-    zero = chart({"zero": [0.0]}).mark_rule(color=ZERO, clip=True)
-    return [zero.encode(x="zero:Q"), zero.encode(y="zero:Q")]
+def is_real_text() -> bool:
+    """Return whether the .svg that is written now has text in place of outlines of letters."""
+    return bool(mpl.rcParams["svg.fonttype"] == "none")
+
+
+TAG = re.compile(r"<(?!!)[^>]+>")
+NUMBERS = re.compile(r' (d|x|y|transform|points)="([^"]*)"')
+POINTS = re.compile(r'<g clip-path="[^"]*">\s*(?:<use [^>]*/>\s*)+</g>')
+LOOK = re.compile(r' style="[^"]*"')
+EDGE = "paint-order: stroke; stroke: #ffffff; stroke-width: 2px; stroke-linejoin: round"
+DIGITS = re.compile(r"(\.\d\d)\d+")
+HALO = re.compile(r'<g id="halo_">(\s*<text style=")')
+
+
+def _compact(svg: str) -> str:
+    """Return an .svg without what nobody sees: tiny digits, dates, names of parts, repeated styles."""
+    svg = re.sub(r"<metadata>.*?</metadata>\s*|<!DOCTYPE[^>]*>\s*", "", svg, count=2, flags=re.DOTALL)
+    svg = HALO.sub(
+        r"<g>\1paint-order: stroke; stroke: #ffffff; stroke-width: 2px; stroke-linejoin: round; ", svg
+    )
+    svg = TAG.sub(_shorter, svg)
+    return POINTS.sub(_grouped, svg)
+
+
+def _shorter(tag: re.Match[str]) -> str:
+    text = re.sub(r' id="(?:[a-z]+[A-Z_])?[a-zA-Z0-9]+_\d+"', "", tag[0])
+    return NUMBERS.sub(lambda part: DIGITS.sub(r"\1", part[0]), text)
+
+
+def _grouped(points: re.Match[str]) -> str:
+    """Return points of one look with it said once."""
+    looks = set(LOOK.findall(points[0]))
+    return LOOK.sub("", points[0]).replace(">", f"{looks.pop()}>", 1) if len(looks) == 1 else points[0]
+
+
+COLOUR = re.compile(rf"\b(fill|stroke): ({'|'.join(VARIABLES)})\b")
+
+
+def svg_in_page(svg: str) -> str:
+    """Return an .svg whose colours follow the page around it, and whose width is that of its place."""
+    start = svg.index("<svg")
+    head, end, rest = svg[start:].partition(">")
+    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
+    rest = re.sub(r'style="fill: #ffffff"', 'style="fill: none"', rest)  # backgrounds
+    look = COLOUR.sub(lambda part: f"{part[1]}: var(--figure-{VARIABLES[part[2]]}, {part[2]})", rest)
+    return head + end + look
+
+
+def hidden_sentence(hidden: int, every: int, what: str) -> str:
+    """Return how many names have no room."""
+    return f"{hidden} of {counted(every, what)} hidden to avoid overlap." if hidden else ""

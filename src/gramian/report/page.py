@@ -133,7 +133,7 @@ class Figures:
         title = TITLES[drawing.name]
         svg = self.known.pop(drawing.name, None)
         try:
-            room = function_of("style", "room")
+            room = function_of("_altair_style", "room")
             if svg is None:
                 with room(ROOM):
                     drawn = drawing.draw()
@@ -161,7 +161,7 @@ class Figures:
         return self._inline(svg.getvalue())
 
     def _inline(self, svg: str) -> str:
-        from gramian.figures.style import svg_in_page
+        from gramian.figures._altair_style import svg_in_page
 
         # Ids of one .svg are ids of the whole page.
         return SHARED.sub(rf"\1f{self.drawn}-", svg_in_page(svg))
@@ -170,7 +170,7 @@ class Figures:
 def drawn_svg(drawing: Drawing) -> str:
     """Return a chart as .svg, as wide as in a report."""
     svg = io.StringIO()
-    with function_of("style", "room")(ROOM):
+    with function_of("_altair_style", "room")(ROOM):
         drawing.draw().save(svg, format="svg")
     return svg.getvalue()
 

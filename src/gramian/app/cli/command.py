@@ -375,7 +375,7 @@ class Call:
         if as_model:
             return lambda result: result.model.save(name)
         if out.kind == "figure":
-            function_of("style", "room")  # raises without its extra, before anything is computed
+            function_of("_altair_style", "room")  # raises without its extra, before anything is computed
             return lambda result: next(iter(result.figures.values()))().save(name)
         if out.kind == "file":
             return lambda result: outputs.write_content(name, _value(result.content))

@@ -410,7 +410,7 @@ def as_json(content: Message) -> bytes:
 def drawing(draw: Callable[[], Any], width: int | None = None) -> Message:
     """Return a figure for a page: a specification of Vega-Lite, or a picture in base64."""
     with errors.needs("plots", "altair", "Drawing figures"):
-        from gramian.figures.style import in_page, room
+        from gramian.figures._altair_style import in_page, room
     with room(width):
         drawn = draw()
         if isinstance(drawn, Picture):
@@ -595,7 +595,7 @@ def figure(
 def _figure_file(draw: Callable[[], Any], width: int | None, format: str) -> bytes:
     """Return a figure in light colours as .svg or .png, or the table that it draws as .csv."""
     with errors.needs("plots", "altair", "Drawing figures"):
-        from gramian.figures.style import framed, room
+        from gramian.figures._altair_style import framed, room
     with room(width):
         drawn = draw()
         is_picture = isinstance(drawn, Picture)
@@ -756,5 +756,5 @@ def _in_plane(points: str) -> tuple[Any, Any]:
 def program() -> bytes:
     """Return the JavaScript of Vega, which vl-convert contains."""
     with errors.needs("plots", "altair", "Drawing figures"):
-        from gramian.figures.style import browser_program
+        from gramian.figures._altair_style import browser_program
     return browser_program().encode()
