@@ -9,7 +9,7 @@ from PIL import Image
 from gramian import PCA, KernelPCA, propose, scan
 from gramian.app.server.tasks import example
 from gramian.faces import FaceSpace, read_faces
-from gramian.figures._altair_style import COLOURS
+from gramian.figures.style import COLOURS
 from gramian.figures.images import grey, grey_range, signed
 from gramian.statistics.associations import telling_pair
 

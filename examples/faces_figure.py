@@ -16,12 +16,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import altair as alt
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.io import loadmat
 
 from gramian.faces import FaceSpace, read_faces
-from gramian.figures._altair_style import COLOURS, Layers, headed, table
 from gramian.figures.images import contact_sheet, grey, grey_range
 from gramian.tables.formats.pictures import resized
 
@@ -136,7 +135,7 @@ def main(folder: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     _draw(space, counts, shown, single, out / "strip.png")
     percentiles = {name: np.percentile(values, PERCENTILES, axis=0) for name, values in errors.items()}
-    _draw_errors(counts, percentiles).save(out / "errors.svg")
+    _draw_errors(counts, percentiles).savefig(out / "errors.svg")
     page = [
         f"# What {len(faces.take(fitted))} pictures of {PEOPLE} people rebuild",
         "",
@@ -149,23 +148,19 @@ def main(folder: Path, out: Path) -> None:
     print(f"\nWritten: {out / 'strip.png'}, errors.svg and summary.md beside it")
 
 
-def _draw_errors(counts: Sequence[int], percentiles: dict[str, np.ndarray]) -> alt.LayerChart:
+def _draw_errors(counts: Sequence[int], percentiles: dict[str, np.ndarray]) -> Figure:
     """Draw medians as lines in bands from the 5th to the 95th percentile."""
-    columns = {"pictures": [], "r": [], "low": [], "median": [], "high": []}
-    for group, (low, _, median, _, high) in percentiles.items():
-        columns["pictures"] += [group] * len(counts)
-        for name, values in (("r", counts), ("low", low), ("median", median), ("high", high)):
-            columns[name] += list(map(float, values))
-    x = alt.X("r:Q", title="components", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(counts)))
-    color = alt.Color("pictures:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS)))
-    band = alt.Chart().mark_area(opacity=0.25).encode(x=x, y="low:Q", y2="high:Q", color=color)
-    line = (
-        alt.Chart()
-        .mark_line(point=True)
-        .encode(x=x, y=alt.Y("median:Q", title="|x - x~| / |x - mean|"), color=color)
-    )
-    title = headed("Relative error of the reconstruction", "Median, and the 5th to the 95th percentile.")
-    return Layers(data=table(columns), layer=[band, line], title=title, width=440, height=330)
+    figure = Figure(layout="constrained")
+    ax = figure.subplots()
+    for name, (low, _, median, _, high) in percentiles.items():
+        (line,) = ax.plot(counts, median, "o-", label=name)
+        ax.fill_between(counts, low, high, color=line.get_color(), alpha=0.25, linewidth=0)
+    ax.set(xscale="log", xticks=counts, xlabel="components", ylabel="|x - x~| / |x - mean|")
+    ax.xaxis.set_major_formatter("{x:.0f}")
+    ax.minorticks_off()
+    ax.set_title("Relative error of the reconstruction: median, 5th to 95th percentile")
+    ax.legend()
+    return figure
 
 
 def _draw(

@@ -13,13 +13,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import altair as alt
 import numpy as np
 from bed_reader import to_bed
+from matplotlib.figure import Figure
 
 import gramian
 from gramian import PCA
-from gramian.figures._altair_style import table
 from gramian.statistics.normal_model import ProjectionQuality
 
 ALLELES = ("A", "C", "G", "T")
@@ -145,26 +144,20 @@ def analysed(folder: Path) -> None:
     columns = np.column_stack([quality.scores, quality.standard_errors, quality.observed])
     lines = [",".join([name, *map("{:.5g}".format, row)]) for name, row in zip(names, columns, strict=True)]
     (folder / "scores.csv").write_text("\n".join([",".join(head), *lines]) + "\n")
-    figure(model.transform(reference), quality).save(folder / "genomes.svg")
+    figure(model.transform(reference), quality).savefig(folder / "genomes.svg")
     print(f"Written: {folder / 'scores.csv'} and {folder / 'genomes.svg'}")
 
 
-def figure(reference: np.ndarray, quality: ProjectionQuality) -> alt.LayerChart:
+def figure(reference: np.ndarray, quality: ProjectionQuality) -> Figure:
     """Draw the reference as pale points, and the second cohort with intervals of two standard errors."""
-    scores, errors = quality.scores, 2 * quality.standard_errors
-    parts = {"PC1": scores[:, 0], "PC2": scores[:, 1]}
-    parts |= {"left": scores[:, 0] - errors[:, 0], "right": scores[:, 0] + errors[:, 0]}
-    parts |= {"low": scores[:, 1] - errors[:, 1], "high": scores[:, 1] + errors[:, 1]}
-    base = alt.Chart(table(parts)).encode(x=alt.X("PC1:Q", title="PC1"), y=alt.Y("PC2:Q", title="PC2"))
-    pale = alt.Chart(table({"PC1": reference[:, 0], "PC2": reference[:, 1]})).mark_circle(color="#bbbbbb")
-    return alt.layer(
-        pale.encode(x="PC1:Q", y="PC2:Q"),
-        base.mark_rule(color="#0072b2", opacity=0.35).encode(x=alt.X("left:Q", title="PC1"), x2="right:Q"),
-        base.mark_rule(color="#0072b2", opacity=0.35).encode(y=alt.Y("low:Q", title="PC2"), y2="high:Q"),
-        base.mark_circle(color="#0072b2", opacity=1),
-    ).properties(
-        width=420, height=320, title="Grey: the reference. Blue: the second cohort, with 2 standard errors."
-    )
+    result = Figure(layout="constrained")
+    ax, errors = result.subplots(), 2 * quality.standard_errors.T
+    ax.scatter(*reference[:, :2].T, color="#bbbbbb", label="reference")
+    look = {"fmt": ".", "color": "#0072b2", "elinewidth": 0.5, "label": "second cohort, with 2 standard errors"}
+    ax.errorbar(*quality.scores[:, :2].T, xerr=errors[0], yerr=errors[1], **look)
+    ax.set(xlabel="PC1", ylabel="PC2")
+    ax.legend()
+    return result
 
 
 if __name__ == "__main__":

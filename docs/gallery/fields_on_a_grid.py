@@ -6,7 +6,7 @@ A made field of the sea surface has a standing wave, a wave that travels east, a
 values. Which patterns does PCA (EOF analysis) find, and which of them can be read one by one?
 """
 
-import altair as alt
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray
@@ -41,27 +41,13 @@ print(ds.scores.sizes)
 # The bars are two standard errors to each side; North's rule of thumb compares one. PC2 and PC3 overlap, and
 # the words say the same: the wave travels, so it needs two patterns, which are arbitrary up to a rotation.
 
-scree = (
-    ds[["explained_variance_ratio", "explained_variance_ratio_error", "group"]].to_dataframe().reset_index()
-)
-scree["low"] = scree.explained_variance_ratio - 2 * scree.explained_variance_ratio_error
-scree["high"] = scree.explained_variance_ratio + 2 * scree.explained_variance_ratio_error
-axis = alt.X("component:O", axis=alt.Axis(labelAngle=0))
-bars = (
-    alt.Chart(scree)
-    .mark_rule(strokeWidth=2)
-    .encode(
-        axis,
-        alt.Y("low", title="ratio of the variance", scale=alt.Scale(type="log", domain=[0.002, 0.5])),
-        alt.Y2("high"),
-    )
-)
-points = (
-    alt.Chart(scree)
-    .mark_tick(thickness=3, width=14)
-    .encode(axis, y="explained_variance_ratio", color="group:N")
-)
-(bars + points).properties(width=330, height=240)
+ratio, two = ds.explained_variance_ratio, 2 * ds.explained_variance_ratio_error
+figure, ax = plt.subplots()
+for group in np.unique(ds.group):
+    own = ds.group == group
+    ax.errorbar(ds.component[own], ratio[own], two[own], fmt="_", label=f"group {group}")
+ax.set(xlabel="component", ylabel="ratio of the variance", yscale="log")
+ax.legend()
 
 # %%
 
@@ -74,26 +60,18 @@ print(ds.attrs["sampling"])
 
 def maps(patterns, names):
     """Draw maps one below the other."""
-    table = patterns.rename("pattern").to_dataframe().reset_index().dropna()
-    table["name"] = table["component"].map(names)
-    most = float(abs(table["pattern"]).max())
-    return (
-        alt.Chart(table)
-        .mark_rect()
-        .encode(
-            alt.X("lon:O", axis=alt.Axis(values=[92.5, 182.5, 272.5], labelAngle=0)),
-            alt.Y("lat:O", sort="descending", axis=alt.Axis(values=[-42.5, -2.5, 42.5])),
-            alt.Color(
-                "pattern", title="K", scale=alt.Scale(scheme="redblue", reverse=True, domain=[-most, most])
-            ),
-        )
-        .properties(width=430, height=150)
-        .facet(row=alt.Row("name", title=None))
-    )
+    most = float(abs(patterns).max())
+    figure, axes = plt.subplots(len(patterns), sharex=True, layout="constrained")
+    for ax, pattern, name in zip(axes, patterns, names):
+        field = pattern.transpose("lat", "lon")
+        cells = ax.pcolormesh(field.lon, field.lat, field, cmap="RdBu_r", vmin=-most, vmax=most)
+        ax.set(title=name, ylabel="lat")
+    axes[-1].set_xlabel("lon")
+    figure.colorbar(cells, ax=axes, label="K")
 
 
 patterns = ds.components * ds.divisor * ds.explained_variance**0.5
-maps(patterns.sel(component=[1, 2, 3]), {1: "PC1", 2: "PC2", 3: "PC3"})
+maps(patterns.sel(component=[1, 2, 3]), ["PC1", "PC2", "PC3"])
 
 # %%
 # The score of PC1 is the index that made the field, up to its sign; those of the pair are a sine and a
@@ -101,10 +79,11 @@ maps(patterns.sel(component=[1, 2, 3]), {1: "PC1", 2: "PC2", 3: "PC3"})
 
 made = index.ravel() / index.std() * float(ds.explained_variance[0]) ** 0.5
 sign = np.sign(np.corrcoef(made, ds.scores[:, 0])[0, 1])
-lines = pd.DataFrame({"time": time, "score of PC1": ds.scores[:, 0], "made": sign * made})
-alt.Chart(lines.melt("time")).mark_line().encode(
-    x="time", y=alt.Y("value", title="K"), color=alt.Color("variable", title=None)
-).properties(width=430, height=180)
+figure, ax = plt.subplots()
+ax.plot(time, ds.scores[:, 0], label="score of PC1")
+ax.plot(time, sign * made, "--", label="made")
+ax.set_ylabel("K")
+ax.legend()
 
 # %%
 # ``inverse`` returns fields: here three components keep the waves and leave the noise out.

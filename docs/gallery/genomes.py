@@ -6,9 +6,8 @@ Three populations are the reference, and a second cohort is a mixture of two of 
 missing. How certain is the place of each person?
 """
 
-import altair as alt
+import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 
 from gramian import PCA, figures
 
@@ -24,7 +23,7 @@ reference = rng.binomial(2, np.repeat(frequencies, 60, axis=0)).astype(float)
 # components separate three populations. From files: ``gramian.scan("study.bed")``.
 
 pca = PCA(2, scale="genotype", missing="em").fit(reference)
-figures.scores(pca, reference, color=population)
+figures.scores(pca, reference, hue=population)
 
 # %%
 # The second cohort has shares of north and east, and up to nine of ten calls are missing. The model predicts
@@ -39,15 +38,10 @@ quality = pca.projection_quality(second)
 # Each bar is an interval of two standard errors: people with few calls have long ones, and all lie on the
 # line between the two populations.
 
-places = pd.DataFrame(pca.transform(reference), columns=["PC1", "PC2"]).assign(population=population)
-new = pd.DataFrame(quality.scores, columns=["PC1", "PC2"])
-for name, errors in zip(new.columns, 2 * quality.standard_errors.T, strict=True):
-    new = new.assign(**{f"{name} from": new[name] - errors, f"{name} to": new[name] + errors})
-x, y = alt.X("PC1:Q", title="PC1"), alt.Y("PC2:Q", title="PC2")
-color = alt.Color("population:N", title="reference")
-reference_points = alt.Chart(places).mark_circle(opacity=0.4).encode(x=x, y=y, color=color)
-across = alt.Chart(new).mark_rule().encode(x=alt.X("PC1 from:Q", title="PC1"), x2="PC1 to:Q", y=y)
-along = alt.Chart(new).mark_rule().encode(x=x, y=alt.Y("PC2 from:Q", title="PC2"), y2="PC2 to:Q")
-alt.layer(
-    reference_points, across, along, alt.Chart(new).mark_point(filled=True, color="black").encode(x=x, y=y)
-)
+known, new, errors = pca.transform(reference), quality.scores, 2 * quality.standard_errors
+figure, ax = plt.subplots()
+for name in ("north", "east", "west"):
+    ax.scatter(*known[population == name].T, alpha=0.4, label=name)
+ax.errorbar(*new.T, xerr=errors[:, 0], yerr=errors[:, 1], fmt="k.", elinewidth=0.5, label="second cohort")
+ax.set(xlabel="PC1", ylabel="PC2")
+ax.legend()

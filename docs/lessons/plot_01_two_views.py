@@ -8,7 +8,7 @@ distances, and the lower panel has the projections on :math:`u_1`. The symbols a
 :doc:`first page <plot_00_notation>`.
 """
 
-import altair as alt
+import matplotlib.pyplot as plt
 import numpy as np
 
 from gramian import PCA, figures
@@ -47,16 +47,11 @@ distance = np.array([((C - np.outer(C @ w, w)) ** 2).sum(axis=1).mean() for w in
 assert np.allclose(variance + distance, (C**2).sum(axis=1).mean())
 assert np.argmax(variance) == np.argmin(distance)
 
-values = [
-    {"angle of w in degrees": float(np.degrees(a)), "mean square": float(value), "of": name}
-    for name, series in (("projection", variance), ("distance from the line", distance))
-    for a, value in zip(angles, series, strict=True)
-]
-look = {"color": alt.Color("of:N", title=None), "strokeDash": alt.StrokeDash("of:N", title=None)}
-lines = alt.Chart(alt.Data(values=values)).mark_line()
-lines = lines.encode(x="angle of w in degrees:Q", y="mean square:Q", **look)
-lines = lines.properties(width=440, height=240).configure_legend(orient="top", labelFontSize=11)
-lines.configure_axis(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
+figure, ax = plt.subplots()
+ax.plot(np.degrees(angles), variance, label="projection")
+ax.plot(np.degrees(angles), distance, "--", label="distance from the line")
+ax.set(xlabel="angle of w in degrees", ylabel="mean square")
+ax.legend()
 
 # %%
 # The best direction is an eigenvector

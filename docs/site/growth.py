@@ -4,9 +4,9 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import numpy as np
-import vl_convert
+
+from gramian.figures import style
 
 # What grows, by the family in the rows' names ``growth-FAMILY-SIZE``: a heading, and the title of the axis.
 FAMILIES = {
@@ -62,25 +62,15 @@ def slope(values: list[dict[str, Any]], what: str) -> str:
 
 def svg(family: str, values: list[dict[str, Any]]) -> str:
     """Return both charts of a family side by side."""
-    names = list(dict.fromkeys(value["contender"] for value in values))
-    colour = alt.Color("contender:N", title=None, scale=alt.Scale(domain=names, range=COLOURS[: len(names)]))
-    panels = [_panel(family, values, what, title).encode(color=colour) for what, title in UNITS.items()]
-    chart = alt.hconcat(*panels).configure_legend(orient="top", columns=2, labelLimit=300)
-    return vl_convert.vegalite_to_svg(chart.to_dict())
-
-
-def _panel(family: str, values: list[dict[str, Any]], what: str, title: str) -> alt.Chart:
-    log = alt.Scale(type="log")
-    axis, plain = (alt.Axis(format=form, tickCount=4) for form in ("~s", "~g"))
-    return (
-        alt.Chart(alt.Data(values=[value for value in values if value[what] is not None]))
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("size:Q", title=FAMILIES[family][1], scale=log, axis=axis),
-            y=alt.Y(f"{what}:Q", title=title, scale=log, axis=plain),
-        )
-        .properties(width=270, height=220)
-    )
+    with style.canvas(180, 75):
+        panels = style.subplots(1, 2)
+        for panel, (what, title) in zip(panels, UNITS.items(), strict=True):
+            for name, colour in zip(dict.fromkeys(value["contender"] for value in values), COLOURS, strict=False):
+                own = [(v["size"], v[what]) for v in values if v["contender"] == name and v[what] is not None]
+                panel.plot(*zip(*sorted(own), strict=True), "o-", color=colour, label=name)
+            panel.set(xscale="log", yscale="log", xlabel=FAMILIES[family][1], ylabel=title)
+        panels[0].legend()
+        return style.encoded(panels).decode()
 
 
 def section(family: str, values: list[dict[str, Any]]) -> list[str]:

@@ -1,14 +1,14 @@
 """Where gramian is faster and where it is slower than the fastest accurate peer, by the shape of data."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from math import exp, log
 from typing import Any
 
-import altair as alt
-import vl_convert
 from growth import COLOURS
+
+from gramian.figures import style
 
 # Rows of the benchmarks by what they have in common. A row counts where it has an accurate peer.
 GROUPS = {
@@ -148,47 +148,18 @@ def points(known: Mapping[str, float]) -> Iterator[dict[str, Any]]:
 def svg(known: Mapping[str, float]) -> str:
     """Return the figure: ratio over size, with logarithmic axes and a line at 1."""
     values = list(points(known))
-    names = [shape for shape in LINES if any(value["shape"] == shape for value in values)]
-    colours = dict(zip(LINES, (*COLOURS, "#CC79A7"), strict=True))
-    marks = dict(zip(LINES, ("circle", "square", "diamond", "triangle-up", "cross"), strict=True))
-    x = alt.X(
-        "size:Q",
-        title="rows n (wide: columns)",
-        scale=alt.Scale(type="log", nice=False, domain=_domain((v["size"] for v in values), 2.5)),
-        axis=alt.Axis(format="~s", tickCount=5, grid=False),
-    )
-    low, high = _domain(value["ratio"] for value in values)
-    y = alt.Y(
-        "ratio:Q",
-        title="seconds of gramian / fastest accurate peer",
-        scale=alt.Scale(type="log", nice=False, domain=[low, max(high, 1.5)]),
-        axis=alt.Axis(format="~g", values=[0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]),
-    )
-    legend = alt.Legend(title=None, orient="top", columns=5, labelLimit=300, symbolSize=80)
-    encoding = {
-        "color": alt.Color(
-            "shape:N", scale=alt.Scale(domain=names, range=[colours[n] for n in names]), legend=legend
-        ),
-        "shape": alt.Shape("shape:N", scale=alt.Scale(domain=names, range=[marks[n] for n in names])),
-    }
-    on_lines, single = (alt.Data(values=[v for v in values if v["line"] is line]) for line in (True, False))
-    sides = alt.Data(values=[{"ratio": 1.06, "side": "slower ↑"}, {"ratio": 0.94, "side": "faster ↓"}])
-    chart = alt.layer(
-        alt.Chart(alt.Data(values=[{"ratio": 1}])).mark_rule(color="#333", size=1.5).encode(y=y),
-        alt.Chart(on_lines).mark_line(size=2).encode(x=x, y=y, color=encoding["color"]),
-        alt.Chart(on_lines).mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, **encoding),
-        alt.Chart(single).mark_point(filled=False, size=60, opacity=1).encode(x=x, y=y, **encoding),
-        *(
-            alt.Chart(alt.Data(values=[value]))
-            .mark_text(align="right", baseline=baseline, color="#333", fontSize=11)
-            .encode(x=alt.value(676), y=y, text="side:N")
-            for value, baseline in zip(sides.values, ("bottom", "top"), strict=True)
-        ),
-    ).properties(width=680, height=300, background="white")
-    return vl_convert.vegalite_to_svg(chart.to_dict())
-
-
-def _domain(values: Iterable[float], room: float = 1.3) -> list[float]:
-    """Return the range of values with some room on both sides."""
-    known = list(values)
-    return [min(known) / 1.3, max(known) * room]
+    with style.canvas(180, 85):
+        ax = style.subplots()
+        for shape, colour, marker in zip(LINES, (*COLOURS, "#CC79A7"), "osD^P", strict=True):
+            for on_line in (True, False):
+                own = sorted((v["size"], v["ratio"]) for v in values if (v["shape"], v["line"]) == (shape, on_line))
+                look = {"label": shape} if on_line else {"linestyle": "", "markerfacecolor": "none"}
+                ax.plot(*zip(*own, strict=True), marker=marker, color=colour, **look) if own else None
+        ax.axhline(1, color=style.INK, linewidth=1)
+        for side, height in (("slower ↑", "bottom"), ("faster ↓", "top")):
+            ax.annotate(side, (1, 1), xycoords=("axes fraction", "data"), ha="right", va=height)
+        ax.set(xscale="log", yscale="log", xlabel="rows n (wide: columns)")
+        ax.set_ylabel("seconds of gramian / fastest accurate peer")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(LINES))
+        return style.encoded(ax).decode()

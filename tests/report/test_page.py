@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.figures._altair_style import VARIABLES
+from gramian.figures.style import VARIABLES
 from gramian.models.monitor import monitor_of
 from gramian.report import page as pages
 from gramian.report import sections

@@ -199,7 +199,7 @@ class Result:
     tables : mapping of str to columns
     figures : mapping of str to callable
         By the name of the function of ``gramian.figures`` that draws; called without arguments it returns
-        the chart or picture.
+        its axes.
     rows : Blocks, optional
     content : bytes or callable, optional
         A file; a callable if it is made only for whoever wants it.
@@ -234,7 +234,7 @@ class Result:
 # ------------------------------------------------------------------ what many verbs take
 
 TABLES = (".csv", ".parquet", ".npy", ".zarr")
-FIGURES = (".svg", ".png", ".pdf", ".html")
+FIGURES = (".svg", ".png", ".pdf")
 FIGURE = Output("figure", ends=FIGURES)
 ELSEWHERE = "an option of another function, which this one needs too"
 TABLE_TEXT = (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +11,6 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from gramian import figures
 from gramian.core import checks
 from gramian.core.atomic import atomic_write
 from gramian.core.notebook import Grid
@@ -24,18 +21,16 @@ from gramian.report.sections import TELLING, Beside, Code, Drawing, Explanation,
 
 LONGEST = 60  # characters of a name
 CODE = re.compile(r"(``|`)(.+?)\1")
-LARGEST = 600_000  # characters of an .svg; a larger one becomes a .png
 TITLES = {figure.name: figure.title for figure in FIGURES}
 COMPUTATION = {
     *("Quality of the data", "What is guaranteed", "How it was computed"),
     *("For a methods section", "To repeat it", "Versions"),
 }
-ROOM = 400  # pixels: text of a figure is readable on a phone and in a column of a wide page
-SHARED = re.compile(r'(\bid="|url\(#|href="#)')
+ROOM = 105  # mm: text of a figure is readable on a phone and in a column of a wide page
 
 
 def write_report(
-    path: str | os.PathLike[str], fitted: Fitted, drawn: Mapping[str, str] | None = None
+    path: str | os.PathLike[str], fitted: Fitted, drawn: Mapping[str, Any] | None = None
 ) -> None:
     """Write the report of a fitted model to a file, which appears whole or not at all.
 
@@ -43,8 +38,8 @@ def write_report(
     ----------
     path : path-like
     fitted : Fitted
-    drawn : mapping of str to str, optional
-        Figures that were drawn before, by name, as .svg.
+    drawn : mapping of str to Drawn, optional
+        Figures that were drawn before, by name.
     """
     write_text(path, as_page(explanation(fitted), drawn))
 
@@ -60,9 +55,9 @@ def report_page(fitted: Fitted) -> str:
     return as_page(explanation(fitted))
 
 
-def as_page(whole: Explanation, drawn: Mapping[str, str] | None = None) -> str:
-    """Return a report as HTML, with the figures that were drawn before, by name, as .svg."""
-    figures = Figures(drawn or {})
+def as_page(whole: Explanation, drawn: Mapping[str, Any] | None = None) -> str:
+    """Return a report as HTML, with the figures that were drawn before, by name."""
+    figures = Figures(drawn)
     inside = {one.title: page for one in whole.sections if (page := as_html(one.parts, figures))}
     links = "".join(f'<a href="#s{place}">{text(title)}</a>' for place, title in enumerate(inside))
     pages = (_section(title, page) for title, page in inside.items())
@@ -124,23 +119,14 @@ class Figures:
     notes : list of str
     """
 
-    def __init__(self, known: Mapping[str, str] | None = None) -> None:
-        self.drawn, self.notes = 0, list[str]()
-        self.known = {name: svg for name, svg in (known or {}).items() if len(svg) <= LARGEST}
+    def __init__(self, known: Mapping[str, Any] | None = None) -> None:
+        self.drawn, self.notes, self.known = 0, list[str](), dict(known or {})
 
     def show(self, drawing: Drawing) -> str:
         """Return a figure as HTML, or "" with a note of the reason."""
         title = TITLES[drawing.name]
-        svg = self.known.pop(drawing.name, None)
         try:
-            room = function_of("_altair_style", "room")
-            if svg is None:
-                with room(ROOM):
-                    drawn = drawing.draw()
-                    picture = isinstance(drawn, figures.Picture)
-                    inside = _picture(drawn.png()) if picture else self._chart(drawn)
-            else:
-                inside = self._inline(svg)
+            figure = self.known.pop(drawing.name, None) or drawn(drawing)
         except MissingExtraError as error:
             self.notes += [] if str(error) in self.notes else [str(error)]
             return ""
@@ -149,36 +135,14 @@ class Figures:
             return ""
         self.drawn += 1
         anchor = f' id="{drawing.anchor}"' if drawing.anchor else ""
-        return f'<figure{anchor} role="img" aria-label="{html.escape(title)}">{inside}</figure>'
-
-    def _chart(self, chart: Any) -> str:
-        svg = io.StringIO()
-        chart.save(svg, format="svg")
-        if len(svg.getvalue()) > LARGEST:
-            pixels = io.BytesIO()
-            chart.save(pixels, format="png")
-            return _picture(pixels.getvalue(), dots=2)
-        return self._inline(svg.getvalue())
-
-    def _inline(self, svg: str) -> str:
-        from gramian.figures._altair_style import svg_in_page
-
-        # Ids of one .svg are ids of the whole page.
-        return SHARED.sub(rf"\1f{self.drawn}-", svg_in_page(svg))
+        inside = f"<p>{escaped(figure.title or title)}</p>{figure.inline(f'f{self.drawn}')}"
+        caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
+        return f'<figure{anchor} aria-label="{html.escape(title)}">{inside}{caption}</figure>'
 
 
-def drawn_svg(drawing: Drawing) -> str:
-    """Return a chart as .svg, as wide as in a report."""
-    svg = io.StringIO()
-    with function_of("_altair_style", "room")(ROOM):
-        drawing.draw().save(svg, format="svg")
-    return svg.getvalue()
-
-
-def _picture(png: bytes, dots: int = 1) -> str:
-    """Return a picture with this many dots for each pixel of the page."""
-    width = int.from_bytes(png[16:20], "big") // dots
-    return f'<img alt="" width="{width}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+def drawn(drawing: Drawing) -> Any:
+    """Return a figure with its heading and sentences, as wide as in a report."""
+    return function_of("written", "drawn")(drawing.draw, ROOM)
 
 
 # ---------------------------------------------------------------- HTML from text, all of which is escaped

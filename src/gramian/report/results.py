@@ -75,7 +75,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written:
-    """Write model, tables, charts, pictures and a summary.
+    """Write model, tables, figures, pictures and a summary.
 
     They replace the results of an earlier fit when all of them are complete. Other files stay.
 
@@ -194,16 +194,16 @@ def _write_scores(written: Written, fitted: Fitted) -> sections.Survey:
     return sections.Survey(np.concatenate(drawn), shown.tolist() if len(shown) < n else None)
 
 
-def _write_figures(written: Written, whole: Explanation) -> dict[str, str]:
-    """Write the charts as files, and return them by name for the report, which has the same."""
-    drawn = dict[str, str]()
+def _write_figures(written: Written, whole: Explanation) -> dict[str, Any]:
+    """Write the figures as files, and return them by name for the report, which has the same."""
+    drawn = dict[str, Any]()
     try:
         for drawing in sections.flat(part for section in whole.sections for part in section.parts):
             if isinstance(drawing, sections.Drawing) and drawing.name in DRAWN:
                 name = f"{drawing.name}.svg"
                 if name not in written.files:
-                    drawn[drawing.name] = svg = page.drawn_svg(drawing)
-                    written.add(name, partial(page.write_text, text=svg))
+                    drawn[drawing.name] = one = page.drawn(drawing)
+                    written.add(name, partial(page.write_text, text=one.content.decode()))
     except MissingExtraError as error:
         written.notes.append(f"No figures were written. {error}")
     return drawn

@@ -251,7 +251,7 @@ class _Explained:
             table = data if seen.shown is None else replace(data, **data.labels_at(seen.shown))
             drawn = [Drawing("scores", lambda: figures.scores(model, table, mapped=seen.scores))]
             if self.telling:
-                known: dict[str, Any] = {"mapped": seen.scores, "x": self.pair[0], "y": self.pair[1]}
+                known: dict[str, Any] = {"mapped": seen.scores, "components": self.pair}
                 drawn.append(Drawing("scores", lambda: figures.scores(model, table, **known), TELLING))
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
                 drawn.append(Drawing("biplot", lambda: figures.biplot(model, table, mapped=seen.scores)))

@@ -20,7 +20,7 @@ from gramian.app.server import tasks
 from gramian.app.server.pages import PAGE
 from gramian.app.server.routes import EXAMPLES
 from gramian.faces import Gallery
-from gramian.figures._altair_style import MARGIN, VARIABLES
+from gramian.figures.style import MARGIN, VARIABLES
 from gramian.figures.registry import FIGURES, available
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance

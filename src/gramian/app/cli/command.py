@@ -1,11 +1,14 @@
 """Commands made of verbs: their parameters become arguments and options, results text, JSON and files."""
 
 import inspect
+import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any
@@ -38,7 +41,7 @@ from gramian.errors import ParameterError
 from gramian.figures.registry import function_of
 
 ALARM = 3  # exit code
-CHANNELS = ("color", "shape")  # options whose columns are read too
+CHANNELS = ("hue", "style")  # options whose columns are read too
 AS_IS = Option("", "Take everything literally: apply nothing that the data suggest.")
 AS_JSON = Option("", "Write the result as JSON to standard output.")
 READS = {one.name: one for one in parameters_of(reading)}
@@ -165,8 +168,7 @@ def command_of(verb: Verb) -> Any:
 def _parameters(verb: Verb) -> list[Parameter]:
     """Return what a command takes: arguments, options of reading, of the verb, files, and of the shell."""
     inputs, function = list(verb.inputs), verb.function
-    texts = [one for one in verb.options.values() if one.positional]
-    arguments = [*texts, *(one for one in inputs if one.positional)]
+    arguments = [one for one in parameters_of(function) if one.positional]
     reads = READS.values() if any(one.about.kind == "data" for one in inputs) else ()
     found = [*arguments, *reads, *(one for one in verb.options.values() if not one.positional)]
     found += [one for one in inputs if not one.positional]
@@ -231,15 +233,15 @@ class Call:
     """
 
     def __init__(self, verb: Verb, given: dict[str, Any]) -> None:
-        self.verb, self.given, self.as_json = verb, given, given.get("as_json", False)
+        self.verb, self.given, self.as_json = verb, _in_place(verb, given), given.get("as_json", False)
         self.reading = {
             name: _joined(name, value) if isinstance(value, list) else value
-            for name, value in given.items()
+            for name, value in self.given.items()
             if name in READS
         }
         for name in self.reading:
             READS[name].check(self.reading[name])
-        self.values = verb.values(given)
+        self.values = verb.values(self.given)
         self.is_fit = bool(verb.outputs) and verb.outputs[0].kind == "results"
         self.fitted: Any = None
         self.pictures = self.to_folder = False
@@ -248,7 +250,7 @@ class Call:
         self.repeated: dict[str, Any] | None = None  # arguments that read the rows in Python
         self.files: list[str] = []
         for one in verb.inputs:
-            if (value := given.get(one.name)) is not None:
+            if (value := self.given.get(one.name)) is not None:
                 files = value if one.about.many else [value]
                 self.files += [str(model_path(value))] if one.about.kind == "model" else files
                 self.files += inputs.files_of(self.reading) if one.about.kind == "data" else []
@@ -361,11 +363,16 @@ class Call:
             outputs.check_results(place, *self.files)
             return lambda result: outputs.write_results(place, result, "report" in self.values)
         if out.kind == "figures":
-            if suffix in FIGURES:
-                advice = f'Name a folder, and use format="{suffix[1:]}".'
-                raise ParameterError("-o", name, f": {self.verb.name} writes a folder", advice)
-            outputs.check_place(place)
-            return partial(_write_figures, place, self.values.get("format", "svg"))
+            kind, width = self.values.get("format", "svg"), self.values.get("width")
+            if suffix not in FIGURES or folder:
+                outputs.check_place(place)
+                return partial(_write_figures, place, kind, width)
+            if "," in self.values.get("figures", ","):
+                raise ParameterError("-o", name, "is one file, for one figure", "Name one, or a folder.")
+            if "format" in self.values and suffix != f".{kind}":
+                raise ParameterError("format", kind, f"and -o {name} differ", "Leave one of them out.")
+            outputs.check_out(name, *self.files, as_json=self.as_json)
+            return partial(_write_figure, place, width)
         as_model = out.kind in ("model", "results") or (suffix == ".gramian" and not folder)
         if as_model or out.ends or out.kind == "file":
             ends = (".gramian",) if as_model else out.ends
@@ -375,8 +382,8 @@ class Call:
         if as_model:
             return lambda result: result.model.save(name)
         if out.kind == "figure":
-            function_of("_altair_style", "room")  # raises without its extra, before anything is computed
-            return lambda result: next(iter(result.figures.values()))().save(name)
+            function_of("written", "content")  # raises without its extra, before anything is computed
+            return partial(_write_figure, place, None)
         if out.kind == "file":
             return lambda result: outputs.write_content(name, _value(result.content))
         if out.listing:
@@ -411,6 +418,19 @@ class Call:
             outputs.answer(self.as_json, facts, text, sys.stderr if beside else None)
 
 
+def _in_place(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what is given, where a text that could be left out is no name but the argument after it."""
+    for one, following in pairwise(one for one in parameters_of(verb.function) if one.positional):
+        text = given.get(one.name)
+        if one.required or text is None or following.name in given or not isinstance(one.about, Option):
+            continue
+        is_name = set(text.split(",")) <= set(one.about.suggestions)
+        if not is_name and (os.path.exists(text) or not re.fullmatch("[a-z][a-z,-]*", text)):
+            given = {name: value for name, value in given.items() if name != one.name}
+            given[following.name] = text
+    return given
+
+
 def _joined(option: str, lists: list[str]) -> str:
     """Return the lists of a repeated option of reading as one.
 
@@ -429,14 +449,19 @@ def _value(found: Any) -> Any:
     return found() if callable(found) else found
 
 
-def _write_figures(folder: Path, kind: str, result: Result) -> list[str]:
+def _write_figures(folder: Path, kind: str, width: float | None, result: Result) -> list[str]:
     files = []
     for name, draw in result.figures.items():
-        drawn, path = draw(), folder / f"{name}.{kind}"
+        content, path = function_of("written", "content")(draw, kind, width), folder / f"{name}.{kind}"
         folder.mkdir(parents=True, exist_ok=True)
-        drawn.save(path)
+        outputs.write_content(path, content)
         files.append(str(path))
     return files
+
+
+def _write_figure(path: Path, width: float | None, result: Result) -> None:
+    (draw,) = result.figures.values()
+    outputs.write_content(path, function_of("written", "content")(draw, path.suffix[1:].lower(), width))
 
 
 def _write_rows(target: Any, kind: str, result: Result) -> int | None:

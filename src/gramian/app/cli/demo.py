@@ -55,7 +55,7 @@ def demo(context: typer.Context, *, out: Annotated[str, Option(short="-o")] = "g
     steps: tuple[tuple[str | Path, ...], ...] = (
         ("fit", data / "penguins.csv", "--report", "-o", penguins),
         ("faces", "fit", data / "faces.npz", "--n-components", "100", "-o", model),
-        ("plot", model, "--what", "components", "--format", "png", "-o", faces),
+        ("plot", model, "components", "-o", faces / "components.png"),
         ("faces", "reconstruct", model, door / "p03.png", *rebuilt),  # a picture that the model has not seen
         ("faces", "enroll", model, gallery, data / "faces.npz"),
         ("faces", "identify", model, gallery, door, "--far", "0.01"),

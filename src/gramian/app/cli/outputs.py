@@ -149,7 +149,7 @@ def check_pictures(table: Any, out: str) -> None:
         raise ParameterError("-o", out, allowed, "Name a .csv, .parquet, .npy or .zarr file instead.")
 
 
-def write_content(name: str, content: Any) -> None:
+def write_content(name: str | Path, content: Any) -> None:
     """Write a file at once, or not at all; or to standard output."""
     from gramian.core.atomic import atomic_write
 

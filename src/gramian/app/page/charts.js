@@ -1,4 +1,4 @@
-// Draws the figures of the server with Vega.
+// Shows the figures of the server: an .svg, or a specification that Vega draws and that answers the pointer.
 
 import { asked, element } from "./api.js";
 
@@ -6,7 +6,7 @@ const FRAME = 8;  // pixels for labels that are longer than usual
 const LARGEST = 640;  // pixels of a figure alone in its row, unless it is a long one
 const ENLARGED = 1.25;  // times its own size, at most
 const SLACK = 24;  // pixels by which a card changes before its figure is drawn again
-const FILES = [["Picture (SVG)", "svg"], ["Picture (PNG)", "png"], ["Data (CSV)", "csv"]];
+const FILES = [["Picture (SVG)", "svg"], ["Picture (PNG)", "png"], ["Page (PDF)", "pdf"], ["Data (CSV)", "csv"]];
 const LONG = new Set(["contours", "control-chart", "loadings", "whitening", "face-scores"]);
 export const NO_FIGURES = 'Figures are not available. The administrator can install them: pip install "gramian[plots]"';
 let program, last = Promise.resolve();
@@ -18,36 +18,30 @@ const inTurn = (work) => last = last.then(work, work);  // a page uses one worke
 
 // Replaces a figure at once, when the new one is complete; its title goes to a heading, and its sentences below it.
 // One with a brush keeps its size, by which Vega finds the pointer.
-export async function draw(place, content, words, heading, brush = false) {
+export async function draw(place, { title, caption, svg, spec }, words, heading, brush = false) {
   const figure = element("figure", { tabIndex: 0, role: "group", ariaLabel: words }), drawing = element("div");
-  if (content.png) {
-    figure.append(element("img", { alt: words, src: `data:image/png;base64,${content.png}` }));
-    place.replaceChildren(figure);
-    return null;
-  }
-  const embed = await loaded(), { spec } = content, { title, width, height } = spec;
-  delete spec.title;
-  if (title?.text) heading.textContent = title.text;
-  figure.append(drawing, element("figcaption", {}, [title?.subtitle ?? ""].flat().join(" ")));
-  if (brush) {
-    Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width: Math.min(place.clientWidth, LARGEST) });
-    // The page sets what is picked, an object by keys: rows after a letter, so that none names a property of all objects.
-    (spec.params ??= []).push({ name: "picked", value: null });
-    const { encoding } = spec.layer.find((layer) => layer.encoding?.opacity?.condition?.param), key = encoding.tooltip[0].field;
-    encoding.opacity.condition = { test: `!picked || picked['r' + datum.${key}]`, value: encoding.opacity.condition.value };
-  }
-  // The content security policy forbids eval, so Vega interprets its expressions.
-  const { view, finalize } = await embed(drawing, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
-    tooltip: { disableDefaultStyle: true } });
-  if (brush) await view.height(height * view.width() / width).runAsync();  // units stay equal
-  const svg = figure.querySelector("svg");
-  svg.setAttribute("aria-hidden", "true");  // the label of the group describes it
-  if (!brush) svg.style.maxWidth = `${Math.max(svg.width.baseVal.value, Math.min(LARGEST, ENLARGED * svg.width.baseVal.value))}px`;
+  const shown = svg ? { view: null } : await vega(drawing, spec, brush && Math.min(place.clientWidth, LARGEST));
+  if (svg) drawing.append(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement);
+  heading.textContent = title || words;
+  figure.append(drawing, element("figcaption", {}, caption));
+  const picture = drawing.querySelector("svg"), { width } = picture.viewBox.baseVal;
+  picture.setAttribute("aria-hidden", "true");  // the label of the group describes it
+  if (!brush) picture.style.maxWidth = `${Math.max(width, Math.min(LARGEST, ENLARGED * width))}px`;
   figure.classList.toggle("brush", brush);
   place.finalize?.();
-  place.finalize = finalize;
+  place.finalize = shown.finalize;
   place.replaceChildren(figure);
-  return view;
+  return shown.view;
+}
+
+// The content security policy forbids eval, so Vega interprets its expressions. A width is that of all of the figure.
+async function vega(place, spec, width) {
+  const embed = await loaded(), { width: planned, height } = spec;
+  if (width) Object.assign(spec, { autosize: { type: "fit-x", contains: "padding" }, width });
+  const shown = await embed(place, spec, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
+    tooltip: { disableDefaultStyle: true } });
+  if (width) await shown.view.height(height * shown.view.width() / planned).runAsync();  // units stay equal
+  return shown;
 }
 
 // Adds a card, which draws its figure when it is asked to, and again when its width changes.
@@ -68,7 +62,7 @@ export function card(parent, model, name, words, query, onDrawn = () => {}) {
     const asking = new URLSearchParams([...query, ["width", width], ...Object.entries(more)]), path = `models/${model}/figures/${figure}?${asking}`;
     try {
       const content = await asked(path);
-      files.replaceChildren(...FILES.filter(([, format]) => content.spec || format !== "csv").map(([text, format]) =>
+      files.replaceChildren(...FILES.filter(([, format]) => content.table || format !== "csv").map(([text, format]) =>
         element("li", {}, element("a", { href: `/api/v1/${path}&format=${format}`, download: "" }, text))));
       onDrawn(await draw(place, content, words, title, name === "scores"));
     } catch (error) {

@@ -48,7 +48,7 @@ async function check() {
     : values ? `k(x1, x2) is ${values[0]}, but k(x2, x1) is ${values[1]}.` : "";
   byId("found").hidden = false;
   say(result.witness && !result.figure ? NO_FIGURES : "");
-  if (result.figure) await draw(byId("figure"), { spec: result.figure }, "Counterexample", byId("figure-title"));
+  if (result.figure) await draw(byId("figure"), result.figure, "Counterexample", byId("figure-title"));
   byId("verdict").focus();
 }
 

@@ -10,7 +10,7 @@ const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data 
 const asking = new URLSearchParams(location.search), own = fit && asking.get("data") === fit.data;
 const query = own ? queryOf(fit.data, fit.reading) : asking;  // the rows of the fit are read as the fit has read them
 const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
-const FOLLOWS = { scores: ["x", "y", "color", "shape"], "correlation-circle": ["x", "y"], contours: ["color"], directions: ["color"] };
+const FOLLOWS = { scores: ["components", "hue", "style"], "correlation-circle": ["components"], contours: ["hue"], directions: ["hue"] };
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
 
@@ -47,25 +47,25 @@ function chooser(words, values, chosen) {
 }
 
 // Lets people choose axes, colour and shape, which several figures follow, and the arrows of the columns.
-function choosers(cards, { columns: named, groups, color, figures }) {
+function choosers(cards, { columns: named, groups, hue, figures }) {
   const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const none = (all) => [["", "none"], ...all.map((name) => [name, name])];
   const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: columns <= FEW });
-  if (k > 1) Object.assign(all, { x: chooser("X| axis", axes, "1"), y: chooser("Y| axis", axes, "2") });
-  if (named.length) all.color = chooser("Colour", none(named), color);
-  if (Object.keys(groups).length) all.shape = chooser("Shape", none(Object.keys(groups)), "");
-  const of = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
-  const redraw = (name) => cards[name].redraw(Object.fromEntries(of(name).map((option) => [option, all[option].select.value])),
+  if (k > 1) all.components = [chooser("X| axis", axes, "1"), chooser("Y| axis", axes, "2")];
+  if (named.length) all.hue = [chooser("Colour", none(named), hue)];
+  if (Object.keys(groups).length) all.style = [chooser("Shape", none(Object.keys(groups)), "")];
+  const follows = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
+  const redraw = (name) => cards[name].redraw(Object.fromEntries(follows(name).map((option) => [option, all[option].map(({ select }) => select.value).join(",")])),
     name === "scores" && figures.includes("biplot") && arrows.checked ? "biplot" : name);
-  for (const [option, { select }] of Object.entries(all)) {
-    select.addEventListener("change", () => Object.keys(cards).filter((name) => of(name).includes(option)).forEach(redraw));
+  for (const [option, chosen] of Object.entries(all)) {
+    for (const { select } of chosen) select.addEventListener("change", () => Object.keys(cards).filter((name) => follows(name).includes(option)).forEach(redraw));
   }
-  const fields = Object.values(all).map(({ field }) => field);
+  const fields = Object.values(all).flat().map(({ field }) => field);
   if (figures.includes("biplot")) fields.push(element("div", {}, element("label", { title: "A biplot: an arrow for each column, in the direction in which it rises" }, arrows, " Arrows")));
   arrows.addEventListener("change", () => redraw("scores"));
   cards.scores?.head.after(element("div", { className: "choosers" }, ...fields));
-  const regroup = () => offerGroups(all.color?.select.value, groups);
-  all.color?.select.addEventListener("change", regroup);
+  const regroup = () => offerGroups(all.hue?.[0].select.value, groups);
+  all.hue?.[0].select.addEventListener("change", regroup);
   regroup();
   return redraw;
 }
@@ -121,10 +121,7 @@ let rows = [], order = [], view = null, chosen = null, listed = null, group = nu
 const drawnKey = (point) => String(point.name ?? point.row);
 
 // The points of the figure: all rows in order, or a sample.
-function points() {
-  const state = view?.getState({ data: (name) => name.startsWith("data-") || name === "source_0", signals: () => false, recurse: true });
-  return Object.values(state?.data ?? {}).find((data) => Array.isArray(data) && data.length && ("row" in data[0] || "name" in data[0])) ?? [];
-}
+const points = () => view?.data("rows") ?? [];
 
 // The points with the keys of their rows: a figure escapes names that would harm it.
 function keyed() {

@@ -154,14 +154,15 @@ def query_of(verb: Verb) -> type[VerbQuery]:
 class FigureQuery(DataQuery):
     """The options of a figure."""
 
-    x: int = Field(default=1, ge=1, le=100_000, description="Component on the X axis.")
-    y: int = Field(default=2, ge=1, le=100_000, description="Component on the Y axis.")
-    color: str | None = Field(
+    components: str = Field(
+        default="1,2", pattern=r"^[1-9]\d{0,4},[1-9]\d{0,4}$", description="Components on the two axes."
+    )
+    hue: str | None = Field(
         default=None, max_length=200, description="Column of the colour, by default the labels; '' for none."
     )
-    shape: str | None = Field(default=None, max_length=200, description="Column of the shape.")
+    style: str | None = Field(default=None, max_length=200, description="Column of the shape.")
     width: int | None = Field(default=None, ge=200, le=2000, description="Width in pixels.")
-    format: Literal["json", "svg", "png", "csv"] = Field(
+    format: Literal["json", "svg", "png", "pdf", "csv"] = Field(
         default="json", description="For a page, or as a file in light colours; csv is the table it draws."
     )
 

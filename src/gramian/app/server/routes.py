@@ -38,7 +38,10 @@ PICTURES = {"image/png": ".png", "image/jpeg": ".jpg", "application/zip": ".zip"
 ROWS = {JSON: ".json", "text/csv": ".csv"} | PICTURES
 FACES = {JSON: ".json"} | PICTURES
 FILE = {"application/octet-stream": ""}  # of any kind; its name or its content says which
-FIGURES = {"json": JSON, "svg": "image/svg+xml", "png": "image/png", "csv": "text/csv"}
+FIGURES = {
+    **{"json": JSON, "svg": "image/svg+xml", "png": "image/png"},
+    **{"pdf": "application/pdf", "csv": "text/csv"},
+}
 
 
 async def state_of(request: Request) -> State:
@@ -423,8 +426,11 @@ async def figure(
     name: Annotated[str, InPath(pattern="^[a-z-]{1,40}$")],
     query: Annotated[fields.FigureQuery, Query()],
 ) -> Response:
-    """Return a figure: `spec`, a Vega-Lite specification, or `png`, a picture in base64; or its file."""
-    options = query.model_dump(include={"x", "y", "color", "shape", "width", "format"})
+    """Return a figure for a page, `spec`, a Vega-Lite specification, or `svg`; or its file.
+
+    A figure for a page has a `title`, and a `caption`, the sentences below it.
+    """
+    options = query.model_dump(include={"components", "hue", "style", "width", "format"})
     parts, filename = shown(state, id, query), None
     if query.format != "json":
         words = re.findall("[A-Za-z0-9]+", Path(parts["model"]["name"]).stem)

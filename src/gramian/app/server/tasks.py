@@ -5,7 +5,6 @@ A task returns facts, or the content of a file; one with an ``answer`` writes a 
 
 from __future__ import annotations
 
-import base64
 import inspect
 import io
 import json
@@ -38,7 +37,7 @@ from gramian.explain.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.faces import Faces, FaceSpace, Gallery, example_faces, read_faces
 from gramian.figures.images import Picture, contact_sheet, grey, grey_range
 from gramian.figures.names import component_titles, usual_color
-from gramian.figures.registry import available
+from gramian.figures.registry import available, function_of
 from gramian.kernels import kernel_from_name, widths
 from gramian.kernels import table as all_kernels
 from gramian.models.inputs import expected_columns
@@ -72,7 +71,9 @@ SHOWN = 24  # pictures of data
 LINE = 40  # values in the line of a column
 MOST_NAMES, MOST_CLASSES = 200, 12  # columns to choose from; classes of one that sets the shape
 
-NARROW = 340  # pixels of a figure that fits a phone
+NARROW, WIDTH = 340, 560  # pixels of a figure that fits a phone, and by default
+PIXELS = 96 / 25.4  # of a millimetre
+LINKED = ("scores", "biplot", "control-chart", "loadings")  # figures that answer the pointer
 # The playground: points, the components, cells of a side of the grid, and lines of each.
 POINTS, COMPONENTS, CELLS = 120, 3, 48
 Message = dict[str, Any]
@@ -407,15 +408,9 @@ def as_json(content: Message) -> bytes:
     return json.dumps(content, allow_nan=False).encode()
 
 
-def drawing(draw: Callable[[], Any], width: int | None = None) -> Message:
-    """Return a figure for a page: a specification of Vega-Lite, or a picture in base64."""
-    with errors.needs("plots", "altair", "Drawing figures"):
-        from gramian.figures._altair_style import in_page, room
-    with room(width):
-        drawn = draw()
-        if isinstance(drawn, Picture):
-            return {"png": base64.b64encode(drawn.png()).decode()}
-        return {"spec": plain(in_page(drawn.to_dict()))}
+def drawing(draw: Callable[[], Any], width: int, name: str) -> Message:
+    """Return a figure that nobody points at for a page: .svg, a title, and sentences below it."""
+    return function_of("written", "in_page")(draw, width / PIXELS, name)
 
 
 def _faces_rebuilt(space: FaceSpace, table: Table, components: int | None) -> Result:
@@ -468,7 +463,7 @@ def operate(operation: str, options: Message, draw: int | None, **parts: Message
     drawn: Message = {}
     for name, figure in result.figures.items() if draw else ():
         try:
-            drawn[name] = drawing(figure, draw)
+            drawn[name] = drawing(figure, draw, name)
         except DataError as error:  # the result shows nothing that could be drawn
             notes.append(str(error).partition("\n")[0])
     return as_json({"text": text, "notes": notes, "facts": plain(facts), "figures": drawn})
@@ -573,49 +568,30 @@ def folders_of(table: Table) -> Any:
 def figure(
     model: Message, data: Message | None, name: str, width: int | None, format: str, **chosen: Any
 ) -> bytes:
-    """Return one figure: for the page a specification of Vega-Lite or a picture, else a file."""
+    """Return one figure: for the page a specification of Vega-Lite or an .svg, else a file."""
     whole, _, table = applied(model, data)
     figures = {figure.name: figure for figure in available(whole, table)}
     if table is None and name == "scores":
         raise DataError("A figure of scores needs data.", "Choose the data to plot.")
-    options = chosen | _groupings(table, chosen["color"], chosen["shape"]) | {"linked": format == "json"}
     asked = figures[check_choice("figure", name, tuple(figures))]
-
-    def draw() -> Any:
-        return asked.draw(whole, table, **options)
-
+    options = chosen | {"components": chosen["components"].split(","), "hue": _hue(table, chosen["hue"])}
+    draw = partial(asked.draw, whole, table, **options)
+    across = (width or WIDTH) / PIXELS
+    if format == "csv":
+        return as_csv(asked.data_of(whole, table, **options).columns)
     if format != "json":
-        return _figure_file(draw, width, format)
-    content = drawing(draw, width)
-    if "linked" in asked.options:  # the page shows its own table
-        content["spec"] |= content["spec"].pop("hconcat")[0]
-    return as_json(content)
+        return bytes(function_of("written", "content")(draw, format, across))
+    if name in LINKED:
+        return as_json(plain(function_of("linked", asked.function)(data, across)))
+    return as_json(drawing(draw, width, name))
 
 
-def _figure_file(draw: Callable[[], Any], width: int | None, format: str) -> bytes:
-    """Return a figure in light colours as .svg or .png, or the table that it draws as .csv."""
-    with errors.needs("plots", "altair", "Drawing figures"):
-        from gramian.figures._altair_style import framed, room
-    with room(width):
-        drawn = draw()
-        is_picture = isinstance(drawn, Picture)
-        if format == "csv":
-            if is_picture:
-                raise DataError("A picture has no table.", "Download it as PNG or SVG.")
-            return as_csv({name: drawn.data[name] for name in drawn.data.column_names})
-        if is_picture and format == "png":
-            return bytes(drawn.png())
-        content: Any = io.BytesIO() if format == "png" else io.StringIO()
-        (framed(drawn.png(), drawn.pixels.shape) if is_picture else drawn).save(content, format)
-    return content.getvalue() if format == "png" else content.getvalue().encode()  # type: ignore[no-any-return]
-
-
-def _groupings(table: Table | None, color: str | None, shape: str | None) -> Message:
-    """Return the columns that set colour and shape: those that were asked for, else the labels."""
-    if color is None and table is not None:
-        usual = usual_color(table)
-        return {"color": folders_of(table) if usual is None else usual, "shape": shape}
-    return {"color": color, "shape": shape}
+def _hue(table: Table | None, hue: str | None) -> Any:
+    """Return the column that sets the colour: the one that was asked for, else the labels."""
+    if hue is not None or table is None:
+        return hue
+    usual = usual_color(table)
+    return folders_of(table) if usual is None else usual
 
 
 def figures(model: Message, data: Message | None) -> Message:
@@ -624,14 +600,14 @@ def figures(model: Message, data: Message | None) -> Message:
     titles = {figure.name: figure.title for figure in available(whole, table)}
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
-    usual = _groupings(table, None, None).get("color")
+    usual = _hue(table, None)
     pair, said = _telling(fitted, table)
     return {
         "figures": list(titles),
         "titles": titles,
         "columns": [*labels, *names],
         "groups": {name: kinds for name, values in labels.items() if (kinds := _kinds(table, name, values))},
-        "color": usual if isinstance(usual, str) else "",
+        "hue": usual if isinstance(usual, str) else "",
         "pair": list(pair),
         "findings": said,
     }
@@ -705,7 +681,7 @@ def kernel(expression: str, seconds: float, **chosen: Any) -> Message:
         facts["formula"] = str(kernel_from_name(facts["kernel"]))
     with suppress(errors.MissingExtraError):
         for draw in result.figures.values():
-            facts["figure"] = drawing(draw, NARROW)["spec"]
+            facts["figure"] = drawing(draw, NARROW, "counter-example")
     return facts
 
 
@@ -716,8 +692,7 @@ def kernel_table() -> Message:
 
 def contours(expression: str, points: str) -> Message:
     """Return lines of equal score of a kernel PCA of points in the plane, as paths in a square of side 1."""
-    with errors.needs("plots", "altair", "Drawing figures"):
-        from gramian.figures.planes import level_lines
+    level_lines = function_of("planes", "level_lines")
     kernel = kernel_from_name(expression)
     X, classes = _in_plane(points)
     with errors.ignoring(errors.RankWarning):  # of a kernel with fewer components
@@ -754,7 +729,7 @@ def _in_plane(points: str) -> tuple[Any, Any]:
 
 
 def program() -> bytes:
-    """Return the JavaScript of Vega, which vl-convert contains."""
-    with errors.needs("plots", "altair", "Drawing figures"):
-        from gramian.figures._altair_style import browser_program
-    return browser_program().encode()
+    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed, which sets ``vegaEmbed`` in a page."""
+    with errors.needs("app", "vl-convert-python", "Figures that answer the pointer"):
+        import vl_convert
+    return str(vl_convert.javascript_bundle()).encode()  # type: ignore[call-arg]

@@ -383,7 +383,7 @@ def relations(
     Files
     -----
     out : FILE
-        A figure of the first equation between two columns, or else three: .svg, .png, .pdf or .html.
+        A figure of the first equation between two columns, or else three: .svg, .png or .pdf.
     """
     from gramian.figures.registry import function_of
     from gramian.report.facts import data_facts, payload

@@ -130,7 +130,7 @@ def stability(
     Files
     -----
     out : FILE
-        Also draw the intervals: an .svg, .png, .pdf or .html file.
+        Also draw the intervals: an .svg, .png or .pdf file.
     """
     from gramian.explain.stability import stability
     from gramian.figures.registry import function_of
@@ -167,7 +167,7 @@ def rotate(
     Files
     -----
     out : FILE
-        Also draw the rotated loadings: an .svg, .png, .pdf or .html file.
+        Also draw the rotated loadings: an .svg, .png or .pdf file.
     """
     from gramian.explain.rotate import rotate
     from gramian.figures.registry import function_of

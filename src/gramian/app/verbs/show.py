@@ -16,82 +16,88 @@ from gramian.tables.reading import IMPUTED
 BY_NAME = {figure.name: figure for figure in FIGURES}
 
 
-def _check_names(name: str, what: list[str]) -> None:
-    for figure in what:
+def _check_names(name: str, figures: str) -> None:
+    for figure in figures.split(","):
         check_choice(name, figure, tuple(BY_NAME))
 
 
-WHAT = verb.Option(
-    *("A,B,..", f"Figures: {', '.join(BY_NAME)}.", "all possible"),
+NAMES = verb.Option(
+    *("FIGURES", f"Names with commas between them: {', '.join(BY_NAME)}.", "all possible"),
     suggestions=tuple(BY_NAME),
     check=_check_names,
 )
+LOOKS = ("components", "hue", "style")  # options of figures
 
 
 @verb.about(doing="drawing", shell_only=True)
 def plot(
     model: verb.WholeModel,
+    figures: Annotated[str | None, NAMES] = None,
     data: Annotated[Any, verb.DATA] = None,
     *,
     meta: verb.Meta = None,
-    what: Annotated[list[str] | None, WHAT] = None,
-    color: str | None = None,
-    shape: str | None = None,
-    x: str = "1",
-    y: str = "2",
-    format: Literal["svg", "png", "pdf", "html"] = "svg",
+    components: str | None = None,
+    hue: str | None = None,
+    style: str | None = None,
+    width: float = 120,
+    format: Literal["svg", "png", "pdf"] = "svg",
     context: verb.Context = verb.Context(),
 ) -> Annotated[verb.Result, verb.Output("figures", default="figures")]:
     """Draw a saved model.
 
     Writes one file for each figure, such as explained variance, eigenvalues with error bounds, scores and
-    loadings, and replaces the files of an earlier call. In .html files the scores have a table of the rows
-    that you select with the pointer.
+    loadings, and replaces the files of an earlier call.
 
     Parameters
     ----------
     data
         Rows to draw, read as by transform. [those of a folder of results]
-    color : COLUMN, default: the first of --label or --meta
+    components : X,Y, default: 1,2
+        Components on the two axes, such as 1,3; for whitening two columns by their numbers.
+    hue : COLUMN, default: the first of --label or --meta
         Column that sets the colour of points; may hold text.
-    shape : COLUMN, default: none
+    style : COLUMN, default: none
         Column that sets the shape of points.
-    x : PC1
-        Component on the X axis, such as PC3; for whitening a column number.
-    y : PC2
-        Component on the Y axis; for whitening a column number.
+    width : MM
+        Width of each figure in millimetres; a column of a journal has about 85.
     format
-        svg, png, pdf or html.
+        Of the files in a folder: svg, png or pdf.
 
     Files
     -----
-    out : FOLDER
-        Output folder.
+    out : FOLDER or FILE
+        A folder, or for one figure an .svg, .png or .pdf file.
     """
     from gramian.report.tables import completed
     from gramian.statistics.components import mapping_of
 
     fitted = mapping_of(model)
-    channels = {name: column for name, column in (("color", color), ("shape", shape)) if column is not None}
+    channels = {name: column for name, column in (("hue", hue), ("style", style)) if column is not None}
     look: dict[str, Any] = dict(channels)
+    if components is not None:
+        look["components"] = components.split(",")
     if data is not None and fitted.model_kind.faces:
         raise ParameterError("data", problem="Figures of a face model take no DATA.", hint="Leave it out.")
     table = completed(fitted, data) if data is not None else _stored_scores(context.model, fitted)
     if table is None and channels:
         allowed = "is about the rows of DATA, but there is no DATA"
         raise ParameterError(next(iter(channels)), allowed=allowed, hint="Add its file after the model.")
-    figures = {figure.name: figure for figure in available(model, table)}
+    possible = {figure.name: figure for figure in available(model, table)}
     if data is None and table is not None:  # the stored rows have scores only
         _check_labels(table, channels)
         look["mapped"] = table.values
-        figures = {name: one for name, one in figures.items() if not one.data or "mapped" in one.options}
-    for name in what or ():
-        if name not in figures:
-            available_ones = f"Available: {', '.join(figures)}."
-            raise ParameterError("what", name, f"needs {BY_NAME[name].needs}", available_ones)
-    look |= {"x": x, "y": y, "linked": format == "html"}
-    drawn = what or sorted(figures, key=list(BY_NAME).index)
-    return verb.Result(figures={name: partial(figures[name].draw, model, table, **look) for name in drawn})
+        possible = {name: one for name, one in possible.items() if not one.data or "mapped" in one.options}
+    names = figures.split(",") if figures else list(possible)
+    for name in names:
+        if name not in possible:
+            available_ones = f"Available: {', '.join(possible)}."
+            raise ParameterError("figures", name, f"needs {BY_NAME[name].needs}", available_ones)
+    for option in LOOKS:
+        takers = [name for name, one in possible.items() if option in one.options]
+        if option in look and not {*takers} & {*names}:
+            advice = f"It is for {', '.join(takers)}." if takers else "Leave it out."
+            raise ParameterError(option, allowed=f"is not for {', '.join(names)}", hint=advice)
+    return verb.Result(figures={name: partial(possible[name].draw, model, table, **look) for name in names})
 
 
 def _stored_scores(model: str, fitted: Any) -> Any:

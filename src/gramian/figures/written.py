@@ -1,0 +1,109 @@
+"""Figures as files, and as parts of a page: small, in the colours of the page, with ids of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from gramian.figures import style
+
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif"
+HEAD = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+STYLE = re.compile(r' style="([^"]*)"')
+IDS = re.compile(r' id="([^"]+)"')
+REFERENCE = re.compile(r'(?:xlink:href="|(url\())#([^")]+)')
+TURNED = re.compile(r' transform="rotate\(-?0 [^"]*"')
+NUMBER = re.compile(r"(\d)(?:\.0+\b|(\.\d\d?)\d*)")
+USE = re.compile(r"<use (\S+ \S+ \S+)( [^>]*)/>")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that is drawn.
+
+    Attributes
+    ----------
+    content : bytes
+        A file, without the title.
+    title, caption : str
+        A heading, or "", and the sentences below the figure.
+    """
+
+    content: bytes
+    title: str
+    caption: str
+
+    def inline(self, name: str) -> str:
+        """Return the .svg for a page that may forbid styles in its tags: they become attributes.
+
+        Parameters
+        ----------
+        name : str
+            What ids begin with, since those of all figures are ids of one page.
+        """
+        svg = HEAD.sub("", self.content.decode())
+        head, *parts = (part for part in re.split(r"(<[^>]+>)", svg) if part.strip())
+        used = {match[2] for match in REFERENCE.finditer(svg)} & {*IDS.findall(svg)}
+        ids = {given: f"{name}-{place}" for place, given in enumerate(sorted(used))}
+        tags = [_tag(part, ids) if part[0] == "<" else part for part in parts]
+        view = re.search(r' viewBox="[^"]*"', head)
+        looks = f'font-family="{FONTS}" stroke-linejoin="round" stroke-linecap="butt"'
+        root = f'<svg xmlns="http://www.w3.org/2000/svg"{view[0] if view else ""} {looks} aria-hidden="true">'
+        return "".join([root, *_gathered(tags)])
+
+
+def content(draw: Callable[[], Any], kind: str, width: float | None = None) -> bytes:
+    """Return a figure as a file of this kind, so many millimetres wide."""
+    with style.canvas(width):
+        return style.encoded(draw(), kind)
+
+
+def drawn(draw: Callable[[], Any], width: float | None = None) -> Drawn:
+    """Return a figure as .svg, so many millimetres wide, with its title and its sentences apart from it."""
+    with style.canvas(width):
+        axes = draw()
+        title = style.without_title(axes)
+        return Drawn(style.encoded(axes), title, style.caption(axes))
+
+
+def in_page(draw: Callable[[], Any], width: float, name: str) -> dict[str, Any]:
+    """Return a figure for the page of the server, as JSON."""
+    one = drawn(draw, width)
+    return {"svg": one.inline(name), "title": one.title, "caption": one.caption}
+
+
+def _tag(tag: str, ids: Mapping[str, str]) -> str:
+    tag = STYLE.sub(lambda match: _attributes(match[1]), tag)
+    tag = IDS.sub(lambda match: f' id="{ids[match[1]]}"' if match[1] in ids else "", tag)
+    tag = REFERENCE.sub(lambda match: f"{match[1] or 'href=' + chr(34)}#{ids[match[2]]}", tag)
+    if "base64" in tag:
+        return tag.replace("xlink:href", "href")
+    tag = NUMBER.sub(r"\1\2", TURNED.sub("", tag))
+    return re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), tag)
+
+
+def _attributes(looks: str) -> str:
+    """Return a style as attributes, in the font and in the colours of the page."""
+    pairs = (one.partition(":") for one in looks.split(";"))
+    kept = {key.strip(): _colour(value.strip()) for key, _, value in pairs if key.strip() != "font-family"}
+    if kept == {"fill": _colour("#ffffff")}:  # a background
+        kept = {"fill": "none"}
+    return "".join(f' {key}="{value}"' for key, value in kept.items() if key)
+
+
+def _colour(value: str) -> str:
+    variable = style.VARIABLES.get(value.lower())
+    return value if variable is None else f"var(--figure-{variable}, {value})"
+
+
+def _gathered(tags: Sequence[str]) -> Iterator[str]:
+    """Yield tags, those of neighbouring points that look alike in a group that has their look."""
+    points = [USE.fullmatch(tag) for tag in tags]
+    for look, alike in groupby(zip(tags, points, strict=True), lambda pair: pair[1] and pair[1][2]):
+        if look:
+            yield f"<g{look}>{''.join(f'<use {point[1]}/>' for _, point in alike if point)}</g>"
+        else:
+            yield from (tag for tag, _ in alike)
