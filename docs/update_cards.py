@@ -9,8 +9,8 @@ from PIL import Image
 from gramian import PCA, KernelPCA, propose, scan
 from gramian.app.server.tasks import example
 from gramian.faces import FaceSpace, read_faces
-from gramian.figures.style import COLOURS
 from gramian.figures.images import grey, grey_range, signed
+from gramian.figures.style import COLOURS
 from gramian.statistics.associations import telling_pair
 
 PAGE = Path(__file__).parents[1] / "src" / "gramian" / "app" / "page"

@@ -153,7 +153,12 @@ def figure(reference: np.ndarray, quality: ProjectionQuality) -> Figure:
     result = Figure(layout="constrained")
     ax, errors = result.subplots(), 2 * quality.standard_errors.T
     ax.scatter(*reference[:, :2].T, color="#bbbbbb", label="reference")
-    look = {"fmt": ".", "color": "#0072b2", "elinewidth": 0.5, "label": "second cohort, with 2 standard errors"}
+    look = {
+        "fmt": ".",
+        "color": "#0072b2",
+        "elinewidth": 0.5,
+        "label": "second cohort, with 2 standard errors",
+    }
     ax.errorbar(*quality.scores[:, :2].T, xerr=errors[0], yerr=errors[1], **look)
     ax.set(xlabel="PC1", ylabel="PC2")
     ax.legend()

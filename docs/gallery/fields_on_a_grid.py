@@ -13,7 +13,6 @@ import xarray
 
 import gramian.connect.xarray
 
-alt.data_transformers.disable_max_rows()
 rng = np.random.default_rng(0)
 lat, lon = np.arange(-57.5, 60, 5), np.arange(2.5, 360, 5)
 time = pd.date_range("1990-01-01", periods=360, freq="MS")
@@ -62,7 +61,7 @@ def maps(patterns, names):
     """Draw maps one below the other."""
     most = float(abs(patterns).max())
     figure, axes = plt.subplots(len(patterns), sharex=True, layout="constrained")
-    for ax, pattern, name in zip(axes, patterns, names):
+    for ax, pattern, name in zip(axes, patterns, names, strict=True):
         field = pattern.transpose("lat", "lon")
         cells = ax.pcolormesh(field.lon, field.lat, field, cmap="RdBu_r", vmin=-most, vmax=most)
         ax.set(title=name, ylabel="lat")

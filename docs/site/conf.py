@@ -61,10 +61,11 @@ sphinx_gallery_conf = {
     "gallery_dirs": list(EXAMPLES.values()),
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
-    "image_scrapers": ("charts",),
+    "image_scrapers": ("matplotlib",),
+    "image_srcset": ["2x"],
     "reset_modules": (),
     "capture_repr": ("_repr_html_", "__repr__"),
-    "ignore_repr_types": r"altair|gramian\.figures",
+    "ignore_repr_types": r"matplotlib|gramian\.figures",
     "abort_on_example_error": False,  # the others are built too; the exit code tells
     "only_warn_on_example_error": False,
     "remove_config_comments": True,

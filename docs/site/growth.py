@@ -62,10 +62,12 @@ def slope(values: list[dict[str, Any]], what: str) -> str:
 
 def svg(family: str, values: list[dict[str, Any]]) -> str:
     """Return both charts of a family side by side."""
-    with style.canvas(180, 75):
+    with style.canvas(180, 75), style.defaults():
         panels = style.subplots(1, 2)
         for panel, (what, title) in zip(panels, UNITS.items(), strict=True):
-            for name, colour in zip(dict.fromkeys(value["contender"] for value in values), COLOURS, strict=False):
+            for name, colour in zip(
+                dict.fromkeys(value["contender"] for value in values), COLOURS, strict=False
+            ):
                 own = [(v["size"], v[what]) for v in values if v["contender"] == name and v[what] is not None]
                 panel.plot(*zip(*sorted(own), strict=True), "o-", color=colour, label=name)
             panel.set(xscale="log", yscale="log", xlabel=FAMILIES[family][1], ylabel=title)

@@ -148,11 +148,13 @@ def points(known: Mapping[str, float]) -> Iterator[dict[str, Any]]:
 def svg(known: Mapping[str, float]) -> str:
     """Return the figure: ratio over size, with logarithmic axes and a line at 1."""
     values = list(points(known))
-    with style.canvas(180, 85):
+    with style.canvas(180, 85), style.defaults():
         ax = style.subplots()
         for shape, colour, marker in zip(LINES, (*COLOURS, "#CC79A7"), "osD^P", strict=True):
             for on_line in (True, False):
-                own = sorted((v["size"], v["ratio"]) for v in values if (v["shape"], v["line"]) == (shape, on_line))
+                own = sorted(
+                    (v["size"], v["ratio"]) for v in values if (v["shape"], v["line"]) == (shape, on_line)
+                )
                 look = {"label": shape} if on_line else {"linestyle": "", "markerfacecolor": "none"}
                 ax.plot(*zip(*own, strict=True), marker=marker, color=colour, **look) if own else None
         ax.axhline(1, color=style.INK, linewidth=1)

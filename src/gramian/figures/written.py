@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from gramian.figures import style
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif"
@@ -65,7 +67,9 @@ def drawn(draw: Callable[[], Any], width: float | None = None) -> Drawn:
     """Return a figure as .svg, so many millimetres wide, with its title and its sentences apart from it."""
     with style.canvas(width):
         axes = draw()
-        title = style.without_title(axes)
+        figure = next(np.asarray(axes, dtype=object).flat).figure
+        if title := figure.get_suptitle():
+            figure.suptitle("").set_in_layout(False)
         return Drawn(style.encoded(axes), title, style.caption(axes))
 
 
@@ -82,7 +86,7 @@ def _tag(tag: str, ids: Mapping[str, str]) -> str:
     if "base64" in tag:
         return tag.replace("xlink:href", "href")
     tag = NUMBER.sub(r"\1\2", TURNED.sub("", tag))
-    return re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), tag)
+    return re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0].rstrip()), tag)
 
 
 def _attributes(looks: str) -> str:

@@ -20,8 +20,8 @@ from gramian.app.server import tasks
 from gramian.app.server.pages import PAGE
 from gramian.app.server.routes import EXAMPLES
 from gramian.faces import Gallery
-from gramian.figures.style import MARGIN, VARIABLES
 from gramian.figures.registry import FIGURES, available
+from gramian.figures.style import MARGIN, VARIABLES
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
 from gramian.report.sections import survey
