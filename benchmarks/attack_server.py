@@ -596,9 +596,9 @@ def attack_names(attack: Attack) -> None:
     attack.shell("fit", "no\x1b[31m.csv", "-o", "x", cwd=home)
     attack.shell("fit", os.fsdecode(b"no\xff\x1b.csv"), "-o", "x", cwd=home)
     attack.shell("kernels", "test", "\x1b[31m", cwd=home)
-    for kind, what in (("html", "scores,loadings"), ("svg", "scores,loadings,biplot"), ("png", "scores")):
-        options = ("--what", what, "--format", kind, "-o", f"plots-{kind}")
-        attack.shell("plot", "r", name, *read, *options, cwd=home, code=0)
+    for kind, what in (("pdf", "scores,loadings"), ("svg", "scores,loadings,biplot"), ("png", "scores")):
+        options = ("--format", kind, "-o", f"plots-{kind}")
+        attack.shell("plot", "r", what, name, *read, *options, cwd=home, code=0)
     for page in (home / "r").glob("*.*"):
         if page.suffix in (".svg", ".html", ".md"):
             odd = CONTROL.search(page.read_text("utf-8"))
@@ -651,7 +651,7 @@ def on_pages(attack: Attack, home: Path, name: str) -> None:
     planted = home / "planted.html"
     planted.write_text(f"<p>{HOSTILE[0]}</p>")
     attack.check(RAN in dom(attack, program, planted.as_uri()), "the canary cannot sing: the check is void")
-    pages = [home / "r" / "report.html", *home.glob("plots-html/*.html")]
+    pages = [home / "r" / "report.html"]
     attack.check(len(pages) > 2, f"there are only the pages {pages}")
     for page in pages:
         attack.check(RAN not in dom(attack, program, page.as_uri()), f"{page.name} runs a script of a name")

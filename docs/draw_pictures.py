@@ -6,14 +6,12 @@ needs umap-learn, which gramian does not bring.
 """
 
 import io
-import re
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
 from PIL import Image
 from scipy.spatial.distance import pdist
@@ -37,14 +35,12 @@ from gramian import (
     stability,
 )
 from gramian.faces import FaceSpace, example_faces
+from gramian.figures import style
 from gramian.kernels import audit
 from gramian.tables.table import Table
 
 FOLDER = Path(__file__).with_name("pictures")
-# Digits of coordinates that no screen shows are a tenth of a file.
-COORDINATES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]+"')
-MOST = 200_000  # characters of an .svg
-LONG_NUMBER = re.compile(r"(\d\.\d{2})\d+")
+MOST = 200_000  # bytes of an .svg
 
 
 @cache
@@ -117,9 +113,9 @@ def face_distances() -> Any:
 
 # Names are those of the functions of gramian.figures, in the order of the page.
 PICTURES: dict[str, Callable[[], Any]] = {
-    "scores": lambda: figures.scores(wine()[1], wine()[0], color="cultivar"),
+    "scores": lambda: figures.scores(wine()[1], wine()[0], hue="cultivar"),
     "directions": plane,
-    "biplot": lambda: figures.biplot(wine()[1], wine()[0], color="cultivar"),
+    "biplot": lambda: figures.biplot(wine()[1], wine()[0], hue="cultivar"),
     "loadings": lambda: figures.loadings(wine()[1], ["PC1", "PC2"]),
     "correlation_circle": lambda: figures.correlation_circle(wine()[1], wine()[0]),
     "scree": lambda: figures.scree(wine()[1], choose_components(wine()[1], wine()[0], random_state=0)),
@@ -135,7 +131,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         PCA(30).fit(load_digits().images), load_digits().images[:3], [1, 5, 30]
     ),
     "reconstruction_errors": errors,
-    "kernel_contours": lambda: figures.kernel_contours(rings()[2], rings()[0], color=rings()[1]),
+    "kernel_contours": lambda: figures.kernel_contours(rings()[2], rings()[0], hue=rings()[1]),
     "counter_example": lambda: figures.counter_example(audit("cos(norm(x-y))", random_state=0)),
     "whitening": whitened,
     "selection": lambda: figures.selection(
@@ -163,31 +159,28 @@ def kernel_pca(X: Any) -> Any:
     return KernelPCA(2, kernel="rbf", gamma="median").fit_transform(X)
 
 
-def digits_by(method: Callable[[Any], Any]) -> Any:
-    """Return a map of 600 handwritten digits, each drawn as the digit that it is; print how good it is."""
+def draw_digits(ax: Any, method: Callable[[Any], Any]) -> None:
+    """Draw a map of 600 handwritten digits, each as the digit that it is; print how good it is."""
     X, y = load_digits(return_X_y=True)
     X, y = X[:600], y[:600]
     Z = method(X)
     right = cross_val_score(KNeighborsClassifier(5), Z, y, cv=5).mean()
     print(f"{method.__name__}: {right:.0%} right, distances {spearmanr(pdist(X), pdist(Z)).statistic:.2f}")
-    values = [{"x": float(a), "y": float(b), "digit": str(digit)} for (a, b), digit in zip(Z, y, strict=True)]
-    axis = alt.Axis(title=None, labels=False, ticks=False, grid=False)
-    return (
-        alt.Chart(alt.Data(values=values), width=330, height=300)
-        .mark_text(fontSize=10)
-        .encode(
-            x=alt.X("x:Q", axis=axis, scale=alt.Scale(zero=False)),
-            y=alt.Y("y:Q", axis=axis, scale=alt.Scale(zero=False)),
-            text="digit:N",
-            color=alt.Color("digit:N", scale=alt.Scale(scheme="category10"), legend=None),
-        )
-    )
+    for digit in range(10):
+        for place in Z[y == digit]:
+            ax.text(*place, str(digit), color=f"C{digit}", fontsize=7, ha="center", va="center")
+    ax.set(xlim=style.limits(Z[:, 0]), ylim=style.limits(Z[:, 1]), xticks=(), yticks=())
 
 
+@style.styled
 def digits_maps() -> Any:
     """Return the maps of the three methods side by side."""
     methods = {"kernel PCA": kernel_pca, "t-SNE": tsne, "UMAP": umap}
-    return alt.hconcat(*(digits_by(method).properties(title=name) for name, method in methods.items()))
+    axes = style.subplots(1, 3, height_mm=60)
+    for ax, (name, method) in zip(axes, methods.items(), strict=True):
+        draw_digits(ax, method)
+        ax.set_title(name)
+    return axes
 
 
 MAPS = {"digits_maps": digits_maps}
@@ -195,21 +188,17 @@ MAPS = {"digits_maps": digits_maps}
 
 def draw(name: str, folder: Path = FOLDER) -> Path:
     """Draw one figure as .svg, or as .png what consists of pixels or of very many lines or letters."""
-    figure, content = (PICTURES | MAPS)[name](), io.StringIO()
-    if isinstance(figure, figures.Picture):
-        path = folder / f"{name}.png"
-        path.write_bytes(figure.png())
-        return path
-    figure.save(content, format="svg")
-    if name in PICTURES and len(content.getvalue()) < MOST:
+    figure = (PICTURES | MAPS)[name]
+    with style.canvas(180 if name in MAPS else None):
+        axes = figure()
+    content = style.encoded(axes)
+    if name in PICTURES and len(content) < MOST:
         path = folder / f"{name}.svg"
-        short = COORDINATES.sub(lambda match: LONG_NUMBER.sub(r"\1", match[0]), content.getvalue())
-        path.write_text(short + "\n", encoding="utf-8")
+        path.write_bytes(content)
         return path
-    pixels = io.BytesIO()
-    figure.save(pixels, format="png", ppi=108)
     path = folder / f"{name}.png"
-    Image.open(pixels).convert("RGB").quantize(128).save(path, optimize=True)
+    pixels = Image.open(io.BytesIO(style.encoded(axes, "png", dpi=200)))
+    pixels.convert("RGB").quantize(128).save(path, optimize=True)
     return path
 
 

@@ -82,7 +82,7 @@ def test_a_fit_at_the_prompt_loads_nothing_of_reports_kernels_and_conversions(tm
         "import sys, contextlib\nfrom gramian.app.cli import main\n"
         f"with contextlib.redirect_stdout(sys.stderr): assert not main(['fit', {str(table)!r}])"
     )
-    assert not loaded & {"pydantic", "altair", "tqdm"}
+    assert not loaded & {"pydantic", "matplotlib", "tqdm"}
     unused = {"kernels", "models.kernel_pca", "models.monitor", "models.whitener", "report.sections"}
     assert not loaded & {f"gramian.{name}" for name in unused}
 

@@ -29,7 +29,7 @@ def read(*parts):
 
 def bounds(lines):
     """Return the versions that requirements allow, by the names of conda."""
-    renamed = {"torch": "pytorch"}
+    renamed = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
     parsed = [Requirement(re.sub(r"^(\S+) (?=[<>=])", r"\1", line)) for line in lines]
     return {renamed.get(one.name, one.name): str(one.specifier) for one in parsed if one.name != "gramian"}
 

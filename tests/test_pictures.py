@@ -14,7 +14,7 @@ MOST = 1_000_000  # bytes of all pictures
 
 @pytest.fixture
 def drawing():
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     pytest.importorskip("PIL")
     return script("docs/draw_pictures.py")
 

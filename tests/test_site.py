@@ -110,8 +110,8 @@ def test_what_a_page_saves_is_shown_below_its_code(load, tmp_path):
     figures = load("docs/site", "figures")
     text = (
         "# P\n\n```python\nfrom pathlib import Path\n```\n\n"
-        "```python\n>>> class Chart:\n...     def save(self, name):\n"
-        '...         Path(name).write_text("<svg/>")\n>>> Chart().save("one.svg")\n```\n\nEnd.\n'
+        "```python\n>>> class Chart:\n...     def savefig(self, name):\n"
+        '...         Path(name).write_text("<svg/>")\n>>> Chart().savefig("one.svg")\n```\n\nEnd.\n'
     )
     shown, files = figures.added(tmp_path / "p.md", text, tmp_path / "figures")
     assert (tmp_path / "figures" / "p" / "1-one.svg").read_text() == "<svg/>"

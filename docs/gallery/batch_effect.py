@@ -27,7 +27,7 @@ figures.metadata(describe(pca, measured, meta))
 # %%
 # The batches (colour) lie beside each other, and each repeats the pattern of the cultivars (shape).
 
-figures.scores(pca, measured, color=meta["batch"], shape=meta["cultivar"])
+figures.scores(pca, measured, hue=meta["batch"], style=meta["cultivar"])
 
 # %%
 # Subtract the means of each batch: it then explains nothing of any component. Do so only if the

@@ -29,4 +29,4 @@ figures.reconstructions(pca, digits.images[:4], [1, 2, 5, 10, 20, 40])
 # Most 0, 4 and 6 lie apart from the other digits, whose ellipses overlap: two components are too few
 # to separate all ten.
 
-figures.scores(pca, digits.images, color=digits.target.astype(str))
+figures.scores(pca, digits.images, hue=digits.target.astype(str))

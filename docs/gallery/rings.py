@@ -27,7 +27,7 @@ for model in models:
 # Lines of equal score: straight for PCA, nearly circles for PC3 of kernel PCA. A threshold on PC3
 # separates the rings.
 
-figures.kernel_contours(models, X, color=ring)
+figures.kernel_contours(models, X, hue=ring)
 
 # %%
 # ``choose_kernel`` compares kernels on held-out points. All but the linear and the cosine kernel

@@ -23,4 +23,4 @@ print(f"{X.shape[0]} cells x {X.shape[1]} genes, {X.nnz / np.prod(X.shape):.0%} 
 
 model = PCA(20).fit(X)
 print(model.certificate_.brief)
-model.plot(X, [f"kind {number}" for number in kind])
+model.plot(X, hue=[f"kind {number}" for number in kind])

@@ -28,4 +28,4 @@ figures.loadings(pca, position="wavelength (nm)")
 # %%
 # The colour is the position of the peak. It changes along PC2, and hardly along PC1.
 
-figures.scores(pca, table, color=center.ravel())
+figures.scores(pca, table, hue=center.ravel())

@@ -23,9 +23,9 @@ print(pca.summary())
 # The thin ellipses contain 95 % of a normal distribution for each cultivar, the thick ones its
 # mean. The first two components separate the cultivars, although PCA did not know them.
 
-figures.scores(pca, wine.data, color=cultivar)
+figures.scores(pca, wine.data, hue=cultivar)
 
 # %%
 # A biplot adds the loadings as arrows: wines on the right have more flavanoids and phenols.
 
-figures.biplot(pca, wine.data, color=cultivar)
+figures.biplot(pca, wine.data, hue=cultivar)

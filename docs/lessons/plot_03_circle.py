@@ -86,7 +86,7 @@ radius = lifted @ [1, 0, 1]
 assert radius[ring == 1].max() < radius[ring == 0].min()
 lifted_pca = PCA().fit(lifted)
 assert np.allclose(np.abs(lifted_pca.components_[2]), [0.694, 0.029, 0.719], atol=5e-4)
-figures.directions(lifted_pca, lifted, color=np.where(ring, "inner", "outer"), view=(20, 10))
+figures.directions(lifted_pca, lifted, hue=np.where(ring, "inner", "outer"), view=(20, 10))
 
 # %%
 # A curved sheet in space

@@ -123,12 +123,12 @@ print(dict(zip(quadratic.feature_map(2).names, w[:, -1].round(3).tolist(), stric
 # PCA has straight lines of equal score. On PC3 of the kernel they are nearly circles: the score is
 # nearly a function of the radius. Two features may well need more than two kernel components.
 
-figures.kernel_contours([PCA(2).fit(X), model], X, color=np.where(ring, "inner", "outer"))
+figures.kernel_contours([PCA(2).fit(X), model], X, hue=np.where(ring, "inner", "outer"))
 
 # %%
 # A threshold of 0 on PC3 separates the rings.
 
-figures.scores(model, X, y="PC3", color=np.where(ring, "inner", "outer"))
+figures.scores(model, X, components=(1, 3), hue=np.where(ring, "inner", "outer"))
 
 # %%
 # A linear classifier of the fitted points confirms both:

@@ -61,7 +61,7 @@ assert np.allclose(R @ R.T, np.eye(4))
 # components, PC1 and PC3; after ZCA they are still columns, changed as little as possible.
 
 assert np.allclose(np.abs(PCA(whiten=True).fit_transform(X)), np.abs(pca_white[:, ::-1]))
-figures.whitening([Whitener("pca").fit(X), Whitener("zca").fit(X)], X, x=1, y=3)
+figures.whitening([Whitener("pca").fit(X), Whitener("zca").fit(X)], X, components=(1, 3))
 
 # %%
 # Why whiten

@@ -49,7 +49,7 @@ H = np.eye(5) - 1 / 5
 assert np.allclose(-0.5 * H @ D**2 @ H, C @ C.T)
 again = np.sqrt(((positions[:, None] - positions[None]) ** 2).sum(axis=2))
 assert np.allclose(again, D)
-figures.scores(mds, names=names, mapped=positions)
+figures.scores(mds, labels=names, mapped=positions)
 
 # %%
 # Distances along streets (right angles only) fit no map exactly: some eigenvalues are negative.

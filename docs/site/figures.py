@@ -1,7 +1,7 @@
 """Figures of a page: its code runs, and each picture that it saves is shown below the block that saves
 it.
 
-A page of Python shows every .svg and .png file that its blocks write with ``save("NAME")``. A page
+A page of Python shows every .svg and .png file that its blocks write with ``savefig("NAME")``. A page
 of commands names what to show in a comment, ``<!-- picture PATH: CAPTION -->``: the path is that of
 the file after all commands of the page.
 """
@@ -24,7 +24,7 @@ import gramian
 BLOCK = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^(?:##+|\A#) (.+)$", re.MULTILINE)  # one # elsewhere is a comment in code
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SAVED = re.compile(r"""\.save\(\s*["']([\w./-]+\.(?:svg|png))["']""")
+SAVED = re.compile(r"""\.savefig\(\s*["']([\w./-]+\.(?:svg|png))["']""")
 SHOWN = re.compile(r"<!-- picture (\S+): (.*?) -->", re.DOTALL)
 
 

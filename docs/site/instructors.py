@@ -4,7 +4,6 @@ All three come from the lessons' scripts, without their folded solutions. Slides
 lesson that opens without a network; figures are .svg.
 """
 
-import ast
 import base64
 import contextlib
 import html
@@ -13,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 from docutils.core import publish_parts
 from docutils.writers import html5_polyglot
 from pygments import highlight
@@ -60,16 +60,14 @@ def with_tables(text: str) -> str:
 
 
 def executed(code: str, namespace: dict, figure: Path) -> tuple[str, bool]:
-    """Run a block; return what it prints, and whether its last expression is a figure, which is saved."""
-    tree, value = ast.parse(code), None
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    """Run a block; return what it prints, and whether it draws a figure, which is saved."""
     with contextlib.redirect_stdout(io.StringIO()) as output:
-        exec(compile(tree, figure.stem, "exec"), namespace)
-        if last is not None:
-            value = eval(compile(ast.Expression(last.value), figure.stem, "eval"), namespace)
-    if hasattr(value, "save"):
-        value.save(str(figure))
-    return output.getvalue(), hasattr(value, "save")
+        exec(compile(code, figure.stem, "exec"), namespace)
+    is_drawn = bool(plt.get_fignums())
+    if is_drawn:
+        plt.savefig(figure)
+        plt.close("all")
+    return output.getvalue(), is_drawn
 
 
 def slides_of(blocks: list, name: str, figures: Path) -> list[str]:

@@ -50,7 +50,7 @@ def test_a_space_of_faces_is_that_of_its_corrected_pictures():
 
 
 def test_thresholds_of_face_scores_and_how_to_repeat_the_report():
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
     chart = figures.face_scores(space)
     assert sum(chart.data.to_pydict()["share"]) == pytest.approx(100)

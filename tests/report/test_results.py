@@ -73,9 +73,9 @@ def test_without_pillow_everything_else_is_written(tmp_path, monkeypatch):
     assert "summary.md" in written.files
 
 
-def test_without_altair_everything_else_is_written(tmp_path, monkeypatch):
+def test_without_matplotlib_everything_else_is_written(tmp_path, monkeypatch):
     def missing(name):
-        raise MissingExtraError("plots", "altair", "Drawing figures")
+        raise MissingExtraError("plots", "matplotlib", "Drawing figures")
 
     for name in ("scree", "scores"):
         monkeypatch.delattr(figures, name, raising=False)

@@ -8,7 +8,7 @@ from gramian import figures
 from gramian.errors import DataError
 from gramian.figures.planes import zero_set
 
-pytest.importorskip("altair")
+pytest.importorskip("matplotlib")
 
 
 def test_a_relation_is_drawn_where_it_holds():

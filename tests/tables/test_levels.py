@@ -42,7 +42,7 @@ def test_ordered_categories_keep_their_order_and_others_go_by_numbers_or_letters
 
 
 def test_legends_have_categories_in_order():
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     pca = gramian.PCA(2).fit(X)
     for column in ordered().values():
         assert legend(pca.plot(X, color=column)) == list(LEVELS)
@@ -53,7 +53,7 @@ def test_legends_have_categories_in_order():
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "polars"])
 def test_files_of_types_keep_the_order_of_their_labels(kind, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("matplotlib")
     path = tmp_path / f"doses.{'feather' if kind == 'feather' else 'parquet'}"
     dose = ordered()["series"]
     frame = pd.DataFrame(X, columns=list("abc")).assign(dose=dose, batch=["10", "9", "1"] * 4)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from gramian.app.cli import main
-from gramian.report import page, sections
-from gramian.report.sections import Drawing
+from gramian.report import page
 
 KINDS = ("setosa", "virginica")
 
@@ -92,12 +91,8 @@ def _sketches(request, monkeypatch):
     """Figures of results folders and of reports are empty; tests that read them ask for ``drawn``."""
     if "drawn" in request.fixturenames:
         return
-
-    sketch = SimpleNamespace(save=lambda file, format: file.write("<svg></svg>"))
-    sketched = type("Sketched", (Drawing,), {"__init__": lambda self, name, *_: vars(self).update(name=name)})
-    sketched.draw = lambda self: sketch
-    monkeypatch.setattr(page.Figures, "_chart", lambda self, chart: "<svg></svg>")
-    monkeypatch.setattr(sections, "Drawing", sketched)
+    sketch = SimpleNamespace(content=b"<svg></svg>", title="", caption="", inline=lambda name: "<svg></svg>")
+    monkeypatch.setattr(page, "drawn", lambda drawing: sketch)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ BLOCKED = {
             "torch",
         ),
         *("onnx", "skl2onnx", "onnxruntime", "anndata"),
-        *("altair", "vl_convert", "fastapi", "starlette", "uvicorn", "jinja2"),
+        *("matplotlib", "vl_convert", "fastapi", "starlette", "uvicorn", "jinja2"),
     ),
 }
 RUN = """

@@ -51,8 +51,6 @@ def test_a_repeated_list_adds_and_commas_separate(gramian, folder):
             for options in (f"{repeated} --na-values - --na-values .", f"{together} --na-values -,.")
         ]
         assert all(said[0][name] == said[1][name] for name in ("data", "components"))
-    ran = gramian("plot none --what scree --what eigenvalue")
-    assert "what='eigenvalue' is not known" in ran.err
     (folder / "names.txt").write_text("a\nb\n")
     gramian.refuses(
         "fit marks.csv --columns @names.txt --columns c",
@@ -81,7 +79,7 @@ def test_short_help_with_options_in_groups(gramian):
         ("gramian fit a.csv --sca", ["--scale"]),
         ("gramian fit a.csv --scale ", ["unit", "pareto", "genotype"]),
         ("gramian fit a.csv --missing drop", ["drop-rows", "drop-columns"]),
-        ("gramian plot m --what scree,bip", ["scree,biplot"]),
+        ("gramian plot m scree,bip", ["scree,biplot"]),
         ("gramian fit fl", []),  # the shell completes names of files
         ("gramian fit a.csv --labels-from fl", []),
     ],

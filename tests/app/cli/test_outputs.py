@@ -164,7 +164,7 @@ def test_outputs_may_have_names_that_are_no_text(flower_model, gramian):
         f"fit {read} -o m{bad}.gramian",
         f"info r{bad}",
         *(f"transform m.gramian {read} -o t{bad}.{kind}" for kind in ("csv", "parquet", "npy")),
-        f"plot m.gramian --what scree -o p{bad}",
+        f"plot m.gramian scree -o p{bad}",
         f"report m.gramian -o q{bad}.html",
         f"whiten {read} -o w{bad}.csv",
     ):

@@ -64,7 +64,7 @@ def test_the_file_of_the_fit_needs_no_options_again(fitted, gramian):
         said = "read as for the fit: --label kind,site --missing drop-rows --na-values -,."
         assert said in short.err
         assert "read as" not in long.err
-    gramian.works("plot all marks.csv --what scree")
+    gramian.works("plot all scree marks.csv")
 
 
 @pytest.mark.usefixtures("fitted")
@@ -150,13 +150,14 @@ def test_a_report_is_titled_by_the_model(fitted, gramian):
 @pytest.mark.usefixtures("drawn")
 def test_figures_of_a_folder_use_its_scores(fitted, gramian):
     (fitted / "marks.csv").unlink()
-    gramian.works("plot all --what biplot,scores --format html --color site")
-    drawn = (fitted / "figures" / "biplot.html").read_text()
-    scores = [line.split(",")[3] for line in (fitted / "all" / "scores.csv").read_text().splitlines()[1:]]
-    assert len(scores) == 4
-    assert all(score[:8] in drawn for score in scores)
+    gramian.works("plot all biplot,scores --hue site")
+    drawn = (fitted / "figures" / "biplot.svg").read_text()
+    names = [line.split(",")[0] for line in (fitted / "all" / "scores.csv").read_text().splitlines()[1:]]
+    assert len(names) == 4
+    assert "site" in drawn
+    assert any(name.strip('"') in drawn for name in names)
     assert {"scores", "biplot"} <= {path.stem for path in (fitted / "figures").iterdir()}
-    ran = gramian("plot all --color a")
+    ran = gramian("plot all --hue a")
     assert "is not stored with the scores, which have kind, site." in ran.err
-    ran = gramian("plot m.gramian --color site")
-    assert "color is about the rows of DATA" in ran.err
+    ran = gramian("plot m.gramian --hue site")
+    assert "hue is about the rows of DATA" in ran.err

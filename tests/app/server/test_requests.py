@@ -243,15 +243,17 @@ def test_a_process_that_dies(server, client, ids):
 
 @pytest.mark.walk
 def test_without_what_draws_all_else_goes_on(files, tmp_path, monkeypatch):
-    error = "raise ModuleNotFoundError(\"No module named 'altair'\", name='altair')"
-    (tmp_path / "altair.py").write_text(error)
+    for name in ("matplotlib", "vl_convert"):
+        error = f'raise ModuleNotFoundError("No module named {name!r}", name={name!r})'
+        (tmp_path / f"{name}.py").write_text(error)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with serving(files / "pca.gramian") as server, client_of(server) as client:
         model = client.get(f"{API}/models").json()[0]["id"]
         data = client.post(f"{API}/data", content=npy(X), headers=BINARY).json()["id"]
-        for place in (f"{API}/models/{model}/figures/scores?data={data}", "/static/vega.js"):
+        figure = f"{API}/models/{model}/figures/scores?data={data}"
+        for place, extra in ((figure, "plots"), ("/static/vega.js", "app")):
             got = client.get(place)
-            assert (got.status_code, 'pip install "gramian[plots]"' in got.json()["error"]) == (501, True)
+            assert (got.status_code, f'pip install "gramian[{extra}]"' in got.json()["error"]) == (501, True)
         got = client.post(f"{API}/kernels", json={"expression": "sigmoid"}).json()
         assert (got["verdict"], got["figure"]) == ("not a kernel", None)
         assert client.get(f"{API}/models/{model}/report?data={data}").status_code == 200

@@ -195,6 +195,8 @@ def _for_typer(one: Parameter) -> inspect.Parameter:
     metavar = one.metavar
     options: dict[str, Any] = {"metavar": metavar, "show_default": False} if metavar else {}
     if one.positional:
+        if suggested := getattr(one.about, "suggestions", ()):
+            options["autocompletion"] = _completion(suggested)
         declared: Any = typer.Argument(**options)
     else:
         flag = "json" if one.name == "as_json" else one.name.replace("_", "-")

@@ -1,0 +1,278 @@
+"""Figures that answer the pointer, for the page of the server: specifications of Vega-Lite as plain dicts.
+
+They draw the same data as the figures of matplotlib. Each has the data set ``rows``; in ``scores`` and
+``biplot`` the page asks for the box ``chosen`` and sets ``picked``, whose keys are "r" and the name of a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gramian.core.checks import shown
+from gramian.figures import style
+from gramian.figures.points import Groups, ScoresData
+
+PIXELS = 96 / 25.4  # of a millimetre
+MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
+LETTER, TEXT = 6.0, 13.0  # pixels of a letter, and of a line
+SHAPES = (
+    *("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"),
+    *("M-.4,-1L0,-.5L.4,-1L1,-.4L.5,0L1,.4L.4,1L0,.5L-.4,1L-1,.4L-.5,0L-1,-.4Z", "triangle-right"),
+)
+# What ends a script in a page, and properties of every JavaScript object.
+END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
+OF_OBJECTS = {
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
+    *("valueOf", "__proto__"),
+    *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+}
+
+
+def of_page(colour: str) -> str:
+    """Return a colour as a page sets it, by a CSS variable."""
+    variable = style.VARIABLES.get(colour.lower())
+    return colour if variable is None else f"var(--figure-{variable}, {colour})"
+
+
+INK, SOFT, PALE, LINE, ZERO = map(of_page, (style.INK, style.SOFT, style.PALE, style.LINE, style.ZERO))
+BLUE, VERMILION = of_page(style.BLUE), of_page(style.VERMILION)
+CONFIG: dict[str, Any] = {
+    "font": "Arial, Helvetica, Liberation Sans, sans-serif",
+    "background": "transparent",
+    "tooltipFormat": {"numberFormat": ".4~g"},
+    "aria": False,  # descriptions of every point would make answers ten times larger
+    "view": {"stroke": None},
+    "axis": {
+        **{"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8},
+        **{"labelColor": INK, "titleColor": INK, "grid": False, "domainColor": LINE, "tickColor": LINE},
+        **{"labelOverlap": True, "labelSeparation": 4},
+    },
+    "axisY": {"minExtent": 32},  # so that plots below each other begin at the same place
+    "legend": {
+        **{"labelFontSize": 11, "titleFontSize": 11, "symbolSize": 60, "orient": "top", "offset": 6},
+        **{"labelColor": INK, "titleColor": INK, "gradientLength": 120, "columnPadding": 14},
+        **{"symbolBaseFillColor": INK, "symbolBaseStrokeColor": INK},
+    },
+    "text": {"color": INK},
+    "title": {"color": INK, "fontSize": 12, "fontWeight": "normal"},
+}
+
+
+def drawable(text: str) -> str:
+    r"""Return text of the user that is safe in a specification, on one line.
+
+    Control characters stop Vega, and the end of a script in a label would end the script of a page: both are
+    escaped. Vega looks names up in JavaScript objects, where properties of ``Object.prototype`` are
+    functions: such names get a trailing blank, which is invisible.
+
+    Examples
+    --------
+    >>> print(drawable("a\x1b </script>"))
+    a\x1b \x3c/script>
+    >>> drawable("constructor")
+    'constructor '
+    """
+    line = END_OF_SCRIPT.sub(r"\\x3c", shown(text))
+    return f"{line} " if line in OF_OBJECTS else line
+
+
+def table(columns: Mapping[str, Any], name: str = "") -> dict[str, Any]:
+    """Return columns as data, a record for each row; numbers that are not finite are missing."""
+    lists = [[_value(value) for value in np.asarray(column).tolist()] for column in columns.values()]
+    values = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+    return {"values": values} | ({"name": name} if name else {})
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str):
+        return drawable(value)
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def channel(
+    field: str, title: Any = None, domain: Sequence[float] | None = None, **more: Any
+) -> dict[str, Any]:
+    """Return a quantitative channel with a title and limits."""
+    scale: dict[str, Any] = {"zero": False, "nice": False} | ({} if domain is None else {"domain": domain})
+    axis = {"labelFlush": False, "format": ".3~e"}
+    if domain is not None and not 1e-3 < max(map(abs, domain)) < 1e6:
+        more.setdefault("axis", axis)
+    return {"field": field, "type": "quantitative", "title": title and drawable(title), "scale": scale} | more
+
+
+def size_of(width: float) -> int:
+    """Return the pixels across of the drawing area of a figure of so many millimetres."""
+    return max(round(width * PIXELS) - MARGIN, 120)
+
+
+def scores(data: ScoresData, width: float, arrows: Sequence[Any] = ()) -> dict[str, Any]:
+    """Return scores of which rows can be picked, perhaps with layers of arrows and their names."""
+    across, columns = size_of(width), data.columns(data.drawn)
+    edges, single = data.edges(), not data.components[1:]
+    up = 64 * max(1, len(data.hue.kinds)) if single else round(across * style.HEIGHT / style.WIDTH)
+    if not single and style.is_comparable(edges):
+        edges, up = equal_units(edges, across)
+    fields = [name for name in columns if name.startswith("PC") or name == "position"]
+    places = [channel(*parts) for parts in zip(fields, data.axis_titles, edges, strict=True)]
+    if single:
+        places[1] |= {"title": None, "axis": {"labels": False, "ticks": False, "domain": False}}
+    key = "name" if "name" in columns else "row"
+    opacity = 0.85 if len(data.values) <= 2000 else 0.6
+    encoding: dict[str, Any] = {
+        "x": places[0],
+        "y": places[1],
+        "opacity": {
+            "condition": {"test": f"!picked || picked['r' + datum.{key}]", "value": opacity},
+            "value": 0.12,
+        },
+        "tooltip": [_tip(name, values) for name, values in columns.items() if name != "position"],
+        **_looks(data, single),
+    }
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 36 if len(data.values) <= 500 else 18},
+        "params": [{"name": "chosen", "select": "interval"}],
+        "encoding": encoding,
+    }
+    zero = [
+        {"data": {"values": [{}]}, "mark": {"type": "rule", "color": ZERO}, "encoding": {side: {"datum": 0}}}
+        for side in ("x" if single else "xy")
+    ]
+    layers = [*zero, *_outlines(data), points, *arrows, *_texts(data, edges, (across, up))]
+    return {
+        "config": CONFIG,
+        "data": table(columns, "rows"),
+        "params": [{"name": "picked", "value": None}],
+        "layer": layers,
+        "resolve": {"scale": {"color": "independent", "shape": "independent"}},
+        "width": across,
+        "height": up,
+    }
+
+
+def equal_units(edges: Sequence[Sequence[float]], across: int) -> tuple[list[list[float]], int]:
+    """Return limits of which a unit has the same length, and the height in pixels.
+
+    Examples
+    --------
+    >>> equal_units([[0, 10], [0, 7]], 400)
+    ([[0.0, 10.0], [0.0, 7.0]], 280)
+    """
+    spans = [high - low for low, high in edges]
+    up = round(across * min(max(spans[1] / spans[0], 0.55), 0.75))
+    unit = max(spans[0] / across, spans[1] / up)
+    wider = [0.5 * (unit * size - span) for size, span in zip((across, up), spans, strict=True)]
+    return [
+        [float(low - more), float(high + more)] for (low, high), more in zip(edges, wider, strict=True)
+    ], up
+
+
+def _tip(name: str, values: Any) -> dict[str, Any]:
+    number = np.asarray(values).dtype.kind == "f"
+    return {"field": name, "type": "quantitative" if number else "nominal"}
+
+
+def _looks(data: ScoresData, single: bool) -> dict[str, Any]:
+    """Return the channels of colour and shape."""
+    hue = data.hue
+    looks: dict[str, Any] = {"color": {"value": BLUE}}
+    if hue.values is not None and not hue.kinds:
+        looks["color"] = {"field": "group", "type": "quantitative", "title": drawable(hue.title) or None}
+        looks["color"]["scale"] = {"scheme": "viridis"}
+    elif hue.kinds:
+        named = not (single or hue.is_many)
+        looks["color"] = _kinds("group", hue, [of_page(hue.colours()[kind]) for kind in hue.kinds], named)
+        if not data.style.kinds:
+            looks["shape"] = _kinds("group", hue, _shapes(hue), named)
+    if data.style.kinds:
+        looks["shape"] = _kinds("style", data.style, _shapes(data.style), True)
+    return looks
+
+
+def _kinds(field: str, groups: Groups, values: Sequence[str], named: bool) -> dict[str, Any]:
+    scale = {"domain": list(map(drawable, groups.kinds)), "range": list(values)}
+    legend = {"columns": 4} if named else None
+    title = drawable(groups.title) or None
+    return {"field": field, "type": "nominal", "title": title, "scale": scale, "legend": legend}
+
+
+def _shapes(groups: Groups) -> list[str]:
+    shape = dict(zip(style.MARKERS, SHAPES, strict=True))
+    return [shape[groups.markers()[kind]] for kind in groups.kinds]
+
+
+def _outlines(data: ScoresData) -> list[dict[str, Any]]:
+    layers = []
+    for one in data.ellipses:
+        x, y = one.corners.T
+        colour, thick = of_page(data.hue.colours()[one.group]), 2.4 if one.of == "mean" else 1
+        mark = {"type": "line", "clip": True, "color": colour, "strokeWidth": thick, "opacity": 0.9}
+        order = {"field": "corner", "type": "quantitative"}
+        places = {side: {"field": f"edge_{side}", "type": "quantitative"} for side in "xy"}
+        corners = table({"edge_x": x, "edge_y": y, "corner": np.arange(len(x))})
+        layers.append({"data": corners, "mark": mark, "encoding": {**places, "order": order}})
+    return layers
+
+
+def _texts(data: ScoresData, edges: Any, size: tuple[int, int]) -> list[dict[str, Any]]:
+    """Return the names of strips, of many groups, or of a few rows."""
+    hue, single = data.hue, not data.components[1:]
+    if single:
+        above = np.array([[edges[0][0], 0.4 - place] for place in range(len(hue.kinds))]).reshape(-1, 2)
+        return names(above, hue.kinds, edges, size, align="left")
+    if hue.is_many:
+        medians = [np.median(data.values[hue.values == kind], axis=0) for kind in hue.classes]
+        return names(np.array(medians), hue.classes, edges, size)
+    return names(data.values, data.names or (), edges, size, color=SOFT) if data.is_labelled else []
+
+
+def names(
+    points: Any, texts: Sequence[str], edges: Any, size: tuple[int, int], align: str = "", **look: Any
+) -> list[dict[str, Any]]:
+    """Return a layer of names beside points, as many as do not cover each other: an earlier one wins."""
+    corner, unit = np.array(edges)[:, 0], np.ptp(edges, axis=1) / size
+    boxes, columns = np.empty((0, 4)), {"text": [], "text_x": [], "text_y": []}  # type: dict[str, list[Any]]
+    for at, text in zip((np.asarray(points) - corner) / unit, texts, strict=False):
+        half = np.array([LETTER * len(text), TEXT]) / 2
+        for side in ((1, 0), (-1, 0), (0, 1), (0, -1)) if not align else ((1, 0),):
+            middle = at + side * (half + 6)
+            box = np.hstack([middle - half, middle + half])
+            apart = (boxes[:, :2] >= box[2:]) | (boxes[:, 2:] <= box[:2])
+            if apart.any(axis=1).all() and (box[:2] >= 0).all() and (box[2:] <= size).all():
+                boxes = np.vstack([boxes, box])
+                for name, value in zip(columns, (text, *(corner + middle * unit)), strict=True):
+                    columns[name].append(value)
+                break
+    mark = {"type": "text", "fontSize": 10.5, "baseline": "middle", "color": INK} | look
+    places = {side: {"field": f"text_{side}", "type": "quantitative"} for side in "xy"}
+    words = {"data": table(columns), "mark": mark, "encoding": {**places, "text": {"field": "text"}}}
+    return [words] if columns["text"] else []
+
+
+def control_chart(data: Any, width: float) -> dict[str, Any]:
+    """Return a control chart of which rows can be read."""
+    columns = data.columns | {"state": np.where(data.columns["alarm"] == "", "normal", "alarm")}
+    statistics = [name for name in ("T2", "SPE") if name in columns]
+    scale = {"domain": ["normal", "alarm"], "range": [BLUE, VERMILION]}
+    state = {"field": "state", "type": "nominal", "scale": scale, "title": None}
+    tips = ("row", "alarm", *(f"contributor {j}" for j in (1, 2, 3)))
+    panels = []
+    for name in statistics:
+        last = name == statistics[-1]
+        axis = {"format": "d", "labels": last}
+        x = {"field": "position", "type": "quantitative", "title": "row" if last else None, "axis": axis}
+        y = {"field": name, "type": "quantitative", "scale": {"type": "sqrt"}, "axis": {"format": ".6~g"}}
+        shown = [_tip(one, columns[one]) for one in (tips[0], name, f"{name} limit", *tips[1:])]
+        line = {"mark": {"type": "line", "color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}}
+        points = {"mark": {"type": "point", "filled": True, "size": 18, "opacity": 0.8}}
+        layers = [line | {"encoding": {"x": x, "y": y}}]
+        layers.append(points | {"encoding": {"x": x, "y": y, "color": state, "tooltip": shown}})
+        if np.isfinite(columns[f"{name} limit"]).any():  # Vega warns of an axis for no number
+            limit = {"field": f"{name} limit", "type": "quantitative", "aggregate": "max"}
+            mark = {"type": "rule", "color": VERMILION, "strokeDash": [5, 3]}
+            layers.append({"mark": mark, "encoding": {"y": limit}})
+        panels.append({"layer": layers, "width": size_of(width), "height": 150})
+    return {"config": CONFIG, "data": table(columns, "rows"), "vconcat": panels, "spacing": 8}
