@@ -13,7 +13,7 @@ import gramian
 from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
 from gramian.figures._altair_style import VERMILION, room
-from gramian.figures.names import usual_color
+from gramian.figures.names import usual_hue
 from gramian.figures.points import Group
 from gramian.figures.registry import FIGURES, available
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
@@ -269,10 +269,10 @@ def test_colour_and_shape_by_two_groupings(pca, X):
     table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
     by_names = figures.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
     assert by_names["shape"][:3] == ["0", "1", "0"]
-    assert usual_color(Table(X, metadata={"kit": np.arange(20) % 2})) == "kit"
+    assert usual_hue(Table(X, metadata={"kit": np.arange(20) % 2})) == "kit"
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
-    assert usual_color(two) == "site"  # a second grouping only where somebody asks
-    assert usual_color(Table(X, labels=site)) is site
+    assert usual_hue(two) == "site"  # a second grouping only where somebody asks
+    assert usual_hue(Table(X, labels=site)) is site
     with pytest.raises(ParameterError, match="shape has 19 distinct numbers, but shapes are for"):
         figures.scores(pca, X, shape=dose)
     with pytest.raises(ParameterError, match="is not a column of the data:"):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
+from matplotlib.patches import Circle
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, counted
@@ -16,26 +16,151 @@ from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.explain.describe import describe
 from gramian.explain.rotate import Rotation
-from gramian.figures import _altair_style as style
-from gramian.figures import points
+from gramian.figures import points, style
+from gramian.figures.labels import Labels
 from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
 from gramian.statistics.associations import LEVEL, SHOWN, Description, correlations
 from gramian.statistics.components import feature_names_of, kind_of
 from gramian.statistics.units import column_axis
 
+Kind = Literal["bars", "heat", "lines"]
 KINDS = ("auto", "bars", "heat", "lines")
-MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 20, 60, 40, 10
+MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 20, 60, 40, 12
 MOST_POINTS, STRETCHES = 2000, 500  # columns that are drawn one by one, and parts of a line of more
 FIRST = 3  # components drawn by default
-LONGEST, LETTER = 130, 5.7  # pixels of the name of a column, and of its letters
-PANEL, BAR = 90, 15  # pixels of a panel of bars, at least, and of a bar
-REACH = 1.2, 1.6  # from the centre of a correlation circle to the edges, at least and at most
-PALE = 0.25  # opacity of arrows without a name
+LONGEST = 24  # letters of the name of a column
+PANEL, BAR, CELL = (
+    26.0,
+    3.3,
+    3.6,
+)  # millimetres of a panel of bars, at least, of a bar, and of a line of a map
+LETTER = 0.19  # millimetres of a letter for each typographic point of its size
+REACH = 1.15  # from the centre of a correlation circle to the edges
+PALE = 0.3  # opacity of arrows without a name
 FIT = 0.8  # share of the room to the edge for the longest arrow
-TIP = ["component:N", "column:N", "loading:Q"]
+DASHES = ("-", "--", ":", "-.")
 
 
+@dataclass(frozen=True, eq=False)
+class LoadingsData:
+    """What a figure of loadings shows.
+
+    Attributes
+    ----------
+    columns, components : tuple of str
+        Names of the columns, and titles of the components such as "PC1 (44.3 %)".
+    values : ndarray of shape (n_columns, n_components)
+    kind : {"bars", "heat", "lines"}
+    position : ndarray of shape (n_columns,)
+        Places of the columns along an axis, such as wavelengths.
+    position_title, value_title : str
+    notes : tuple of str
+    """
+
+    columns: tuple[str, ...]
+    components: tuple[str, ...]
+    values: FloatArray
+    kind: Kind
+    position: FloatArray
+    position_title: str
+    value_title: str
+    notes: tuple[str, ...]
+
+    def shown(self, place: int = 0) -> npt.NDArray[np.intp]:
+        """Return the places of the columns that are drawn of one component, from the largest loading down.
+
+        Bars are those of the largest loadings, a map has the columns that are largest anywhere in their
+        order, and lines of very many columns have the extremes of each of 500 stretches.
+        """
+        if self.kind == "lines":
+            return _extremes(self.values[:, place], self.position)
+        if self.kind == "heat":
+            sizes = np.abs(self.values).max(axis=1)
+            return np.sort(np.argsort(-sizes, kind="stable")[:MOST_CELLS])
+        own = self.values[:, place]
+        largest = np.argsort(-np.abs(own), kind="stable")[:MOST_BARS]
+        return largest[np.argsort(-own[largest], kind="stable")]
+
+    def long(self) -> dict[str, Any]:
+        """Return the table behind the figure, with a row for each column and component that is drawn."""
+        places = [self.shown(j) for j in range(len(self.components))]
+        every = np.concatenate(places)
+        return {
+            "component": np.repeat(self.components, [len(one) for one in places]).tolist(),
+            "column": [self.columns[i] for i in every.tolist()],
+            "position": self.position[every],
+            "loading": np.concatenate([self.values[one, j] for j, one in enumerate(places)]),
+        }
+
+
+def loadings_data(
+    model: Any,
+    components: Sequence[int | str] | None = None,
+    *,
+    kind: str = "auto",
+    data: Any = None,
+    position: str = "column",
+) -> LoadingsData:
+    """Return what :func:`loadings` draws, whose arguments these are.
+
+    Parameters
+    ----------
+    model, components, kind, data, position
+        As of :func:`loadings`.
+
+    Returns
+    -------
+    LoadingsData
+        Frozen: names, loadings of all columns, places along an axis, titles and notes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> table = gramian.figures.loadings_data(gramian.PCA(2).fit(X), [1]).long()
+    >>> table["column"], table["loading"].round(2).tolist()
+    (['x0', 'x2', 'x1', 'x3'], [0.99, 0.04, -0.07, -0.07])
+    """
+    directions = _directions(model)
+    check_choice("kind", kind, KINDS)
+    names, k = feature_names_of(model), directions.shape[1]
+    if kind == "auto":
+        kind = "bars" if column_axis(names) is None else "lines"
+    asked = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
+    places = [place_of(one, k, "components") for one in asked]
+    values = (directions if data is None else correlations(model, data))[:, places]
+    titles = [component_titles(model, k)[place] for place in places]
+    what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
+    note = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
+    return _loadings_data(names, titles, values, kind, what.split(" (")[0], note, position)
+
+
+def _loadings_data(
+    names: Sequence[str],
+    titles: Sequence[str],
+    values: FloatArray,
+    kind: Any,
+    what: str,
+    note: str,
+    position: str = "column",
+) -> LoadingsData:
+    items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
+    along, unit = (column_axis(names) if kind == "lines" else None) or items
+    position = unit or position if position == "column" else position
+    most = {"bars": MOST_BARS, "heat": MOST_CELLS, "lines": MOST_POINTS}[kind]
+    few = ""
+    if kind == "lines" and len(names) > most:
+        few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches."
+    elif most < len(names):
+        each = " of each component" * (kind == "bars" and len(titles) > 1)
+        few = f"The {most} of {len(names):,} columns with the largest loadings{each}."
+    notes = tuple(filter(None, (note, few)))
+    return LoadingsData(tuple(names), tuple(titles), values, kind, along, position, what, notes)
+
+
+@style.styled
 def loadings(
     model: Any,
     components: Sequence[int | str] | None = None,
@@ -43,6 +168,9 @@ def loadings(
     kind: str = "auto",
     data: Any = None,
     position: str = "column",
+    title: str | None = "auto",
+    ax: Any = None,
+    **artist: Any,
 ) -> Any:
     """Draw the loadings of components: the weight of each column.
 
@@ -60,13 +188,18 @@ def loadings(
         The data of the fit: draws correlations of columns with scores instead of entries of unit vectors.
     position : str
         Title of the axis of the columns, such as "wavelength (nm)"; by default the unit in their names.
+    title : str or None, default="auto"
+        By default none.
+    ax : matplotlib.axes.Axes or array of them, optional
+        Where to draw: for bars one for each component. By default a new figure.
+    **artist
+        For ``Axes.barh``, ``Axes.imshow`` or ``Axes.plot``.
 
     Returns
     -------
-    altair.ConcatChart or altair.LayerChart
-        ``chart.data`` has a row for each column and component: component, column, position and loading. Bars
-        show the 20 columns with the largest loadings of each component, and a heat map 60 of all. Lines of
-        more than 2,000 columns show the least and the largest loading of each of 500 stretches.
+    matplotlib.axes.Axes, or ndarray of them for bars of several components
+        Bars show the 20 columns with the largest loadings of each component, and a heat map 60 of all. Lines
+        of more than 2,000 columns show the least and the largest loading of each of 500 stretches.
 
     Raises
     ------
@@ -80,152 +213,147 @@ def loadings(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.figures.loadings(gramian.PCA(2).fit(X), [1])
-    >>> chart.data["column"].to_pylist(), np.round(chart.data["loading"].to_pylist(), 2).tolist()
-    (['x0', 'x1', 'x2', 'x3'], [0.99, -0.07, 0.04, -0.07])
+    >>> axes = gramian.figures.loadings(gramian.PCA(2).fit(X))
+    >>> [ax.get_title(loc="left") for ax in axes]
+    ['PC1 (73.0 %)', 'PC2 (17.3 %)']
     """
-    directions = _directions(model)
-    check_choice("kind", kind, KINDS)
-    names, k = feature_names_of(model), directions.shape[1]
-    if kind == "auto":
-        kind = "bars" if column_axis(names) is None else "lines"
-    asked = range(1, min(k, 10 if kind == "heat" else FIRST) + 1) if components is None else components
-    places = [place_of(one, k, "components") for one in asked]
-    values = (directions if data is None else correlations(model, data))[:, places]
-    titles = [component_titles(model, k)[place] for place in places]
-    what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
-    caption = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
-    return _loadings(names, titles, values, kind, what, ("Loadings", caption), position)
+    result = loadings_data(model, components, kind=kind, data=data, position=position)
+    return _draw_loadings(result, None if title == "auto" else title, ax, **artist)
 
 
-def rotation(result: Rotation) -> Any:
+@style.styled
+def rotation(result: Rotation, *, title: str | None = "auto", ax: Any = None, **imshow: Any) -> Any:
     """Draw rotated loadings as a heat map: a column for each rotated component.
 
     Parameters
     ----------
     result : gramian.explain.rotate.Rotation
         What :func:`gramian.rotate` returns.
+    title : str or None, default="auto"
+        By default the method of rotation.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, by default in a new figure.
+    **imshow
+        For ``Axes.imshow``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each column and component: component, column, position and loading.
+    matplotlib.axes.Axes
+        Of more than 60 columns it has those of the largest loadings.
 
     Examples
     --------
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> result = gramian.rotate(gramian.PCA(2).fit(X))
-    >>> chart = gramian.figures.rotation(result)
-    >>> chart.data["component"].unique().to_pylist()
+    >>> ax = gramian.figures.rotation(gramian.rotate(gramian.PCA(2).fit(X)))
+    >>> [label.get_text() for label in ax.get_xticklabels()]
     ['RC1 (73.0 %)', 'RC2 (17.3 %)']
-    >>> chart.save("rotation.svg")  # doctest: +SKIP
     """
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
-    caption = f"Loadings rotated by {result.method}: component times standard deviation."
-    heading = "Rotated loadings", caption
-    return _loadings(result.columns, titles, result.loadings, "heat", "loading", heading, "column")
+    note = f"Loadings rotated by {result.method}: component times standard deviation."
+    data = _loadings_data(result.columns, titles, result.loadings, "heat", "loading", note)
+    return _draw_loadings(data, f"Rotated by {result.method}" if title == "auto" else title, ax, **imshow)
 
 
-def _loadings(
-    names: Sequence[str],
-    titles: Sequence[str],
-    values: FloatArray,
-    kind: str,
-    what: str,
-    heading: tuple[str, str],
-    position: str,
-) -> Any:
-    most = {"bars": MOST_BARS, "heat": MOST_CELLS}.get(kind, len(names))
-    sizes = np.abs(values) if kind == "bars" else np.abs(values).max(axis=1, keepdims=True)
-    shown = np.sort(np.argsort(-sizes, axis=0, kind="stable")[:most], axis=0).T
-    items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
-    along, unit = (column_axis(names) if kind == "lines" else None) or items
-    position = unit or position if position == "column" else position
-    thinned = kind == "lines" and len(names) > MOST_POINTS
-    places = _extremes(values, along) if thinned else np.tile(shown, (len(titles) // len(shown), 1))
-    columns = {
-        "component": np.repeat(titles, places.shape[1]),
-        "column": [names[j] for j in places.ravel().tolist()],
-        "position": along[places].ravel(),
-        "loading": np.take_along_axis(values.T, places, axis=1).ravel(),
-    }
-    largest = f"the largest loadings{' of each component' * (len(shown) > 1)}"
-    few = f"The {most} of {len(names):,} columns with {largest}." if most < len(names) else ""
-    few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches." if thinned else few
-    parts = {"data": style.table(columns), "title": style.headed(*heading, few)}
-    if kind == "heat":
-        bound = float(np.abs(values).max()) or 1.0
-        return _heat(parts, what, len(titles), [names[j] for j in shown[0]], bound)
-    edges = style.limits(values, zero=True, margin=0.04)
-    if kind == "lines":
-        return _lines(parts, style.axis(alt.Y, "loading", what, edges), position)
-    x = style.axis(alt.X, "loading", what.split(" (")[0], edges)
-    return _bars(parts, titles, x, [names[j] for j in np.unique(shown)], shown.shape[1])
+def _draw_loadings(data: LoadingsData, title: str | None, ax: Any, **artist: Any) -> Any:
+    draw = {"bars": _bars, "heat": _heat, "lines": _lines}[data.kind]
+    axes = draw(data, ax, **artist)
+    style.heading(axes, title)
+    style.note(axes, *data.notes)
+    return axes
 
 
 def _extremes(values: FloatArray, along: FloatArray) -> npt.NDArray[np.intp]:
-    """Return columns that look as all do in a line: the extremes of each stretch, shape (components, m)."""
-    stretches = np.array_split(np.argsort(along, kind="stable"), STRETCHES)
-    ends = [(one[values[one].argmin(axis=0)], one[values[one].argmax(axis=0)]) for one in stretches]
-    places = np.array(ends).transpose(2, 0, 1)  # components x stretches x 2
-    swapped = along[places[..., 0]] > along[places[..., 1]]
-    places[swapped] = places[swapped][:, ::-1]
-    return places.reshape(values.shape[1], -1)
+    """Return columns in their order along an axis; of very many the extremes of each stretch."""
+    order = np.argsort(along, kind="stable")
+    if len(order) <= MOST_POINTS:
+        return order
+    parts = np.array_split(order, STRETCHES)
+    ends = [{int(part[values[part].argmin()]), int(part[values[part].argmax()])} for part in parts]
+    return np.concatenate([sorted(both, key=along.__getitem__) for both in ends])
 
 
-def _heat(parts: dict[str, Any], what: str, across: int, names: Sequence[str], bound: float) -> Any:
-    scale = alt.Scale(scheme="purpleorange", domain=[-bound, bound])
-    cells = _cells("column:N", None, None).mark_rect()
-    cells = cells.encode(color=alt.Color("loading:Q", scale=scale, title=what.split(" (")[0]), tooltip=TIP)
-    room = style.width() + style.MARGIN - _room_for(names)
-    size = {"width": max(26 * across, min(room, 60 * across)), "height": max(120, 14 * len(names))}
-    return style.Layers(layer=[cells], **size, **parts)
+def _width_of(names: Sequence[str]) -> float:
+    """Return the millimetres of names beside an axis."""
+    longest = max((len(style.drawable(name, LONGEST)) for name in names), default=1)
+    return LETTER * style.size("ytick.labelsize") * longest + 3
 
 
-def _cells(down: str, across_order: Any, down_order: Any) -> Any:
-    """Return the places of a heat map, with a column for each component."""
-    x = alt.X("component:N", sort=across_order, title=None, axis=alt.Axis(labelAngle=-45, labelOverlap=False))
-    y = alt.Y(down, sort=down_order, title=None, axis=alt.Axis(labelOverlap=False))
-    return style.Chart().encode(x=x, y=y)
+def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
+    count, shown = len(data.components), [data.shown(place) for place in range(len(data.components))]
+    names = [[data.columns[i] for i in one.tolist()] for one in shown]
+    side = _width_of([name for one in names for name in one])
+    across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL))))
+    rows = -(-count // across) if ax is None else 1
+    height = rows * (BAR * max(map(len, shown)) + 12)
+    axes = style.subplots(rows, across if ax is None else count, ax=ax, height_mm=height)
+    panels = np.atleast_1d(axes).ravel()
+    edges = style.limits(data.values, zero=True, margin=0.04)
+    for place, panel in enumerate(panels):
+        if place >= count:
+            panel.set_visible(False)
+            continue
+        values = data.values[shown[place], place]
+        colors = [style.VERMILION if value < 0 else style.BLUE for value in values]
+        panel.barh(range(len(values)), values, **{"height": 0.75, "color": colors} | barh)
+        short = [style.drawable(name, LONGEST) for name in names[place]]
+        style.ticks(panel, "y", range(len(values)), short, length=0)
+        panel.axvline(0, color=style.LINE, linewidth=0.6)
+        panel.spines["left"].set_visible(False)
+        panel.set_ylim(len(values) - 0.4, -0.6)
+        panel.set_xlim(*edges)
+        panel.locator_params(axis="x", nbins=4)
+        style.words(panel, x=data.value_title, title=data.components[place])
+    return panels[0] if count == 1 else panels[:count]
 
 
-def _lines(parts: dict[str, Any], y: Any, position: str) -> Any:
-    plain = alt.Axis(format=".6~r")
-    x = alt.X("position:Q", title=position, scale=alt.Scale(zero=False, nice=False), axis=plain)
-    color = alt.Color("component:N", sort=None, title=None, scale=alt.Scale(range=list(style.COLOURS)))
-    dash = alt.StrokeDash("component:N", sort=None, title=None)
-    lines = style.Chart().mark_line(strokeWidth=1.4)
-    lines = lines.encode(x=x, y=y, color=color, strokeDash=dash, tooltip=TIP)
-    zero = style.chart({"zero": [0.0]}).mark_rule(color=style.ZERO).encode(y="zero:Q")
-    return style.Layers(layer=[zero, lines], width=style.width(), height=style.HEIGHT - 70, **parts)
+def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
+    shown = data.shown()
+    ax = style.subplots(ax=ax, height_mm=max(35.0, CELL * len(shown) + 22))
+    bound = float(np.abs(data.values).max()) or 1.0
+    look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound, "aspect": "auto", "interpolation": "nearest"}
+    drawn = ax.imshow(data.values[shown], **look | imshow)
+    names = [style.drawable(data.columns[i], LONGEST) for i in shown.tolist()]
+    _map_axes(ax, names, data.components)
+    _bar_beside(ax, drawn, data.value_title)
+    return ax
 
 
-def _room_for(names: Sequence[str]) -> float:
-    """Return the pixels of names, with ticks and the space to the next panel."""
-    return min(LONGEST, LETTER * max(map(len, names))) + 16
+def _map_axes(ax: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Name the rows and columns of a heat map."""
+    style.ticks(ax, "y", range(len(rows)), rows, length=0)
+    room = 0.8 * style.width_mm() / max(1, len(columns))
+    turned = max(map(len, columns), default=0) * LETTER * style.size("xtick.labelsize") > room
+    turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    ax.tick_params("x", length=0)
+    style.ticks(ax, "x", range(len(columns)), columns, **turn)
+    ax.spines[["left", "bottom"]].set_visible(False)
 
 
-def _beside(names: Sequence[str], panels: int) -> int:
-    """Return how many panels of bars fit beside each other."""
-    return int(max(1, min(panels, FIRST, (style.width() + style.MARGIN) // (_room_for(names) + PANEL))))
+def _bar_beside(ax: Any, drawn: Any, title: str) -> None:
+    bar = ax.figure.colorbar(drawn, cax=ax.inset_axes((1.03, 0, 0.025, 1)))
+    bar.outline.set_visible(False)
+    bar.set_label(style.drawable(title), **style.PLAIN)
+    bar.ax.tick_params(length=2, width=0.6, labelsize=style.size("xtick.labelsize"))
 
 
-def _bars(parts: dict[str, Any], titles: Sequence[str], x: Any, names: Sequence[str], bars: int) -> Any:
-    sign = alt.condition("datum.loading < 0", alt.value(style.VERMILION), alt.value(style.BLUE))
-    named = alt.Axis(labelOverlap=False, labelLimit=LONGEST, minExtent=0)
-    beside = _beside(names, len(titles))
-    across = int((style.width() + style.MARGIN) / beside - _room_for(names) - 8)
-    panels = []
-    for title in titles:
-        y = alt.Y("column:N", sort=None, title=None, axis=named)
-        marks = style.Chart().transform_filter(alt.FieldEqualPredicate(field="component", equal=title))
-        marks = marks.mark_bar().encode(y=y, x=x.axis(alt.Axis(tickCount=5)), color=sign, tooltip=TIP)
-        heading = alt.Title(title, fontSize=12, fontWeight="normal", anchor="middle", frame="group")
-        panels.append(marks.properties(title=heading, width=across, height=max(60, BAR * bars)))
-    return style.Panels(concat=panels, columns=beside, spacing=10, **parts)
+def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
+    ax = style.subplots(ax=ax, height_mm=0.6 * style.width_mm())
+    style.zero_lines(ax, x=False)
+    drawn = []
+    for place in range(len(data.components)):
+        shown = data.shown(place)
+        dash = DASHES[place // len(style.COLOURS) if len(data.components) > len(DASHES) else place]
+        look = {"color": style.COLOURS[place % len(style.COLOURS)], "linestyle": dash, "linewidth": 1.0}
+        drawn += ax.plot(data.position[shown], data.values[shown, place], **look | plot)
+    if len(drawn) > 1:
+        style.legend(ax, drawn, data.components)
+    ax.margins(x=0.01)
+    single = f", {data.components[0]}" if len(drawn) == 1 else ""
+    style.words(ax, x=data.position_title, y=f"{data.value_title}{single}")
+    return ax
 
 
 def _directions(model: Any) -> FloatArray:
@@ -243,18 +371,139 @@ def _directions(model: Any) -> FloatArray:
 # ---------------------------------------------------------------------- arrows
 
 
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """Labelled arrows from the origin.
+
+    Attributes
+    ----------
+    tips : ndarray of shape (d, 2)
+    names : tuple of d str
+    """
+
+    tips: FloatArray
+    names: tuple[str, ...]
+
+    def widened(self, edge: Sequence[float]) -> list[float]:
+        """Return axis limits that leave room for arrows on both sides of 0."""
+        low, high = min(edge[0], 0.0), max(edge[1], 0.0)
+        space = 0.08 * (high - low)
+        return [min(low - space, -0.5 * high), max(high + space, -0.5 * low)]
+
+    def scaled(self, edges: Sequence[Sequence[float]], equal: bool) -> tuple[FloatArray, str]:
+        """Return the tips of arrows that fit well, and a sentence about their length.
+
+        They have one factor if the units of the axes are equal, else two: the longest reaches 0.8 of the way
+        to an edge.
+        """
+        rooms = np.where(self.tips < 0, [-low for low, _ in edges], [high for _, high in edges])
+        lengths = np.abs(self.tips)
+        ratios = np.divide(rooms, lengths, out=np.full(lengths.shape, np.inf), where=lengths > 0)
+        factors = FIT * ratios.min(axis=0, initial=np.inf)
+        factors = np.where(np.isfinite(factors), factors, 1.0)
+        about = f"Arrows are loadings times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
+        if equal:
+            factors[:] = factors.min()
+            about = f"Arrows are loadings times {factors[0]:.3g}."
+        return factors * self.tips, about
+
+    def longest(self, tips: FloatArray) -> npt.NDArray[np.intp]:
+        """Return the places of the arrows that are drawn, the longest first."""
+        return np.argsort(-np.hypot(*tips.T), kind="stable")[:MOST_ARROWS]
+
+    def draw(self, ax: Any, labels: Labels, edges: Any = None, equal: bool = True) -> str:
+        """Draw the arrows, add their names to labels, and return a sentence."""
+        tips, about = (self.tips, "") if edges is None else self.scaled(edges, equal)
+        order = self.longest(tips)
+        few = len(order) if len(order) <= NAMED_ARROWS else NAMED_ARROWS
+        for place, j in enumerate(order.tolist()):
+            look: dict[str, Any] = {"arrowstyle": "-|>,head_length=0.35,head_width=0.16", "shrinkA": 0}
+            look |= {"shrinkB": 0, "color": style.INK, "linewidth": 0.9, "alpha": 1 if place < few else PALE}
+            arrow = ax.annotate("", tips[j], (0, 0), arrowprops=look, zorder=4)
+            arrow.set_in_layout(False)
+        named = order[:few]
+        labels.block(tips[named], arrows=True)
+        texts = [self.names[j] for j in named.tolist()]
+        labels.add(tips[named], texts, kind="arrows", what="arrow name", color=style.INK, weight="bold")
+        said = [about]
+        if len(self.names) > MOST_ARROWS:
+            said.append(f"The {MOST_ARROWS} longest of {len(self.names):,} arrows.")
+        if few < len(order):
+            said.append(f"Names: the {few} longest; the others are lighter.")
+        return " ".join(filter(None, said))
+
+
+@dataclass(frozen=True, eq=False)
+class BiplotData:
+    """What a biplot shows: ``points``, a ScoresData, and the loadings of all columns as ``arrows``."""
+
+    points: points.ScoresData
+    arrows: Arrows
+
+
+def biplot_data(
+    model: Any,
+    X: Any = None,
+    *,
+    components: Sequence[int | str] = (1, 2),
+    hue: Any = None,
+    style: Any = None,
+    labels: Any = None,
+    ellipses: points.Level = "auto",
+    mapped: Any = None,
+) -> BiplotData:
+    """Return what :func:`biplot` draws, whose arguments these are.
+
+    Parameters
+    ----------
+    model, X, components, hue, style, labels, ellipses, mapped
+        As of :func:`scores`.
+
+    Returns
+    -------
+    BiplotData
+        Frozen: the scores, and loadings of two components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> data = gramian.figures.biplot_data(gramian.PCA(2).fit(X), X)
+    >>> data.points.values.shape, data.arrows.tips.shape
+    ((30, 2), (4, 2))
+    """
+    directions = _directions(model)
+    k = directions.shape[1]
+    if k < 2:
+        raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
+    cloud = points.scores_data(
+        *(model, X),
+        components=components,
+        hue=hue,
+        style=style,
+        labels=labels,
+        ellipses=ellipses,
+        mapped=mapped,
+    )
+    pair = directions[:, _pair(components, k)]
+    return BiplotData(cloud, Arrows(pair, tuple(feature_names_of(model))))
+
+
+@style.styled
 def biplot(
     model: Any,
-    X: Any,
+    X: Any = None,
     *,
-    x: int | str = 1,
-    y: int | str = 2,
-    color: Any = None,
-    shape: Any = None,
-    names: Sequence[Any] | None = None,
-    ellipses: float | Literal["auto"] | None = "auto",
-    linked: bool = False,
+    components: Sequence[int | str] = (1, 2),
+    hue: Any = None,
+    style: Any = None,
+    labels: Any = None,
+    ellipses: points.Level = "auto",
+    title: str | None = "auto",
     mapped: Any = None,
+    ax: Any = None,
+    **scatter: Any,
 ) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
 
@@ -268,13 +517,13 @@ def biplot(
         The model whose rows and columns are drawn.
     X : array-like of shape (n_samples, n_features)
         Rows to map.
-    x, y, color, shape, names, ellipses, linked, mapped : optional
-        As for :func:`scores`.
+    components, hue, style, labels, ellipses, title, mapped, ax, **scatter : optional
+        As for :func:`scores`, but always two components.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has the points; the arrows are those of ``loadings(model)``.
+    matplotlib.axes.Axes
+        The 40 longest arrows, and names of the 12 longest.
 
     Raises
     ------
@@ -292,21 +541,110 @@ def biplot(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.figures.biplot(gramian.PCA(2).fit(X), X)
-    >>> chart.data.num_rows
-    30
-    >>> chart.save("biplot.svg")  # doctest: +SKIP
+    >>> ax = gramian.figures.biplot(gramian.PCA(2).fit(X), X, s=8)
+    >>> ax.figure.savefig("biplot.svg")  # doctest: +SKIP
     """
-    directions = _directions(model)
-    k = directions.shape[1]
+    data = biplot_data(
+        *(model, X),
+        components=components,
+        hue=hue,
+        style=style,
+        labels=labels,
+        ellipses=ellipses,
+        mapped=mapped,
+    )
+    return points.draw(data.points, title, ax, data.arrows, **scatter)
+
+
+def _pair(components: Any, k: int) -> list[int]:
+    places = points.places_of(components, k)
+    if len(places) < 2:
+        raise DataError("A figure with arrows needs two components.", "Name two, such as (1, 2).")
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class CircleData:
+    """What a correlation circle shows.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    components : pair of str
+    values : ndarray of shape (n_columns, 2)
+        Correlations of the columns with both components.
+    squares : ndarray of shape (n_columns,)
+        The share of the variance of each column that the two components explain.
+    axis_titles : pair of str
+    notes : tuple of str
+    """
+
+    columns: tuple[str, ...]
+    components: tuple[str, str]
+    values: FloatArray
+    squares: FloatArray
+    axis_titles: tuple[str, str]
+    notes: tuple[str, ...]
+
+
+def correlation_circle_data(
+    model: Any, X: Any = None, *, components: Sequence[int | str] = (1, 2)
+) -> CircleData:
+    """Return what :func:`correlation_circle` draws, whose arguments these are.
+
+    Parameters
+    ----------
+    model, X, components
+        As of :func:`correlation_circle`.
+
+    Returns
+    -------
+    CircleData
+        Frozen: correlations, shares of variance, titles and notes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
+    >>> gramian.figures.correlation_circle_data(gramian.PCA(2).fit(X)).squares.round(3).tolist()
+    [1.0, 0.999, 0.021, 0.084]
+    """
+    k = _directions(model).shape[1]
     if k < 2:
-        raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
-    cloud = points.Cloud(model, X, x, y, color, shape, names, mapped)
-    pair = directions[:, [place_of(x, k, "x"), place_of(y, k, "y")]]
-    return points.draw(cloud, ellipses, linked, Arrows(pair, feature_names_of(model)))
+        raise DataError("A correlation circle needs two components, and the model has one.", "Fit more.")
+    places = _pair(components, k)
+    if X is None:
+        known = linear_columns(model, k).statistics
+        if "correlation" not in known:
+            raise DataError("The model subtracts no mean, so it knows no correlations. Pass the data.")
+        result = known["correlation"][:, places]
+    else:
+        result = correlations(model, X)[:, places]
+    squares = np.square(result).sum(axis=1)
+    mean = 100 * float(np.mean(squares))
+    note = (
+        f"The two components explain {mean:.3g} % of a variable's variance on average; "
+        "variables fully represented by these two components touch the circle."
+    )
+    titles = tuple(f"correlation with {axis_title(model, place)}" for place in places)
+    own = tuple(f"PC{place + 1}" for place in places)
+    return CircleData(
+        *(tuple(feature_names_of(model)), (own[0], own[1]), result, squares),
+        *((titles[0], titles[1]), (note,)),
+    )
 
 
-def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | str = 2) -> Any:
+@style.styled
+def correlation_circle(
+    model: Any,
+    X: Any = None,
+    *,
+    components: Sequence[int | str] = (1, 2),
+    title: str | None = "auto",
+    ax: Any = None,
+    **circle: Any,
+) -> Any:
     """Draw the correlations of columns with two components, inside the unit circle.
 
     Parameters
@@ -315,15 +653,19 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
         The model whose components are correlated with columns.
     X : array-like of shape (n_samples, n_features), optional
         The data of the fit; by default the standard deviations that the model keeps.
-    x, y : int or str
+    components : pair of int or str, default=(1, 2)
         Components.
+    title : str or None, default="auto"
+        By default none.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, by default in a new figure.
+    **circle
+        For ``matplotlib.patches.Circle``, such as ``edgecolor="black"``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each column, of more than 2,000 for those nearest to the circle: its
-        name, both correlations, and the sum of their squares, the share of its variance that the two
-        components explain.
+    matplotlib.axes.Axes
+        The 40 longest arrows, and names of the 12 longest.
 
     Raises
     ------
@@ -337,122 +679,22 @@ def correlation_circle(model: Any, X: Any = None, *, x: int | str = 1, y: int | 
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> model = gramian.PCA(2).fit(X)
-    >>> chart = gramian.figures.correlation_circle(model)
-    >>> chart.data.column_names
-    ['column', 'PC1', 'PC2', 'squares']
-    >>> np.round(chart.data["squares"].to_pylist(), 3).tolist()
-    [1.0, 0.999, 0.021, 0.084]
+    >>> ax = gramian.figures.correlation_circle(gramian.PCA(2).fit(X))
+    >>> ax.get_ylabel().startswith("correlation with PC2 (")
+    True
     """
-    k = _directions(model).shape[1]
-    places = [place_of(x, k, "x"), place_of(y, k, "y")]
-    if X is None:
-        known = linear_columns(model, k).statistics
-        if "correlation" not in known:
-            raise DataError("The model subtracts no mean, so it knows no correlations. Pass the data.")
-        result = known["correlation"][:, places]
-    else:
-        result = correlations(model, X)[:, places]
-    fields = [f"PC{place + 1}" for place in places]
-    squares = np.square(result).sum(axis=1)
-    names, side = feature_names_of(model), style.width()
-    mean, count = float(np.mean(squares)), len(names)
-    if count > MOST_POINTS:
-        nearest = np.sort(np.argsort(-squares, kind="stable")[:MOST_POINTS])
-        names, result, squares = [names[j] for j in nearest.tolist()], result[nearest], squares[nearest]
-    columns = {"column": names, fields[0]: result[:, 0], fields[1]: result[:, 1], "squares": squares}
-    titles = [f"correlation with {axis_title(model, place)}" for place in places]
-    angle = np.linspace(0, 2 * np.pi, 121)
-    corners = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    circle = style.outline(corners, color=style.LINE, strokeWidth=1)
-    # Wide enough for a label on the outer side of each arrow, where it can be of no other arrow.
-    shares = [max(0.1, 1 - 2 * (points.LETTER * len(name) + 14) / side) for name in names]
-    needed = max(abs(x) / share for x, share in zip(result[:, 0], shares, strict=True))
-    reach = min(max(needed, REACH[0]), REACH[1])
-    across, up, height = [-reach, reach], [-REACH[0], REACH[0]], round(side * REACH[0] / reach)
-    labels = points.LabelLayout(across, up, (side, height))
-    tooltips = (alt.Tooltip(field, type="quantitative", format=".3f") for field in (*fields, "squares"))
-    tips = style.Chart().mark_point(opacity=0)
-    tips = tips.encode(**style.xy(fields, titles, [across, up]), tooltip=["column:N", *tooltips])
-    marks, notes = Arrows(result, names, of=count).layers(labels)
-    return style.layered(
-        columns,
-        [circle, *style.zero_lines(), *marks, tips],
-        "Correlation circle",
-        f"The two components explain {100 * mean:.3g} % of a variable's variance on average; variables fully "
-        "represented by these two components touch the circle.",
-        *notes,
-        height=height,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Arrows:
-    """Labelled arrows from the origin.
-
-    Attributes
-    ----------
-    tips : ndarray of shape (d, 2)
-    names : sequence of d str
-    about : str
-        The meaning of their length.
-    of : int
-        How many there are in all, if more.
-    """
-
-    tips: FloatArray
-    names: Sequence[str]
-    about: str = ""
-    of: int = 0
-
-    def widened(self, edge: Sequence[float]) -> list[float]:
-        """Return axis limits that leave room for arrows on both sides of 0."""
-        low, high = min(edge[0], 0.0), max(edge[1], 0.0)
-        space = 0.08 * (high - low)
-        return [min(low - space, -0.5 * high), max(high + space, -0.5 * low)]
-
-    def scaled(self, edges: Sequence[Sequence[float]], equal: bool) -> Arrows:
-        """Return longer or shorter arrows that fit well, by one factor if the axes are equal, else by two."""
-        rooms = np.where(self.tips < 0, [-low for low, _ in edges], [high for _, high in edges])
-        lengths = np.abs(self.tips)
-        ratios = np.divide(rooms, lengths, out=np.full(lengths.shape, np.inf), where=lengths > 0)
-        factors = FIT * ratios.min(axis=0, initial=np.inf)
-        factors = np.where(np.isfinite(factors), factors, 1.0)
-        if equal:
-            factors[:] = factors.min()
-            about = f"Arrows are loadings times {factors[0]:.3g}."
-        else:
-            about = f"Arrows are loadings times {factors[0]:.3g} along X and {factors[1]:.3g} along Y."
-        return Arrows(factors * self.tips, self.names, about)
-
-    def layers(self, labels: points.LabelLayout) -> tuple[list[Any], list[str]]:
-        """Return the layers, and sentences for the caption."""
-        longest = np.argsort(-np.hypot(self.tips[:, 0], self.tips[:, 1]), kind="stable")[:MOST_ARROWS]
-        tips, names = self.tips[longest], [self.names[j] for j in longest]
-        pixels = tips / labels.unit
-        columns = {
-            "arrow": names,
-            "tip_x": tips[:, 0],
-            "tip_y": tips[:, 1],
-            "start": np.zeros(len(tips)),
-            "angle": 90 - np.degrees(np.arctan2(pixels[:, 1], pixels[:, 0])),
-        }
-        few = min(len(tips), NAMED_ARROWS)
-        columns["weight"] = [1.0 if place < few else PALE for place in range(len(tips))]
-        opacity = alt.Opacity("weight:Q", scale=None, legend=None)
-        base = style.chart(columns).encode(tooltip=["arrow:N"], opacity=opacity)
-        turn = alt.Angle("angle:Q", scale=None)
-        shafts = base.mark_rule(color=style.INK, strokeWidth=1.4)
-        heads = base.mark_point(shape="triangle", filled=True, color=style.INK, size=45)
-        labels.block_arrows(tips[:few])
-        words, hidden = labels.layers(tips[:few], names[:few], outward=True, fontWeight="bold")
-        every = max(self.of, len(self.names))
-        more = every > MOST_ARROWS
-        notes = [self.about, f"The {MOST_ARROWS} longest of {every:,} arrows." if more else ""]
-        notes += [f"Names: the {few} longest; the others are lighter."] if few < len(tips) else []
-        notes += [f"{counted(hidden, 'name')} of arrows hidden to avoid overlap."] if hidden else []
-        shaft = shafts.encode(x="tip_x:Q", y="tip_y:Q", x2="start", y2="start")
-        return [shaft, heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn), *words], notes
+    data = correlation_circle_data(model, X, components=components)
+    ax = style.subplots(ax=ax, height_mm=0.9 * style.width_mm())
+    look = {"fill": False, "edgecolor": style.LINE, "linewidth": 0.8}
+    ax.add_patch(Circle((0, 0), 1, **look | circle))
+    style.zero_lines(ax)
+    labels = Labels(ax)
+    said = Arrows(data.values, data.columns).draw(ax, labels)
+    style.note(ax, *data.notes, said, labels)
+    style.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
+    style.heading(ax, None if title == "auto" else title)
+    style.set_edges(ax, [[-REACH, REACH]] * 2, equal=True)
+    return ax
 
 
 # -------------- Heat map of how much metadata explains of the components
@@ -461,8 +703,30 @@ MOST_VARIABLES = 40  # variables
 WEIGHTED = "all, weighted"
 
 
-def metadata(description: Description) -> Any:
-    """Draw how much of each component's scores each variable explains.
+@dataclass(frozen=True, eq=False)
+class MetadataData:
+    """What a figure of metadata shows.
+
+    Attributes
+    ----------
+    variables, components : tuple of str
+        The first component is all of them, weighted by their variances.
+    r2, p_adjusted : ndarray of shape (n_variables, n_components)
+    rows : ndarray of shape (n_variables,)
+        The number of rows with a value.
+    notes : tuple of str
+    """
+
+    variables: tuple[str, ...]
+    components: tuple[str, ...]
+    r2: FloatArray
+    p_adjusted: FloatArray
+    rows: npt.NDArray[Any]
+    notes: tuple[str, ...]
+
+
+def metadata_data(description: Description) -> MetadataData:
+    """Return what :func:`metadata` draws.
 
     Parameters
     ----------
@@ -471,10 +735,60 @@ def metadata(description: Description) -> Any:
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each variable and component, and one for all components: variable,
-        component, r2, p adjusted, rows. A * marks an adjusted p below 0.05. At most 10 components and 40
-        variables are shown.
+    MetadataData
+        Frozen: explained shares, adjusted p, and notes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
+    >>> gramian.figures.metadata_data(description).components
+    ('all, weighted', 'PC1', 'PC2')
+    """
+    names = description.variables[:MOST_VARIABLES]
+    if not names:
+        said = " ".join(description.sentences())
+        raise DataError("No column of the metadata can be drawn.", said)
+    components, v = description.components[:SHOWN], len(names)
+    k = len(components)
+    notes = [
+        "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "
+        f"{counted(len(description.explained_variance), 'component')} by their variances.",
+    ]
+    if v < len(description.variables):
+        every = len(description.variables)
+        notes.append(f"The {MOST_VARIABLES} of {every:,} columns that explain most.")
+    return MetadataData(
+        tuple(names),
+        (WEIGHTED, *components),
+        np.column_stack([description.weighted_r2[:v], description.r2[:v, :k]]),
+        np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, :k]]),
+        np.asarray(description.rows[:v]),
+        tuple(notes),
+    )
+
+
+@style.styled
+def metadata(description: Description, *, title: str | None = "auto", ax: Any = None, **imshow: Any) -> Any:
+    """Draw how much of each component's scores each variable explains.
+
+    Parameters
+    ----------
+    description : Description
+        Of :func:`gramian.describe`.
+    title : str or None, default="auto"
+        By default what is drawn.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, by default in a new figure.
+    **imshow
+        For ``Axes.imshow``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A * marks an adjusted p below 0.05. At most 10 components and 40 variables are shown.
 
     Raises
     ------
@@ -487,45 +801,34 @@ def metadata(description: Description) -> Any:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
     >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
-    >>> gramian.figures.metadata(description).data.column_names
-    ['variable', 'component', 'r2', 'p adjusted', 'rows', 'label']
+    >>> ax = gramian.figures.metadata(description)
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['all, weighted', 'PC1', 'PC2']
     """
-    names = description.variables[:MOST_VARIABLES]
-    if not names:
-        said = " ".join(description.sentences())
-        raise DataError("No column of the metadata can be drawn.", said)
-    components = description.components[:SHOWN]
-    k, v = len(components), len(names)
-    r2 = np.column_stack([description.weighted_r2[:v], description.r2[:v, :k]])
-    p = np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, :k]])
-    titles = [WEIGHTED, *components]
-    columns = {
-        "variable": np.repeat(names, k + 1),
-        "component": np.tile(titles, v),
-        "r2": r2.ravel(),
-        "p adjusted": p.ravel(),
-        "rows": np.repeat(description.rows[:v], k + 1),
-        "label": [f"{a:.2f}{'*' if b < LEVEL else ''}" for a, b in zip(r2.ravel(), p.ravel(), strict=True)],
+    data = metadata_data(description)
+    v, k = data.r2.shape
+    ax = style.subplots(ax=ax, height_mm=max(30.0, 5.5 * v + 20))
+    look: dict[str, Any] = {
+        "cmap": "Blues",
+        "vmin": 0,
+        "vmax": 1,
+        "aspect": "auto",
+        "interpolation": "nearest",
     }
-    base, scale = _cells("variable:N", titles, names), alt.Scale(scheme="blues", domain=[0, 1])
-    tips = ["variable:N", "component:N", "r2:Q", "p adjusted:Q", "rows:Q"]
-    cells = base.mark_rect().encode(color=alt.Color("r2:Q", scale=scale, title="r2"), tooltip=tips)
-    # On cells that are light in either theme of a page.
-    ink = alt.condition("datum.r2 > 0.6", alt.value("white"), alt.value("#222222"))
-    texts = base.mark_text(fontSize=10.5).encode(text="label:N", color=ink)
-    few = f"The {MOST_VARIABLES} of {len(description.variables):,} columns that explain most."
-    width = min(52 * (k + 1), max(30 * (k + 1), style.width()))
-    head = style.headed(
-        "Variance of the scores that metadata explain",
-        "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "
-        f"{counted(len(description.explained_variance), 'component')} by their variances.",
-        few if v < len(description.variables) else "",
-        width=max(width, 320),
-    )
-    size = {"width": width, "height": 24 * v}
-    return style.Layers(data=style.table(columns), layer=[cells, texts], title=head, **size)
+    drawn = ax.imshow(data.r2, **look | imshow)
+    small = min(style.size("ytick.labelsize"), 0.8 * style.width_mm() / k * 0.45)
+    for i, j in np.ndindex(v, k):
+        value, star = data.r2[i, j], "*" if data.p_adjusted[i, j] < LEVEL else ""
+        # On cells that are light in either theme of a page.
+        ink = "#fdfdfd" if value > 0.6 else "#222222"
+        ax.text(j, i, f"{value:.2f}{star}", ha="center", va="center", color=ink, fontsize=small)
+    _map_axes(ax, data.variables, data.components)
+    _bar_beside(ax, drawn, "r2")
+    style.heading(ax, "Variance of the scores that metadata explain" if title == "auto" else title)
+    style.note(ax, *data.notes)
+    return ax
 
 
-def described(model: Any, table: Any) -> Any:
+def described(model: Any, table: Any, **options: Any) -> Any:
     """Draw the labels and metadata of a table; see :func:`metadata`."""
-    return metadata(describe(model, table))
+    return metadata(describe(model, table), **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +28,11 @@ GAP = 0.8  # between labels
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Labels of one kind: their points, their texts, and whether they stand outwards from the origin."""
+    """Labels of one kind: their points, their texts, and what they name."""
 
     points: FloatArray
     texts: list[Text]
-    outward: bool
+    kind: str
     what: str
 
 
@@ -93,20 +93,22 @@ class Labels(Artist):  # type: ignore[misc]
         points: FloatArray,
         texts: Sequence[Any],
         *,
-        outward: bool = False,
+        kind: Literal["points", "arrows", "groups"] = "points",
         what: str = "name",
-        colors: Sequence[str] | None = None,
         **look: Any,
     ) -> None:
-        """Add labels beside points of shape (n, 2); ``look`` is of matplotlib's Text, ``colors`` of each."""
+        """Add labels of points of shape (n, 2); ``look`` is of matplotlib's Text.
+
+        Those of "arrows" stand outwards from the origin, those of "groups" over their points; both rather
+        cover other points than are left out.
+        """
         look = {"fontsize": "small", "color": style.SOFT, "ha": "center", "va": "center"} | look
         made = []
-        for place, text in enumerate(texts):
-            own = look if colors is None else look | {"color": colors[place]}
-            label = Text(0, 0, style.drawable(text, 28), transform=IdentityTransform(), **style.PLAIN, **own)
+        for text in texts:
+            label = Text(0, 0, style.drawable(text, 28), transform=IdentityTransform(), **style.PLAIN, **look)
             label.set_figure(self.get_figure())
             made.append(label)
-        self.groups.append(Group(np.asarray(points, dtype=float), made, outward, what))
+        self.groups.append(Group(np.asarray(points, dtype=float), made, kind, what))
 
     @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
@@ -147,14 +149,15 @@ class Labels(Artist):  # type: ignore[misc]
             points = self._pixels(group.points)
             sizes = [label.get_window_extent(renderer).size for label in group.texts]
             halves = np.array(sizes).reshape(-1, 2) / 2 + GAP * scale
-            order, extreme = _order(points, frame.bounds, group.outward)
+            order, extreme = _order(points, frame.bounds, group.kind)
             origin = self._pixels(np.zeros((1, 2)))[0]
             for place in order:
                 at, half = points[place], halves[place]
                 if not np.isfinite(at).all() or not group.texts[place].get_text().strip():
                     continue
-                must = group.outward or bool(extreme[place])
-                centres, costs = _candidates(half, scale, at - origin if group.outward else None, must)
+                must = group.kind != "points" or bool(extreme[place])
+                away = at - origin if group.kind == "arrows" else np.zeros(2)
+                centres, costs = _candidates(half, scale, away, must, group.kind == "groups")
                 centres = centres + at
                 low, high = centres - half, centres + half
                 free = (low >= frame.min).all(axis=1) & (high <= frame.max).all(axis=1)
@@ -167,7 +170,7 @@ class Labels(Artist):  # type: ignore[misc]
                 )
                 if not must and covered.min() > 0:
                     continue
-                best = int(np.argmin(costs + 60 * covered))
+                best = int(np.argmin(costs + (6 if group.kind == "groups" else 60) * covered))
                 boxes = np.vstack([boxes, [*low[best], *high[best]]])
                 self._set(group.texts[place], at, centres[best], half - GAP * scale, scale)
         return self._placed
@@ -195,10 +198,10 @@ class Labels(Artist):  # type: ignore[misc]
         return (origin + shares * (tips - origin)).reshape(-1, 2) if len(tips) else tips
 
 
-def _order(points: FloatArray, frame: Any, outward: bool) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def _order(points: FloatArray, frame: Any, kind: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return the order in which labels are placed, and which of the points are outermost."""
     extreme = np.zeros(len(points), dtype=bool)
-    if outward or not len(points):
+    if kind != "points" or not len(points):
         return np.arange(len(points)), extreme
     away = (np.nan_to_num(points) - np.nanmean(points, axis=0)) / np.maximum(frame[2:], 1)
     angle = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
@@ -206,9 +209,9 @@ def _order(points: FloatArray, frame: Any, outward: bool) -> tuple[npt.NDArray[A
     return np.lexsort([-np.hypot(*away.T), ~extreme]), extreme
 
 
-def _candidates(half: Any, scale: float, away: Any, far: bool) -> tuple[FloatArray, FloatArray]:
+def _candidates(half: Any, scale: float, away: Any, far: bool, over: bool) -> tuple[FloatArray, FloatArray]:
     """Return places relative to a point, and what each costs: near ones, and outward ones, are better."""
-    moves, costs = [], []
+    moves, costs = ([(0.0, 0.0)], [-40.0]) if over else ([], [])
     for ring in RINGS if far else RINGS[:NEAR]:
         side, up = half + (DOT + 0.6 + ring) * scale
         around = [(side, 0.0), (-side, 0.0), (0.0, up), (0.0, -up)]
@@ -218,7 +221,7 @@ def _candidates(half: Any, scale: float, away: Any, far: bool) -> tuple[FloatArr
         moves += around
         costs += [2 * ring + 0.4 * place for place in range(len(around))]
     places, cost = np.array(moves), np.array(costs)
-    if away is not None and np.hypot(*away) > 0:
+    if np.hypot(*away) > 0:
         turned = places @ away / (np.hypot(*places.T) * np.hypot(*away))
         cost = cost + 14 * (1 - turned)
     return places, cost

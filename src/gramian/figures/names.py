@@ -82,7 +82,7 @@ def row_names_of(X: Any) -> Sequence[Any] | None:
     return index_names(X) if names is None else names
 
 
-def usual_color(X: Any) -> Any:
+def usual_hue(X: Any) -> Any:
     """Return what sets the colour of points by default: the first labels of a table, or the name of these."""
     first = next(iter(labels_of(X)), None) if isinstance(X, Table) else None
     return first if first is None or X.labels is None or X.label_name is not None else X.labels

@@ -15,8 +15,8 @@ from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError
 from gramian.figures import _altair_style as style
 from gramian.figures import images
+from gramian.figures._altair_points import Group
 from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
-from gramian.figures.points import Group
 from gramian.kernels.auditing import AuditReport
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.associations import normal_ellipse

@@ -1,21 +1,23 @@
-"""Figures with a point for each row: scores of two components, with labels placed without overlap."""
+"""Figures with a point for each row: scores of two components, their groups, ellipses and density."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.lines import Line2D
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
-from gramian.figures import _altair_style as style
-from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_color
+from gramian.figures import style as look
+from gramian.figures.labels import Labels
+from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
 from gramian.statistics.components import decomposition_of, feature_names_of, kind_of
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
@@ -24,30 +26,243 @@ from gramian.tables.table import Table
 Level = float | Literal["auto"] | None  # of ellipses
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
-BINS = (64, 48)
+BINS = (96, 72)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
+MOST_GROUPS = len(look.COLOURS)  # with a colour and a marker each; more are grey and have their names beside
 USUAL = 0.95  # probability of an ellipse
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
 STRIP = 0.3  # half the height of the points of a group on a single component
 WIDER = 0.15  # share of the range by which ellipses may widen an axis
-OWN_COLOURS = alt.Resolve(scale=alt.ScaleResolveMap(color="independent", shape="independent"))
-LISTED = 14  # rows of the linked table
-MOST_SHAPES = 8  # that can be distinguished
-WITHOUT = "no label"  # the group of rows without one
+WITHOUT, PALEST = "no label", "#c4c4c4"  # the group of rows without one, and its colour
 
 
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """What sets the colours or the markers of rows.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,) or None
+        The class of each row, or a number for a continuous scale; None if all are the same.
+    kinds : tuple of str
+        The classes in order; empty for numbers.
+    title : str
+    """
+
+    values: Any = None
+    kinds: tuple[str, ...] = ()
+    title: str = ""
+
+    @classmethod
+    def of(cls, given: Any, n: int, model: Any = None, X: Any = None, what: str = "hue") -> Groups:
+        """Read labels, numbers, or the name of a column; the rarest of too many styles become "others"."""
+        if given is None or (isinstance(given, str) and not given):
+            return cls()
+        title = str(getattr(given, "name", None) or "")
+        levels: Sequence[str] = declared_levels(given)
+        if isinstance(given, str):
+            title, given, levels = given, *column_of(given, model, X, what)
+        values = np.atleast_1d(as_array(given))
+        values = values.astype(object) if levels else values  # of numbers too
+        _check_length(what, values if values.ndim == 1 else values[None], n)
+        numeric = values.dtype.kind in "iuf"
+        there = np.isfinite(values) if numeric else has_label(values)
+        distinct = np.unique(values[there]) if numeric else values
+        if numeric and len(distinct) > MOST_NUMBERS:
+            if what == "style":
+                problem = f"has {len(distinct)} distinct numbers, but markers are for classes"
+                hint = f"Use hue for numbers, or at most {MOST_NUMBERS} of them."
+                raise ParameterError(what, allowed=problem, hint=hint)
+            return cls(values.astype(np.float64), (), title)
+        texts = label_texts(values)
+        kinds = label_texts(distinct).tolist() if numeric else in_order({*texts[there]}, levels)
+        if what == "style" and len(kinds) > MOST_GROUPS:
+            counts = {kind: int((texts == kind).sum()) for kind in kinds}
+            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: MOST_GROUPS - 1]
+            others = f"{len(kinds) - len(frequent)} others"
+            texts = np.array([text if text in frequent else others for text in texts], dtype=object)
+            kinds = [*(kind for kind in kinds if kind in frequent), others]
+        texts[~there] = WITHOUT
+        return cls(texts, (*kinds, *([] if there.all() else [WITHOUT])), title)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The kinds without "no label"."""
+        return tuple(kind for kind in self.kinds if kind != WITHOUT)
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are too many classes for a colour each."""
+        return len(self.classes) > MOST_GROUPS
+
+    def colours(self) -> dict[str, str]:
+        """Return the colour of each kind."""
+        own = [look.GREY] * len(self.classes) if self.is_many else look.COLOURS
+        return {**dict(zip(self.classes, own, strict=False)), WITHOUT: PALEST}
+
+    def markers(self) -> dict[str, str]:
+        """Return the marker of each kind."""
+        own = ["o"] * len(self.classes) if self.is_many else look.MARKERS
+        return {**dict(zip(self.classes, own, strict=False)), WITHOUT: "o"}
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipse:
+    """An ellipse of a group: of its "rows", or of their "mean", through corners of shape (m, 2)."""
+
+    group: str
+    of: str
+    corners: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresData:
+    """What a figure of scores shows.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, 2)
+        Scores. Of a single component the second column has places within the strips of its groups.
+    components : tuple of str
+        Two names such as "PC1", or one.
+    axis_titles : pair of str
+    rows : sequence of int
+        The numbers of the rows in their file.
+    names : tuple of str or None
+        Names of the rows; ``is_labelled`` tells whether the figure shows them.
+    hue, style : Groups
+        What sets the colours, and the markers if that is another.
+    ellipses : tuple of Ellipse
+    title : str
+        What the figure shows, if it separates groups; otherwise "".
+    notes : tuple of str
+        Sentences for the caption.
+    """
+
+    values: FloatArray
+    components: tuple[str, ...]
+    axis_titles: tuple[str, str]
+    rows: Sequence[int]
+    names: tuple[str, ...] | None
+    is_labelled: bool
+    hue: Groups
+    style: Groups
+    ellipses: tuple[Ellipse, ...]
+    title: str
+    notes: tuple[str, ...]
+
+    @property
+    def drawn(self) -> npt.NDArray[Any]:
+        """The places of the rows that are drawn: all, or a random sample of very many."""
+        n = len(self.values)
+        return np.arange(n) if n <= DENSE else look.sampled_rows(n)
+
+    def columns(self, rows: npt.NDArray[Any] | None = None) -> dict[str, Any]:
+        """Return the table behind the figure, of some rows or of all: name or row, scores, groups."""
+        places = range(len(self.values)) if rows is None else rows.tolist()
+        result: dict[str, Any] = {"row": [self.rows[i] for i in places]}
+        if self.names is not None:
+            result = {"name": [self.names[i] for i in places]}
+        fields = self.components if self.components[1:] else (*self.components, "position")
+        result |= {field: self.values[places, j] for j, field in enumerate(fields)}
+        for name, groups in (("group", self.hue), ("style", self.style)):
+            result |= {} if groups.values is None else {name: groups.values[places].tolist()}
+        return result
+
+    def edges(self) -> list[list[float]]:
+        """Return axis limits around the rows, and around ellipses that are not far larger."""
+        room = np.array(look.edges_of(self.values, margin=WIDER))
+        lines = (np.clip(one.corners, *room.T) for one in self.ellipses)
+        edges = look.edges_of(self.values, *lines, margin=0.05)
+        if not self.components[1:]:
+            edges[1] = [0.5 - (len(self.hue.kinds) or 1), 0.5]
+        return edges
+
+
+def scores_data(
+    model: Any,
+    X: Any = None,
+    *,
+    components: int | str | Sequence[int | str] = (1, 2),
+    hue: Any = None,
+    style: Any = None,
+    labels: Any = None,
+    ellipses: Level = "auto",
+    mapped: Any = None,
+) -> ScoresData:
+    """Return what :func:`scores` draws, whose arguments these are.
+
+    Parameters
+    ----------
+    model, X, components, hue, style, labels, ellipses, mapped
+        As of :func:`scores`.
+
+    Returns
+    -------
+    ScoresData
+        Frozen: scores, names, groups, ellipses, titles and notes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(30, 4))
+    >>> data = gramian.figures.scores_data(gramian.PCA(3).fit(X), X, hue=["a", "b"] * 15)
+    >>> data.values.shape, data.hue.kinds, list(data.columns())
+    ((30, 2), ('a', 'b'), ['row', 'PC1', 'PC2', 'group'])
+    """
+    Z = as_float64(_mapped(model, X) if mapped is None else mapped)
+    n, k = Z.shape
+    hue = usual_hue(X) if hue is None else hue
+    colours, markers = Groups.of(hue, n, model, X), Groups.of(style, n, model, X, "style")
+    places = places_of(components, k)
+    single = len(places) == 1
+    values = np.stack([Z[:, places[0]], _strips(n, colours)], axis=1) if single else Z[:, places]
+    names = row_names_of(X) if labels is None else None if labels is False else labels
+    if isinstance(names, str):
+        names = column_of(names, model, X, "labels")[0]
+    if names is not None:
+        _check_length("labels", names, n)
+        names = tuple("" if name is None else str(name) for name in names)
+    shown = n <= NAMED and not colours.is_many if labels is None else True
+    numbers = getattr(X, "row_numbers", None)
+    lines = ([], []) if ellipses is None or single else _ellipses(values, colours, ellipses)
+    notes = [f"{counted(n, 'row')}.", _unit(model)]
+    if n > DENSE:
+        sample = f"a random sample of {look.SAMPLE:,} of {n:,} rows (seed 0)"
+        notes = [notes[1], f"Points: {sample}, over the density of all rows."]
+    if colours.values is not None and not colours.kinds and (without := int(np.isnan(colours.values).sum())):
+        notes.append(f"{counted(without, 'row')} without {colours.title or 'a value'} not drawn.")
+    own = tuple(f"PC{place + 1}" for place in places)
+    return ScoresData(
+        values,
+        own,
+        (axis_title(model, places[0]), axis_title(model, places[1]) if places[1:] else ""),
+        range(n) if numbers is None else numbers,
+        names,
+        names is not None and shown,
+        colours,
+        markers,
+        tuple(lines[0]),
+        _separation(values[:, : len(places)], own, colours),
+        (*notes, *lines[1]),
+    )
+
+
+@look.styled
 def scores(
     model: Any,
     X: Any = None,
     *,
-    x: int | str = 1,
-    y: int | str = 2,
-    color: Any = None,
-    shape: Any = None,
-    names: Sequence[Any] | None = None,
+    components: int | str | Sequence[int | str] = (1, 2),
+    hue: Any = None,
+    style: Any = None,
+    labels: Any = None,
     ellipses: Level = "auto",
-    linked: bool = False,
+    title: str | None = "auto",
     mapped: Any = None,
+    ax: Any = None,
+    **scatter: Any,
 ) -> Any:
     """Draw the scores of two components.
 
@@ -57,180 +272,190 @@ def scores(
         The model that maps the rows.
     X : array-like of shape (n_samples, n_features), optional
         Rows to map. An exact KernelPCA keeps the scores of its training rows; other models need them again.
-    x, y : int or str, default=1 and 2
+    components : pair of int or str, default=(1, 2)
         Components, such as 3 or ``"PC3"``; a unit of both has the same length, unless one range is more than
         three times the other. A single component is drawn as a strip for each group.
-    color : array-like of shape (n_samples,), str, optional
+    hue : array-like of shape (n_samples,), str, optional
         Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
-        labels and metadata; by default the first labels of a table, and ``""`` for one colour. The ten most
-        frequent classes get a colour and a shape each, and rows without a class are grey; more than ten
+        labels and metadata; by default the first labels of a table, and ``""`` for one colour. Up to eight
+        classes get a colour and a marker each; of more, the names stand at their medians. More than ten
         distinct numbers get a continuous scale.
-    shape : array-like of shape (n_samples,), str, optional
-        Labels that set the shape, in place of those that set the colour; at most eight classes.
-    names : sequence of n_samples, optional
-        Row names, by default those of ``X``. Up to 60 are written where they do not overlap; tooltips show
-        the others.
+    style : array-like of shape (n_samples,), str, optional
+        Labels that set the marker, in place of those that set the colour; at most eight classes.
+    labels : sequence of n_samples, str or False, optional
+        Names of rows ("" for none), or the name of a column of them; by default the row names of ``X`` for up
+        to 60 rows. They are written where they do not overlap.
     ellipses : float, "auto" or None, default="auto"
         Probability of the normal ellipse of each class, and of the confidence ellipse of its mean (thick);
         None for no ellipses. "auto" is 0.95 for classes that spread like a normal distribution, unless one
         component is a curve of the other.
-    linked : bool, default=False
-        Add a table of the rows that are selected with the pointer.
+    title : str or None, default="auto"
+        "auto" names groups that a component separates from all others.
     mapped : array-like of shape (n_samples, n_components), optional
-        Known scores, in place of ``X``.
+        Known scores, in place of those of ``X``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, by default in a new figure.
+    **scatter
+        For ``Axes.scatter``, such as ``s=10`` or ``alpha=0.5``.
 
     Returns
     -------
-    altair.LayerChart, or altair.HConcatChart with ``linked``
-        ``chart.data`` has a row for each point: row or name, both scores, and the group. For more than 20,000
-        rows these are 2000 drawn at random, over the density of all rows.
+    matplotlib.axes.Axes
+        For more than 20,000 rows it has 2000 points drawn at random, over the density of all rows.
 
     Raises
     ------
     ParameterError
-        For an unknown component or column, or a wrong number of colours or names.
+        For an unknown component or column, or a wrong number of colours or labels.
 
     Examples
     --------
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
-    >>> chart = gramian.figures.scores(gramian.PCA(3).fit(X), X, x="PC1", y="PC3", color=X[:, 0])
-    >>> chart.save("scores.pdf")  # doctest: +SKIP
+    >>> ax = gramian.figures.scores(gramian.PCA(3).fit(X), X, components=("PC1", 3), hue=X[:, 0], s=8)
+    >>> ax.get_xlabel().startswith("PC1 (")
+    True
+    >>> ax.figure.savefig("scores.pdf")  # doctest: +SKIP
     """
-    cloud = Cloud(model, X, x, y, color, shape, names, mapped)
-    return draw(cloud, ellipses, linked)
+    data = scores_data(
+        *(model, X),
+        components=components,
+        hue=hue,
+        style=style,
+        labels=labels,
+        ellipses=ellipses,
+        mapped=mapped,
+    )
+    return draw(data, title, ax, **scatter)
 
 
-class Cloud:
-    """The scores of two components; it takes and checks the arguments of :func:`scores`.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, 2)
-    fields, titles : pair of str
-        Their names in the table, and on the axes. The second title is "" for a single component, whose second
-        values are places within strips.
-    names : sequence of str or None
-    group, shape : Group
-        What sets the colour, and the shape if that is another.
-    unit : str
-    numbers : sequence of int or None
-        Those of the rows in their file; None for all of them.
-    """
-
-    def __init__(
-        self, model: Any, X: Any, x: Any, y: Any, color: Any, shape: Any, names: Any, mapped: Any
-    ) -> None:
-        Z = as_float64(_mapped(model, X) if mapped is None else mapped)
-        n, k = Z.shape
-        self.group, self.shape = Group.of(color, n, model, X), Group.of(shape, n, model, X, "shape")
-        across = place_of(x, k, "x")
-        if k == 1:
-            self.values = np.stack([Z[:, 0], _strips(n, self.group)], axis=1)
-            self.fields, self.titles = ["PC1", "position"], [axis_title(model, 0), ""]
-        else:
-            pair = [across, place_of(y, k, "y")]
-            if pair[0] == pair[1]:
-                problem = f"and y are both PC{across + 1}"
-                raise ParameterError("x", allowed=problem, hint="Choose two different components.")
-            self.values, self.fields = Z[:, pair], [f"PC{place + 1}" for place in pair]
-            self.titles = [axis_title(model, place) for place in pair]
-        self.names = row_names_of(X) if names is None else names
-        if self.names is not None:
-            _check_length("names", self.names, n)
-        self.unit, self.numbers = _unit(model), getattr(X, "row_numbers", None)
-
-    def columns(self, rows: npt.NDArray[Any]) -> dict[str, Any]:
-        """Return the table of some rows."""
-        columns: dict[str, Any] = {"row": rows if self.numbers is None else [self.numbers[i] for i in rows]}
-        if self.names is not None:
-            columns = {"name": [str(self.names[i]) for i in rows]}
-        columns |= {field: self.values[rows, j] for j, field in enumerate(self.fields)}
-        return columns | self.group.columns(rows) | self.shape.columns(rows, "shape")
-
-
-def draw(cloud: Cloud, ellipses: Level, linked: bool = False, arrows: Any = None) -> Any:
+def draw(
+    data: ScoresData, title: str | None = "auto", ax: Any = None, arrows: Any = None, **scatter: Any
+) -> Any:
     """Draw scores, perhaps with arrows."""
-    n, group, single = len(cloud.values), cloud.group, not cloud.titles[1]
-    drawn, caption = np.arange(n) if n <= DENSE else style.sampled_rows(n), [cloud.unit]
-    if n > DENSE:
-        sample = f"a random sample of {len(drawn):,} of {n:,} rows (seed 0)"
-        caption.append(f"Points: {sample}, over the density of all rows.")
-    if group.values is not None and not group.kinds and (without := int(np.isnan(group.values).sum())):
-        caption.append(f"{counted(without, 'row')} without {group.title or 'a value'} not drawn.")
-    columns = cloud.columns(drawn)
-    lines, notes = ([], []) if ellipses is None or single else _ellipses(cloud, ellipses)
-    caption += notes
-    # An ellipse of few rows may be far larger than the cloud, which must not look small.
-    room = np.array(style.edges_of(cloud.values, margin=WIDER))
-    edges = style.edges_of(cloud.values, *(np.clip(line, *room.T) for *_, line in lines), margin=0.05)
-    if single:
-        strips = len(group.kinds) or 1
-        edges[1], height = [0.4 - strips, 0.6], max(120, 64 * strips)
-    else:
+    own, single = ax is None, not data.components[1:]
+    strips = max(1, len(data.hue.kinds))
+    ax = look.subplots(ax=ax, height_mm=22 + 10 * strips if single else None)
+    edges, equal = data.edges(), False
+    if not single:
         edges = edges if arrows is None else [arrows.widened(edge) for edge in edges]
-        edges, height, equal = style.equal_axes(edges)
-        caption += [] if equal else ["The axes have different scales."]
-        arrows = None if arrows is None else arrows.scaled(edges, equal)
-    labels = LabelLayout(edges[0], edges[1], (style.width(), height))
-    labels.block(cloud.values[drawn] if n <= DENSE else np.empty((0, 2)))
-    upright, level = style.zero_lines()
-    marks = [*(_density(cloud.values, edges) if n > DENSE else []), upright]
-    marks += _strip_names(group) if single else [level, *_outlines(lines, group)]
-    points = _points(cloud, columns, edges)
-    brush = alt.selection_interval(name="chosen") if linked else None
-    if brush is not None:
-        clear = alt.condition(brush, alt.value(0.85), alt.value(0.12))
-        points = points.add_params(brush).encode(opacity=clear)
-    marks.append(points)
+        edges, equal = look.equal_units(ax, edges)
+    if len(data.values) > DENSE:
+        _density(ax, data.values, edges)
+    look.zero_lines(ax, y=not single)
+    colours = data.hue.colours()
+    for one in data.ellipses:
+        width = 1.8 if one.of == "mean" else 0.7
+        ax.plot(*one.corners.T, color=colours[one.group], linewidth=width, alpha=0.9, zorder=1.5)
+    _points(ax, data, **scatter)
+    _legend(ax, data, own, scatter)
+    labels = Labels(ax)
+    look.note(ax, *data.notes, *([] if equal or single else ["The axes have different scales."]))
     if arrows is not None:
-        layers, notes = arrows.layers(labels)
-        marks, caption = [*marks, *layers], [*caption, *notes]
-    if cloud.names is not None and n <= NAMED:
-        layers, hidden = labels.layers(cloud.values, columns["name"], color=style.SOFT)
-        marks += layers
-        caption += [f"{hidden} of {n} row labels hidden to avoid overlap."] if hidden else []
-    head = style.headed(f"{'Scores' if arrows is None else 'Biplot'} of {n:,} rows", *caption)
-    plot = {"layer": marks, "width": style.width(), "height": height, "resolve": OWN_COLOURS}
-    if brush is None:
-        return style.Layers(data=style.table(columns), title=head, **plot)
-    panels = [style.Panel(**plot), _listing(brush, columns)]
-    return style.Columns(data=style.table(columns), hconcat=panels, title=head, resolve=OWN_COLOURS)
+        look.note(ax, arrows.draw(ax, labels, edges, equal))
+    if len(data.values) <= DENSE:
+        labels.block(data.values)
+    if data.hue.is_many and not single:
+        medians = [np.median(data.values[data.hue.values == kind], axis=0) for kind in data.hue.classes]
+        labels.add(np.array(medians), data.hue.classes, kind="groups", what="group name", color=look.INK)
+    if data.is_labelled and data.names is not None:
+        there = np.array([bool(name.strip()) for name in data.names])
+        labels.add(data.values[there], [name for name in data.names if name.strip()], what="row name")
+    look.note(ax, labels)
+    if single:
+        look.ticks(ax, "y", [-place for place in range(len(data.hue.kinds))], data.hue.kinds, length=0)
+        ax.spines["left"].set_visible(False)
+    look.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
+    look.heading(ax, data.title if title == "auto" else title)
+    look.set_edges(ax, edges, equal)
+    return ax
 
 
-def _points(cloud: Cloud, columns: Mapping[str, Any], edges: list[list[float]]) -> Any:
-    n = len(cloud.values)
-    size = 36 if n <= 500 else 18 if n <= DENSE else 10
-    colors = cloud.group.channels()
-    if cloud.shape.kinds:
-        colors["shape"] = cloud.shape.shapes("shape")
-    points = style.Chart().mark_point(filled=True, size=size, opacity=0.85 if n <= 2000 else 0.6)
-    place = style.xy(cloud.fields, cloud.titles, edges)
-    if not cloud.titles[1]:  # empty, not None: Vega-Lite cannot merge no axis with those of other layers
-        place["y"] = place["y"].axis(labels=False, ticks=False, grid=False)
-        if cloud.group.kinds:  # the strips have names
-            own = "shape" if cloud.shape.kinds else ""
-            colors = {name: one if name == own else one.legend(None) for name, one in colors.items()}
-    tips = [alt.Tooltip(name, type=kind) for name, kind in _kinds(columns).items() if name != "position"]
-    return points.encode(**place, tooltip=tips, **colors)
+def _points(ax: Any, data: ScoresData, **scatter: Any) -> None:
+    """Draw the points of each colour and marker."""
+    n, rows, hue = len(data.values), data.drawn, data.hue
+    given: dict[str, Any] = {
+        "s": 16 if n <= 150 else 9 if n <= DENSE else 4,
+        "alpha": 0.85 if n <= 2000 else 0.6,
+    }
+    given |= {"linewidths": 0.3, "edgecolors": "white", "zorder": 2, "rasterized": len(rows) > look.RASTER}
+    values, continuous = data.values[rows], hue.values is not None and not hue.kinds
+    own = data.style if data.style.kinds else hue
+    markers, colours = own.markers(), hue.colours()
+    if continuous:
+        present = hue.values[np.isfinite(hue.values)]
+        given |= {"cmap": "viridis", "vmin": present.min(), "vmax": present.max()}
+    kinds = [None] if not own.kinds else own.kinds
+    for colour in hue.kinds or [None]:
+        for kind in kinds if own is data.style else [colour]:
+            mask = np.ones(len(rows), dtype=bool)
+            mask &= True if colour is None else hue.values[rows] == colour
+            mask &= True if kind is None else own.values[rows] == kind
+            mask &= np.isfinite(hue.values[rows]) if continuous else True
+            if not mask.any():
+                continue
+            if continuous:
+                given["c"] = hue.values[rows][mask]
+            else:
+                given["color"] = look.BLUE if colour is None else colours[colour]
+            drawn = ax.scatter(*values[mask].T, **given | {"marker": markers[kind or WITHOUT]} | scatter)
+    if continuous and len(present):
+        bar = ax.figure.colorbar(drawn, cax=ax.inset_axes((1.02, 0, 0.025, 1)))
+        bar.outline.set_visible(False)
+        bar.solids.set_alpha(1)
+        bar.set_label(look.drawable(hue.title), **look.PLAIN)
+        bar.ax.tick_params(length=2, width=0.6, labelsize=look.size("xtick.labelsize"))
 
 
-def _strips(n: int, group: Group) -> FloatArray:
-    """Return the places of rows across the strips of their groups, 0, 1, ... and around."""
-    around = np.modf(np.arange(n) * 0.6180339887498949)[0]  # evenly spread, in any part of the rows
-    places: FloatArray = STRIP * (2 * around - 1)
-    if group.kinds:
-        number = {kind: -place for place, kind in enumerate(group.kinds)}
-        places = places + np.array([number[kind] for kind in group.values.tolist()], dtype=float)
+def _legend(ax: Any, data: ScoresData, own: bool, scatter: dict[str, Any]) -> None:
+    """Add a legend of colours, and of markers if these are others."""
+    single, colours, entries = not data.components[1:], data.hue.colours(), []
+    markers = data.hue.markers()
+    plain = {"linestyle": "", "markersize": 4.5, "markeredgewidth": 0}
+    if not (single or data.hue.is_many):  # the strips and the medians have names
+        for kind in data.hue.kinds:
+            marker = scatter.get("marker", "o" if data.style.kinds else markers[kind])
+            entries.append((Line2D([], [], color=colours[kind], marker=marker, **plain), kind))
+    for kind, marker in ((kind, data.style.markers()[kind]) for kind in data.style.kinds):
+        entries.append((Line2D([], [], color=look.SOFT, marker=marker, **plain), kind))
+    if entries:
+        titles = [data.hue.title if len(entries) > len(data.style.kinds) else "", data.style.title]
+        title = ", ".join(dict.fromkeys(filter(None, titles)))
+        look.legend(ax, [line for line, _ in entries], [kind for _, kind in entries], title, own)
+
+
+def places_of(components: Any, k: int) -> list[int]:
+    """Return the places, from 0, of one or two components.
+
+    Raises
+    ------
+    ParameterError
+        For more of them, equal or unknown ones.
+
+    Examples
+    --------
+    >>> places_of((1, "PC3"), 5), places_of(2, 5), places_of((1, 2), 1)
+    ([0, 2], [1], [0])
+    """
+    given: list[Any] = [components] if isinstance(components, int | str | np.integer) else list(components)
+    if k == 1:
+        given = given[:1]
+    places = [place_of(one, k, "components") for one in given]
+    if not 0 < len(places) <= 2 or len(set(places)) < len(places):
+        hint = "Name two different components, such as (1, 3), or one."
+        raise ParameterError("components", components, "are not two different components", hint)
     return places
 
 
-def _strip_names(group: Group) -> list[Any]:
-    """Return the names of groups, above their strips at the left."""
-    rows = style.chart({"strip": group.kinds, "above": [0.46 - place for place in range(len(group.kinds))]})
-    words = rows.mark_text(align="left", dx=5, fontSize=11, color=style.SOFT)
-    return [words.encode(x=alt.value(0), y="above:Q", text="strip:N")] if group.kinds else []
+def _strips(n: int, groups: Groups) -> FloatArray:
+    """Return the places of rows across the strips of their groups, 0, 1, ... and around."""
+    around = np.modf(np.arange(n) * 0.6180339887498949)[0]  # evenly spread, in any part of the rows
+    places: FloatArray = STRIP * (2 * around - 1)
+    if groups.kinds:
+        number = {kind: -place for place, kind in enumerate(groups.kinds)}
+        places = places + np.array([number[kind] for kind in groups.values.tolist()], dtype=float)
+    return places
 
 
 def _mapped(model: Any, X: Any) -> Any:
@@ -259,98 +484,14 @@ def _unit(model: Any) -> str:
     return "Same unit as the columns." if scale is None else "Same unit as the scaled columns."
 
 
-def _kinds(columns: Mapping[str, Any]) -> dict[str, str]:
-    """Return the Vega-Lite type of each column."""
-    measured = {name: np.asarray(values).dtype.kind == "f" for name, values in columns.items()}
-    return {name: "quantitative" if number else "nominal" for name, number in measured.items()}
+def column_of(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[str]]:
+    """Return a column of the data or its labels, and its ordered categories.
 
-
-# ---------------------------------------------------------------------- groups
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """The colours of rows.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n,) or None
-        The class of each row, or a number for a continuous scale; None if all have the same colour.
-    kinds : list of str
-        The classes in order; empty for numbers.
-    title : str
+    Raises
+    ------
+    ParameterError
+        If there is no such column.
     """
-
-    values: Any
-    kinds: list[str]
-    title: str
-
-    @classmethod
-    def of(cls, color: Any, n: int, model: Any = None, X: Any = None, what: str = "color") -> Group:
-        """Read labels, numbers, or the name of a column; the rarest of too many classes become "others"."""
-        most = MOST_SHAPES if what == "shape" else len(style.COLOURS)
-        color = usual_color(X) if color is None and what == "color" else color
-        if color is None or (isinstance(color, str) and not color):
-            return cls(None, [], "")
-        title = str(getattr(color, "name", None) or "")
-        levels: Sequence[str] = declared_levels(color)
-        if isinstance(color, str):
-            title, color, levels = color, *_column(color, model, X, what)
-        given = np.atleast_1d(as_array(color))
-        given = given.astype(object) if levels else given  # of numbers too
-        _check_length(what, given if given.ndim == 1 else given[None], n)
-        numeric = given.dtype.kind in "iuf"
-        there = np.isfinite(given) if numeric else has_label(given)
-        distinct = np.unique(given[there]) if numeric else given
-        if numeric and len(distinct) > MOST_NUMBERS:
-            if what == "shape":
-                problem = f"has {len(distinct)} distinct numbers, but shapes are for classes"
-                hint = f"Use color for numbers, or at most {MOST_NUMBERS} of them."
-                raise ParameterError(what, allowed=problem, hint=hint)
-            return cls(given.astype(np.float64), [], title)
-        texts = label_texts(given)
-        kinds = label_texts(distinct).tolist() if numeric else in_order({*texts[there]}, levels)
-        texts[~there] = WITHOUT
-        if len(kinds) > most:
-            counts = {kind: int((texts == kind).sum()) for kind in kinds}
-            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: most - 1]
-            others = f"{len(kinds) - len(frequent)} others"
-            texts = np.array([text if text in frequent else others for text in texts], dtype=object)
-            texts[~there] = WITHOUT
-            kinds = [*(kind for kind in kinds if kind in frequent), others]
-        return cls(texts, [*kinds, *([WITHOUT] if not there.all() else [])], title)
-
-    def scale(self) -> Any:
-        """Return the scale of colours."""
-        own = sum(map(_is_class, self.kinds))
-        greys = (style.GREY, "#c4c4c4")[: len(self.kinds) - own]
-        return alt.Scale(domain=self.kinds, range=[*style.COLOURS[:own], *greys])
-
-    def columns(self, rows: Sequence[int] | npt.NDArray[Any], field: str = "group") -> dict[str, Any]:
-        """Return the column of the table for some rows, if there is one."""
-        return {} if self.values is None else {field: self.values[rows].tolist()}
-
-    def channels(self, color: str = "color", plain: str = style.BLUE) -> dict[str, Any]:
-        """Return the channels of "color" or "fill", and of shape; ``plain`` is the colour without groups."""
-        if self.values is None:
-            return {color: alt.value(plain)}
-        channel, title = {"color": alt.Color, "fill": alt.Fill}[color], self.title or None
-        if not self.kinds:
-            return {color: channel("group:Q", title=title, scale=alt.Scale(scheme="viridis"))}
-        # As many names in a row of the legend as there is room for.
-        columns = max(1, style.width() // (LEGEND + round(LETTER * max(map(len, self.kinds)))))
-        legend = alt.Legend(columns=min(columns, len(self.kinds)))
-        own = channel("group:N", title=title, scale=self.scale(), legend=legend)
-        return {color: own, "shape": self.shapes("group")}
-
-    def shapes(self, field: str) -> Any:
-        """Return the channel of shape for a field of the table."""
-        scale = alt.Scale(domain=self.kinds, range=list(style.SHAPES[: len(self.kinds)]))
-        return alt.Shape(f"{field}:N", title=self.title or None, scale=scale)
-
-
-def _column(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[str]]:
-    """Return a column of the data or its labels, and its ordered categories."""
     levels = X.levels.get(name, ()) if isinstance(X, Table) else ()
     if getattr(X, "label_name", None) == name and X.labels is not None:
         return X.labels, levels
@@ -365,27 +506,41 @@ def _column(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[str
     return numbers_of(X)[:, columns.index(name)], ()
 
 
-def _is_class(kind: str) -> bool:
-    return kind != WITHOUT and not kind.endswith(" others")
+def _separation(values: FloatArray, components: Sequence[str], groups: Groups) -> str:
+    """Return which groups a component separates from all others, without a single exception."""
+    if not 1 < len(groups.classes) <= MOST_GROUPS:
+        return ""
+    for name, column in zip(components, values.T, strict=True):
+        parts = {kind: column[groups.values == kind] for kind in groups.classes}
+        apart = []
+        for kind, own in parts.items():
+            rest = np.concatenate([part for other, part in parts.items() if other != kind])
+            if len(own) >= FEWEST and (own.min() > rest.max() or own.max() < rest.min()):
+                apart.append(look.drawable(kind))
+        if apart and len(parts) == 2:
+            return f"{name} separates {' from '.join(map(look.drawable, parts))}"
+        if apart:
+            return f"{name} separates {' and '.join(apart)}"
+    return ""
 
 
-def _ellipses(cloud: Cloud, level: float | str) -> tuple[list[tuple[str, str, FloatArray]], list[str]]:
+def _ellipses(values: FloatArray, groups: Groups, level: float | str) -> tuple[list[Ellipse], list[str]]:
     """Return the ellipses of classes, and sentences about them."""
-    values, group, asked = cloud.values, cloud.group, level != "auto"
-    share, result, without = check_share("ellipses", level if asked else USUAL), [], []
-    kinds = list(filter(_is_class, group.kinds))
+    asked = level != "auto"
+    share, result, without = check_share("ellipses", level if asked else USUAL), list[Ellipse](), []
+    kinds = () if groups.is_many and not asked else groups.classes
     for pair in () if asked or not kinds else ((0, 1), (1, 0)):
         if curve(values[:, pair]) is not None:
             return [], ["No ellipses: the rows lie on a curve."]
     for kind in kinds:
-        members = values[group.values == kind]
+        members = values[groups.values == kind]
         if not asked and len(members) >= FEWEST_OF_MEAN and not_normal(members):
             without.append(kind)
             continue
         if len(members) >= FEWEST:
-            result.append((kind, "rows", normal_ellipse(members, share)))
+            result.append(Ellipse(kind, "rows", normal_ellipse(members, share)))
         if len(members) >= FEWEST_OF_MEAN:
-            result.append((kind, "mean", mean_ellipse(members, share)))
+            result.append(Ellipse(kind, "mean", mean_ellipse(members, share)))
     said = [f"Ellipses: {100 * share:g} % of a normal distribution (thin), and of its mean (thick)."]
     notes = said if result else []
     if without:
@@ -393,146 +548,9 @@ def _ellipses(cloud: Cloud, level: float | str) -> tuple[list[tuple[str, str, Fl
     return result, notes
 
 
-def _outlines(lines: list[tuple[str, str, FloatArray]], group: Group) -> list[Any]:
-    if not lines:
-        return []
-    corners = np.concatenate([line for *_, line in lines])
-    points = [(kind, of, j) for kind, of, line in lines for j in range(len(line))]
-    columns: dict[str, Any] = dict(zip(("group", "of", "corner"), zip(*points, strict=True), strict=True))
-    columns |= {"edge_x": corners[:, 0], "edge_y": corners[:, 1]}
-    drawn = style.chart(columns).mark_line(opacity=0.9, clip=True)
-    color = alt.Color("group:N", legend=None, scale=group.scale())
-    thick = alt.condition("datum.of === 'mean'", alt.value(2.4), alt.value(1))
-    drawn = drawn.encode(x="edge_x:Q", y="edge_y:Q", order="corner:Q", color=color, strokeWidth=thick)
-    return [drawn.encode(detail="of:N")]
-
-
-def _density(values: FloatArray, edges: list[list[float]]) -> list[Any]:
+def _density(ax: Any, values: FloatArray, edges: list[list[float]]) -> None:
     counts, xs, ys = np.histogram2d(values[:, 0], values[:, 1], bins=BINS, range=edges)
-    i, j = np.nonzero(counts)
-    cells = {"left": xs[i], "right": xs[i + 1], "low": ys[j], "high": ys[j + 1], "rows": counts[i, j]}
-    shade = alt.Opacity("rows:Q", title="rows in a cell", scale=alt.Scale(type="log", range=[0.1, 0.8]))
-    layer = style.chart(cells).mark_rect(strokeWidth=0, color=style.LINE)
-    return [layer.encode(x="left:Q", x2="right", y="low:Q", y2="high", opacity=shade)]
-
-
-def _listing(brush: Any, columns: Mapping[str, Any]) -> Any:
-    rows = style.Chart().transform_filter(brush).transform_window(place="row_number()")
-    rows = rows.transform_filter(f"datum.place <= {LISTED}").mark_text(align="left", fontSize=11)
-    rows = rows.encode(x=alt.value(0), y=alt.Y("place:O", axis=None))
-    size = {"width": 64, "height": style.HEIGHT - 40, "view": alt.ViewConfig(stroke=None)}
-    lists = []
-    for name, kind in _kinds(columns).items():
-        text = alt.Text(name, type=kind, **({"format": ".4g"} if kind == "quantitative" else {}))
-        title = alt.Title(name, fontSize=11, fontWeight="bold", anchor="start", offset=4)
-        lists.append(rows.encode(text=text).properties(title=title, **size))
-    return alt.hconcat(*lists, spacing=4)
-
-
-# ------------------- Labels of points and arrows, placed without overlap
-
-LEGEND = 30  # pixels of a symbol of the legend, and of the space to the next
-LETTER, TEXT = 6.0, 11.0  # pixels of a letter across, and of a line of text
-DOT, STEP = 3.0, 5.0  # half a point; between the points that block an arrow
-RINGS = (0.0, 8.0, 18.0, 30.0, 44.0)  # pixels between a point and its label
-NEAR = 2  # of them for labels of points
-NEXT = DOT + 6  # pixels above which a line leads to the label
-
-
-class LabelLayout:
-    """Places labels on the free parts of a drawing area.
-
-    Parameters
-    ----------
-    x_limits, y_limits : sequence of two float
-        Values at the edges of the area.
-    size : (width, height)
-
-    Examples
-    --------
-    >>> labels = LabelLayout([0, 100], [0, 100], (100, 100))
-    >>> points = np.array([[50.0, 50.0], [52.0, 50.0]])
-    >>> labels.block(points)
-    >>> labels.places(points, ["a", "b"]).round().tolist()
-    [[58.0, 50.0], [44.0, 50.0]]
-    """
-
-    def __init__(self, x_limits: Sequence[float], y_limits: Sequence[float], size: tuple[int, int]) -> None:
-        self.corner = np.array([x_limits[0], y_limits[0]])
-        self.size = np.array(size, dtype=float)
-        self.unit = np.array([np.ptp(x_limits), np.ptp(y_limits)]) / self.size
-        self.boxes, self.arrows, self.texts = np.empty((3, 0, 4))
-
-    def block(self, points: FloatArray) -> None:
-        """Keep labels off points of shape (n, 2)."""
-        self.boxes = np.vstack([self.boxes, self._around(points)])
-
-    def _around(self, points: FloatArray) -> FloatArray:
-        at = (points - self.corner) / self.unit
-        return np.hstack([at - DOT, at + DOT])
-
-    def block_arrows(self, tips: FloatArray) -> None:
-        """Keep labels off the lines from the origin to some points."""
-        longest = float(np.hypot(*(tips / self.unit).T).max(initial=0.0))
-        for share in np.linspace(0, 1, max(2, int(longest / STEP))):
-            self.arrows = np.vstack([self.arrows, self._around(share * tips)])
-
-    def places(self, points: FloatArray, texts: Sequence[str], outward: bool = False) -> FloatArray:
-        """Return the centre of each label, NaN where there is no free place; earlier labels come first.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, 2)
-        texts : sequence of n str
-        outward : bool
-            Whether to prefer places away from the origin. Such a label rather covers points than is far.
-        """
-        middle = np.full((len(texts), 2), np.nan)
-        for place, text in enumerate(texts):
-            at = (points[place] - self.corner) / self.unit
-            half = np.array([LETTER * len(text), TEXT]) / 2
-            away = points[place] / self.unit if outward else np.zeros(2)
-            lines = np.vstack([self.arrows, self.texts])
-            every = np.vstack([self.boxes, lines])
-            tries = [(ring, every) for ring in RINGS[:NEAR]]
-            tries += [(ring, lines) for ring in RINGS] if outward else []
-            centres = ((at + move, taken) for ring, taken in tries for move in _moves(half, ring, away))
-            centre = next((c for c, taken in centres if self._is_free(c - half, c + half, taken)), None)
-            if centre is not None:
-                middle[place] = self.corner + centre * self.unit
-                self.texts = np.vstack([self.texts, np.hstack([centre - half, centre + half])])
-        return middle
-
-    def _is_free(self, low: FloatArray, high: FloatArray, taken: FloatArray) -> bool:
-        apart = (taken[:, :2] >= high) | (taken[:, 2:] <= low)
-        return bool((low >= 0).all() and (high <= self.size).all() and apart.any(axis=1).all())
-
-    def layers(
-        self, points: FloatArray, texts: Sequence[str], outward: bool = False, **looks: Any
-    ) -> tuple[list[Any], int]:
-        """Return layers of labels and of lines to the distant ones, and the number of hidden labels."""
-        middle = self.places(points, texts, outward)
-        kept = np.flatnonzero(np.isfinite(middle[:, 0])).tolist()
-        half = np.array([[LETTER * len(texts[i]), TEXT] for i in kept]).reshape(-1, 2) / 2 * self.unit
-        ends = np.clip(points[kept], middle[kept] - half, middle[kept] + half)
-        far = np.hypot(*((ends - points[kept]) / self.unit).T) > NEXT
-        starts = np.where(far[:, None], points[kept], ends)
-        columns = {"text": [texts[i] for i in kept], "text_x": middle[kept, 0], "text_y": middle[kept, 1]}
-        columns |= {"from_x": starts[:, 0], "from_y": starts[:, 1], "to_x": ends[:, 0], "to_y": ends[:, 1]}
-        base = style.Chart(style.table(columns))
-        words = base.mark_text(**{"fontSize": 10.5, "color": style.INK, "baseline": "middle"} | looks)
-        leaders = base.mark_rule(color=style.LINE, strokeWidth=0.6)
-        words = words.encode(x="text_x:Q", y="text_y:Q", text="text:N")
-        leaders = leaders.encode(x="from_x:Q", y="from_y:Q", x2="to_x", y2="to_y")
-        return [leaders, words] if far.any() else [words], len(texts) - len(kept)
-
-
-def _moves(half: FloatArray, ring: float, away: FloatArray) -> list[tuple[float, float]]:
-    """Return the places around a point, this many pixels from it; the most outward ones first."""
-    side, up = half + DOT + [2, 1] + ring
-    moves = [(side, 0.0), (-side, 0.0), (0.0, up), (0.0, -up)]
-    moves += [(side, up), (-side, up), (side, -up), (-side, -up)]
-    moves += [(side / 2, up), (-side / 2, up), (side / 2, -up), (-side / 2, -up)] if ring else []
-    if away.any():
-        moves.sort(key=lambda move: -float(np.dot(move, away) / np.hypot(*move)))
-    return moves
+    shades = LinearSegmentedColormap.from_list("shades", [look.PALE, "#6f6f6f"])
+    norm = LogNorm(1, max(2.0, float(counts.max())))
+    filled = np.ma.masked_equal(counts.T, 0)
+    ax.pcolormesh(xs, ys, filled, cmap=shades, norm=norm, rasterized=True, zorder=0.4)

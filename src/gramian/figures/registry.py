@@ -11,8 +11,8 @@ from gramian.errors import needs
 
 MAPS = ("PCA", "KernelPCA")
 DECOMPOSED = (*MAPS, "Whitener", "FaceSpace")
-LINEAR, PAIR, COLOUR = ("PCA",), ("x", "y"), ("color",)
-POINTS = (*PAIR, *COLOUR, "shape")
+LINEAR, PAIR, HUE = ("PCA",), ("components",), ("hue",)
+POINTS = (*PAIR, *HUE, "style", "labels", "mapped")
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,9 @@ class Figure:
         return bool(enough and ("Monitor" not in self.models or can_be_monitored(watched)))
 
     def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
-        """Return the chart or picture; other options than its own are ignored."""
-        given = {name: options[name] for name in self.options if name in options}
+        """Return what its function returns: Axes, several, or a picture; options of others are ignored."""
+        own = (*self.options, "title", "ax")
+        given = {name: options[name] for name in own if name in options}
         if "Monitor" not in self.models:
             from gramian.statistics.components import mapping_of
 
@@ -102,18 +103,16 @@ class Figure:
 
 # The most useful first: the page shows them in this order.
 FIGURES = (
-    Figure("scores", "Scores", "points", MAPS, data=True, options=(*POINTS, "linked", "mapped")),
-    Figure("contours", "Lines of equal score", "planes:compared", MAPS, "two columns", 0, True, COLOUR),
-    Figure("directions", "Principal directions", "planes", LINEAR, "two or three columns", 1, True, COLOUR),
+    Figure("scores", "Scores", "points", MAPS, data=True, options=POINTS),
+    Figure("contours", "Lines of equal score", "planes:compared", MAPS, "two columns", 0, True, HUE),
+    Figure("directions", "Principal directions", "planes", LINEAR, "two or three columns", 1, True, HUE),
     Figure("scree", "Explained variance", "spectra", DECOMPOSED),
     Figure("components", "Components as pictures", "images", ("PCA", "FaceSpace"), "pictures"),
     Figure("loadings", "Loadings", "columns", LINEAR, "tables"),
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
     Figure("contribution-map", "Contributions over time", "monitoring", ("Monitor",), data=True),
-    Figure(
-        "biplot", "Biplot", "columns", LINEAR, "tables", 2, data=True, options=(*POINTS, "linked", "mapped")
-    ),
+    Figure("biplot", "Biplot", "columns", LINEAR, "tables", 2, data=True, options=POINTS),
     Figure("correlation-circle", "Correlation circle", "columns", LINEAR, "centred tables", 2, options=PAIR),
     Figure("metadata", "Components and metadata", "columns:described", MAPS, None, 1, True, labels=True),
     Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),
@@ -123,6 +122,8 @@ FIGURES = (
 # Where the public functions of gramian.figures are: those of figures, and others.
 FUNCTIONS = {
     **{figure.function: figure.place for figure in FIGURES if ":" not in figure.place},
+    **{"scores_data": "points", "biplot_data": "columns", "loadings_data": "columns"},
+    **{"correlation_circle_data": "columns", "metadata_data": "columns"},
     **{"Picture": "images", "reconstructions": "images", "kernel_contours": "planes"},
     **{"metadata": "columns", "selection": "curves", "counter_example": "planes"},
     **{"contributions": "monitoring", "stability": "spectra", "relation": "planes"},
@@ -137,5 +138,5 @@ def available(model: Any, table: Any = None) -> list[Figure]:
 
 def function_of(module: str, name: str) -> Any:
     """Return a function of ``gramian.figures``."""
-    with needs("plots", "altair", "Drawing figures"):
+    with needs("plots", "matplotlib", "Drawing figures"):
         return getattr(import_module(f"gramian.figures.{module}"), name)

@@ -21,7 +21,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import FontProperties, fontManager
 
 from gramian.core.atomic import atomic_write
 from gramian.core.checks import counted, shown
@@ -196,6 +196,11 @@ def subplots(
     return result
 
 
+def size(name: str) -> float:
+    """Return a size of rcParams, such as "legend.fontsize", in typographic points."""
+    return float(FontProperties(size=mpl.rcParams[name]).get_size_in_points())
+
+
 # ------------------------------------------------------------------ captions
 
 
@@ -263,9 +268,8 @@ def ticks(ax: Axes, side: str, places: Sequence[float], names: Sequence[Any], **
 def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", own: bool = True) -> Any:
     """Add a legend: above the axes of our own figure, in as many columns as there is room, else inside."""
     labels = [drawable(name) for name in names]
-    points = mpl.font_manager.FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points()
     letters = max((len(label) for label in labels), default=1)
-    room = (width_mm() - 16) / INCH * 72 / points  # in sizes of the font
+    room = (width_mm() - 16) / INCH * 72 / size("legend.fontsize")  # in sizes of the font
     columns = max(1, min(len(labels), int(room // (0.5 * letters + 3.4))))
     place: dict[str, Any] = {"loc": "best"}
     if own:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.core import drawing
 from gramian.core.arrays import as_float64, as_pictures, from_numpy, is_numpy
-from gramian.core.checks import counted, names_its_arguments
+from gramian.core.checks import counted
 from gramian.core.notebook import Section
 from gramian.core.records import Certificate, Components, DirectionBounds, RealArray
 from gramian.engine.certificates import orthogonality_loss
@@ -241,42 +241,27 @@ def with_orthonormality(
 class Drawn:
     """Gives a decomposition its figures, of :mod:`gramian.figures`, which a fit does not load."""
 
-    @names_its_arguments
-    def plot(
-        self,
-        X: Any = None,
-        color: Any = None,
-        *,
-        x: int | str = 1,
-        y: int | str = 2,
-        shape: Any = None,
-        names: Sequence[Any] | None = None,
-        ellipses: float | Literal["auto"] | None = "auto",
-        linked: bool = False,
-    ) -> Any:
+    def plot(self, X: Any = None, **options: Any) -> Any:
         """Draw the scores of two components, by :func:`gramian.figures.scores`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), optional
             Rows to draw. An exact KernelPCA keeps the scores of its training rows; other models need them.
-        color : array-like of shape (n_samples,) or str, optional
-            Groups or numbers that set the colour, or the name of a column; by default the labels of a table.
-        x, y, shape, names, ellipses, linked : optional
-            As for :func:`gramian.figures.scores`, such as ``x=2, y=3``.
+        **options
+            As for :func:`gramian.figures.scores`, such as ``hue=y``, ``components=(1, 3)`` or ``ax=ax``.
 
         Returns
         -------
-        altair.Chart
-            Shown in a notebook; ``save("scores.svg")`` writes it.
+        matplotlib.axes.Axes
+            ``.figure.savefig("scores.pdf")`` writes it.
 
         Raises
         ------
         MissingExtraError
-            Without Altair; the message is the command that installs it.
+            Without matplotlib; the message is the command that installs it.
         """
-        look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
-        return drawing.figures().scores(self, X, x=x, y=y, **look)
+        return drawing.figures().scores(self, X, **options)
 
 
 # ---------------------------------------------------------- in notebooks

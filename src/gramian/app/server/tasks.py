@@ -36,7 +36,7 @@ from gramian.explain.diagnose import diagnosis_of
 from gramian.explain.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.faces import Faces, FaceSpace, Gallery, example_faces, read_faces
 from gramian.figures.images import Picture, contact_sheet, grey, grey_range
-from gramian.figures.names import component_titles, usual_color
+from gramian.figures.names import component_titles, usual_hue
 from gramian.figures.registry import available, function_of
 from gramian.kernels import kernel_from_name, widths
 from gramian.kernels import table as all_kernels
@@ -590,7 +590,7 @@ def _hue(table: Table | None, hue: str | None) -> Any:
     """Return the column that sets the colour: the one that was asked for, else the labels."""
     if hue is not None or table is None:
         return hue
-    usual = usual_color(table)
+    usual = usual_hue(table)
     return folders_of(table) if usual is None else usual
 
 

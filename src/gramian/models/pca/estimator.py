@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -530,35 +530,22 @@ class PCA(PCAParameters, saving.Saved, fitted.InNotebooks, fitted.Drawn, PCAAttr
         if "_moments" in vars(self) and set(self._moments.sizes) != {self.n_features_in_}:
             raise ValueError("_moments has another number of columns than the model")
 
-    @checks.names_its_arguments
-    def biplot(
-        self,
-        X: Any,
-        color: Any = None,
-        *,
-        x: int | str = 1,
-        y: int | str = 2,
-        shape: Any = None,
-        names: Sequence[Any] | None = None,
-        ellipses: float | Literal["auto"] | None = "auto",
-        linked: bool = False,
-    ) -> Any:
+    def biplot(self, X: Any = None, **options: Any) -> Any:
         """Draw rows as points and columns as arrows, by :func:`gramian.figures.biplot`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to draw.
-        color, x, y, shape, names, ellipses, linked : optional
+        **options
             As for :meth:`plot`.
 
         Returns
         -------
-        altair.Chart
+        matplotlib.axes.Axes
             As of :meth:`plot`, which names the error too.
         """
-        look = {"color": color, "shape": shape, "names": names, "ellipses": ellipses, "linked": linked}
-        return drawing.figures().biplot(self, X, x=x, y=y, **look)
+        return drawing.figures().biplot(self, X, **options)
 
     # ------------------------------------------------------------ transform
 
