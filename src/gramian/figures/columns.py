@@ -48,7 +48,7 @@ class LoadingsData:
 
     Attributes
     ----------
-    columns, components : tuple of str
+    names, components : tuple of str
         Names of the columns, and titles of the components such as "PC1 (44.3 %)".
     values : ndarray of shape (n_columns, n_components)
     kind : {"bars", "heat", "lines"}
@@ -58,7 +58,7 @@ class LoadingsData:
     notes : tuple of str
     """
 
-    columns: tuple[str, ...]
+    names: tuple[str, ...]
     components: tuple[str, ...]
     values: FloatArray
     kind: Kind
@@ -82,13 +82,14 @@ class LoadingsData:
         largest = np.argsort(-np.abs(own), kind="stable")[:MOST_BARS]
         return largest[np.argsort(-own[largest], kind="stable")]
 
-    def long(self) -> dict[str, Any]:
-        """Return the table behind the figure, with a row for each column and component that is drawn."""
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The table behind the figure, with a row for each column and component that is drawn."""
         places = [self.shown(j) for j in range(len(self.components))]
         every = np.concatenate(places)
         return {
             "component": np.repeat(self.components, [len(one) for one in places]).tolist(),
-            "column": [self.columns[i] for i in every.tolist()],
+            "column": [self.names[i] for i in every.tolist()],
             "position": self.position[every],
             "loading": np.concatenate([self.values[one, j] for j, one in enumerate(places)]),
         }
@@ -119,7 +120,7 @@ def loadings_data(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> table = gramian.figures.loadings_data(gramian.PCA(2).fit(X), [1]).long()
+    >>> table = gramian.figures.loadings_data(gramian.PCA(2).fit(X), [1]).columns
     >>> table["column"], table["loading"].round(2).tolist()
     (['x0', 'x2', 'x1', 'x3'], [0.99, 0.04, -0.07, -0.07])
     """
@@ -283,7 +284,7 @@ def _width_of(names: Sequence[str]) -> float:
 
 def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
     count, shown = len(data.components), [data.shown(place) for place in range(len(data.components))]
-    names = [[data.columns[i] for i in one.tolist()] for one in shown]
+    names = [[data.names[i] for i in one.tolist()] for one in shown]
     side = _width_of([name for one in names for name in one])
     across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL))))
     rows = -(-count // across) if ax is None else 1
@@ -299,7 +300,7 @@ def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
         colors = [style.VERMILION if value < 0 else style.BLUE for value in values]
         panel.barh(range(len(values)), values, **{"height": 0.75, "color": colors} | barh)
         short = [style.drawable(name, LONGEST) for name in names[place]]
-        style.ticks(panel, "y", range(len(values)), short, length=0)
+        style.ticks(panel, "y", range(len(values)), short)
         panel.axvline(0, color=style.LINE, linewidth=0.6)
         panel.spines["left"].set_visible(False)
         panel.set_ylim(len(values) - 0.4, -0.6)
@@ -323,11 +324,10 @@ def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
 
 def _map_axes(ax: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
     """Name the rows and columns of a heat map."""
-    style.ticks(ax, "y", range(len(rows)), rows, length=0)
+    style.ticks(ax, "y", range(len(rows)), rows)
     room = 0.8 * style.width_mm() / max(1, len(columns))
     turned = max(map(len, columns), default=0) * LETTER * style.size("xtick.labelsize") > room
     turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
-    ax.tick_params("x", length=0)
     style.ticks(ax, "x", range(len(columns)), columns, **turn)
     ax.spines[["left", "bottom"]].set_visible(False)
 
@@ -439,6 +439,11 @@ class BiplotData:
 
     points: points.ScoresData
     arrows: Arrows
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The table of the rows that are drawn."""
+        return self.points.columns
 
 
 def biplot_data(
@@ -569,7 +574,7 @@ class CircleData:
 
     Attributes
     ----------
-    columns : tuple of str
+    names : tuple of str
     components : pair of str
     values : ndarray of shape (n_columns, 2)
         Correlations of the columns with both components.
@@ -579,12 +584,18 @@ class CircleData:
     notes : tuple of str
     """
 
-    columns: tuple[str, ...]
+    names: tuple[str, ...]
     components: tuple[str, str]
     values: FloatArray
     squares: FloatArray
     axis_titles: tuple[str, str]
     notes: tuple[str, ...]
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The table behind the figure, with a row for each column."""
+        pair = dict(zip(self.components, self.values.T, strict=True))
+        return {"column": self.names, **pair, "squares": self.squares}
 
 
 def correlation_circle_data(
@@ -689,7 +700,7 @@ def correlation_circle(
     ax.add_patch(Circle((0, 0), 1, **look | circle))
     style.zero_lines(ax)
     labels = Labels(ax)
-    said = Arrows(data.values, data.columns).draw(ax, labels)
+    said = Arrows(data.values, data.names).draw(ax, labels)
     style.note(ax, *data.notes, said, labels)
     style.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
     style.heading(ax, None if title == "auto" else title)
@@ -723,6 +734,18 @@ class MetadataData:
     p_adjusted: FloatArray
     rows: npt.NDArray[Any]
     notes: tuple[str, ...]
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The table behind the figure, with a row for each variable and component."""
+        v, k = self.r2.shape
+        return {
+            "variable": np.repeat(self.variables, k).tolist(),
+            "component": list(self.components) * v,
+            "r2": self.r2.ravel(),
+            "p adjusted": self.p_adjusted.ravel(),
+            "rows": np.repeat(self.rows, k),
+        }
 
 
 def metadata_data(description: Description) -> MetadataData:
@@ -832,3 +855,8 @@ def metadata(description: Description, *, title: str | None = "auto", ax: Any = 
 def described(model: Any, table: Any, **options: Any) -> Any:
     """Draw the labels and metadata of a table; see :func:`metadata`."""
     return metadata(describe(model, table), **options)
+
+
+def described_data(model: Any, table: Any) -> MetadataData:
+    """Return what :func:`described` draws."""
+    return metadata_data(describe(model, table))

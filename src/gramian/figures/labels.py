@@ -15,6 +15,7 @@ from matplotlib.patheffects import Stroke
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 
+from gramian.core.checks import counted
 from gramian.core.records import FloatArray
 from gramian.figures import style
 
@@ -77,9 +78,13 @@ class Labels(Artist):  # type: ignore[misc]
         return sum(len(group.texts) for group in self.groups) - len(self.boxes)
 
     def sentence(self) -> str:
-        """Return how many labels are hidden."""
-        every = sum(len(group.texts) for group in self.groups)
-        return style.hidden_sentence(self.hidden, every, self.groups[0].what) if self.groups else ""
+        """Return how many labels of each kind are hidden."""
+        said = []
+        for group in self.groups:
+            every, shown = len(group.texts), sum(text in self._placed for text in group.texts)
+            if shown < every:
+                said.append(f"{every - shown} of {counted(every, group.what)} hidden to avoid overlap.")
+        return " ".join(said)
 
     def block(self, points: FloatArray, arrows: bool = False) -> None:
         """Keep labels off points of shape (n, 2), or off arrows from the origin to them."""

@@ -111,7 +111,7 @@ def size_of(width: float) -> int:
 
 def scores(data: ScoresData, width: float, arrows: Sequence[Any] = ()) -> dict[str, Any]:
     """Return scores of which rows can be picked, perhaps with layers of arrows and their names."""
-    across, columns = size_of(width), data.columns(data.drawn)
+    across, columns = size_of(width), data.columns
     edges, single = data.edges(), not data.components[1:]
     up = 64 * max(1, len(data.hue.kinds)) if single else round(across * style.HEIGHT / style.WIDTH)
     if not single and style.is_comparable(edges):

@@ -157,9 +157,10 @@ class ScoresData:
         n = len(self.values)
         return np.arange(n) if n <= DENSE else look.sampled_rows(n)
 
-    def columns(self, rows: npt.NDArray[Any] | None = None) -> dict[str, Any]:
-        """Return the table behind the figure, of some rows or of all: name or row, scores, groups."""
-        places = range(len(self.values)) if rows is None else rows.tolist()
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The table of the rows that are drawn: name or row, scores, group and style."""
+        places = self.drawn.tolist()
         result: dict[str, Any] = {"row": [self.rows[i] for i in places]}
         if self.names is not None:
             result = {"name": [self.names[i] for i in places]}
@@ -208,7 +209,7 @@ def scores_data(
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
     >>> data = gramian.figures.scores_data(gramian.PCA(3).fit(X), X, hue=["a", "b"] * 15)
-    >>> data.values.shape, data.hue.kinds, list(data.columns())
+    >>> data.values.shape, data.hue.kinds, list(data.columns)
     ((30, 2), ('a', 'b'), ['row', 'PC1', 'PC2', 'group'])
     """
     Z = as_float64(_mapped(model, X) if mapped is None else mapped)
@@ -364,7 +365,7 @@ def draw(
         labels.add(data.values[there], [name for name in data.names if name.strip()], what="row name")
     look.note(ax, labels)
     if single:
-        look.ticks(ax, "y", [-place for place in range(len(data.hue.kinds))], data.hue.kinds, length=0)
+        look.ticks(ax, "y", [-place for place in range(len(data.hue.kinds))], data.hue.kinds)
         ax.spines["left"].set_visible(False)
     look.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
     look.heading(ax, data.title if title == "auto" else title)

@@ -91,13 +91,19 @@ class Figure:
 
     def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
         """Return what its function returns: Axes, several, or a picture; options of others are ignored."""
-        own = (*self.options, "title", "ax")
-        given = {name: options[name] for name in own if name in options}
+        return self._called("", model, table, (*self.options, "title", "ax"), options)
+
+    def data_of(self, model: Any, table: Any = None, **options: Any) -> Any:
+        """Return what it draws: ``columns`` is its table, and ``notes`` are sentences."""
+        return self._called("_data", model, table, self.options, options)
+
+    def _called(self, ending: str, model: Any, table: Any, names: Any, options: dict[str, Any]) -> Any:
+        given = {name: options[name] for name in names if name in options}
         if "Monitor" not in self.models:
             from gramian.statistics.components import mapping_of
 
             model = mapping_of(model)
-        function = function_of(self.place.partition(":")[0], self.function)
+        function = function_of(self.place.partition(":")[0], self.function + ending)
         return function(model, *([table] if self.data else []), **given)
 
 

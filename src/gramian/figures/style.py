@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 
 from gramian.core.atomic import atomic_write
-from gramian.core.checks import counted, shown
+from gramian.core.checks import shown
 from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
 
@@ -260,9 +260,10 @@ def heading(ax: Any, title: str | None) -> None:
 
 
 def ticks(ax: Axes, side: str, places: Sequence[float], names: Sequence[Any], **look: Any) -> None:
-    """Set names at places of the axis "x" or "y"."""
+    """Set names at places of the axis "x" or "y", without ticks; ``look`` is of matplotlib's Text."""
     labels = [drawable(name) for name in names]
     getattr(ax, f"set_{side}ticks")(list(places), labels, **PLAIN, **look)
+    ax.tick_params(side, length=0)
 
 
 def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", own: bool = True) -> Any:
@@ -310,15 +311,21 @@ def set_edges(ax: Axes, edges: Sequence[Sequence[float]], equal: bool = False) -
     ax.set_ylim(*edges[1], auto=None)
 
 
+def is_comparable(edges: Sequence[Sequence[float]]) -> bool:
+    """Return whether the longer range is at most three times the shorter, so that a unit may be the same."""
+    spans = [high - low for low, high in edges]
+    return max(spans) <= MOST_UNEQUAL * min(spans)
+
+
 def equal_units(ax: Axes, edges: Sequence[Sequence[float]]) -> tuple[list[list[float]], bool]:
     """Return limits of which a unit has about the same length, for :func:`set_edges`, and whether it has.
 
     Ranges of very different lengths keep their own scales, because one of them would be a line.
     """
     result = [list(map(float, edge)) for edge in edges]
-    spans = [high - low for low, high in result]
-    if not max(spans) <= MOST_UNEQUAL * min(spans):
+    if not is_comparable(result):
         return result, False
+    spans = np.array([high - low for low, high in result])
     size = ax.get_position().size * _figure_of(ax).get_size_inches()
     unit = float(np.max(spans / size))
     more = 0.5 * (unit * size - spans)
@@ -408,21 +415,3 @@ def _grouped(points: re.Match[str]) -> str:
     """Return points of one look with it said once."""
     looks = set(LOOK.findall(points[0]))
     return LOOK.sub("", points[0]).replace(">", f"{looks.pop()}>", 1) if len(looks) == 1 else points[0]
-
-
-COLOUR = re.compile(rf"\b(fill|stroke): ({'|'.join(VARIABLES)})\b")
-
-
-def svg_in_page(svg: str) -> str:
-    """Return an .svg whose colours follow the page around it, and whose width is that of its place."""
-    start = svg.index("<svg")
-    head, end, rest = svg[start:].partition(">")
-    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
-    rest = re.sub(r'style="fill: #ffffff"', 'style="fill: none"', rest)  # backgrounds
-    look = COLOUR.sub(lambda part: f"{part[1]}: var(--figure-{VARIABLES[part[2]]}, {part[2]})", rest)
-    return head + end + look
-
-
-def hidden_sentence(hidden: int, every: int, what: str) -> str:
-    """Return how many names have no room."""
-    return f"{hidden} of {counted(every, what)} hidden to avoid overlap." if hidden else ""
