@@ -18,7 +18,10 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = [line for lines in PROJECT["optional-dependencies"].values() for line in lines]
 # Names of packages that differ from those of their modules.
-PACKAGES = {"PIL": "pillow", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python"}
+PACKAGES = {
+    **{"PIL": "pillow", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python"},
+    **dict.fromkeys(("mpl_toolkits", "cycler", "contourpy"), "matplotlib"),
+}
 # Imported for somebody who passes such a frame, or asks for one.
 OF_THE_USER = {"polars"}
 

@@ -1,7 +1,7 @@
 """Figures that answer the pointer, for the page of the server: specifications of Vega-Lite as plain dicts.
 
-They draw the same data as the figures of matplotlib. Each has the data set ``rows``; in ``scores`` and
-``biplot`` the page asks for the box ``chosen`` and sets ``picked``, whose keys are "r" and the name of a row.
+They draw the same data as the figures of matplotlib. In ``scores`` and ``biplot`` the page reads the data set
+``rows`` and the box ``chosen``, and sets ``picked``, whose keys are "r" and the name or number of a row.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import numpy as np
 
 from gramian.core.checks import shown
 from gramian.figures import style
+from gramian.figures.columns import NAMED_ARROWS, PALE, BiplotData, LoadingsData
 from gramian.figures.points import Groups, ScoresData
 
 PIXELS = 96 / 25.4  # of a millimetre
 MARGIN = 66  # pixels of the labels and the title of a Y axis, and the padding
 LETTER, TEXT = 6.0, 13.0  # pixels of a letter, and of a line
+UNEQUAL = "The axes have different scales."
 SHAPES = (
     *("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"),
     *("M-.4,-1L0,-.5L.4,-1L1,-.4L.5,0L1,.4L.4,1L0,.5L-.4,1L-1,.4L-.5,0L-1,-.4Z", "triangle-right"),
@@ -38,7 +40,7 @@ def of_page(colour: str) -> str:
     return colour if variable is None else f"var(--figure-{variable}, {colour})"
 
 
-INK, SOFT, PALE, LINE, ZERO = map(of_page, (style.INK, style.SOFT, style.PALE, style.LINE, style.ZERO))
+INK, SOFT, LINE, ZERO = map(of_page, (style.INK, style.SOFT, style.LINE, style.ZERO))
 BLUE, VERMILION = of_page(style.BLUE), of_page(style.VERMILION)
 CONFIG: dict[str, Any] = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
@@ -109,26 +111,61 @@ def size_of(width: float) -> int:
     return max(round(width * PIXELS) - MARGIN, 120)
 
 
-def scores(data: ScoresData, width: float, arrows: Sequence[Any] = ()) -> dict[str, Any]:
-    """Return scores of which rows can be picked, perhaps with layers of arrows and their names."""
-    across, columns = size_of(width), data.columns
+def content(spec: dict[str, Any], data: Any, *notes: str) -> dict[str, Any]:
+    """Return a figure for the page: a specification, a title, and sentences below."""
+    caption = " ".join(filter(None, (*data.notes, *notes)))
+    return {"spec": {"config": CONFIG} | spec, "title": getattr(data, "title", ""), "caption": caption}
+
+
+def scores(data: ScoresData, width: float) -> dict[str, Any]:
+    """Return scores of which rows can be picked."""
     edges, single = data.edges(), not data.components[1:]
-    up = 64 * max(1, len(data.hue.kinds)) if single else round(across * style.HEIGHT / style.WIDTH)
-    if not single and style.is_comparable(edges):
-        edges, up = equal_units(edges, across)
+    edges, size, equal = (edges, (size_of(width), 0), True) if single else framed(edges, width)
+    size = (size[0], 64 * max(1, len(data.hue.kinds))) if single else size
+    return content(_cloud(data, edges, size), data, "" if equal else UNEQUAL)
+
+
+def biplot(data: BiplotData, width: float) -> dict[str, Any]:
+    """Return scores of which rows can be picked, with an arrow for each column."""
+    edges, size, equal = framed([data.arrows.widened(edge) for edge in data.points.edges()], width)
+    tips, about = data.arrows.scaled(edges, equal)
+    order = data.arrows.longest(tips)
+    named = [data.arrows.names[j] for j in order.tolist()]
+    units = tips / np.ptp(edges, axis=1) * size
+    columns = {"tip_x": tips[order, 0], "tip_y": tips[order, 1], "arrow": named, "zero": np.zeros(len(order))}
+    columns["angle"] = np.degrees(np.arctan2(units[order, 0], units[order, 1]))
+    columns["weight"] = np.where(np.arange(len(order)) < NAMED_ARROWS, 1.0, PALE)
+    places = {side: {"field": f"tip_{side}", "type": "quantitative"} for side in "xy"}
+    places["opacity"] = {"field": "weight", "type": "quantitative", "scale": None, "legend": None}
+    places["tooltip"] = [{"field": "arrow", "type": "nominal"}]
+    angle = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
+    ends = {f"{side}2": {"field": "zero"} for side in "xy"}
+    head = {"type": "point", "filled": True, "shape": "triangle", "size": 45, "color": INK}
+    arrows = table(columns)
+    layers = [
+        {
+            "data": arrows,
+            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.4},
+            "encoding": places | ends,
+        },
+        {"data": arrows, "mark": head, "encoding": places | angle},
+        *names(tips[order][:NAMED_ARROWS], named, edges, size, outward=True, fontWeight="bold"),
+    ]
+    return content(_cloud(data.points, edges, size, layers), data.points, "" if equal else UNEQUAL, about)
+
+
+def _cloud(
+    data: ScoresData, edges: Any, size: tuple[int, int], arrows: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    columns, single = data.columns, not data.components[1:]
     fields = [name for name in columns if name.startswith("PC") or name == "position"]
     places = [channel(*parts) for parts in zip(fields, data.axis_titles, edges, strict=True)]
     if single:
         places[1] |= {"title": None, "axis": {"labels": False, "ticks": False, "domain": False}}
-    key = "name" if "name" in columns else "row"
-    opacity = 0.85 if len(data.values) <= 2000 else 0.6
-    encoding: dict[str, Any] = {
-        "x": places[0],
-        "y": places[1],
-        "opacity": {
-            "condition": {"test": f"!picked || picked['r' + datum.{key}]", "value": opacity},
-            "value": 0.12,
-        },
+    key, opacity = "name" if "name" in columns else "row", 0.85 if len(data.values) <= 2000 else 0.6
+    picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": opacity}
+    encoding = {
+        **{"x": places[0], "y": places[1], "opacity": {"condition": picked, "value": 0.12}},
         "tooltip": [_tip(name, values) for name, values in columns.items() if name != "position"],
         **_looks(data, single),
     }
@@ -137,20 +174,23 @@ def scores(data: ScoresData, width: float, arrows: Sequence[Any] = ()) -> dict[s
         "params": [{"name": "chosen", "select": "interval"}],
         "encoding": encoding,
     }
-    zero = [
-        {"data": {"values": [{}]}, "mark": {"type": "rule", "color": ZERO}, "encoding": {side: {"datum": 0}}}
-        for side in ("x" if single else "xy")
-    ]
-    layers = [*zero, *_outlines(data), points, *arrows, *_texts(data, edges, (across, up))]
+    zero, texts = map(_zero, "x" if single else "xy"), _texts(data, edges, size)
     return {
-        "config": CONFIG,
         "data": table(columns, "rows"),
         "params": [{"name": "picked", "value": None}],
-        "layer": layers,
+        "layer": [*zero, *_outlines(data), points, *arrows, *texts],
         "resolve": {"scale": {"color": "independent", "shape": "independent"}},
-        "width": across,
-        "height": up,
+        **dict(zip(("width", "height"), size, strict=True)),
     }
+
+
+def framed(edges: list[list[float]], width: float) -> tuple[list[list[float]], tuple[int, int], bool]:
+    """Return limits, pixels across and up, and whether a unit has the same length along both axes."""
+    across = size_of(width)
+    if not style.is_comparable(edges):
+        return edges, (across, round(across * style.HEIGHT / style.WIDTH)), False
+    edges, up = equal_units(edges, across)
+    return edges, (across, up), True
 
 
 def equal_units(edges: Sequence[Sequence[float]], across: int) -> tuple[list[list[float]], int]:
@@ -230,14 +270,23 @@ def _texts(data: ScoresData, edges: Any, size: tuple[int, int]) -> list[dict[str
 
 
 def names(
-    points: Any, texts: Sequence[str], edges: Any, size: tuple[int, int], align: str = "", **look: Any
+    points: Any,
+    texts: Sequence[str],
+    edges: Any,
+    size: tuple[int, int],
+    *,
+    outward: bool = False,
+    align: str = "",
+    **look: Any,
 ) -> list[dict[str, Any]]:
     """Return a layer of names beside points, as many as do not cover each other: an earlier one wins."""
     corner, unit = np.array(edges)[:, 0], np.ptp(edges, axis=1) / size
     boxes, columns = np.empty((0, 4)), {"text": [], "text_x": [], "text_y": []}  # type: dict[str, list[Any]]
+    origin = -corner / unit
     for at, text in zip((np.asarray(points) - corner) / unit, texts, strict=False):
-        half = np.array([LETTER * len(text), TEXT]) / 2
-        for side in ((1, 0), (-1, 0), (0, 1), (0, -1)) if not align else ((1, 0),):
+        half, away = np.array([LETTER * len(text), TEXT]) / 2, at - origin
+        sides = [(1, 0)] if align else [(1, 0), (-1, 0), (0, 1), (0, -1)]
+        for side in sorted(sides, key=lambda side: -float(away @ side)) if outward else sides:
             middle = at + side * (half + 6)
             box = np.hstack([middle - half, middle + half])
             apart = (boxes[:, :2] >= box[2:]) | (boxes[:, 2:] <= box[:2])
@@ -246,7 +295,7 @@ def names(
                 for name, value in zip(columns, (text, *(corner + middle * unit)), strict=True):
                     columns[name].append(value)
                 break
-    mark = {"type": "text", "fontSize": 10.5, "baseline": "middle", "color": INK} | look
+    mark = {"type": "text", "fontSize": 10.5, "baseline": "middle", "color": INK, **look}
     places = {side: {"field": f"text_{side}", "type": "quantitative"} for side in "xy"}
     words = {"data": table(columns), "mark": mark, "encoding": {**places, "text": {"field": "text"}}}
     return [words] if columns["text"] else []
@@ -275,4 +324,57 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
             mark = {"type": "rule", "color": VERMILION, "strokeDash": [5, 3]}
             layers.append({"mark": mark, "encoding": {"y": limit}})
         panels.append({"layer": layers, "width": size_of(width), "height": 150})
-    return {"config": CONFIG, "data": table(columns, "rows"), "vconcat": panels, "spacing": 8}
+    return content({"data": table(columns, "rows"), "vconcat": panels, "spacing": 8}, data)
+
+
+def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
+    """Return loadings that can be read: bars, or lines over an axis."""
+    columns, across = data.columns, size_of(width)
+    tips = [_tip(name, columns[name]) for name in ("component", "column", "loading")]
+    edges = style.limits(data.values, zero=True, margin=0.04)
+    if data.kind == "lines":
+        colours = {"domain": list(data.components), "range": list(map(of_page, style.COLOURS))}
+        own = {"field": "component", "type": "nominal", "title": None}
+        x = channel("position", data.position_title, axis={"format": ".6~r"})
+        y = channel("loading", data.value_title, edges)
+        places = {"x": x, "y": y, "color": own | {"scale": colours}, "strokeDash": own, "tooltip": tips}
+        line = {"mark": {"type": "line", "strokeWidth": 1.4}, "encoding": places}
+        size = {"width": across, "height": round(across * style.HEIGHT / style.WIDTH * 0.8)}
+        return content({"data": table(columns, "rows"), **size, "layer": [_zero("y"), line]}, data)
+    longest = min(130.0, LETTER * max(map(len, data.names))) + 16
+    beside = int(max(1, min(len(data.components), 3, (across + MARGIN) // (longest + 90))))
+    sign = {"condition": {"test": "datum.loading < 0", "value": VERMILION}, "value": BLUE}
+    panels = []
+    for place, component in enumerate(data.components):
+        shown = data.shown(place)
+        y = {"field": "column", "type": "nominal", "sort": None, "title": None}
+        y["axis"] = {
+            "labelOverlap": False,
+            "labelLimit": 130,
+            "minExtent": 0,
+            "domain": False,
+            "ticks": False,
+        }
+        own = {"component": [component] * len(shown), "column": [data.names[i] for i in shown.tolist()]}
+        own["loading"] = data.values[shown, place]
+        x = channel("loading", data.value_title, edges, axis={"tickCount": 4})
+        panels.append(
+            {
+                "data": table(own),
+                "title": {"text": component},
+                "mark": "bar",
+                "encoding": {"x": x, "y": y, "color": sign, "tooltip": tips},
+                "width": int((across + MARGIN) / beside - longest - 8),
+                "height": 15 * max(4, len(shown)),
+            }
+        )
+    return content({"concat": panels, "columns": beside, "spacing": 10}, data)
+
+
+def _zero(side: str) -> dict[str, Any]:
+    """Return the line where x or y is 0."""
+    return {
+        "data": {"values": [{}]},
+        "mark": {"type": "rule", "color": ZERO},
+        "encoding": {side: {"datum": 0}},
+    }

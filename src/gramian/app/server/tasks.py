@@ -577,13 +577,15 @@ def figure(
     options = chosen | {"components": chosen["components"].split(","), "hue": _hue(table, chosen["hue"])}
     draw = partial(asked.draw, whole, table, **options)
     across = (width or WIDTH) / PIXELS
+    if format not in ("json", "csv"):
+        return bytes(function_of("written", "content")(draw, format, across))
     if format == "csv":
         return as_csv(asked.data_of(whole, table, **options).columns)
-    if format != "json":
-        return bytes(function_of("written", "content")(draw, format, across))
     if name in LINKED:
-        return as_json(plain(function_of("linked", asked.function)(data, across)))
-    return as_json(drawing(draw, width, name))
+        return as_json(
+            plain(function_of("linked", asked.function)(asked.data_of(whole, table, **options), across))
+        )
+    return as_json(drawing(draw, width or WIDTH, name))
 
 
 def _hue(table: Table | None, hue: str | None) -> Any:
