@@ -313,14 +313,15 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
         last = name == statistics[-1]
         axis = {"format": "d", "labels": last}
         x = {"field": "position", "type": "quantitative", "title": "row" if last else None, "axis": axis}
-        y = {"field": name, "type": "quantitative", "scale": {"type": "sqrt"}, "axis": {"format": ".6~g"}}
+        y = {"field": name, "type": "quantitative", "title": name, "scale": {"type": "sqrt"}}
+        y["axis"] = {"format": ".6~g"}
         shown = [_tip(one, columns[one]) for one in (tips[0], name, f"{name} limit", *tips[1:])]
         line = {"mark": {"type": "line", "color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}}
         points = {"mark": {"type": "point", "filled": True, "size": 18, "opacity": 0.8}}
         layers = [line | {"encoding": {"x": x, "y": y}}]
         layers.append(points | {"encoding": {"x": x, "y": y, "color": state, "tooltip": shown}})
         if np.isfinite(columns[f"{name} limit"]).any():  # Vega warns of an axis for no number
-            limit = {"field": f"{name} limit", "type": "quantitative", "aggregate": "max"}
+            limit = {"field": f"{name} limit", "type": "quantitative", "title": name, "aggregate": "max"}
             mark = {"type": "rule", "color": VERMILION, "strokeDash": [5, 3]}
             layers.append({"mark": mark, "encoding": {"y": limit}})
         panels.append({"layer": layers, "width": size_of(width), "height": 150})

@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian.figures import style
 
-FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif"
+FONTS = "Arial, Helvetica, 'Liberation Sans', sans-serif"  # in whose widths texts are placed
 HEAD = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
 STYLE = re.compile(r' style="([^"]*)"')
 IDS = re.compile(r' id="([^"]+)"')
