@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from gramian.figures._altair_style import COLOURS, GREY, room
 from sklearn.datasets import load_breast_cancer
 
 import gramian
 from gramian import figures
 from gramian.errors import DataError
-from gramian.figures._altair_style import COLOURS, GREY, room
 from gramian.figures.points import LabelLayout
 from gramian.figures.registry import available
 from gramian.tables.table import Table

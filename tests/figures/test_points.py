@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from gramian.figures._altair_style import VERMILION, room
 from scipy.stats import chi2, f
 
 import gramian
 from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
-from gramian.figures._altair_style import VERMILION, room
 from gramian.figures.names import usual_hue
 from gramian.figures.points import Group
 from gramian.figures.registry import FIGURES, available

@@ -9,11 +9,11 @@ import sys
 import altair as alt
 import numpy as np
 import pytest
+from gramian.figures._altair_style import OF_OBJECTS, Part, drawable, in_page, limits, room
 
 import gramian
 from gramian import figures
 from gramian.errors import MissingExtraError, ParameterError
-from gramian.figures._altair_style import OF_OBJECTS, Part, drawable, in_page, limits, room
 from gramian.figures.points import LabelLayout
 from gramian.tables.table import Table
 

@@ -222,6 +222,14 @@ def loadings(
     return _draw_loadings(result, None if title == "auto" else title, ax, **artist)
 
 
+def rotation_data(result: Rotation) -> LoadingsData:
+    """Return what :func:`rotation` draws."""
+    shares = zip(result.names, result.ratio, strict=True)
+    titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
+    note = f"Loadings rotated by {result.method}: component times standard deviation."
+    return _loadings_data(result.columns, titles, result.loadings, "heat", "loading", note)
+
+
 @style.styled
 def rotation(result: Rotation, *, title: str | None = "auto", ax: Any = None, **imshow: Any) -> Any:
     """Draw rotated loadings as a heat map: a column for each rotated component.
@@ -251,10 +259,7 @@ def rotation(result: Rotation, *, title: str | None = "auto", ax: Any = None, **
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['RC1 (73.0 %)', 'RC2 (17.3 %)']
     """
-    shares = zip(result.names, result.ratio, strict=True)
-    titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
-    note = f"Loadings rotated by {result.method}: component times standard deviation."
-    data = _loadings_data(result.columns, titles, result.loadings, "heat", "loading", note)
+    data = rotation_data(result)
     return _draw_loadings(data, f"Rotated by {result.method}" if title == "auto" else title, ax, **imshow)
 
 

@@ -3,35 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
-from gramian.figures import _altair_style as style
+from gramian.figures import style
+from gramian.figures.drawing import Data, whole
 from gramian.figures.names import fitted
+from gramian.figures.style import BLUE, COLOURS, INK, VERMILION
 from gramian.statistics.candidates import Selection
 from gramian.statistics.components import kind_of
 
-PADDED = alt.Scale(zero=False, nice=False, padding=8)
+DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
+BINS = 40
 
 
-def selection(result: Any) -> Any:
+@dataclass(frozen=True)
+class Candidates(Data):
+    """What :func:`selection` draws; columns: candidate, size, mean, standard_error, chosen.
+
+    Attributes
+    ----------
+    measure, unit : str
+        What the mean is of, and the size.
+    is_curve : bool
+        Whether sizes are places on an axis; else the candidates are a list.
+    """
+
+    measure: str
+    unit: str
+    is_curve: bool
+
+
+def selection_data(result: Any) -> Candidates:
+    """Return what :func:`selection` draws."""
+    for name in ("history_", "selection_"):
+        result = getattr(result, name, result)
+    if not isinstance(result, Selection) or not len(result):
+        raise DataError(
+            "There is no selection to draw.",
+            'A filter compares numbers of features only with k="cv", and a search that was '
+            "stopped immediately has no candidates.",
+        )
+    error, sizes = [one.standard_error for one in result], [one.size for one in result]
+    chosen = -1 if result.choice is None else result.choice.place
+    columns = {
+        "candidate": np.array([result.label_of(one) for one in result], dtype=object),
+        "size": np.array([np.nan if size is None else size for size in sizes]),
+        "mean": np.array([one.mean for one in result], dtype=float),
+        "standard_error": np.array(error, dtype=float),
+        "chosen": np.arange(len(result)) == chosen,
+    }
+    said = [f"{result.about.splitlines()[0].rstrip('.')}."]
+    said += [] if result.choice is None else [result.remarks()[0].lstrip("* ")]
+    if np.isfinite(columns["standard_error"]).any():
+        said.append("Bars: one standard error of the mean over folds.")
+    is_curve = len(set(sizes)) > max(1, len(sizes) // 2) and None not in sizes
+    return Candidates("", said, columns, result.measure, result.unit, is_curve)
+
+
+@style.styled
+def selection(result: Any, *, title: str | None = "auto", ax: Any = None, **errorbar: Any) -> Any:
     """Draw the score of every candidate with its standard error, and mark the chosen one.
 
     Parameters
     ----------
     result : Selection, or fitted FeatureFilter or SequentialFeatureSelector
         What :func:`gramian.choose_kernel` returns, ``history_`` or ``selection_``.
+    title : str, optional
+        None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **errorbar
+        As of ``Axes.errorbar``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each candidate: description, size, mean score, its standard error, mean
-        minus and plus the error, and whether it was chosen. Candidates of different sizes form a curve,
-        others a list.
+    Axes
+        Candidates of different sizes form a curve, others a list.
 
     Raises
     ------
@@ -44,65 +96,63 @@ def selection(result: Any) -> Any:
     >>> import gramian
     >>> X, y = load_iris(return_X_y=True)
     >>> chosen = gramian.FeatureFilter("f").fit(X, y)
-    >>> chart = gramian.figures.selection(chosen)
-    >>> [(row["size"], row["chosen"]) for row in chart.data.to_pylist()]
-    [(1, True), (2, False), (3, False), (4, False)]
+    >>> gramian.figures.selection_data(chosen).columns["chosen"].tolist()
+    [True, False, False, False]
     """
-    for name in ("history_", "selection_"):
-        result = getattr(result, name, result)
-    if not isinstance(result, Selection) or not len(result):
-        raise DataError(
-            "There is no selection to draw.",
-            'A filter compares numbers of features only with k="cv", and a search that was '
-            "stopped immediately has no candidates.",
-        )
-    mean = np.array([one.mean for one in result], dtype=float)
-    error = np.array([one.standard_error for one in result], dtype=float)
-    half = np.where(np.isfinite(error), error, 0.0)
-    chosen = -1 if result.choice is None else result.choice.place
-    sizes = [one.size for one in result]
-    columns = {
-        "candidate": [result.label_of(one) for one in result],
-        "size": [None if size is None else int(size) for size in sizes],
-        "mean": mean,
-        "standard_error": error,
-        "low": mean - half,
-        "high": mean + half,
-        "chosen": [place == chosen for place in range(len(result))],
-    }
-    curve = len(set(sizes)) > max(1, len(sizes) // 2) and None not in sizes
-    if curve:
-        whole = alt.Axis(tickMinStep=1, format="d")
-        number = alt.X("size:Q", title=f"number of {result.unit}", axis=whole, scale=PADDED)
-        base, side, across, height = style.Chart().encode(x=number), "y", style.width(), 280
+    data = selection_data(result)
+    names, size, mean, error, chosen = data.columns.values()
+    error, place = np.nan_to_num(error), np.arange(len(mean))
+    look = {"fmt": "o", "color": BLUE, "lw": 0.8, "ms": 3.5}
+    best = {"marker": "o", "ls": "", "color": VERMILION, "ms": 6, "zorder": 3}
+    if data.is_curve:
+        ax, order = style.subplots(ax=ax), np.argsort(size)
+        ax.plot(size[order], mean[order], color=BLUE, lw=0.8, alpha=0.6)
+        ax.errorbar(size, mean, error, **look | errorbar)
+        ax.plot(size[chosen], mean[chosen], **best)
+        ax.set(xlabel=f"number of {data.unit}", ylabel=data.measure)
+        whole(ax.xaxis)
     else:
-        every = alt.Axis(labelOverlap=False, labelLimit=260)
-        words = alt.Y("candidate:N", sort=None, title=None, axis=every)
-        base, side, across, height = style.Chart().encode(y=words), "x", style.width() - 100, 20 * len(result)
-    channel = {"x": alt.X, "y": alt.Y}[side]
-    score = style.axis(channel, "mean", result.measure, style.limits(mean - half, mean + half))
-    bars = {side: channel("low:Q", title=result.measure), f"{side}2": "high:Q"}
-    line = base.mark_line(color=style.BLUE, strokeWidth=1.2, opacity=0.6)
-    points = base.mark_point(filled=True, opacity=1).encode(
-        **{side: score},
-        tooltip=["candidate:N", "size:Q", "mean:Q", "standard_error:Q"],
-        color=alt.condition("datum.chosen", alt.value(style.VERMILION), alt.value(style.BLUE)),
-        size=alt.condition("datum.chosen", alt.value(90), alt.value(30)),
-    )
-    marks = [base.mark_rule(color=style.BLUE, strokeWidth=1.2).encode(**bars)]
-    marks += [line.encode(y=score, order=alt.Order("size:Q"))] if curve else []
-    about = f"{result.about.splitlines()[0].rstrip('.')}."
-    why = "" if result.choice is None else result.remarks()[0].lstrip("* ")
-    said = "Bars: one standard error of the mean over folds." if np.isfinite(error).any() else ""
-    size = {"across": across, "height": height}
-    return style.layered(columns, [*marks, points], "Candidates", about, why, said, **size)
+        ax = style.subplots(ax=ax, height_mm=16 + 4.5 * len(mean))
+        ax.errorbar(mean, place, xerr=error, **look | errorbar)
+        ax.plot(mean[chosen], place[chosen], **best)
+        ax.set(xlabel=data.measure, ylim=(len(mean) - 0.4, -0.6))
+        ax.grid(axis="y", color=style.PALE, lw=0.6)
+        style.ticks(ax, "y", place, names)
+    return data.finish(ax, title)
 
 
 # ----------------- Reconstruction error against the number of components
 
 
-def reconstruction_errors(model: Any, X: Any) -> Any:
+def reconstruction_errors_data(model: Any, X: Any) -> Data:
+    """Return what :func:`reconstruction_errors` draws; columns: set, components, error."""
+    sets, inner = dict(X) if isinstance(X, Mapping) else {"rows": X}, fitted(model)
+    if kind_of(model).faces:
+        sets, model = {name: model.relight(pictures) for name, pictures in sets.items()}, inner
+    if kind_of(model) is not ModelKind.PCA:
+        kind = type(model).__name__
+        raise DataError(f"Errors for every number of components are those of a PCA, not of a {kind}.")
+    sums = {str(name): model.reconstruction_errors(rows).sum(axis=0) for name, rows in sets.items()}
+    for name, errors in sums.items():
+        if not errors[0] > 0:
+            raise DataError(f"The {name} are all equal to the mean, so they have no relative error.")
+    count = int(model.n_components_) + 1
+    columns = {
+        "set": np.repeat(np.array(list(sums), dtype=object), count),
+        "components": np.tile(np.arange(count), len(sums)),
+        "error": np.concatenate([np.sqrt(errors / errors[0]) for errors in sums.values()]),
+    }
+    said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
+    return Data("", [said], columns)
+
+
+@style.styled
+def reconstruction_errors(
+    model: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **line: Any
+) -> Any:
     """Draw the relative error of reconstructions from r components, for r from 0 to all of the model.
+
+    It is ``sqrt(sum ||x - x~||^2 / sum ||x - mean||^2)``.
 
     Parameters
     ----------
@@ -111,12 +161,16 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     X : array-like of shape (n_samples, n_features), or dict of str to array-like
         Rows, or several sets of rows by name, such as ``{"fitted": X, "new": Y}``. Pictures of a FaceSpace
         are compared after its correction of the illumination.
+    title : str, optional
+        None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **line
+        As of ``Axes.plot``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each set and r: set, components, and the relative error
-        ``sqrt(sum ||x - x~||^2 / sum ||x - mean||^2)``.
+    Axes
 
     Raises
     ------
@@ -128,47 +182,77 @@ def reconstruction_errors(model: Any, X: Any) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
-    >>> chart = gramian.figures.reconstruction_errors(gramian.PCA().fit(X), X)
-    >>> np.round(chart.data["error"].to_pylist(), 4).tolist()
+    >>> data = gramian.figures.reconstruction_errors_data(gramian.PCA().fit(X), X)
+    >>> data.columns["error"].round(4).tolist()
     [1.0, 0.2046, 0.0]
     """
-    sets, inner = dict(X) if isinstance(X, Mapping) else {"rows": X}, fitted(model)
-    if kind_of(model).faces:
-        sets, model = {name: model.relight(pictures) for name, pictures in sets.items()}, inner
-    if kind_of(model) is not ModelKind.PCA:
-        kind = type(model).__name__
-        raise DataError(f"Errors for every number of components are those of a PCA, not of a {kind}.")
-    columns: dict[str, list[Any]] = {"set": [], "components": [], "error": []}
-    for name, rows in sets.items():
-        sums = model.reconstruction_errors(rows).sum(axis=0)
-        if not sums[0] > 0:
-            raise DataError(f"The {name} are all equal to the mean, so they have no relative error.")
-        columns["set"] += [str(name)] * len(sums)
-        columns["components"] += range(len(sums))
-        columns["error"] += np.sqrt(sums / sums[0]).tolist()
-    edges = style.limits(columns["components"], margin=0.03), style.limits(columns["error"], zero=True)
-    whole = alt.Axis(format="d", tickMinStep=1)
-    x = style.axis(alt.X, "components", "number of components", edges[0], axis=whole)
-    y = style.axis(alt.Y, "error", "relative error of the reconstruction", edges[1])
-    scale = alt.Scale(domain=list(sets), range=list(style.COLOURS[: len(sets)]))
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2) if len(sets) > 1 else None
-    color = alt.Color("set:N", title=None, scale=scale, legend=legend)
-    tips = ["set:N", "components:Q", alt.Tooltip("error:Q", format=".4f")]
-    lines = style.Chart().encode(x=x, y=y, color=color, tooltip=tips)
-    dash = alt.StrokeDash("set:N", title=None, scale=alt.Scale(domain=list(sets)), legend=legend)
-    marks = [lines.mark_line(strokeWidth=1.6).encode(strokeDash=dash)]
-    if len(columns["error"]) <= 60 * len(sets):
-        marks.append(lines.mark_point(filled=True, size=30, opacity=1))
-    said = "Distance of rows from their reconstruction over their distance from the mean (root mean squares)."
-    return style.layered(columns, marks, "Reconstruction error", said, height=style.HEIGHT - 60)
+    data = reconstruction_errors_data(model, X)
+    group, count, error = data.columns.values()
+    names, ax = list(dict.fromkeys(group)), style.subplots(ax=ax)
+    handles = []
+    for place, name in enumerate(names):
+        look = {"color": COLOURS[place % len(COLOURS)], "ls": DASHES[place % len(DASHES)], "ms": 3}
+        few = {"marker": "o"} if count.max() <= 60 else {}
+        handles += ax.plot(count[group == name], error[group == name], **look | few | line)
+    ax.set(xlabel="number of components", ylabel="relative error of the reconstruction", ylim=(0, None))
+    whole(ax.xaxis)
+    if len(names) > 1:
+        style.legend(ax, handles, names)
+    return data.finish(ax, title)
 
 
 # ------------------------- Distributions of face scores, with thresholds
 
-BINS = 40
+
+@dataclass(frozen=True)
+class Distributions(Data):
+    """What :func:`face_scores` draws; columns: group, low, high, share (of the group between them, in %).
+
+    Attributes
+    ----------
+    thresholds : dict of str to float
+    measure : str
+        What the scores are.
+    """
+
+    thresholds: dict[str, float]
+    measure: str
 
 
-def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, title: str = "score") -> Any:
+def face_scores_data(
+    groups: Any, thresholds: Mapping[str, float] | None = None, measure: str = "score"
+) -> Distributions:
+    """Return what :func:`face_scores` draws."""
+    if kind_of(groups).faces:
+        own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
+        groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
+        measure = "distance from the face space (relative)" if measure == "score" else measure
+    values = {str(name): np.asarray(scores, dtype=float).ravel() for name, scores in groups.items()}
+    marked = dict(thresholds or {})
+    if not values or not all(len(scores) for scores in values.values()):
+        raise DataError("A group has no scores. Give at least one score for each group.")
+    bounds = np.linspace(*style.limits(*values.values(), list(marked.values()), margin=0.03), BINS + 1)
+    columns = {
+        "group": np.repeat(np.array(list(values), dtype=object), BINS),
+        "low": np.tile(bounds[:-1], len(values)),
+        "high": np.tile(bounds[1:], len(values)),
+        "share": np.concatenate([100 * np.histogram(v, bounds)[0] / len(v) for v in values.values()]),
+    }
+    said = [f"{name}: {len(one):,} scores, median {np.median(one):.4g}." for name, one in values.items()]
+    said += [f"Dashed, {name}: {at:.4g}." for name, at in marked.items()]
+    return Distributions("", said, columns, marked, measure)
+
+
+@style.styled
+def face_scores(
+    groups: Any,
+    thresholds: Mapping[str, float] | None = None,
+    *,
+    measure: str = "score",
+    title: str | None = "auto",
+    ax: Any = None,
+    **stairs: Any,
+) -> Any:
     """Draw the distributions of scores of groups of pictures, and thresholds.
 
     Parameters
@@ -179,13 +263,18 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
         pictures.
     thresholds : mapping of str to float, optional
         Thresholds by name.
-    title : str
+    measure : str
         The title of the axis.
+    title : str, optional
+        None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **stairs
+        As of ``Axes.stairs``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each group and interval of scores: the share of the group in it (%).
+    Axes
 
     Raises
     ------
@@ -196,40 +285,24 @@ def face_scores(groups: Any, thresholds: Mapping[str, float] | None = None, *, t
     --------
     >>> import gramian
     >>> groups = {"same": [0.8, 0.9, 0.95], "different": [0.1, 0.2, 0.3]}
-    >>> chart = gramian.figures.face_scores(groups, {"limit": 0.5}, title="similarity")
-    >>> sorted(set(chart.data["group"].to_pylist()))
-    ['different', 'same']
-    >>> chart.save("similarity.svg")  # doctest: +SKIP
+    >>> ax = gramian.figures.face_scores(groups, {"limit": 0.5}, measure="similarity")
+    >>> ax.get_xlabel()
+    'similarity'
     """
-    if kind_of(groups).faces:
-        own = {f"limit of a face (accepts {100 * groups.face_keep_:g} % of these)": groups.face_threshold_}
-        groups, thresholds = {"fitted faces": groups.face_scores_}, own if thresholds is None else thresholds
-        title = "distance from the face space (relative)" if title == "score" else title
-    values = {name: np.asarray(scores, dtype=float).ravel() for name, scores in groups.items()}
-    marked = dict(thresholds or {})
-    if not values or not all(len(scores) for scores in values.values()):
-        raise DataError("A group has no scores. Give at least one score for each group.")
-    edge = style.limits(*values.values(), np.array(list(marked.values())), margin=0.03)
-    bounds = np.linspace(edge[0], edge[1], BINS + 1)
-    columns = {
-        "group": [name for name in values for _ in range(BINS)],
-        "low": np.tile(bounds[:-1], len(values)),
-        "high": np.tile(bounds[1:], len(values)),
-        "share": np.concatenate([100 * np.histogram(v, bounds)[0] / len(v) for v in values.values()]),
-    }
-    scale = alt.Scale(domain=list(values), range=list(style.COLOURS))
-    color = alt.Color("group:N", sort=None, title=None, scale=scale)
-    y = alt.Y("share:Q", title="share of the group (%)", stack=None)
-    tips = ["group:N", "low:Q", "high:Q", alt.Tooltip("share:Q", format=".2f")]
-    x, base = style.axis(alt.X, "low", title, edge), style.Chart().encode(y=y, color=color)
-    bars = base.mark_rect(opacity=0.45).encode(x=x, x2="high:Q", y2=alt.datum(0), tooltip=tips)
-    dash = alt.StrokeDash("group:N", sort=None, title=None, scale=alt.Scale(domain=list(values)))
-    steps = base.mark_line(interpolate="step-after", strokeWidth=1.4).encode(x="low:Q", strokeDash=dash)
-    what = [f"{name}: {at:.4g}" for name, at in marked.items()]
-    rule = style.chart({"at": list(marked.values()), "what": what})
-    rule = rule.mark_rule(color=style.INK, strokeDash=[5, 3], strokeWidth=1.4)
-    rule = rule.encode(x="at:Q", tooltip="what:N")
-    said = [f"{name}: {len(one):,} scores, median {np.median(one):.4g}." for name, one in values.items()]
-    drawn = [f"Dashed, {one}." for one in what]
-    layers = [bars, steps, *([rule] if marked else [])]
-    return style.layered(columns, layers, "Scores and thresholds", *said, *drawn, height=260)
+    data = face_scores_data(groups, thresholds, measure)
+    group, low, high, share = data.columns.values()
+    names, ax = list(dict.fromkeys(group)), style.subplots(ax=ax)
+    handles = []
+    for place, name in enumerate(names):
+        one, colour = group == name, COLOURS[place % len(COLOURS)]
+        edges = np.append(low[one], high[one][-1])
+        ax.stairs(share[one], edges, **{"fill": True, "color": colour, "alpha": 0.35} | stairs)
+        look = {"color": colour, "ls": DASHES[place % len(DASHES)], "lw": 1.1}
+        handles.append(ax.stairs(share[one], edges, **look))
+    for at in data.thresholds.values():
+        ax.axvline(at, color=INK, ls=(0, (4, 3)), lw=0.9)
+    style.words(ax, x=data.measure, y="share of the group (%)")
+    ax.set(xlim=(low[0], high[-1]), ylim=(0, None))
+    if len(names) > 1:
+        style.legend(ax, handles, names)
+    return data.finish(ax, title)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
+from matplotlib.colors import PowerNorm
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly, percent
+from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
-from gramian.figures._altair_style import BLUE, VERMILION, Chart, chart, layered, panel, stacked, width
+from gramian.figures import style
+from gramian.figures.drawing import Data, whole
 from gramian.figures.names import numbers_of, row_names_of
+from gramian.figures.style import BLUE, VERMILION
 from gramian.models.events import ONSET, RowStatistics
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of
@@ -23,54 +26,22 @@ from gramian.tables.table import Table
 MOST_POINTS, MOST_ALARMS = 4000, 2000
 MOST_COLUMNS = 20
 MOST_CELLS, BEFORE, AFTER = 15, 20, 80  # columns of a map, rows before and after the start of an event
-SQUARES = alt.Scale(type="sqrt")  # a distance, of a squared distance
-COLOURS = alt.Scale(domain=["normal", "alarm"], range=[BLUE, VERMILION])
 
 
-def control_chart(monitor: Any, X: Any) -> Any:
-    """Draw T2 and SPE of rows in their order, with the limits and the alarms.
+def control_chart_data(monitor: Any, X: Any) -> Data:
+    """Return what :func:`control_chart` draws.
 
-    Parameters
-    ----------
-    monitor : Monitor, or fitted PCA or KernelPCA
-        A model without a monitor has limits by theory, for 1 % false alarms.
-    X : array-like, frame or Table of shape (n_samples, n_features)
-        If these are the rows of the fit, the limits are those for such rows.
-
-    Returns
-    -------
-    altair.VConcatChart
-        ``chart.data`` has the columns of :meth:`Monitor.statistics` and ``position``, the number of the row
-        in X. Above 4,000 rows it has 4,000 evenly spaced rows and the 2,000 largest alarms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import gramian
-    >>> X = np.random.default_rng(0).normal(size=(300, 5))
-    >>> monitor = gramian.Monitor(gramian.PCA(2), alpha=0.05).fit(X)
-    >>> chart = gramian.figures.control_chart(monitor, X[:50] + [9, 0, 0, 0, 0])
-    >>> chart.data.column_names[:5]
-    ['position', 'row', 'T2', 'T2 limit', 'SPE']
+    Columns: those of :meth:`Monitor.statistics`, and ``position``, the number of the row in X. Above 4,000
+    rows they have 4,000 evenly spaced rows and the 2,000 largest alarms.
     """
     given = monitor_of(monitor, X)
     result = given.statistics(X, rows="auto")
     places = _places(result)
-    columns: dict[str, Any] = {"position": places}
-    columns |= {name: values[places] for name, values in result.finite.items()}
-    columns["state"] = np.where(result.alarms[places], "alarm", "normal")
-    names = [name for name in ("T2", "SPE") if name in columns]
-    count = int(result.alarms.sum())
+    columns = {"position": places} | {name: values[places] for name, values in result.finite.items()}
     few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms."
-    return stacked(
-        columns,
-        [_panel(name, columns, last=name == names[-1]) for name in names],
-        "Control chart",
-        f"{counted(count, 'alarm')} in {counted(len(result), 'row')}; limits (dashed) for "
-        f"{percent(given.limits_.alpha)} false alarms.",
-        few if len(places) < len(result) else "",
-        *given.limits_.sentences,
-    )
+    alarms = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(len(result), 'row')}"
+    said = f"{alarms}; limits (dashed) for {percent(given.limits_.alpha)} false alarms."
+    return Data("", [said, few * (len(places) < len(result)), *given.limits_.sentences], columns)
 
 
 def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
@@ -80,53 +51,61 @@ def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
     return np.unique([*evenly(len(result), MOST_POINTS), *alarms])
 
 
-def _panel(name: str, columns: Mapping[str, Any], *, last: bool) -> Any:
-    x = alt.X("position:Q", title="row" if last else None, axis=alt.Axis(format="d", labels=last))
-    y = alt.Y(f"{name}:Q", title=name, scale=SQUARES, axis=alt.Axis(format=".6~g"))
-    base = Chart()
-    tooltip = ["row:N", f"{name}:Q", f"{name} limit:Q", "alarm:N", *(f"contributor {j}:N" for j in (1, 2, 3))]
-    color = alt.Color("state:N", scale=COLOURS, title=None)
-    points = base.mark_point(filled=True, size=18, opacity=0.8).encode(x=x, y=y, color=color, tooltip=tooltip)
-    line = base.mark_line(color=BLUE, strokeWidth=0.5, opacity=0.4).encode(x=x, y=y)
-    limit = base.mark_rule(color=VERMILION, strokeDash=[5, 3]).encode(y=f"max({name} limit):Q")
-    known = np.isfinite(columns[f"{name} limit"]).any()  # Vega warns of an axis for no number
-    return panel([line, points, limit] if known else [line, points], 150)
-
-
-def contributions(monitor: Any, X: Any, row: int | str | date) -> Any:
-    """Draw what each column contributes to T2 and SPE of one row.
+@style.styled
+def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **scatter: Any) -> Any:
+    """Draw T2 and SPE of rows in their order, with the limits and the alarms.
 
     Parameters
     ----------
     monitor : Monitor, or fitted PCA or KernelPCA
-        The model by which rows are unlike others.
+        A model without a monitor has limits by theory, for 1 % false alarms.
     X : array-like, frame or Table of shape (n_samples, n_features)
-        Rows, of which one is drawn.
-    row : int, str or date
-        The number of the row, from 0, or its name or time.
+        If these are the rows of the fit, the limits are those for such rows.
+    title : str, optional
+        None for no title.
+    ax : Axes, one or two, optional
+        Of each statistic, by default in a new figure.
+    **scatter
+        Of the points, as of ``Axes.scatter``.
 
     Returns
     -------
-    altair.VConcatChart
-        ``chart.data`` has the contributions of the 20 columns that contribute most to the statistic that is
-        larger relative to its limit.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such row.
-    UnavailableError
-        For a kernel without derivatives.
+    ndarray of Axes of shape (statistics, 1)
 
     Examples
     --------
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(300, 5))
-    >>> monitor = gramian.Monitor(gramian.PCA(2)).fit(X)
-    >>> chart = gramian.figures.contributions(monitor, X + [0, 0, 0, 9, 0], 7)
-    >>> chart.data["column"][0].as_py()
-    'x3'
+    >>> monitor = gramian.Monitor(gramian.PCA(2), alpha=0.05).fit(X)
+    >>> data = gramian.figures.control_chart_data(monitor, X[:50] + [9, 0, 0, 0, 0])
+    >>> list(data.columns)[:5]
+    ['position', 'row', 'T2', 'T2 limit', 'SPE']
+    """
+    data = control_chart_data(monitor, X)
+    x, alarms = data.columns["position"], np.asarray(data.columns["alarm"] != "", dtype=bool)
+    names = [name for name in ("T2", "SPE") if name in data.columns]
+    axes = style.subplots(len(names), ax=ax, sharex=True, squeeze=False)
+    for one, name in zip(axes.flat, names, strict=True):
+        y, limits = data.columns[name], data.columns[f"{name} limit"]
+        one.plot(x, y, color=BLUE, lw=0.4, alpha=0.5)
+        for part, colour, marker in ((~alarms, BLUE, "o"), (alarms, VERMILION, "D")):
+            look = {"color": colour, "marker": marker, "s": 8, "lw": 0, "rasterized": len(x) > style.RASTER}
+            one.scatter(x[part], y[part], **look | scatter)
+        if np.isfinite(limits).any():
+            one.axhline(np.nanmax(limits), color=VERMILION, ls=(0, (4, 3)), lw=0.9)
+        roots = lambda values: np.sqrt(np.maximum(values, 0))  # noqa: E731 - a distance, of its square
+        one.set_yscale("function", functions=(roots, np.square))
+        one.set(ylabel=name, ylim=(0, None))
+    one.set_xlabel("row")
+    one.get_figure().align_ylabels(axes)
+    return data.finish(axes, title)
+
+
+def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
+    """Return what :func:`contributions` draws; columns: column, and the contributions to T2 and SPE.
+
+    They are of the 20 columns that contribute most to the statistic that is larger relative to its limit.
     """
     given = monitor_of(monitor)
     timed = getattr(getattr(getattr(X, "index", None), "dtype", None), "kind", "") == "M"
@@ -152,18 +131,7 @@ def contributions(monitor: Any, X: Any, row: int | str | date) -> Any:
     numbers = X.row_numbers if isinstance(X, Table) else None
     shown = names[place] if names else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
-    panels = [_bars(name, f"contribution to {name}") for name in parts]
-    return stacked(columns, panels, f"Contributions to row {shown}", f"{', '.join(measured)}.", more)
-
-
-def _bars(name: str, title: str) -> Any:
-    bars = Chart(width=width(), height=140).mark_bar()
-    return bars.encode(
-        x=alt.X("column:N", sort=None, title=None),
-        y=alt.Y(f"{name}:Q", title=title),
-        color=alt.condition(f"datum['{name}'] < 0", alt.value(VERMILION), alt.value(BLUE)),
-        tooltip=["column:N", f"{name}:Q"],
-    )
+    return Data(f"Contributions to row {shown}", [f"{', '.join(measured)}.", more], columns)
 
 
 def _rows(X: Any, start: int, stop: int) -> Any:
@@ -175,30 +143,35 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     return Table(some, X.feature_names) if named else some
 
 
-def contribution_map(monitor: Any, X: Any, event: int | None = None) -> Any:
-    """Draw the contributions of columns over time, around the beginning of an event.
+@style.styled
+def contributions(
+    monitor: Any, X: Any, row: int | str | date, *, title: str | None = "auto", ax: Any = None, **barh: Any
+) -> Any:
+    """Draw what each column contributes to T2 and SPE of one row.
 
     Parameters
     ----------
     monitor : Monitor, or fitted PCA or KernelPCA
         The model by which rows are unlike others.
     X : array-like, frame or Table of shape (n_samples, n_features)
-        New rows, in the order of time.
-    event : int or None, default=None
-        The number of the event in ``monitor.statistics(X).events``; None means that of most alarms. Without
-        events the rows around the most unusual one are drawn.
+        Rows, of which one is drawn.
+    row : int, str or date
+        The number of the row, from 0, or its name or time.
+    title : str, optional
+        By default the name of the row; None for no title.
+    ax : Axes, one or two, optional
+        Of each statistic, by default in a new figure.
+    **barh
+        As of ``Axes.barh``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each of 20 rows before the event and 80 from its beginning on, and each
-        of the 15 columns that contribute most: the contribution to the statistic that is larger relative to
-        its limit, relative to this limit. Columns that contribute most to the first alarms come first.
+    ndarray of Axes of shape (1, statistics)
 
     Raises
     ------
     ParameterError
-        If there is no such event.
+        If there is no such row.
     UnavailableError
         For a kernel without derivatives.
 
@@ -207,13 +180,44 @@ def contribution_map(monitor: Any, X: Any, event: int | None = None) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(300, 5))
-    >>> monitor = gramian.Monitor(gramian.PCA(2), consecutive=3).fit(X)
-    >>> new = X[:100].copy()
-    >>> new[60:, 3] += 9
-    >>> chart = gramian.figures.contribution_map(monitor, new)
-    >>> chart.data["column"][0].as_py()
-    'x3'
+    >>> monitor = gramian.Monitor(gramian.PCA(2)).fit(X)
+    >>> data = gramian.figures.contributions_data(monitor, X + [0, 0, 0, 9, 0], 7)
+    >>> data.title, data.columns["column"][0]
+    ('Contributions to row 7', 'x3')
     """
+    data = contributions_data(monitor, X, row)
+    columns, *parts = data.columns
+    lines = np.arange(len(data.columns[columns]))
+    axes = style.subplots(1, len(parts), ax=ax, height_mm=18 + 4.2 * len(lines), sharey=True, squeeze=False)
+    for one, name in zip(axes.flat, parts, strict=True):
+        values = data.columns[name]
+        one.barh(lines, values, **{"color": np.where(values < 0, VERMILION, BLUE)} | barh)
+        one.set(xlabel=f"contribution to {name}", ylim=(len(lines) - 0.4, -0.6))
+        style.zero_lines(one, y=False)
+        one.tick_params(axis="y", length=0)
+    style.ticks(axes[0, 0], "y", lines, data.columns[columns])
+    return data.finish(axes, title)
+
+
+@dataclass(frozen=True)
+class Cells(Data):
+    """What :func:`contribution_map` draws; columns of the table: position, row, column, contribution.
+
+    Attributes
+    ----------
+    values : ndarray of shape (columns, rows)
+        Contributions to the statistic that is larger relative to its limit, relative to this limit. Columns
+        that contribute most to the first alarms come first.
+    start : int
+        The row in which the event begins.
+    """
+
+    values: FloatArray
+    start: int
+
+
+def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Cells:
+    """Return what :func:`contribution_map` draws."""
     given = monitor_of(monitor)
     result = given.statistics(X, rows="auto")
     count, n = len(result.events), len(result)
@@ -233,25 +237,88 @@ def contribution_map(monitor: Any, X: Any, event: int | None = None) -> Any:
     first = alarms[alarms >= start][:ONSET] - low
     shown = np.argsort(-values.max(axis=0), kind="stable")[:MOST_CELLS]
     shown = shown[np.argsort(-values[first][:, shown].sum(axis=0), kind="stable")]
-    names = np.array(feature_names_of(given.model_), dtype=object)[shown]
+    cells = np.maximum(values[:, shown], 0.0).T
     columns = {
         "position": np.tile(np.arange(low, high), len(shown)),
         "row": np.tile(result["row"][low:high], len(shown)),
-        "column": np.repeat(names, high - low),
-        "contribution": np.maximum(values[:, shown], 0.0).T.ravel(),
+        "column": np.repeat(np.array(feature_names_of(given.model_), dtype=object)[shown], high - low),
+        "contribution": cells.ravel(),
     }
-    base = Chart().encode(x=alt.X("position:O", title="row", axis=alt.Axis(labelOverlap=True)))
-    scale = alt.Scale(type="sqrt", scheme="oranges", domainMin=0)
-    cells = base.mark_rect().encode(
-        y=alt.Y("column:N", sort=list(names), title=None, axis=alt.Axis(labelOverlap=False)),
-        color=alt.Color("contribution:Q", scale=scale, title="of the limit"),
-        tooltip=["row:N", "column:N", "contribution:Q"],
-    )
     name = str(result["row"][start])
     where = name if name == str(start) else f"{start} ({name})"
     began = f"The event of row {where}" if count else f"Rows around {where}"
     said = f"{began}; contributions to T2 or SPE, whichever is larger, relative to its limit."
     more = f"{len(shown)} of {values.shape[1]:,} columns." if len(shown) < values.shape[1] else ""
-    rule = chart({"start": [start]}).mark_rule(color=BLUE, strokeDash=[5, 3]).encode(x="start:O")
-    height = max(120, 17 * len(shown))
-    return layered(columns, [cells, rule], "Contributions over time", said, more, height=height)
+    return Cells("", [said, more], columns, cells, start)
+
+
+@style.styled
+def contribution_map(
+    monitor: Any,
+    X: Any,
+    event: int | None = None,
+    *,
+    title: str | None = "auto",
+    ax: Any = None,
+    **pcolormesh: Any,
+) -> Any:
+    """Draw the contributions of columns over time, around the beginning of an event.
+
+    These are of 20 rows before the event and 80 from its beginning on, and of the 15 columns that contribute
+    most.
+
+    Parameters
+    ----------
+    monitor : Monitor, or fitted PCA or KernelPCA
+        The model by which rows are unlike others.
+    X : array-like, frame or Table of shape (n_samples, n_features)
+        New rows, in the order of time.
+    event : int or None, default=None
+        The number of the event in ``monitor.statistics(X).events``; None means that of most alarms. Without
+        events the rows around the most unusual one are drawn.
+    title : str, optional
+        None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **pcolormesh
+        As of ``Axes.pcolormesh``.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ParameterError
+        If there is no such event.
+    UnavailableError
+        For a kernel without derivatives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian
+    >>> X = np.random.default_rng(0).normal(size=(300, 5))
+    >>> monitor = gramian.Monitor(gramian.PCA(2), consecutive=3).fit(X)
+    >>> new = X[:100].copy()
+    >>> new[60:, 3] += 9
+    >>> gramian.figures.contribution_map_data(monitor, new).columns["column"][0]
+    'x3'
+    """
+    data = contribution_map_data(monitor, X, event)
+    count, n = data.values.shape
+    ax = style.subplots(ax=ax, height_mm=22 + 4.2 * count)
+    low = int(data.columns["position"][0])
+    look = {"cmap": "Oranges", "norm": PowerNorm(0.5, vmin=0), "rasterized": True}
+    mesh = ax.pcolormesh(
+        np.arange(n + 1) + low - 0.5, np.arange(count + 1) - 0.5, data.values, **look | pcolormesh
+    )
+    ax.axvline(data.start, color=BLUE, ls=(0, (4, 3)), lw=0.9)
+    ax.set(xlabel="row", ylim=(count - 0.5, -0.5))
+    ax.tick_params(axis="y", length=0)
+    ax.spines[:].set_visible(False)
+    style.ticks(ax, "y", range(count), data.columns["column"][::n])
+    whole(ax.xaxis)
+    bar = ax.get_figure().colorbar(mesh, ax=ax, label="of the limit", shrink=0.8, pad=0.02)
+    bar.outline.set_visible(False)
+    return data.finish(ax, title)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
+from contourpy import contour_generator
+from matplotlib.colors import LinearSegmentedColormap
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
-from gramian.errors import DataError
-from gramian.figures import _altair_style as style
-from gramian.figures import images
-from gramian.figures._altair_points import Group
+from gramian.errors import DataError, ParameterError
+from gramian.figures import points, style
+from gramian.figures.drawing import Data
+from gramian.figures.images import beside
+from gramian.figures.labels import Labels
 from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
+from gramian.figures.points import Groups
+from gramian.figures.sheets import Sheet, whitened_pictures
 from gramian.kernels.auditing import AuditReport
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.associations import normal_ellipse
@@ -24,17 +31,166 @@ from gramian.statistics.components import component_names, feature_names_of, kin
 from gramian.tables.table import Table
 
 CELLS, LEVELS = 60, 9
-ACROSS = 520  # pixels of several panels beside each other, at most
 CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing varies
-ENDS = ("x", "y", "x2", "y2")
-BETWEEN = {"x": "x:Q", "y": "y:Q", "x2": "x2", "y2": "y2"}
-SIDE = 250  # pixels at most of a panel
 SHOWN = 3  # components of a model
-MOST_POINTS = 400
-SCORES = ["#542788", "#998ec3", "#a0a0a0", "#f1a340", "#b35806"]  # purple to orange, grey at 0
+SCORES = LinearSegmentedColormap.from_list("scores", ["#b35806", "#f1a340", "#a0a0a0", "#998ec3", "#542788"])
+MOST_POINTS, MOST_OF_RELATION = 400, 1000
+FINE, COARSE = 240, 24  # cells along each axis of the grid of an equation, in the plane and in space
+# Of a tetrahedron with corners in the order of their heights: how many are above 0, and edges of a triangle.
+CUTS = (
+    (1, ((3, 0), (3, 1), (3, 2))),
+    (2, ((0, 2), (0, 3), (1, 3))),
+    (2, ((0, 2), (1, 3), (1, 2))),
+    (3, ((0, 1), (0, 2), (0, 3))),
+)
+VIEW = (35.0, 25.0)
+ZOOM = 1.1  # of the space of three columns
+PANEL = 38  # millimetres, the least width of a panel
 
 
-def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int = SHOWN) -> Any:
+@dataclass(frozen=True)
+class Rows(Data):
+    """Rows in the plane or the space of columns.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, 2) or (n, 3)
+    drawn : sequence of int
+        The places of those that are drawn.
+    hue : Groups
+        What sets their colours.
+    names : sequence of str
+        Of the columns.
+    """
+
+    values: FloatArray
+    drawn: Any
+    hue: Groups
+    names: Sequence[str]
+    style = Groups()
+    components = ("", "")
+
+    def draw(
+        self, ax: Any, own: bool, scatter: dict[str, Any], *around: FloatArray, view: Any = VIEW
+    ) -> None:
+        """Draw the points, with limits around them and others, and units of one length if they can be."""
+        points.draw_points(ax, self, **scatter)
+        points.draw_legend(ax, self, own, scatter)
+        every = np.concatenate([self.values, *around])
+        edges = [style.limits(column, margin=0.08) for column in every.T]
+        style.words(ax, x=self.names[0], y=self.names[1])
+        if hasattr(ax, "zaxis"):
+            equal = style.is_comparable(edges)
+            ax.set_zlabel(style.drawable(self.names[2]), **style.PLAIN)
+            ax.set(xlim=edges[0], ylim=edges[1], zlim=edges[2])
+            ax.set_box_aspect(np.ptp(edges, axis=1) if equal else None, zoom=ZOOM)
+            ax.view_init(elev=view[1], azim=view[0])
+            ax.locator_params(nbins=4)
+            for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+                axis.set_pane_color((1, 1, 1, 0))
+                axis.labelpad = -7
+                axis._axinfo["grid"].update(color=style.PALE, linewidth=0.5)
+        else:
+            edges, equal = style.equal_units(ax, edges)
+            style.set_edges(ax, edges, equal)
+        style.note(ax, "" if equal else "The axes have different scales: right angles do not look right.")
+
+
+def _axes(columns: int, ax: Any, rows: int = 1, **more: Any) -> Any:
+    """Return axes, the first ones for so many columns."""
+    axes = style.subplots(rows, ax=ax, squeeze=False, **more)
+    first = axes[0, 0]
+    if columns == 3 and ax is None:
+        axes[0, 0] = first.get_figure().add_subplot(
+            first.get_subplotspec(), projection="3d", proj_type="ortho"
+        )
+        axes[0, 0].tick_params(labelsize=6, pad=-3)
+        axes[0, 0].computed_zorder = False
+        first.remove()
+    elif columns == 3 and not hasattr(first, "zaxis"):
+        raise ParameterError("ax", allowed="must have three axes", hint='Make it with projection="3d".')
+    return axes
+
+
+# ------------------------------------------------------------- Lines of equal score
+
+
+@dataclass(frozen=True)
+class Contours(Rows):
+    """What :func:`kernel_contours` draws; columns: x, y and the score of each panel on a grid.
+
+    Attributes
+    ----------
+    sides : pair of ndarray of shape (m,)
+        The places of the grid along both axes.
+    panels : list of list of str
+        Titles of each row of panels.
+    """
+
+    sides: Sequence[FloatArray]
+    panels: Sequence[Sequence[str]]
+
+
+def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: int = SHOWN) -> Contours:
+    """Return what :func:`kernel_contours` draws."""
+    given = list(models) if isinstance(models, Sequence) else [models]
+    wrong = [model for model in given if model.n_features_in_ != 2]
+    if wrong:
+        problem = f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}."
+        raise DataError(problem, "Fit it on two columns.")
+    values = as_float64(numbers_of(X))
+    sides = [np.linspace(*edge, CELLS + 1) for edge in _square(style.edges_of(values, margin=0.15))]
+    grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    columns, titles = {"x": grid[:, 0], "y": grid[:, 1]}, list[list[str]]()
+    for place, model in enumerate(given, 1):
+        k, names = min(components, int(model.n_components_)), names_of(model)
+        result = as_float64(model.transform(grid if names is None else Table(grid, names)))
+        kind = type(model).__name__ if kind_of(model).linear else str(model.kernel_ or model.kernel)
+        titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
+        columns |= dict(zip(titles[-1], result.T, strict=False))
+    if min(map(len, titles)) == 1:  # a panel alone in a row
+        titles = [[title for row in titles for title in row]]
+    few = f" ({MOST_POINTS} drawn)" if len(values) > MOST_POINTS else ""
+    said = f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores."
+    rows = (
+        evenly(len(values), MOST_POINTS),
+        Groups.of(hue, len(values), given[0], X),
+        feature_names_of(given[0]),
+    )
+    return Contours("", [said, f"{len(values):,} rows{few}."], columns, values, *rows, sides, titles)
+
+
+def _square(edges: list[list[float]]) -> list[list[float]]:
+    """Return limits of equal length, so that circles are circles; ranges of very different length stay."""
+    half = max(high - low for low, high in edges) / 2
+    middles = [(low + high) / 2 for low, high in edges]
+    return [[middle - half, middle + half] for middle in middles] if style.is_comparable(edges) else edges
+
+
+def _levels(values: FloatArray) -> FloatArray:
+    """Return evenly spaced levels between the extremes."""
+    low, high, largest = (float(one) for one in (values.min(), values.max(), np.abs(values).max()))
+    return np.linspace(low, high, LEVELS + 2)[1:-1] if high - low > CONSTANT * largest else np.empty(0)
+
+
+def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, FloatArray]]:
+    """Return evenly spaced levels relative to the largest magnitude, and the segments of their lines.
+
+    Both have a value for each place of a grid of shape (m, n, 2); segments have both ends: x, y, x, y.
+    """
+    lines = contour_generator(grid[..., 0], grid[..., 1], values)
+    largest = float(np.abs(values).max()) or 1.0
+    parts = ((level, lines.lines(level)) for level in _levels(values).tolist())
+    return [
+        (level / largest, np.concatenate([np.empty((0, 4)), *(np.hstack([p[:-1], p[1:]]) for p in paths)]))
+        for level, paths in parts
+    ]
+
+
+@style.styled
+def kernel_contours(
+    models: Any, X: Any, *, hue: Any = None, components: int = SHOWN, ax: Any = None, **contour: Any
+) -> Any:
     """Draw lines of equal score of each component in the plane of two columns, for one or more models.
 
     Linear PCA has parallel lines. For points on a circle, a component of kernel PCA has circular lines: it is
@@ -43,19 +199,22 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     Parameters
     ----------
     models : fitted PCA or KernelPCA, or a sequence of them
-        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: a row of panels each, unless one of
+        Such as ``[PCA(2).fit(X), KernelPCA(3, kernel="rbf").fit(X)]``: rows of panels each, unless one of
         them has a single component.
     X : array-like of shape (n_samples, 2)
         Points drawn below the lines; at most 400, evenly spaced.
-    color : array-like of shape (n_samples,) or str, optional
+    hue : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
     components : int, default=3
         The maximum for each model.
+    ax : array of Axes, optional
+        One for each place, by default in a new figure.
+    **contour
+        As of ``Axes.contour``.
 
     Returns
     -------
-    altair.VConcatChart
-        ``chart.data`` has the segments of all lines: panel, level, and both ends.
+    ndarray of Axes, one for each place
 
     Raises
     ------
@@ -73,167 +232,188 @@ def kernel_contours(models: Any, X: Any, *, color: Any = None, components: int =
     >>> t = np.linspace(0, 6, 60)
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
     >>> model = gramian.KernelPCA(2, kernel="rbf(sigma=1)").fit(X)
-    >>> chart = gramian.figures.kernel_contours(model, X, components=1)
-    >>> sorted({row["panel"] for row in chart.data.to_pylist()})
-    ['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']
-    >>> chart.save("contours.svg")  # doctest: +SKIP
+    >>> gramian.figures.kernel_contours_data(model, X, components=1).panels
+    [['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']]
     """
-    given = list(models) if isinstance(models, Sequence) else [models]
-    wrong = [model for model in given if model.n_features_in_ != 2]
-    if wrong:
-        problem = f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}."
-        raise DataError(problem, "Fit it on two columns.")
-    points = as_float64(numbers_of(X))
-    edges = _square(style.edges_of(points, margin=0.15))
-    grid = _grid(edges, CELLS)
-    pieces: dict[str, list[Any]] = {name: [] for name in ("panel", "level", *ENDS)}
-    titles: list[list[str]] = []
-    for place, model in enumerate(given, 1):
-        k = min(components, int(model.n_components_))
-        result = as_float64(model.transform(_rows(grid, model)))[:, :k].reshape(*grid.shape[:2], k)
-        kind = type(model).__name__ if kind_of(model).linear else str(model.kernel_ or model.kernel)
-        titles.append([f"{place}. {kind}, {name}" for name in component_titles(model, k)])
-        for j, title in enumerate(titles[-1]):
-            for level, ends in level_lines(grid, result[..., j]):
-                for column, values in zip(ENDS, ends.T, strict=True):
-                    pieces[column].extend(values.tolist())
-                pieces["panel"].extend([title] * len(ends))
-                pieces["level"].extend([level] * len(ends))
-    names = feature_names_of(given[0])
-    over = _points(points, Group.of(color, len(points), given[0], X), names, edges)
-    room = style.width() if style.width() < style.WIDTH else ACROSS
-    if min(map(len, titles)) == 1:  # a panel alone in a row
-        titles = [[title for row in titles for title in row]]
-    across = [images.beside(len(row), SHOWN if room == ACROSS else max(1, room // 120)) for row in titles]
-    side = min(SIDE, (room - 14 * (max(across) - 1)) // max(across))
-    rows = []
-    for row, many in zip(titles, across, strict=True):
-        panels = (_panel(title, over, side, place % many == 0) for place, title in enumerate(row))
-        rows.append(alt.concat(*panels, columns=many, spacing=14))
-    return style.stacked(
-        pieces,
-        rows,
-        "Lines of equal score",
-        f"{LEVELS} evenly spaced lines for each component, thin ones of negative scores.",
-        f"{len(points):,} rows{f' ({MOST_POINTS} drawn)' if len(points) > MOST_POINTS else ''}.",
-        spacing=14,
+    data = kernel_contours_data(models, X, hue=hue, components=components)
+    most = min(SHOWN, max(1, int(style.width_mm() // PANEL)))
+    across = max(beside(len(row), most) for row in data.panels)
+    places = [
+        (title, place) for row in data.panels for place, title in enumerate(row + [""] * (-len(row) % across))
+    ]
+    down = len(places) // across
+    side, own = style.width_mm() / across, ax is None
+    axes = style.subplots(down, across, ax=ax, squeeze=False, height_mm=down * (side + 10) + 8)
+    for one, (title, place) in zip(axes.flat, places, strict=True):
+        if not title:
+            one.set_visible(False)
+            continue
+        score = data.columns[title].reshape(CELLS + 1, CELLS + 1)
+        largest, levels = np.abs(score).max(), _levels(score)
+        points.draw_points(one, data, s=5, alpha=0.5)
+        look = {
+            "cmap": SCORES,
+            "vmin": -largest,
+            "vmax": largest,
+            "linewidths": np.where(levels < 0, 0.6, 1.2),
+        }
+        if len(levels):
+            one.contour(*data.sides, score, levels, **look | contour)
+        one.set_title(style.drawable(title).replace(", PC", "\nPC"), **style.PLAIN)
+        one.set_aspect("equal" if style.is_comparable([side[[0, -1]] for side in data.sides]) else "auto")
+        style.words(one, x=data.names[0], y=data.names[1] if place % across == 0 else "")
+        one.tick_params(labelleft=place % across == 0)
+    points.draw_legend(axes[0, 0], data, own, {})
+    if own and (legend := axes[0, 0].get_legend()):
+        legend.set_bbox_to_anchor((0, 1 + 9 / (side - 10)))  # above the titles
+    return data.finish(axes, None)
+
+
+def compared_data(model: Any, table: Any, *, hue: Any = None) -> Contours:
+    """Return contours of a model; those of a kernel PCA below those of plain PCA."""
+    return kernel_contours_data(_compared(model, table), table, hue=hue)
+
+
+def compared(model: Any, table: Any, *, hue: Any = None) -> Any:
+    """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
+    return kernel_contours(_compared(model, table), table, hue=hue)
+
+
+def _compared(model: Any, table: Any) -> list[Any]:
+    return [model] if kind_of(model).linear or len(table.values) < 2 else [PCA(2).fit(table), model]
+
+
+# ------- The curve or surface on which an equation holds, over the points that it was computed from
+
+
+@dataclass(frozen=True)
+class Relation(Rows):
+    """What :func:`relation` draws.
+
+    Attributes
+    ----------
+    holds : list of ndarray
+        Where the equation holds: lines of shape (m, 2), or triangles of shape (3, 3).
+    """
+
+    holds: Sequence[FloatArray]
+
+
+def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
+    """Return what :func:`relation` draws; the columns are those of the equation."""
+    used, names = _columns_of(law), law.feature_names
+    if len(used) not in (2, 3):
+        raise DataError(
+            f"{law} is between {counted(len(used), 'column')}, and a figure shows two or three. Draw another "
+            "equation, or compute relations of two or three columns alone."
+        )
+    values = as_float64(numbers_of(X))
+    values = values.reshape(len(values), -1)
+    if values.shape[1] != len(names):
+        raise DataError(f"X has {values.shape[1]} columns, and the equation is between {len(names)}.")
+    some, n, called = values[:, used], len(values), [names[j] for j in used]
+    rows = evenly(n, MOST_OF_RELATION)
+    kind = "curve" if len(used) == 2 else "surface"
+    said = [
+        f"It holds on the {kind}.",
+        f"The rows are {law.residual:.2g} away from it (root mean square).",
+        f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
+    ]
+    columns = {name: some[rows, j] for j, name in enumerate(called)}
+    return Relation(
+        str(law), said, columns, some, rows, Groups.of(hue, n, None, X), called, zero_set(law, _ranges(some))
     )
 
 
-def _square(edges: list[list[float]]) -> list[list[float]]:
-    """Return limits of equal length, so that circles are circles; ranges of very different length stay."""
-    spans = [high - low for low, high in edges]
-    if max(spans) > style.MOST_UNEQUAL * min(spans):
-        return edges
-    middles = [(low + high) / 2 for low, high in edges]
-    return [[middle - max(spans) / 2, middle + max(spans) / 2] for middle in middles]
+def _columns_of(law: Any) -> npt.NDArray[Any]:
+    """Return the places of the columns that occur in an equation."""
+    if not hasattr(law, "powers"):
+        kind = type(law).__name__
+        raise DataError(f"A {kind} is no single equation. Pass one, such as gramian.relations(X)[0].")
+    return np.flatnonzero(np.asarray(law.powers).any(axis=0))
 
 
-def compared(model: Any, table: Any, *, color: Any = None) -> Any:
-    """Draw contours of a model; those of a kernel PCA below those of plain PCA."""
-    alone = kind_of(model).linear or len(table.values) < 2
-    return kernel_contours([model] if alone else [PCA(2).fit(table), model], table, color=color)
+def _ranges(values: FloatArray) -> list[list[float]]:
+    return [style.limits(column, margin=0.12) for column in values.T]
 
 
-def _rows(grid: FloatArray, model: Any) -> Any:
-    """Return the points of a grid as rows with the column names of a model."""
-    rows = grid.reshape(-1, 2)
-    names = names_of(model)
-    return rows if names is None else Table(rows, names)
-
-
-def _panel(title: str, over: Any, side: int, first: bool) -> Any:
-    """Return the lines of a panel; the first one in a row has the Y axis of all."""
-    scale = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=SCORES)
-    color = alt.Color("level:Q", title="score / largest", scale=scale, legend=alt.Legend(tickCount=5))
-    lines = style.Chart().transform_filter(alt.FieldEqualPredicate(field="panel", equal=title))
-    width = alt.condition("datum.level < 0", alt.value(0.9), alt.value(1.8))
-    lines = lines.mark_rule(strokeCap="round").encode(**BETWEEN, color=color, strokeWidth=width)
-    if not first:
-        over = over.encode(y=over.encoding.y.title(None).axis(labels=False, ticks=False, minExtent=0))
-    look = {"fontWeight": "normal", "anchor": "middle", "frame": "group", "fontSize": 11}
-    heading = alt.Title(title.rsplit(", ", 1), limit=side + 20, **look)
-    return style.Panel(layer=[over, lines], title=heading, width=side, height=side)
-
-
-def _points(points: FloatArray, group: Group, names: Sequence[str], edges: list[list[float]]) -> Any:
-    rows = evenly(len(points), MOST_POINTS)
-    columns = {"point_x": points[rows, 0], "point_y": points[rows, 1]} | group.columns(rows)
-    channels = group.channels("fill", style.GREY)
-    if group.values is not None:
-        # A legend would draw the fill as faint as the points, inside a line that they do not have.
-        look = alt.Legend(symbolOpacity=1, symbolStrokeWidth=0)
-        channels = {name: channel.legend(look) for name, channel in channels.items()}
-    dots = style.chart(columns).mark_point(strokeWidth=0, size=14, opacity=0.6)
-    return dots.encode(**style.xy(("point_x", "point_y"), names, edges), **channels)
-
-
-def _grid(edges: list[list[float]], cells: int) -> FloatArray:
-    """Return the corners of so many cells along each axis, shape (cells + 1, cells + 1, 2)."""
-    sides = (np.linspace(low, high, cells + 1) for low, high in edges)
-    return np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
-
-
-def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Return evenly spaced levels relative to the largest magnitude, and the segments of their lines."""
-    low, high, largest = (float(one) for one in (values.min(), values.max(), np.abs(values).max()))
-    levels = np.linspace(low, high, LEVELS + 2)[1:-1].tolist() if high - low > CONSTANT * largest else []
-    return [(level / (largest or 1.0), contour(grid, values, level)) for level in levels]
-
-
-def contour(grid: FloatArray, values: FloatArray, level: float) -> FloatArray:
-    """Return the segments of a level line of values on a grid.
-
-    Parameters
-    ----------
-    grid : ndarray of shape (m, n, 2)
-    values : ndarray of shape (m, n)
-    level : float
+def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> Sequence[FloatArray]:
+    """Return where an equation between two or three columns holds, within limits of each.
 
     Returns
     -------
-    ndarray of shape (pieces, 4)
-        Both ends: x, y, x, y. Values are linear in each half of a cell.
+    sequence of ndarray
+        Lines of shape (points, 2), or triangles of shape (3, 3).
 
     Examples
     --------
-    >>> grid = np.stack(np.meshgrid([0.0, 1.0], [0.0, 1.0], indexing="ij"), axis=-1)
-    >>> sorted(contour(grid, grid[..., 0], 0.25)[:, [0, 2]].ravel().tolist())
-    [0.25, 0.25, 0.25, 0.25]
+    >>> import gramian
+    >>> t = np.linspace(0, 6, 100)
+    >>> law = gramian.relations(np.column_stack([np.cos(t), np.sin(t)]))[0]
+    >>> (circle,) = zero_set(law, [(-2, 2), (-2, 2)])
+    >>> np.allclose(np.hypot(*circle.T), 1, atol=1e-3)
+    True
     """
-    corners = np.concatenate([grid, values[..., None]], axis=-1)
-    a, b, c, d = (corners[i, j].reshape(-1, 3) for i, j in _CORNERS)
-    triangles = np.concatenate([np.stack([a, b, d], axis=1), np.stack([a, d, c], axis=1)])
-    above = triangles[..., 2] > level
-    crossed = above.any(axis=1) & ~above.all(axis=1)
-    triangles, above = triangles[crossed], above[crossed]
-    # One corner is alone on its side; the line crosses the two edges that meet there.
-    alone = np.argmax(above == (above.sum(axis=1) == 1)[:, None], axis=1)
-    place = np.arange(len(triangles))
-    tip = triangles[place, alone]
-    ends = []
-    for step in (1, 2):
-        other = triangles[place, (alone + step) % 3]
-        share = (level - tip[:, 2]) / (other[:, 2] - tip[:, 2])
-        ends.append(tip[:, :2] + share[:, None] * (other[:, :2] - tip[:, :2]))
-    return np.concatenate(ends, axis=1)
+    used = _columns_of(law)
+    cells = FINE if len(used) == 2 else COARSE
+    grid = np.stack(np.meshgrid(*(np.linspace(*edge, cells + 1) for edge in edges), indexing="ij"), axis=-1)
+    rows = np.tile(law.origin, (grid[..., 0].size, 1))  # any value of columns that do not occur
+    rows[:, used] = grid.reshape(-1, len(used))
+    values = law(rows).reshape(grid.shape[:-1])
+    if len(used) == 2:
+        return list(contour_generator(*np.moveaxis(grid, -1, 0), values).lines(0.0))
+    return _triangles(grid, values)
 
 
-_FROM, _TO = slice(None, -1), slice(1, None)
-_CORNERS = (_FROM, _FROM), (_TO, _FROM), (_FROM, _TO), (_TO, _TO)
+def _triangles(grid: FloatArray, values: FloatArray) -> FloatArray:
+    """Return triangles of shape (m, 3, 3) on which values on a grid, linear in tetrahedra, are 0.
+
+    Each cell is six tetrahedra, each with a path along three edges from its first to its last corner.
+    """
+    found = []
+    for order in permutations(range(3)):
+        steps = np.cumsum([np.zeros(3, int), *np.eye(3, dtype=int)[list(order)]], axis=0)
+        path = [tuple(slice(step, step - 1 or None) for step in corner) for corner in steps]
+        heights = np.stack([values[place].ravel() for place in path], axis=1)
+        corners = np.stack([grid[place].reshape(-1, 3) for place in path], axis=1)
+        rank = np.argsort(heights, axis=1)
+        heights = np.take_along_axis(heights, rank, axis=1)
+        corners = np.take_along_axis(corners, rank[..., None], axis=1)
+        for many, edges in CUTS:
+            chosen = (heights > 0).sum(axis=1) == many
+            (a, b), h, p = np.transpose(edges), heights[chosen], corners[chosen]
+            t = p[:, a] + (h[:, a] / (h[:, a] - h[:, b]))[..., None] * (p[:, b] - p[:, a])
+            turned = (np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0]) * (p[:, 3] - p[:, 0])).sum(axis=1) < 0
+            t[turned] = t[turned, ::-1]  # for their shades, all are seen from the side of higher values
+            found.append(t)
+    return np.concatenate(found)
 
 
-# ---- The curve or surface on which an equation holds, over the points that it was computed from
+def _draw_zero_set(ax: Any, holds: Sequence[FloatArray]) -> None:
+    if hasattr(ax, "zaxis") and len(holds):
+        look = {
+            "facecolors": style.VERMILION,
+            "alpha": 0.3,
+            "shade": True,
+            "linewidths": 0,
+            "rasterized": True,
+        }
+        ax.add_collection3d(Poly3DCollection(np.asarray(holds), **look))
+    for line in () if hasattr(ax, "zaxis") else holds:
+        ax.plot(*line.T, color=style.VERMILION, lw=1.2, zorder=1)
 
-RELATION_CELLS, NET_CELLS = 240, 24  # of the grid, along each axis, in the plane and in space
-NET_LINES = 9
-CURVE: dict[str, Any] = {"color": style.VERMILION, "strokeCap": "round", "strokeWidth": 1.5}
-NET = CURVE | {"strokeWidth": 0.7, "opacity": 0.8}
-MOST_OF_RELATION = 1000
-VIEW = (35.0, 25.0)
 
-
-def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] = VIEW) -> Any:
+@style.styled
+def relation(
+    law: Any,
+    X: Any,
+    *,
+    hue: Any = None,
+    view: tuple[float, float] = VIEW,
+    title: str | None = "auto",
+    ax: Any = None,
+    **scatter: Any,
+) -> Any:
     """Draw the zero set of an equation over the rows: a curve of two columns, a surface of three.
 
     Parameters
@@ -242,16 +422,20 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
         One of :func:`gramian.relations`, in which two or three columns occur.
     X : array-like of shape (n_samples, n_features)
         The rows; at most 1000 are drawn, evenly spaced.
-    color : array-like of shape (n_samples,), optional
+    hue : array-like of shape (n_samples,), optional
         As for :func:`scores`.
     view : (float, float), default=(35, 25)
         Of three columns, as for :func:`directions`.
+    title : str, optional
+        By default the equation; None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure; for three columns with ``projection="3d"``.
+    **scatter
+        As of ``Axes.scatter``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has the segments of the curve, or of the net of lines on the surface: both ends in the
-        figure, x, y, x2, y2.
+    Axes
 
     Raises
     ------
@@ -264,165 +448,124 @@ def relation(law: Any, X: Any, *, color: Any = None, view: tuple[float, float] =
     >>> import gramian
     >>> t = np.linspace(0, 6, 100)
     >>> X = np.column_stack([3 + 1.5 * np.cos(t), 2 + 1.5 * np.sin(t)])
-    >>> chart = gramian.figures.relation(gramian.relations(X)[0], X)
-    >>> chart.title.text
+    >>> gramian.figures.relation_data(gramian.relations(X)[0], X).title
     'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
     """
-    used, names = _columns_of(law), law.feature_names
-    if len(used) not in (2, 3):
-        raise DataError(
-            f"{law} is between {counted(len(used), 'column')}, and a figure shows two or three. Draw another "
-            "equation, or compute relations of two or three columns alone."
-        )
-    values = as_float64(numbers_of(X))
-    points = values.reshape(len(values), -1)
-    if points.shape[1] != len(names):
-        raise DataError(f"X has {points.shape[1]} columns, and the equation is between {len(names)}.")
-    some, flat = points[:, used], len(used) == 2
-    net = np.empty((0, 2, 2)) if flat else zero_set(law, _ranges(some))
-    fields, called = ("point_x", "point_y"), [names[j] for j in used]
-    space = _Space(fields, some, called, view, net.reshape(-1, len(used)))
-    lines = space.seen(zero_set(law, space.edges) if flat else net)
-    drawn = evenly(len(some), MOST_OF_RELATION)
-    group = Group.of(color, len(some), None, X)
-    columns = dict(zip(fields, space.seen(some[drawn]).T, strict=True)) | group.columns(drawn)
-    dots = style.chart(columns).mark_point(filled=True, size=34, opacity=0.85)
-    dots = dots.encode(**space.place, **group.channels())
-    curve = style.Chart().mark_rule(clip=True, **(CURVE if flat else NET))
-    return style.layered(
-        dict(zip(ENDS, lines.reshape(-1, 4).T, strict=True)),
-        [*space.box, curve.encode(**BETWEEN), dots],
-        style.drawable(str(law)),
-        f"It holds on the {'curve' if flat else 'net'}.",
-        f"The rows are {law.residual:.2g} away from it (root mean square).",
-        *space.notes,
-        f"{len(drawn):,} of {len(some):,} rows." if len(drawn) < len(some) else "",
-        height=space.height,
-    )
-
-
-def _columns_of(law: Any) -> npt.NDArray[Any]:
-    """Return the places of the columns that occur in an equation."""
-    if not hasattr(law, "powers"):
-        kind = type(law).__name__
-        raise DataError(f"A {kind} is no single equation. Pass one, such as gramian.relations(X)[0].")
-    return np.flatnonzero(np.asarray(law.powers).any(axis=0))
-
-
-def _ranges(points: FloatArray) -> FloatArray:
-    """Return the least and the largest value of each column, shape (columns, 2)."""
-    return np.stack([np.nanmin(points, axis=0), np.nanmax(points, axis=0)], axis=1)
-
-
-def zero_set(law: Any, edges: Any) -> FloatArray:
-    """Return segments on which an equation between two or three columns holds, within limits of each.
-
-    Parameters
-    ----------
-    law : Relation
-    edges : array-like of shape (columns, 2)
-        Of each column that occurs.
-
-    Returns
-    -------
-    ndarray of shape (pieces, 2, columns)
-        Of a curve; of a surface its cuts with planes, evenly spaced along each column.
-
-    Examples
-    --------
-    >>> import gramian
-    >>> t = np.linspace(0, 6, 100)
-    >>> law = gramian.relations(np.column_stack([np.cos(t), np.sin(t)]))[0]
-    >>> ends = zero_set(law, [(-2, 2), (-2, 2)])
-    >>> np.allclose(np.hypot(*ends.T), 1, atol=1e-3)
-    True
-    """
-    used, pieces = _columns_of(law), list[FloatArray]()
-    for fixed in (-1,) if len(used) == 2 else range(3):
-        free = [j for j in range(len(used)) if j != fixed]
-        grid = _grid([edges[j] for j in free], RELATION_CELLS if fixed < 0 else NET_CELLS)
-        for level in (0.0,) if fixed < 0 else np.linspace(edges[fixed][0], edges[fixed][1], NET_LINES):
-            rows = np.tile(law.origin, (grid[..., 0].size, 1))  # any value of columns that do not occur
-            rows[:, used[fixed]] = level
-            rows[:, used[free]] = grid.reshape(-1, 2)
-            ends = contour(grid, law(rows).reshape(grid.shape[:2]), 0.0).reshape(-1, 2, 2)
-            pieces.append(np.full((len(ends), 2, len(used)), level))
-            pieces[-1][..., free] = ends
-    return np.concatenate(pieces)
-
-
-class _Space:
-    """The plane of two columns, or the space of three as it is seen by an eye far away.
-
-    It has axes around points, of shape (n, columns), and around others.
-
-    Attributes
-    ----------
-    eye : ndarray of shape (2, columns)
-        The directions of the figure, to the right and up.
-    edges, height
-        Limits of the axes, and the height of the plot.
-    place : dict
-        The channels x and y.
-    box : list
-        In space, layers of three edges of the box around the points, which meet in its least corner.
-    notes : list of str
-    """
-
-    def __init__(
-        self,
-        fields: Sequence[str],
-        points: FloatArray,
-        names: Sequence[str],
-        view: tuple[float, float],
-        *others: FloatArray,
-        margin: float = 0.12,
-    ) -> None:
-        self.eye, self.box, self.notes = np.eye(2), list[Any](), list[str]()
-        corners, more = np.empty((0, 2)), dict[str, Any]()
-        if points.shape[1] == 3:
-            azimuth, elevation = np.deg2rad(view)
-            away = np.array([np.cos(azimuth), np.sin(azimuth)])
-            self.eye = np.array([[-away[1], away[0], 0.0], [*(-np.sin(elevation) * away), np.cos(elevation)]])
-            low, high = _ranges(points).T
-            corners = self.seen(np.stack([low, *(np.where(np.arange(3) == j, high, low) for j in range(3))]))
-            self.box = _box(corners, names)
-            # Empty, not None: Vega-Lite cannot merge no axis with those of other layers.
-            more = {"axis": alt.Axis(labels=False, ticks=False, grid=False, domain=False)}
-            self.notes = [f"Orthographic projection from azimuth {view[0]:g} and elevation {view[1]:g}."]
-            names = ("", "")
-        around = np.concatenate([corners, *map(self.seen, (points, *others))])
-        self.edges, self.height, equal = style.equal_axes(style.edges_of(around, margin=margin))
-        if not equal:
-            self.notes.append("The axes have different scales: right angles do not look right.")
-        self.place = style.xy(fields, names, self.edges, **more)
-
-    def seen(self, points: FloatArray) -> FloatArray:
-        """Return the places of points in the figure."""
-        return np.asarray(points @ self.eye.T)
-
-
-def _box(corners: FloatArray, names: Sequence[str]) -> list[Any]:
-    ends = style.chart({"end_x": corners[1:, 0], "end_y": corners[1:, 1], "name": list(names)})
-    words = ends.mark_text(color=style.SOFT, fontSize=11, dy=-7)
-    lines = style.segments(corners[[0, 0, 0]], corners[1:], color=style.SOFT, strokeWidth=1)
-    return [lines, words.encode(x="end_x:Q", y="end_y:Q", text="name:N")]
+    data, own = relation_data(law, X, hue=hue), ax is None
+    ax = _axes(len(data.names), ax)[0, 0]
+    _draw_zero_set(ax, data.holds)
+    data.draw(ax, own, scatter, view=view)
+    return data.finish(ax, title)
 
 
 # -------------- What PCA finds, in the plane or the space of the columns
 
-STRIP, PLANE = 46, 340  # pixels: the height of a single component, and the width of two
+
+@dataclass(frozen=True)
+class Directions(Relation):
+    """What :func:`directions` draws; columns: row, the columns, their projections, and scores.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (columns,)
+    onto : ndarray of shape (rows, columns)
+        The projections.
+    arrows : ndarray of shape (k, columns)
+        The ends of the arrows, which begin at the mean.
+    called : sequence of str
+        Their names.
+    scores : ndarray of shape (rows, components)
+    titles : sequence of str
+        Of the scores.
+    plane : ndarray of shape (5, columns) or (0, columns)
+        The outline of the plane of two components in space.
+    """
+
+    mean: FloatArray
+    onto: FloatArray
+    arrows: FloatArray
+    called: Sequence[str]
+    scores: FloatArray
+    titles: Sequence[str]
+    plane: FloatArray
 
 
+def directions_data(
+    model: Any,
+    X: Any,
+    *,
+    hue: Any = None,
+    components: int | None = None,
+    names: Sequence[str] | None = None,
+    law: Any = None,
+) -> Directions:
+    """Return what :func:`directions` draws."""
+    d = int(fitted(model).n_features_in_)
+    if kind_of(model) is not ModelKind.PCA or d not in (2, 3):
+        raise DataError(
+            f"Directions are drawn for a PCA of two or three columns, and this is a {type(model).__name__} "
+            f"of {d}. Fit gramian.PCA to two or three columns, or draw a biplot."
+        )
+    k = int(model.n_components_)
+    r = min(d - 1, k) if components is None else check_integer("components", components, 1, min(2, k))
+    called = component_names(k) if names is None else [str(name) for name in names]
+    if len(called) != k:
+        raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
+    scale = np.ones(d) if model.scale_ is None else as_float64(model.scale_)
+    mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
+    every = as_float64(numbers_of(X)).reshape(-1, d) / scale
+    rows = evenly(len(every), MOST_POINTS)
+    values, lengths = every[rows], np.sqrt(as_float64(model.explained_variance_))
+    Z = (values - mean) @ P[:r].T
+    onto, plane = mean + Z @ P[:r], np.empty((0, d))
+    if d == 3 and r == 2:
+        (a, b), (c, e) = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
+        plane = mean + np.array([(a, b), (c, b), (c, e), (a, e), (a, b)]) @ P[:2]
+    hues = Groups.of(hue, len(every), model, X)
+    hues = hues if hues.values is None else Groups(hues.values[rows], hues.kinds, hues.title)
+    columns = {"row": np.array(rows)} | {letter: values[:, j] for j, letter in enumerate("xyz"[:d])}
+    columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
+    columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
+    said = [
+        f"Arrows: the roots of the variances, {', '.join(f'{length:.4g}' for length in lengths)}.",
+        f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
+        "The rectangle lies in their plane." if len(plane) else "",
+        "" if law is None else f"{law} holds on the {'surface' if d == 3 else 'curve'}.",
+        "Unit: the scale of each column." if model.scale_ is not None else "",
+        f"{len(rows):,} of {len(every):,} rows, evenly spaced." if len(rows) < len(every) else "",
+    ]
+    axes = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
+    holds = [] if law is None else [part / scale for part in _on_law(law, every * scale)]
+    titles = [axis_title(model, j).replace(f"PC{j + 1}", called[j], 1) for j in range(r)]
+    shown = values, np.arange(len(rows)), hues, axes, holds
+    return Directions(
+        "", said, columns, *shown, mean, onto, mean + lengths[:, None] * P, called, Z, titles, plane
+    )
+
+
+def _on_law(law: Any, X: FloatArray) -> Sequence[FloatArray]:
+    """Return where an equation between all columns holds."""
+    used, d = _columns_of(law), X.shape[1]
+    if not len(law.feature_names) == len(used) == d:
+        raise DataError(
+            f"{law} is not an equation between the {d} columns of the model. Pass one of "
+            "gramian.relations(X) in which each of them occurs."
+        )
+    return zero_set(law, _ranges(X))
+
+
+@style.styled
 def directions(
     model: Any,
     X: Any,
     *,
-    color: Any = None,
+    hue: Any = None,
     components: int | None = None,
     names: Sequence[str] | None = None,
     law: Any = None,
     view: tuple[float, float] = VIEW,
+    ax: Any = None,
+    **scatter: Any,
 ) -> Any:
     """Draw the principal directions over the points, and the points on their projection.
 
@@ -435,7 +578,7 @@ def directions(
         Of two or three columns.
     X : array-like of shape (n_samples, 2) or (n_samples, 3)
         At most 400 rows are drawn, evenly spaced.
-    color : array-like of shape (n_samples,) or str, optional
+    hue : array-like of shape (n_samples,) or str, optional
         As for :func:`scores`.
     components : int, optional
         Number of components to project on, 1 or 2; by default one less than the columns.
@@ -445,14 +588,17 @@ def directions(
         Of :func:`gramian.relations`, in which all columns occur: its curve or surface is drawn too, as by
         :func:`relation`.
     view : (float, float), default=(35, 25)
-        Azimuth and elevation, in degrees, from which three columns are seen. The figure is a fixed
-        orthographic projection: parallels remain parallel, and distance from the eye changes no size.
+        Azimuth and elevation, in degrees, from which three columns are seen, by a projection in which
+        parallels remain parallel.
+    ax : two Axes, optional
+        For the points, of three columns with ``projection="3d"``, and for the projection; by default in a new
+        figure.
+    **scatter
+        As of ``Axes.scatter``.
 
     Returns
     -------
-    altair.VConcatChart
-        ``chart.data`` has a row for each point: row, the columns (x, y, z) and their projections in fitted
-        units, scores, and for three columns the place in the figure (across, up).
+    ndarray of Axes of shape (2, 1)
 
     Raises
     ------
@@ -466,146 +612,105 @@ def directions(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]])
-    >>> chart = gramian.figures.directions(gramian.PCA().fit(X), X)
-    >>> chart.data.column_names
+    >>> list(gramian.figures.directions_data(gramian.PCA().fit(X), X).columns)
     ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
     """
-    d = int(fitted(model).n_features_in_)
-    if kind_of(model) is not ModelKind.PCA or d not in (2, 3):
-        raise DataError(
-            f"Directions are drawn for a PCA of two or three columns, and this is a {type(model).__name__} "
-            f"of {d}. Fit gramian.PCA to two or three columns, or draw a biplot."
-        )
-    k = int(model.n_components_)
-    r = min(d - 1, k) if components is None else check_integer("components", components, 1, min(2, k))
-    scale = np.ones(d) if model.scale_ is None else as_float64(model.scale_)
-    mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
-    every = as_float64(numbers_of(X)).reshape(-1, d) / scale
-    rows = evenly(len(every), MOST_POINTS)
-    points = every[rows]
-    Z = (points - mean) @ P[:r].T
-    onto = mean + Z @ P[:r]
-    arrows = mean + np.sqrt(as_float64(model.explained_variance_))[:, None] * P
-    called = component_names(k) if names is None else [str(name) for name in names]
-    if len(called) != k:
-        raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
-    group = Group.of(color, len(every), model, X)
-    columns: dict[str, Any] = {"row": rows}
-    columns |= {letter: points[:, j] for j, letter in enumerate("xyz"[:d])}
-    columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
-    columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
-    columns |= group.columns(rows)
-    fields = ("x", "y") if d == 2 else ("across", "up")
-    titles = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
-    plane = mean + _rectangle(Z) @ P[:r] if d == 3 and r == 2 else np.empty((0, d))
-    net = np.empty((0, 2, d)) if law is None else _on_law(law, every * scale) / scale
-    others = (onto, arrows, plane, net.reshape(-1, d))
-    space = _Space(fields, np.vstack([points, mean]), titles, view, *others, margin=0.08)
-    columns |= dict(zip(fields, space.seen(points).T, strict=True))
-    colors, look = group.channels(), CURVE if d == 2 else NET
-    curve = [] if law is None else [style.segments(*np.moveaxis(space.seen(net), 1, 0), **look)]
-    marks = [
-        *space.box,
-        *_outlined(space, plane),
-        *curve,
-        *_points_and_feet(space, points, onto, colors),
-        *_arrows(space, mean, arrows, called, np.concatenate([points, onto])),
-    ]
-    deviations = ", ".join(f"{value:.4g}" for value in np.sqrt(as_float64(model.explained_variance_)))
-    return style.stacked(
-        columns,
-        [style.panel(marks, space.height), _projected(model, Z, called, colors)],
-        "Principal directions",
-        f"Arrows: the roots of the variances, {deviations}.",
-        f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
-        "The rectangle lies in their plane." if len(plane) else "",
-        "" if law is None else f"{style.drawable(str(law))} holds on the {'net' if d == 3 else 'curve'}.",
-        *space.notes,
-        "Unit: the scale of each column." if model.scale_ is not None else "",
-        f"{len(points):,} of {len(every):,} rows, evenly spaced." if len(points) < len(every) else "",
-        spacing=14,
+    data = directions_data(model, X, hue=hue, components=components, names=names, law=law)
+    own, d, r = ax is None, len(data.names), data.scores.shape[1]
+    more = {
+        "height_mm": (1.5 if r == 2 else 0.9) * style.width_mm(),
+        "height_ratios": (6, 5) if r == 2 else (8, 1),
+    }
+    axes = _axes(d, ax, 2, **more)
+    upper, lower = axes.flat
+    _draw_zero_set(upper, data.holds)
+    feet = np.stack([data.values, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, d)
+    upper.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
+    upper.plot(*data.plane.T, color=style.BLUE, lw=0.8)
+    if d == 2:
+        upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
+    start, steps = np.broadcast_to(data.mean, data.arrows.shape), data.arrows - data.mean
+    flat = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
+    upper.quiver(
+        *start.T, *steps.T, color=style.INK, **flat if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
     )
-
-
-def _rectangle(Z: FloatArray) -> FloatArray:
-    """Return the corners of the rectangle around scores of two components."""
-    low, high = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
-    return np.array([low, (high[0], low[1]), high, (low[0], high[1]), low])
-
-
-def _outlined(space: _Space, plane: FloatArray) -> list[Any]:
-    look = {"color": style.BLUE, "strokeWidth": 1.5, "fill": style.BLUE, "fillOpacity": 0.12}
-    return [style.outline(space.seen(plane), **look)] if len(plane) else []
-
-
-def _on_law(law: Any, X: FloatArray) -> FloatArray:
-    """Return segments of the curve or surface of an equation between all columns."""
-    used, d = _columns_of(law), X.shape[1]
-    if not len(law.feature_names) == len(used) == d:
-        raise DataError(
-            f"{law} is not an equation between the {d} columns of the model. Pass one of "
-            "gramian.relations(X) in which each of them occurs."
-        )
-    return zero_set(law, _ranges(X))
-
-
-def _points_and_feet(space: _Space, points: FloatArray, onto: FloatArray, colors: Any) -> list[Any]:
-    """Return lines from points to their projections, in a plane with hollow marks there, and the points."""
-    places, feet = space.seen(points), space.seen(onto)
-    dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85).encode(**space.place, **colors)
-    hollow = style.chart({"foot_x": feet[:, 0], "foot_y": feet[:, 1]})
-    hollow = hollow.mark_point(size=16, strokeWidth=1, color=style.SOFT)
-    lines = style.segments(places, feet, color=style.LINE, strokeWidth=0.8, opacity=0.6)
-    return [lines, *([] if space.box else [hollow.encode(x="foot_x:Q", y="foot_y:Q")]), dots]
-
-
-def _arrows(
-    space: _Space, mean: FloatArray, ends: FloatArray, names: Sequence[str], points: FloatArray
-) -> list[Any]:
-    """Return arrows from the mean, and their names near their tips, off points and arrows if they can be."""
-    start, tips = space.seen(mean), space.seen(ends)
-    lines = style.segments(np.broadcast_to(start, tips.shape), tips, color=style.INK, strokeWidth=2.5)
-    lengths = np.linalg.norm(tips - start, axis=1, keepdims=True)
-    ahead = np.divide(tips - start, lengths, out=np.zeros_like(tips), where=lengths > 0)
-    aside = ahead @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-    around = np.stack([ahead, ahead + aside, ahead - aside, aside, -aside])
-    pixel = (space.edges[0][1] - space.edges[0][0]) / style.width()
-    spots = tips + pixel * np.concatenate([away * around for away in (18, 26, 36, 48)])
-    shafts = (start + np.linspace(0, 1, 30)[:, None, None] * (tips - start)).reshape(-1, 2)
-    half = pixel * np.array([[4.5 * len(name), 8.0] for name in names])[:, None]  # of the letters
-    between = np.abs(spots[:, :, None] - np.vstack([space.seen(points), shafts])) - half
-    room = np.nanmin(between.max(axis=3), axis=2)
-    best = np.argmax(np.minimum(room, 4 * pixel), axis=0)  # the first that is free, else the freest
-    beyond = spots[best, np.arange(len(tips))]
-    turned = np.degrees(np.arctan2(tips[:, 0] - start[0], tips[:, 1] - start[1])) % 360
-    columns = {"name": list(names), "turned": turned}
-    columns |= {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "name_x": beyond[:, 0], "name_y": beyond[:, 1]}
-    base, turn = style.chart(columns), alt.Angle("turned:Q", scale=None)
-    heads = base.mark_point(shape="triangle-up", filled=True, size=90, color=style.INK, opacity=1)
-    words = base.mark_text(color=style.INK, fontWeight="bold", fontSize=12)
-    heads = heads.encode(x="tip_x:Q", y="tip_y:Q", angle=turn)
-    return [lines, heads, words.encode(x="name_x:Q", y="name_y:Q", text="name:N")]
-
-
-def _projected(model: Any, Z: FloatArray, names: Sequence[str], colors: dict[str, Any]) -> Any:
-    """Return the panel of the scores: a strip of one component, or the plane of two."""
-    dots = style.Chart().mark_point(filled=True, size=30, opacity=0.85)
-    titles = [axis_title(model, j).replace(f"PC{j + 1}", names[j], 1) for j in range(Z.shape[1])]
-    if Z.shape[1] == 1:
-        x = style.axis(alt.X, "PC1", titles[0], style.limits(Z[:, 0]))
-        return style.panel([style.zero_lines()[0], dots.encode(x=x, **colors)], STRIP)
-    with style.room(min(PLANE, style.width() + style.MARGIN)):
-        edges, height, _ = style.equal_axes(style.edges_of(Z))
-        dots = dots.encode(**style.xy(("PC1", "PC2"), titles, edges), **colors)
-        return style.panel([*style.zero_lines(), dots], height)
+    data.draw(upper, own, scatter, data.onto, data.arrows, data.plane, view=view)
+    look = {"color": style.INK, "fontweight": "bold"}
+    if d == 2:
+        labels = Labels(upper)
+        labels.block(np.concatenate([data.values, data.onto]))
+        shafts = data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
+        labels.block(shafts.reshape(-1, 2))
+        labels.add(data.arrows, data.called, **look)
+    else:
+        for tip, name in zip(data.mean + 1.15 * steps, data.called, strict=True):
+            upper.text(*tip, style.drawable(name), zorder=9, **look, **style.PLAIN)
+    style.zero_lines(lower, y=r == 2)
+    flat_scores = data.scores if r == 2 else np.column_stack([data.scores, np.zeros(len(data.scores))])
+    points.draw_points(lower, Rows("", [], {}, flat_scores, data.drawn, data.hue, data.titles), **scatter)
+    style.words(lower, x=data.titles[0], y=data.titles[1] if r == 2 else "")
+    if r == 2:
+        style.set_edges(lower, *style.equal_units(lower, style.edges_of(data.scores)))
+    else:
+        lower.set(yticks=[])
+        lower.spines["left"].set_visible(False)
+    return data.finish(axes, None)
 
 
 # ------------------ Two columns, or pictures, before and after whitening
 
-PAIR_SIDE, LABELS = 250, 34  # pixels at most of a panel, and of the labels of its Y axis
+
+@dataclass(frozen=True)
+class Whitening(Data):
+    """What :func:`whitening` draws; columns: row, before_x, before_y, after_x, after_y, after2_x, ...
+
+    Attributes
+    ----------
+    ellipses : sequence of ndarray of shape (m, 2)
+        The 95 % normal ellipse of each panel.
+    titles : sequence of pair of str
+        Of the axes of each panel.
+    """
+
+    ellipses: Sequence[FloatArray]
+    titles: Sequence[Sequence[str]]
 
 
-def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
+def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)) -> Whitening | Sheet:
+    """Return what :func:`whitening` draws."""
+    models = list(model) if isinstance(model, Sequence) else [model]
+    if getattr(models[0], "picture_shape_", None) is not None:
+        return whitened_pictures(models, X)
+    parts = [as_float64(numbers_of(X)), *(as_float64(one.transform(X)) for one in models)]
+    n = len(parts[0])
+    parts = [part.reshape(n, -1) for part in parts]
+    count = min(part.shape[1] for part in parts)
+    if len(components) != 2:
+        raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
+    places = [place_of(one, count, "components", f"{count} columns are whitened.") for one in components]
+    rows = style.sampled_rows(n)
+    columns, titles, ellipses, said = {"row": rows}, [], [], []
+    called = [feature_names_of(models[0]), *(list(map(str, one.get_feature_names_out())) for one in models)]
+    for number, (part, names) in enumerate(zip(parts, called, strict=True)):
+        pair = part[:, places]
+        unit = "" if not number else " (whitened)" if len(models) == 1 else f" ({models[number - 1].method})"
+        when = f"after{number if number > 1 else ''}" if number else "before"
+        columns |= {f"{when}_{side}": pair[rows, j] for j, side in enumerate("xy")}
+        titles.append([f"{names[place]}{unit}" for place in places])
+        ellipses.append(normal_ellipse(pair))
+        cov = np.cov(pair.T)
+        small = abs(cov[0, 1]) < 5e-4 * np.sqrt(cov[0, 0] * cov[1, 1])
+        between = "0.000" if small else f"{cov[0, 1]:.3g}"
+        who = f"after{unit * (len(models) > 1)}" if number else "Before"
+        said.append(f"{who}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {between};")
+    sample = f" (random sample of {style.SAMPLE:,}, seed 0)" if n > style.SAMPLE else ""
+    return Whitening("", [*said, f"{n:,} rows{sample}.", "95 % normal ellipses."], columns, ellipses, titles)
+
+
+@style.styled
+def whitening(
+    model: Any, X: Any, *, components: Sequence[int | str] = (1, 2), ax: Any = None, **scatter: Any
+) -> Any:
     """Draw two columns, or pictures, before and after whitening.
 
     Parameters
@@ -613,16 +718,19 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     model : fitted Whitener, or sequence of them
         Several, such as of the methods "pca" and "zca", are drawn beside each other.
     X : array-like of shape (n_samples, n_features), or (n_samples, height, width)
-        Of pictures, six evenly spaced ones are drawn.
-    x, y : int or str, default=1 and 2
+        Of pictures, six evenly spaced ones are drawn; of more than 2000 rows a random sample.
+    components : pair of int or str, default=(1, 2)
         Columns, counted from 1; the whitened columns have the same positions. Not for pictures.
+    ax : array of Axes, optional
+        One for each panel, by default in a new figure.
+    **scatter
+        As of ``Axes.scatter``; for pictures as of ``Axes.imshow``.
 
     Returns
     -------
-    altair.ConcatChart, or Picture for models of pictures
-        ``chart.data`` has a row for each point: row, both columns before, and both after (of a second model
-        after2); for more than 2000 rows a random sample of 2000. Scores of the pca methods are drawn as
-        pictures too, line by line from the upper left, with 0 where there is no further score.
+    ndarray of Axes
+        Scores of the pca methods are drawn as pictures too, line by line from the upper left, with 0 where
+        there is no further score.
 
     Raises
     ------
@@ -634,98 +742,82 @@ def whitening(model: Any, X: Any, *, x: int | str = 1, y: int | str = 2) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.figures.whitening(gramian.Whitener().fit(X), X)
-    >>> chart.data.column_names
+    >>> data = gramian.figures.whitening_data(gramian.Whitener().fit(X), X)
+    >>> list(data.columns)
     ['row', 'before_x', 'before_y', 'after_x', 'after_y']
-    >>> np.std(chart.data["after_x"].to_pylist(), ddof=1).round(4).item()
+    >>> np.std(data.columns["after_x"], ddof=1).round(4).item()
     1.0
     """
-    models = list(model) if isinstance(model, Sequence) else [model]
-    if getattr(models[0], "picture_shape_", None) is not None:
-        return _whitened_pictures(models, X)
-    results = [as_float64(one.transform(X)) for one in models]
-    n = len(results[0])
-    results = [after.reshape(n, -1) for after in results]
-    before = as_float64(numbers_of(X)).reshape(n, -1)
-    count = min(one.shape[1] for one in (before, *results))
-    advice = f"{count} columns are whitened."
-    places = [place_of(x, count, "x", advice), place_of(y, count, "y", advice)]
-    rows = style.sampled_rows(n)
-    shown: list[tuple[str, Any, list[str], str]] = [("before", before, feature_names_of(models[0]), "")]
-    for number, (one, after) in enumerate(zip(models, results, strict=True), 1):
-        made = [str(name) for name in one.get_feature_names_out()]
-        by = "whitened" if len(models) == 1 else one.method
-        shown.append((f"after{number if number > 1 else ''}", after, made, f" ({by})"))
-    panels, columns, notes = list[Any](), {"row": rows}, list[str]()
-    room = style.width() if style.width() < style.WIDTH else ACROSS + style.MARGIN
-    beside = images.beside(len(shown), min(SHOWN, max(1, room // (120 + LABELS))))
-    side = min(PAIR_SIDE, room // beside - LABELS - 8)
-    # The title of a Y axis lies above it, so that panels are as large as they can be.
-    above = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleY": -8, "titleX": -24}
-    for when, values, called, unit in shown:
-        pair = values[:, places]
-        line = normal_ellipse(pair)
-        cov = np.cov(pair.T)
-        said = "Before" if when == "before" else "after" + unit * (len(models) > 1)
-        notes.append(f"{said}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {_rounded(cov)};")
-        fields, titles = (f"{when}_x", f"{when}_y"), [called[place] + unit for place in places]
-        columns |= dict(zip(fields, pair[rows].T, strict=True))
-        edges = style.edges_of(pair, line, margin=0.04)
-        place = style.xy(fields, titles, edges if when == "before" else _square(edges))
-        place["y"] = place["y"].axis(minExtent=0, tickCount=5, **above)
-        points = style.Chart().mark_point(filled=True, size=16, opacity=0.6, color=style.BLUE)
-        points = points.encode(**place, tooltip=["row:N", *(f"{field}:Q" for field in fields)])
-        marks = [*style.zero_lines(), points, style.outline(line, color=style.VERMILION, strokeWidth=1.5)]
-        panels.append(style.Panel(layer=marks, width=side, height=side))
-    head = style.headed(
-        f"Whitening by {' and '.join(one.method for one in models)}",
-        *notes,
-        f"{n:,} rows{f' (random sample of {style.SAMPLE:,}, seed 0)' if n > style.SAMPLE else ''}.",
-        "95 % normal ellipses.",
-        width=beside * (side + LABELS),
+    data = whitening_data(model, X, components=components)
+    if isinstance(data, Sheet):
+        return data.draw(ax, scatter)
+    count = len(data.titles)
+    across = beside(count, max(1, int(style.width_mm() // PANEL)))
+    down = -(-count // across)
+    axes = style.subplots(
+        down, across, ax=ax, squeeze=False, height_mm=down * (style.width_mm() / across + 3)
     )
-    return style.Panels(data=style.table(columns), concat=panels, columns=beside, title=head, spacing=8)
-
-
-def _whitened_pictures(models: Sequence[Any], X: Any) -> images.Picture:
-    """Draw pictures, one in each row, and what each model makes of them."""
-    values = numbers_of(X)
-    some = values[evenly(len(values), images.MOST_REBUILT)]
-    shape = models[0].picture_shape_
-    originals = as_float64(some).reshape(-1, *shape)
-    sheet = [[images.grey(picture, *images.grey_range(some)) for picture in originals]]
-    for one in models:
-        whitened = as_float64(one.transform(some.reshape(-1, *shape)))
-        limit = images.whitened_limit(whitened)
-        sheet.append([images.grey(picture, -limit, limit) for picture in images.coordinates(whitened, shape)])
-    captions = ["original", *(one.method for one in models)] * len(originals)
-    cells = [cell for row in zip(*sheet, strict=True) for cell in row]
-    return images.contact_sheet(cells, captions, len(sheet))
-
-
-def _rounded(covariance: Any) -> str:
-    small = abs(covariance[0, 1]) < 5e-4 * np.sqrt(covariance[0, 0] * covariance[1, 1])
-    return "0.000" if small else f"{covariance[0, 1]:.3g}"
+    values = list(data.columns.values())[1:]
+    for place, (one, (x, y)) in enumerate(zip(axes.flat, data.titles, strict=False)):
+        pair = np.stack(values[2 * place : 2 * place + 2], axis=1)
+        style.zero_lines(one)
+        look = {"s": 6, "lw": 0, "alpha": 0.6, "color": style.BLUE, "rasterized": len(pair) >= style.RASTER}
+        one.scatter(*pair.T, **look | scatter)
+        one.plot(*data.ellipses[place].T, color=style.VERMILION, lw=1)
+        edges = style.edges_of(pair, data.ellipses[place], margin=0.04)
+        style.set_edges(one, _square(edges) if place else edges)
+        one.set_box_aspect(1)
+        style.words(one, x=x, y=y)
+    for one in axes.flat[count:]:
+        one.set_visible(False)
+    return data.finish(axes, None)
 
 
 # ----------------- The counterexample of a function that is not a kernel
 
-TWO = ("first", "second")
+
+def counter_example_data(report: AuditReport) -> Data:
+    """Return what :func:`counter_example` draws; columns: point, name, first, second, weight."""
+    witness = report.witness
+    if witness is None:
+        raise DataError(f"There is no counterexample for {report.kernel}.")
+    places = np.asarray(witness.points, dtype=float)
+    n, d = places.shape
+    weight = np.asarray(getattr(witness, "vector", np.ones(n)), dtype=float)
+    value = getattr(witness, "quadratic_form", None)
+    called = [f"x{place}" for place in range(1, n + 1)]
+    weighted = [f"{name}: v = {one:.3g}" for name, one in zip(called, weight, strict=True)]
+    columns = {"point": np.array(called), "name": np.array(called if value is None else weighted)}
+    columns |= {"first": places[:, 0], "second": places[:, 1] if d > 1 else np.zeros(n), "weight": weight}
+    why = "k(x, y) and k(y, x) differ."
+    if value is not None:
+        why = f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
+        why += "Next to each point is its weight v, to which its area is proportional; squares are negative."
+    more = "Points with one coordinate lie on a line." if d == 1 else ""
+    more = f"The first two of {d} coordinates." if d > 2 else more
+    return Data(f"Counterexample with {counted(n, 'point')}", [why, more], columns)
 
 
-def counter_example(report: AuditReport) -> Any:
+@style.styled
+def counter_example(
+    report: AuditReport, *, title: str | None = "auto", ax: Any = None, **scatter: Any
+) -> Any:
     """Draw the points of a counterexample, with their weights in the negative sum.
 
     Parameters
     ----------
     report : AuditReport
         Of :func:`gramian.kernels.audit`, with a witness.
+    title : str, optional
+        None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **scatter
+        As of ``Axes.scatter``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data`` has a row for each point: its first two coordinates, its weight and its sign. Points
-        with one coordinate lie on a line.
+    Axes
 
     Raises
     ------
@@ -736,43 +828,26 @@ def counter_example(report: AuditReport) -> Any:
     --------
     >>> import gramian
     >>> report = gramian.kernels.audit(lambda x, y: abs(x - y).sum())
-    >>> chart = gramian.figures.counter_example(report)
-    >>> [(row["point"], row["first"], row["weight"]) for row in chart.data.to_pylist()]
-    [('x1', -1.0, 1.0), ('x2', 1.0, -1.0)]
+    >>> data = gramian.figures.counter_example_data(report).columns
+    >>> data["first"].tolist(), data["weight"].tolist()
+    ([-1.0, 1.0], [1.0, -1.0])
     """
-    witness = report.witness
-    if witness is None:
-        raise DataError(f"There is no counterexample for {report.kernel}.")
-    points = np.asarray(witness.points, dtype=float)
-    d = points.shape[1]
-    weights = np.asarray(getattr(witness, "vector", np.ones(len(points))), dtype=float)
-    value = getattr(witness, "quadratic_form", None)
-    pair = points[:, :2] if d > 1 else np.column_stack([points, np.zeros(len(points))])
-    called = [f"x{place}" for place in range(1, len(points) + 1)]
-    weighted = [f"{name}: v = {weight:.3g}" for name, weight in zip(called, weights, strict=True)]
-    columns = {
-        "point": called,
-        "name": called if value is None else weighted,
-        **{"first": pair[:, 0], "second": pair[:, 1], "weight": weights, "size": np.abs(weights)},
-        "sign": ["negative" if weight < 0 else "positive" for weight in weights],
-    }
-    place = style.xy(TWO, [f"{name} coordinate" for name in TWO], style.edges_of(pair, margin=0.2))
-    why = "k(x, y) and k(y, x) differ."
-    if value is not None:
-        why = f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
-        why += "Next to each point is its weight v, to which its area is proportional."
-    more = [f"The first two of {d} coordinates."] if d > 2 else []
-    if d == 1:  # empty, not None: Vega-Lite cannot merge no axis with that of the line through 0
-        place["y"] = place["y"].title(None).axis(labels=False, ticks=False, grid=False)
-    base, signs = style.Chart().encode(**place), ["positive", "negative"]
-    colors = alt.Scale(domain=signs, range=[style.BLUE, style.VERMILION])
-    shapes = alt.Scale(domain=signs, range=["circle", "square"])
-    dots = base.mark_point(filled=True, opacity=0.9).encode(
-        size=alt.Size("size:Q", legend=None, scale=alt.Scale(domainMin=0, rangeMin=0, rangeMax=400)),
-        color=alt.Color("sign:N", title="weight", scale=colors),
-        shape=alt.Shape("sign:N", title="weight", scale=shapes),
-        tooltip=["point:N", "first:Q", "second:Q", "weight:Q"],
-    )
-    names = base.mark_text(dx=12, dy=-10, align="left").encode(text="name:N")
-    title, marks = f"Counterexample with {counted(len(points), 'point')}", [*style.zero_lines(), dots, names]
-    return style.layered(columns, marks, title, why, *more, height=style.HEIGHT if d > 1 else 120)
+    data = counter_example_data(report)
+    _, name, x, y, weight = data.columns.values()
+    flat = not y.any()
+    ax = style.subplots(ax=ax, height_mm=36 if flat else None)
+    style.zero_lines(ax)
+    sizes, places = 120 * np.abs(weight) / np.abs(weight).max(), np.stack([x, y], axis=1)
+    edges = style.edges_of(places, margin=0.2)
+    for part, colour, marker in ((weight >= 0, style.BLUE, "o"), (weight < 0, style.VERMILION, "s")):
+        look = {"s": sizes[part], "color": colour, "marker": marker, "lw": 0, "alpha": 0.9}
+        ax.scatter(*places[part].T, **look | scatter)
+    for text, place, size in zip(name, places, np.sqrt(sizes), strict=True):
+        side = -1 if place[0] > np.mean(edges[0]) else 1
+        move = {"xytext": (side * (size / 2 + 2), 0), "textcoords": "offset points", "va": "center"}
+        ax.annotate(text, place, ha="left" if side > 0 else "right", **move)
+    style.set_edges(ax, edges)
+    style.words(ax, x="first coordinate", y="" if flat else "second coordinate")
+    if flat:
+        ax.set_yticks([])
+    return data.finish(ax, title)

@@ -349,8 +349,8 @@ def draw(
     for one in data.ellipses:
         width = 1.8 if one.of == "mean" else 0.7
         ax.plot(*one.corners.T, color=colours[one.group], linewidth=width, alpha=0.9, zorder=1.5)
-    _points(ax, data, **scatter)
-    _legend(ax, data, own, scatter)
+    draw_points(ax, data, **scatter)
+    draw_legend(ax, data, own, scatter)
     labels = Labels(ax)
     look.note(ax, *data.notes, *([] if equal or single else ["The axes have different scales."]))
     if arrows is not None:
@@ -373,7 +373,7 @@ def draw(
     return ax
 
 
-def _points(ax: Any, data: ScoresData, **scatter: Any) -> None:
+def draw_points(ax: Any, data: ScoresData, **scatter: Any) -> None:
     """Draw the points of each colour and marker."""
     n, rows, hue = len(data.values), data.drawn, data.hue
     given: dict[str, Any] = {
@@ -409,7 +409,7 @@ def _points(ax: Any, data: ScoresData, **scatter: Any) -> None:
         bar.ax.tick_params(length=2, width=0.6, labelsize=look.size("xtick.labelsize"))
 
 
-def _legend(ax: Any, data: ScoresData, own: bool, scatter: dict[str, Any]) -> None:
+def draw_legend(ax: Any, data: ScoresData, own: bool, scatter: dict[str, Any]) -> None:
     """Add a legend of colours, and of markers if these are others."""
     single, colours, entries = not data.components[1:], data.hue.colours(), []
     markers = data.hue.markers()

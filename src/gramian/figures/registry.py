@@ -113,7 +113,7 @@ FIGURES = (
     Figure("contours", "Lines of equal score", "planes:compared", MAPS, "two columns", 0, True, HUE),
     Figure("directions", "Principal directions", "planes", LINEAR, "two or three columns", 1, True, HUE),
     Figure("scree", "Explained variance", "spectra", DECOMPOSED),
-    Figure("components", "Components as pictures", "images", ("PCA", "FaceSpace"), "pictures"),
+    Figure("components", "Components as pictures", "sheets", ("PCA", "FaceSpace"), "pictures"),
     Figure("loadings", "Loadings", "columns", LINEAR, "tables"),
     Figure("eigenvalues", "Eigenvalues with error bounds", "spectra", DECOMPOSED),
     Figure("control-chart", "Control chart", "monitoring", (*MAPS, "Monitor"), data=True),
@@ -121,20 +121,18 @@ FIGURES = (
     Figure("biplot", "Biplot", "columns", LINEAR, "tables", 2, data=True, options=POINTS),
     Figure("correlation-circle", "Correlation circle", "columns", LINEAR, "centred tables", 2, options=PAIR),
     Figure("metadata", "Components and metadata", "columns:described", MAPS, None, 1, True, labels=True),
-    Figure("reconstructions", "Reconstructions", "images:sampled", MAPS, "pictures", data=True),
+    Figure("reconstructions", "Reconstructions", "sheets", MAPS, "pictures", data=True),
     Figure("whitening", "Effect of whitening", "planes", ("Whitener",), None, 0, True, PAIR),
     Figure("face-scores", "Distances from the face space", "curves", ("FaceSpace",)),
 )
-# Where the public functions of gramian.figures are: those of figures, and others.
-FUNCTIONS = {
+# Where the public functions of gramian.figures are: those of figures, others, and what each of them draws.
+DRAWINGS = {
     **{figure.function: figure.place for figure in FIGURES if ":" not in figure.place},
-    **{"scores_data": "points", "biplot_data": "columns", "loadings_data": "columns"},
-    **{"correlation_circle_data": "columns", "metadata_data": "columns"},
-    **{"Picture": "images", "reconstructions": "images", "kernel_contours": "planes"},
-    **{"metadata": "columns", "selection": "curves", "counter_example": "planes"},
-    **{"contributions": "monitoring", "stability": "spectra", "relation": "planes"},
+    **{"metadata": "columns", "selection": "curves", "counter_example": "planes", "relation": "planes"},
+    **{"contributions": "monitoring", "stability": "spectra", "kernel_contours": "planes"},
     **{"reconstruction_errors": "curves", "rotation": "columns"},
 }
+FUNCTIONS = DRAWINGS | {f"{name}_data": place for name, place in DRAWINGS.items()}
 
 
 def available(model: Any, table: Any = None) -> list[Figure]:

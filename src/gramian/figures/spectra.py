@@ -2,45 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.transforms import Bbox
 
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.explain.choose_components import choose_components
-from gramian.figures._altair_style import (
-    BLUE,
-    INK,
-    LEFT_OUT,
-    VERMILION,
-    Chart,
-    chart,
-    layered,
-    panel,
-    stacked,
-    width,
-)
+from gramian.figures import style
+from gramian.figures.drawing import Data, whole
 from gramian.figures.names import NOTHING, fitted
+from gramian.figures.style import BLUE, INK, LEFT_OUT, VERMILION
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.component_rules import ComponentChoice
-from gramian.statistics.components import component_names, known_variances, shares_of
+from gramian.statistics.components import known_variances, shares_of
 
 if TYPE_CHECKING:
     from gramian.explain.stability import Stability
 
 MOST_BARS = 40
-RULE_LINE, RULE_NAMES = 17, 30  # pixels of a rule, and of its name where it exceeds the margin
+RULE = 11  # typographic points, the height of a rule
 MARKED = 95  # % of the variance, whose number of components is shown
-LOG = alt.Scale(type="log")
-STEPS = [digit * 10**power for power in range(8) for digit in (1, 2, 5)]  # between labels of components
-SHARES = [alt.Tooltip(name, type="quantitative", format=".2f") for name in ("share", "cumulative")]
 KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
 
 
-def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most: int = MOST_BARS) -> Any:
+@dataclass(frozen=True)
+class Scree(Data):
+    """What :func:`scree` draws; columns: component, variance, share and cumulative share (%), kept.
+
+    Attributes
+    ----------
+    marked : int or None
+        The number of components that have 95 % of the variance; None if more than the known ones.
+    rules : sequence of ComponentChoice
+        Those with an answer.
+    """
+
+    marked: int | None
+    rules: Sequence[ComponentChoice]
+
+
+def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> Scree:
+    """Return what :func:`scree` draws."""
+    model = fitted(model)
+    kept, variance = int(model.n_components_), known_variances(model)
+    if not kept:
+        raise DataError(NOTHING)
+    ratios = shares_of(model)
+    total, of = float(variance.sum()), f"the variance of {counted(kept, 'component')}"
+    if ratios is not None:
+        total, of = float(variance[0]) / (float(ratios[0]) or 1.0), "the total variance"
+    share, number = 100 * variance / (total or 1.0), np.arange(1, len(variance) + 1)
+    cumulative = np.cumsum(share)
+    asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
+    silent = ", ".join(choice.rule for choice in asked if choice.number is None)
+    enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
+    marked = enough if enough <= len(variance) else None
+    more = f"more than the {counted(len(variance), 'known component')}"
+    columns = {"component": number, "variance": variance, "share": share, "cumulative": cumulative}
+    return Scree(
+        "",
+        [
+            f"{counted(kept, 'component')} kept, {percent(float(share[:kept].sum()) / 100)} of {of}.",
+            f"{MARKED} % needs {more if marked is None else counted(marked, 'component')}.",
+            f"Rules without a result: {silent}." if silent else "",
+        ],
+        columns | {"kept": number <= kept},
+        marked,
+        [choice for choice in asked if choice.number is not None],
+    )
+
+
+def _default_choices(model: Any) -> list[ComponentChoice]:
+    if isinstance(model, PCA):
+        return [c for c in choose_components(model).choices if c.number is not None]
+    choice = getattr(model, "component_choice_", None)
+    return [] if choice is None else [choice]
+
+
+@style.styled
+def scree(
+    model: Any,
+    choices: Iterable[ComponentChoice] | None = None,
+    *,
+    title: str | None = "auto",
+    ax: Any = None,
+    **bar: Any,
+) -> Any:
     """Draw the variance of each component, and the number of components by several rules.
 
     Parameters
@@ -50,14 +102,16 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     choices : ComponentChoices, optional
         The result of :func:`gramian.choose_components`. By default, for PCA the rules that need only the
         spectrum, for others the rule of the fit. ``()`` for none.
-    most : int
-        The maximum number of bars. More components are lines along a logarithmic axis.
+    title : str, optional
+        None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure. The rules are above it.
+    **bar
+        Of the bars, as of ``Axes.bar``. More than 40 components are a line along a logarithmic axis.
 
     Returns
     -------
-    altair.VConcatChart or altair.LayerChart
-        ``chart.data`` has a row for each component: its number, name, variance, share and cumulative share
-        of the total in percent, and whether it is kept.
+    Axes
 
     Raises
     ------
@@ -69,144 +123,128 @@ def scree(model: Any, choices: Iterable[ComponentChoice] | None = None, *, most:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(50, 4)) * [4, 2, 1, 1]
-    >>> gramian.figures.scree(gramian.PCA(2).fit(X)).data.select(["name", "kept"]).to_pylist()[1:3]
-    [{'name': 'PC2', 'kept': True}, {'name': 'PC3', 'kept': False}]
+    >>> pca = gramian.PCA(2).fit(X)
+    >>> gramian.figures.scree_data(pca).columns["kept"].tolist()
+    [True, True, False, False]
+    >>> gramian.figures.scree(pca).get_ylabel()
+    'share of variance (%)'
     """
-    model = fitted(model)
-    kept, result = int(model.n_components_), known_variances(model)
-    if not kept:
-        raise DataError(NOTHING)
-    ratios = shares_of(model)
-    total, of = float(result.sum()), f"the variance of {counted(kept, 'component')}"
-    if ratios is not None:
-        total, of = float(result[0]) / (float(ratios[0]) or 1.0), "the total variance"
-    shares = result / (total or 1.0)
-    cumulative = 100 * np.cumsum(shares)
-    columns = {
-        "component": np.arange(1, len(result) + 1),
-        "name": component_names(len(result)),
-        "variance": result,
-        "share": 100 * shares,
-        "cumulative": cumulative,
-        "kept": np.arange(len(result)) < kept,
-    }
-    asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
-    answers = [choice for choice in asked if choice.number is not None]
-    silent = ", ".join(choice.rule for choice in asked if choice.number is None)
-    enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
-    marked = enough if enough <= len(result) else None
-    more = f"more than the {counted(len(result), 'known component')}"
-    title = (
-        "Explained variance",
-        f"{counted(kept, 'component')} kept, {percent(float(shares[:kept].sum()))} of {of}.",
-        f"{MARKED} % needs {more if marked is None else counted(marked, 'component')}.",
-        f"Rules without a result: {silent}." if silent else "",
-    )
-    across, last = width() - (RULE_NAMES if answers else 0), len(result)
-    if last > most:
-        x = alt.X("component:Q", scale=alt.Scale(type="log", domain=[1, last], nice=False))
-        marks, half = _curves(x, of), float(np.sqrt(last))
+    data = scree_data(model, choices)
+    x, _, share, cumulative, kept = data.columns.values()
+    many, more = len(x) > MOST_BARS, RULE * len(data.rules) / 72 * style.INCH
+    ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + more)
+    for name, part, colour in (("kept", kept, BLUE), ("left out", ~kept, LEFT_OUT)):
+        if part.any() and not many:
+            ax.bar(x[part], share[part], **{"color": colour, "label": name} | bar)
+    if many:
+        ax.plot(x, share, **{"color": BLUE, "label": "share"} | bar)
+        ax.set(xscale="log", xlim=(1, x[-1]))
+        _plain_log(ax.xaxis)
     else:
-        places = list(range(0 if any(choice.number == 0 for choice in answers) else 1, last + 1))
-        x, half = alt.X("component:O", scale=alt.Scale(domain=places)), float(places[len(places) // 2])
-        marks = _bars(x, places, of, kept < last)
-    marks += [] if marked is None else _mark(x, marked, marked > half)
-    if not answers:
-        return layered(columns, marks, *title, height=260)
-    rules = _rules(answers, x, 1 if last > most else 0, last, half)
-    panels = [panel(marks, 260, across), panel(rules, RULE_LINE * len(answers), across)]
-    return stacked(columns, panels, *title)
+        ax.set_xlim(0.4 - any(choice.number == 0 for choice in data.rules), len(x) + 0.6)
+        whole(ax.xaxis)
+    ax.plot(x, cumulative, color=VERMILION, label="cumulative", marker="" if many else "o", ms=3)
+    if data.marked is not None:
+        start = ax.get_xlim()[0]
+        ax.plot([start, data.marked], [MARKED, MARKED], color=INK, lw=0.6, ls=(0, (3, 3)), zorder=0.5)
+        ax.plot(data.marked, cumulative[data.marked - 1], "o", color=VERMILION, mfc="white", ms=5)
+    ax.set(xlabel="component", ylabel="share of variance (%)", ylim=(0, 103))
+    ax.legend(loc="center right")
+    if data.rules:
+        _draw_rules(ax, data.rules)
+    return data.finish(ax, title)
 
 
-def _bars(x: Any, places: list[int], of: str, more: bool) -> list[Any]:
-    """Return bars and the cumulative line; ``more`` if some components are left out."""
-    step = max(1, -(-places[-1] // 16))
-    labelled = [place for place in places if (place - 1) % step == 0 or place == 0]
-    x = x.axis(alt.Axis(values=labelled, labelAngle=0, ticks=False)).title("component")
-    names = ["kept", *(["left out"] if more else []), "cumulative"]
-    legend = alt.Scale(domain=names, range=[BLUE, *([LEFT_OUT] if more else []), VERMILION])
-    base = Chart().transform_calculate(what="datum.kept ? 'kept' : 'left out'")
-    base = base.encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
-    dots = base.mark_point(filled=True, size=26, opacity=1)
-    return [
-        base.mark_bar().encode(y=_share(of), color=alt.Color("what:N", scale=legend, title=None)),
-        base.mark_line(color=VERMILION, strokeWidth=1.5).encode(y="cumulative:Q"),
-        dots.encode(y="cumulative:Q", color=alt.ColorDatum("cumulative")),
+def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
+    """Draw the number of each rule in a panel above the axes."""
+    start, last = ax.get_xlim()
+    above = ax.inset_axes([0, 1, 1, 1], sharex=ax)
+    lines = range(len(rules))
+    for line, choice in zip(lines, rules, strict=True):
+        number = choice.number or 0
+        x = min(max(number, start), last)
+        above.plot(x, line, ">" if number > last else "D", color=INK, ms=3.5, clip_on=False)
+        left = x > (np.sqrt(start * last) if ax.get_xscale() == "log" else (start + last) / 2)
+        place = {"xytext": (-5 if left else 5, 0), "textcoords": "offset points", "va": "center"}
+        above.annotate(choice.answer, (x, line), ha="right" if left else "left", **place)
+    above.set_ylim(len(rules) - 0.5, -0.5)
+    style.ticks(above, "y", lines, [choice.rule for choice in rules])
+    above.tick_params(which="both", length=0, labelbottom=False)
+    above.grid(axis="y", color=style.PALE, lw=0.6)
+    above.spines[:].set_visible(False)
+
+    def place_of(_: Any, __: Any) -> Bbox:
+        box, height = ax.get_position(original=False), ax.get_figure().get_figheight()
+        return Bbox.from_bounds(box.x0, box.y1 + 0.05 / height, box.width, RULE * len(rules) / 72 / height)
+
+    above.set_axes_locator(place_of)
+
+
+def _plain_log(axis: Any) -> None:
+    """Write 1, 2, 5, 10 beside a logarithmic axis, and only powers of ten beside a long one."""
+    low, high = axis.get_view_interval()
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axis.set_minor_formatter("{x:g}" if high < 50 * low else NullFormatter())
+
+
+@dataclass(frozen=True)
+class Eigenvalues(Data):
+    """What :func:`eigenvalues` draws; columns: component, eigenvalue, lower, upper, radius, relative.
+
+    Attributes
+    ----------
+    tol : float
+        The tolerance that was asked for, relative to the largest eigenvalue as the column "relative".
+    unit : str
+        What eigenvalues are of.
+    """
+
+    tol: float
+    unit: str
+
+
+def eigenvalues_data(model: Any) -> Eigenvalues:
+    """Return what :func:`eigenvalues` draws."""
+    certificate = fitted(model).certificate_
+    values = np.asarray(certificate.values)
+    if not values.size or not values[0] > 0:
+        raise DataError("There is no eigenvalue above 0, so there is no error bound to draw.")
+    k, top, radii = len(values), float(values[0]), np.asarray(certificate.radii)
+    bounds = [part for part in (certificate.completeness, certificate.approximation) if part is not None]
+    weakest = max([certificate.widening_kind, *(part.kind for part in bounds)], key=KINDS.index)
+    one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
+    columns = {"component": np.arange(1, k + 1), "eigenvalue": np.where(values > 0, values, np.nan)}
+    columns |= {"lower": certificate.lower, "upper": certificate.upper, "radius": radii}
+    columns["relative"] = np.maximum(radii / top, 1e-18)  # 0 is nowhere on a logarithmic axis
+    said = [
+        f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
+        f"Largest error bound: {float(radii.max()) / top:.1e} of the largest eigenvalue ({top:.6g}). "
+        f"Dashed line: requested tolerance, {certificate.tol:.1e}.",
+        "" if certificate.ok else "The certificate does not hold.",
+        f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
     ]
+    return Eigenvalues("", said, columns, certificate.tol, certificate.unit)
 
 
-def _curves(x: Any, of: str) -> list[Any]:
-    """Return the shares and the cumulative shares of many components as lines."""
-    legend = alt.Scale(domain=["share", "cumulative"], range=[BLUE, VERMILION])
-    x = x.axis(alt.Axis(format="d", tickCount=6)).title("component")
-    base = Chart().encode(x=x, tooltip=["name:N", "variance:Q", *SHARES])
-    line = base.mark_line(strokeWidth=1.8)
-    return [
-        line.encode(y=_share(of), color=alt.ColorDatum("share", scale=legend, title=None)),
-        line.encode(y="cumulative:Q", color=alt.ColorDatum("cumulative")),
-    ]
-
-
-def _share(of: str) -> Any:
-    return alt.Y("share:Q", title=f"share of {of} (%)", scale=alt.Scale(domain=[0, 100]))
-
-
-def _mark(x: Any, number: int, right: bool) -> list[Any]:
-    """Return lines and words where so many components explain most of the variance."""
-    words = f"{MARKED} %: {counted(number, 'component')}"
-    row = {"component": [number], "marked": [MARKED], "zero": [0], "words": [words]}
-    base, dashed = chart(row), {"color": INK, "strokeDash": [3, 3], "strokeWidth": 1}
-    place = {"align": "right", "dx": -2, "dy": -7} if right else {"align": "left", "dx": 5, "dy": 10}
-    line, text = base.mark_rule(**dashed), base.mark_text(fontSize=10.5, color=INK, **place)
-    across, up = line.encode(y="marked:Q"), line.encode(x=x, y="zero:Q", y2="marked:Q")
-    return [across, up, text.encode(x=x, y="marked:Q", text="words:N")]
-
-
-def _default_choices(model: Any) -> list[ComponentChoice]:
-    if isinstance(model, PCA):
-        return [c for c in choose_components(model).choices if c.number is not None]
-    choice = getattr(model, "component_choice_", None)
-    return [] if choice is None else [choice]
-
-
-def _rules(answers: list[ComponentChoice], x: Any, least: int, last: int, half: float) -> list[Any]:
-    """Return the number of each rule between the least and the last place of the axis."""
-    numbers = [int(choice.number or 0) for choice in answers]
-    places = [min(max(number, least), last) for number in numbers]
-    rows = {
-        "rule": [choice.rule for choice in answers],
-        "number": numbers,
-        "answer": [choice.answer for choice in answers],
-        "component": places,
-        "beyond": [number > last for number in numbers],
-        "why": [choice.sentence for choice in answers],
-        "left": [place > half for place in places],
-    }
-    y = alt.Y("rule:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, grid=True))
-    base = chart(rows).encode(x=x.axis(None), y=y, tooltip=["rule:N", "answer:N", "why:N"])
-    text = {"fontSize": 10.5, "color": INK, "baseline": "middle"}
-    return [
-        base.mark_point(filled=True, size=55, color=INK, opacity=1).encode(
-            shape=alt.condition("datum.beyond", alt.value("triangle-right"), alt.value("diamond"))
-        ),
-        base.transform_filter("!datum.left").mark_text(align="left", dx=8, **text).encode(text="answer:N"),
-        base.transform_filter("datum.left").mark_text(align="right", dx=-8, **text).encode(text="answer:N"),
-    ]
-
-
-def eigenvalues(model: Any) -> Any:
+@style.styled
+def eigenvalues(model: Any, *, title: str | None = "auto", ax: Any = None, **errorbar: Any) -> Any:
     """Draw the eigenvalues with the error bounds of the certificate.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
         The model whose spectrum is drawn.
+    title : str, optional
+        None for no title.
+    ax : two Axes, optional
+        For the eigenvalues, and for the error bounds; by default in a new figure.
+    **errorbar
+        As of ``Axes.errorbar``.
 
     Returns
     -------
-    altair.VConcatChart
-        ``chart.data``: number, eigenvalue, ``lower`` and ``upper`` (missing where unknown), the error bound
-        (radius), and the bound relative to the largest eigenvalue.
+    ndarray of Axes of shape (2, 1)
 
     Raises
     ------
@@ -218,78 +256,59 @@ def eigenvalues(model: Any) -> Any:
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> chart = gramian.figures.eigenvalues(gramian.PCA(2).fit(X))
-    >>> first = chart.data.to_pylist()[0]
-    >>> first["component"], round(first["eigenvalue"], 4), first["radius"] < 1e-10
-    (1, 14.0601, True)
+    >>> data = gramian.figures.eigenvalues_data(gramian.PCA(2).fit(X))
+    >>> round(float(data.columns["eigenvalue"][0]), 4), bool(data.columns["radius"][0] < 1e-10)
+    (14.0601, True)
     """
-    certificate = fitted(model).certificate_
-    values = np.asarray(certificate.values)
-    if not values.size or not values[0] > 0:
-        raise DataError("There is no eigenvalue above 0, so there is no error bound to draw.")
-    k, top = len(values), float(values[0])
-    columns = {
-        "component": np.arange(1, k + 1),
-        "eigenvalue": np.where(values > 0, values, np.nan),
-        "lower": certificate.lower,
-        "upper": certificate.upper,
-        "radius": certificate.radii,
-        "relative": np.maximum(certificate.radii / top, 1e-18),  # 0 is nowhere on a logarithmic axis
-    }
-    bounds = [part for part in (certificate.completeness, certificate.approximation) if part is not None]
-    weakest = max([certificate.widening_kind, *(part.kind for part in bounds)], key=KINDS.index)
-    one_sided = "" if np.isfinite(certificate.upper).all() else "; some have no upper bound"
-    title = (
-        "Eigenvalues with error bounds",
-        f"Bars: intervals that contain the {k} largest exact eigenvalues{one_sided} [{weakest}].",
-        f"Largest error bound: {float(certificate.radii.max()) / top:.1e} of the largest eigenvalue "
-        f"({top:.6g}). Dashed line: requested tolerance, {certificate.tol:.1e}.",
-        "" if certificate.ok else "The certificate does not hold.",
-        f"The matrix is approximated by {certificate.approximation.by}." if certificate.approximation else "",
-    )
-    scale = alt.Scale(domain=[0.5, k + 0.5], nice=False)
-    step = next(size for size in STEPS if k <= 16 * size)
-    labelled = list(range(step, k + 1, step))
-    x = alt.X("component:Q", title=None, axis=alt.Axis(labels=False, values=labelled), scale=scale)
-    below = x.title("component").axis(alt.Axis(values=labelled, format="d"))
-    upper = _intervals(x, float(values[values > 0].min()) / 10, certificate.unit)
-    panels = [panel(upper, 230), panel(_radii(below, certificate.tol), 100)]
-    return stacked(columns, panels, *title, spacing=6)
+    data = eigenvalues_data(model)
+    x, y, low, high, _, relative = data.columns.values()
+    axes = style.subplots(2, ax=ax, sharex=True, height_ratios=(2, 1), squeeze=False)
+    upper, lower = axes.flat
+    least = float(np.nanmin(y)) / 10  # intervals that reach 0 end at the axis
+    ends = np.maximum(low, least), np.where(np.isfinite(high), high, y)
+    reach = [np.maximum(y - ends[0], 0), np.maximum(ends[1] - y, 0)]
+    upper.errorbar(x, y, reach, **{"fmt": "o", "color": BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8} | errorbar)
+    lower.plot(x, relative, "o", color=BLUE, ms=3.5)
+    lower.axhline(data.tol, color=VERMILION, ls=(0, (4, 3)), lw=1)
+    upper.set(yscale="log", ylabel=data.unit)
+    lower.set(yscale="log", ylabel="bound / largest", xlabel="component", xlim=(0.5, len(x) + 0.5))
+    whole(lower.xaxis)
+    _plain_log(upper.yaxis)
+    upper.get_figure().align_ylabels(axes)
+    return data.finish(axes, title)
 
 
-def _intervals(x: Any, least: float, unit: str) -> list[Any]:
-    """Return eigenvalues and their intervals; those that reach 0 end at the axis."""
-    high = "isValid(datum.upper) ? datum.upper : datum.eigenvalue"
-    base = Chart().transform_calculate(low=f"max(datum.lower, {least})", high=high).encode(x=x)
-    y = alt.Y("low:Q", title=unit, scale=LOG, axis=alt.Axis(format="~g", tickCount=6))
-    dots = base.mark_point(filled=True, color=BLUE, opacity=1, size=28)
-    bars = base.mark_errorbar(ticks=alt.MarkConfig(color=BLUE), color=BLUE, thickness=1)
-    tips = ["component:Q", "eigenvalue:Q", "lower:Q", "upper:Q"]
-    return [bars.encode(y=y, y2="high:Q"), dots.encode(y=alt.Y("eigenvalue:Q", scale=LOG), tooltip=tips)]
+def stability_data(result: Stability) -> Data:
+    """Return what :func:`stability` draws; columns: component, variance, low, high, agreement."""
+    k = len(result.variances)
+    if not k:
+        raise DataError(NOTHING)
+    sample = f"{result.n_resamples:,} samples of {result.n_samples:,} rows"
+    said = f"Bars: {100 * result.level:g} % bootstrap intervals from {sample}."
+    low, high = result.variance_intervals.T
+    columns = {"component": np.arange(1, k + 1), "variance": result.variances, "low": low, "high": high}
+    columns["agreement"] = result.agreement
+    return Data("", [said, *result.sentences()[:2]], columns)
 
 
-def _radii(x: Any, tol: float) -> list[Any]:
-    """Return error bounds relative to the largest eigenvalue, and the tolerance."""
-    y = alt.Y("relative:Q", title="bound / largest", scale=LOG, axis=alt.Axis(format="~e", tickCount=4))
-    dots = Chart().mark_point(filled=True, color=BLUE, opacity=1, size=28)
-    line = chart({"tol": [tol]}).mark_rule(color=VERMILION, strokeDash=[5, 3])
-    dots = dots.encode(x=x, y=y, tooltip=["component:Q", "relative:Q"])
-    return [dots, line.encode(y=alt.Y("tol:Q", scale=LOG))]
-
-
-def stability(result: Stability) -> Any:
+@style.styled
+def stability(result: Stability, *, title: str | None = "auto", ax: Any = None, **scatter: Any) -> Any:
     """Draw the variance of each component with its bootstrap interval, and its agreement.
 
     Parameters
     ----------
     result : Stability
         What :func:`gramian.stability` returns.
+    title : str, optional
+        None for no title.
+    ax : Axes, optional
+        Where to draw, by default in a new figure.
+    **scatter
+        Of the points, as of ``Axes.scatter``.
 
     Returns
     -------
-    altair.LayerChart
-        ``chart.data``: number and name of each component, variance, ``low`` and ``high`` of its interval,
-        and the agreement of its direction.
+    Axes
 
     Raises
     ------
@@ -302,32 +321,18 @@ def stability(result: Stability) -> Any:
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
     >>> result = gramian.stability(gramian.PCA(2).fit(X), X)
-    >>> chart = gramian.figures.stability(result)
-    >>> [row["low"] < row["variance"] < row["high"] for row in chart.data.to_pylist()]
+    >>> data = gramian.figures.stability_data(result).columns
+    >>> ((data["low"] < data["variance"]) & (data["variance"] < data["high"])).tolist()
     [True, True]
     """
-    k = len(result.variances)
-    if not k:
-        raise DataError(NOTHING)
-    columns = {
-        "component": np.arange(1, k + 1),
-        "name": component_names(k),
-        "variance": result.variances,
-        "low": result.variance_intervals[:, 0],
-        "high": result.variance_intervals[:, 1],
-        "agreement": result.agreement,
-    }
-    x = alt.X("component:O", title="component", axis=alt.Axis(labelAngle=0, ticks=False))
-    shade = alt.Color("agreement:Q", scale=alt.Scale(domain=[0, 1], range=["#d5e3ec", BLUE]))
-    base = Chart().encode(x=x, tooltip=["name:N", *(f"{key}:Q" for key in list(columns)[2:])])
-    y = alt.Y("variance:Q", title="variance", scale=alt.Scale(zero=True))
-    layer = [
-        base.mark_rule(color=INK, strokeWidth=1.4).encode(y=alt.Y("low:Q", title="variance"), y2="high:Q"),
-        base.mark_point(filled=True, size=60, opacity=1, stroke=INK, strokeWidth=0.6).encode(
-            y=y, color=shade.title("agreement")
-        ),
-    ]
-    sample = f"{result.n_resamples:,} samples of {result.n_samples:,} rows"
-    said = f"Bars: {100 * result.level:g} % bootstrap intervals from {sample}."
-    title = "Stability of the components"
-    return layered(columns, layer, title, said, *result.sentences()[:2], height=260)
+    data = stability_data(result)
+    x, variance, low, high, agreement = data.columns.values()
+    ax = style.subplots(ax=ax)
+    ax.vlines(x, low, high, color=INK, lw=0.8)
+    look = {"c": agreement, "cmap": "Blues", "vmin": 0, "vmax": 1, "s": 30, "edgecolors": INK, "lw": 0.5}
+    points = ax.scatter(x, variance, zorder=2, **look | scatter)
+    bar = ax.get_figure().colorbar(points, ax=ax, label="agreement", shrink=0.6, pad=0.02)
+    bar.outline.set_visible(False)
+    whole(ax.xaxis)
+    ax.set(xlabel="component", ylabel="variance", ylim=(0, None), xlim=(0.5, len(x) + 0.5))
+    return data.finish(ax, title)

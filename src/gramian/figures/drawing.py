@@ -1,0 +1,40 @@
+"""What figures of one table have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.ticker import MaxNLocator
+
+from gramian.figures import style
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a figure draws.
+
+    Attributes
+    ----------
+    title : str
+        Its title, "" where it has none that says more than its axes.
+    notes : list of str
+        Sentences below it.
+    columns : dict of str to array
+        A value for each thing that is drawn.
+    """
+
+    title: str
+    notes: list[str]
+    columns: dict[str, Any]
+
+    def finish(self, ax: Any, title: str | None) -> Any:
+        """Return axes with a title, "auto" for its own, and the sentences below."""
+        style.heading(ax, self.title if title == "auto" else title)
+        style.note(ax, *self.notes)
+        return ax
+
+
+def whole(axis: Any) -> None:
+    """Set ticks at whole numbers."""
+    axis.set_major_locator(MaxNLocator(12, integer=True, min_n_ticks=1))

@@ -1,0 +1,204 @@
+"""Sheets of pictures: components, and pictures with their reconstructions or after whitening."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gramian.core.arrays import as_float64
+from gramian.core.checks import check_integer, evenly
+from gramian.core.records import FloatArray
+from gramian.errors import DataError
+from gramian.figures import style
+from gramian.figures.drawing import Data
+from gramian.figures.images import beside, center_of, coordinates, grey_range, whitened_limit
+from gramian.figures.names import component_titles, fitted, numbers_of
+from gramian.statistics.components import kind_of
+
+MOST_PICTURES, MOST_REBUILT = 24, 6
+SMALLEST, LARGEST, CAPTION = 16, 45, 4.2  # millimetres of a picture, and of its caption
+
+
+@dataclass(frozen=True)
+class Sheet(Data):
+    """Pictures beside each other; the column "picture" has their captions.
+
+    Attributes
+    ----------
+    pictures : ndarray of shape (count, height, width)
+    limits : ndarray of shape (count, 2)
+        What is black and what is white in each.
+    across : int
+        The number of pictures in a row; 0 for as many as there is room for.
+    """
+
+    pictures: FloatArray
+    limits: FloatArray
+    across: int
+
+    def draw(self, ax: Any, imshow: dict[str, Any]) -> Any:
+        """Return axes with the pictures."""
+        count, height, width = self.pictures.shape
+        room, captions = style.width_mm(), [style.drawable(one) for one in self.columns["picture"]]
+        most = min(math.ceil(math.sqrt(count * 1.5)), int(room // SMALLEST))
+        across = self.across or beside(count, max(1, most))
+        down, cell = math.ceil(count / across), room / across
+        tall = down * (min(cell, LARGEST) * height / width + CAPTION)
+        axes = style.subplots(down, across, ax=ax, height_mm=tall, squeeze=False)
+        letters = {"fontsize": min(7.0, 5.0 * cell / max(map(len, captions))), "pad": 2, "loc": "left"}
+        for one in axes.flat:
+            one.set_axis_off()
+        for one, picture, edges, caption in zip(
+            axes.flat, self.pictures, self.limits, captions, strict=False
+        ):
+            look = {"cmap": "gray", "interpolation": "nearest", "vmin": edges[0], "vmax": edges[1]}
+            one.imshow(picture, **look | imshow)
+            one.set_title(caption, **letters, **style.PLAIN)
+        return self.finish(axes, None)
+
+
+def _shape(model: Any) -> tuple[int, int]:
+    shape = getattr(model, "picture_shape_", None)
+    if shape is None:
+        raise DataError("The model was not fitted on pictures. Fit it on a 3-D array or on picture files.")
+    return (int(shape[0]), int(shape[1]))
+
+
+def components_data(model: Any, count: int = MOST_PICTURES) -> Sheet:
+    """Return what :func:`components` draws."""
+    shape, kind = _shape(fitted(model)), kind_of(model)
+    if not (kind.linear or kind.faces):
+        raise DataError("Components of a kernel PCA are not pictures. Use gramian.PCA.")
+    if kind.faces:
+        mean, shown = model.mean_face_, model.component_pictures(min(count, model.n_components_))
+    else:
+        mean, shown = as_float64(model.mean_), as_float64(model.components_[:count])
+    pictures = np.concatenate([np.reshape(mean, (1, *shape)), np.reshape(shown, (-1, *shape))])
+    largest = np.abs(pictures[1:]).max(axis=(1, 2))
+    names = ["mean", *component_titles(model, len(largest))]
+    limits = np.concatenate([[grey_range(pictures[:1])], np.stack([-largest, largest], axis=1)])
+    return Sheet("", ["In a component, middle grey is 0."], {"picture": names}, pictures, limits, 0)
+
+
+@style.styled
+def components(model: Any, count: int = MOST_PICTURES, *, ax: Any = None, **imshow: Any) -> Any:
+    """Show the mean and the first components of a model of pictures; in a component, middle grey is 0.
+
+    Parameters
+    ----------
+    model : fitted PCA or FaceSpace
+        Fitted on pictures, an array of shape (n_samples, height, width).
+    count : int, default 24
+        The number of components.
+    ax : array of Axes, optional
+        One for each place of the sheet, by default in a new figure.
+    **imshow
+        As of ``Axes.imshow``.
+
+    Returns
+    -------
+    ndarray of Axes, one for each place of the sheet
+
+    Raises
+    ------
+    DataError
+        If the model was not fitted on pictures.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> import gramian
+    >>> axes = gramian.figures.components(gramian.PCA(5).fit(load_digits().images), 3)
+    >>> axes.shape
+    (2, 2)
+    """
+    return components_data(model, count).draw(ax, imshow)
+
+
+def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None) -> Sheet:
+    """Return what :func:`reconstructions` draws; columns: picture, components, error (relative)."""
+    inner = fitted(model)
+    if kind_of(model).faces:
+        model, X = inner, model.relight(X)
+    shape, k = _shape(inner), int(model.n_components_)
+    default = sorted({*(d * 10**p for p in range(6) for d in (1, 2, 5) if d * 10**p < k), k})[-6:]
+    chosen = [check_integer("counts", count, 1, k) for count in (default if counts is None else counts)]
+    rows = numbers_of(X)
+    shown = as_float64(rows[evenly(len(rows), MOST_REBUILT)]).reshape(-1, math.prod(shape))
+    mapped = as_float64(model.transform(shown.reshape(-1, *shape)))
+    sizes = np.linalg.norm(shown - center_of(model), axis=1)
+    kept = [np.where(np.arange(k) < count, mapped, 0.0) for count in chosen]
+    rebuilt = np.stack(
+        [shown, *(as_float64(model.inverse_transform(Z)).reshape(shown.shape) for Z in kept)], 1
+    )
+    errors = np.linalg.norm(shown[:, None] - rebuilt, axis=2) / np.where(sizes > 0, sizes, 1.0)[:, None]
+    said = [
+        "original" if place == 0 else f"r={chosen[place - 1]}: {error:.3f}"
+        for line in errors
+        for place, error in enumerate(line)
+    ]
+    columns = {"picture": said, "components": np.tile([k, *chosen], len(shown)), "error": errors.ravel()}
+    notes = ["From r components, with the relative error |x - x~| / |x - mean|."]
+    edges = np.tile(grey_range(shown), (len(said), 1))
+    return Sheet("", notes, columns, rebuilt.reshape(-1, *shape), edges, 1 + len(chosen))
+
+
+@style.styled
+def reconstructions(
+    model: Any, X: Any, counts: Sequence[int] | None = None, *, ax: Any = None, **imshow: Any
+) -> Any:
+    """Show pictures, one in each row, with reconstructions from more and more components.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or FaceSpace
+        Fitted on pictures. Kernel PCA reconstructs by pre-images.
+    X : array of shape (n, height, width), or Faces for a FaceSpace
+        At most six are drawn, evenly spaced; with a FaceSpace after its correction of the illumination.
+    counts : sequence of int, optional
+        Numbers of components; by default 1, 2, 5, 10, 20, 50, ... up to all, the last six of them.
+    ax : array of Axes, optional
+        One for each picture, by default in a new figure.
+    **imshow
+        As of ``Axes.imshow``.
+
+    Returns
+    -------
+    ndarray of Axes of shape (pictures, 1 + counts)
+        Captions state the number r of components, and the relative error ``|x - x~| / |x - mean|``.
+
+    Raises
+    ------
+    DataError
+        If the model was not fitted on pictures.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> import gramian
+    >>> digits = load_digits().images
+    >>> model = gramian.PCA(5).fit(digits)
+    >>> gramian.figures.reconstructions(model, digits[:2], [1, 5]).shape
+    (2, 3)
+    """
+    return reconstructions_data(model, X, counts).draw(ax, imshow)
+
+
+def whitened_pictures(models: Sequence[Any], X: Any) -> Sheet:
+    """Return pictures, one in each row, and what each model makes of them."""
+    values = numbers_of(X)
+    some = as_float64(values[evenly(len(values), MOST_REBUILT)])
+    shape = models[0].picture_shape_
+    parts, edges = [some.reshape(-1, *shape)], [grey_range(some)]
+    for one in models:
+        whitened = as_float64(one.transform(parts[0]))
+        limit = whitened_limit(whitened)
+        parts.append(coordinates(whitened, shape))
+        edges.append((-limit, limit))
+    count, pictures = len(some), np.stack(parts, axis=1).reshape(-1, *shape)
+    captions = {"picture": ["original", *(one.method for one in models)] * count}
+    return Sheet("", [], captions, pictures, np.tile(edges, (count, 1)), len(parts))
