@@ -62,7 +62,7 @@ export function card(parent, model, name, words, query, onDrawn = () => {}) {
     const asking = new URLSearchParams([...query, ["width", width], ...Object.entries(more)]), path = `models/${model}/figures/${figure}?${asking}`;
     try {
       const content = await asked(path);
-      files.replaceChildren(...FILES.filter(([, format]) => content.table || format !== "csv").map(([text, format]) =>
+      files.replaceChildren(...FILES.map(([text, format]) =>
         element("li", {}, element("a", { href: `/api/v1/${path}&format=${format}`, download: "" }, text))));
       onDrawn(await draw(place, content, words, title, name === "scores"));
     } catch (error) {
