@@ -5,8 +5,8 @@ import pytest
 
 import gramian
 
-pytest.importorskip("altair")
-pytest.importorskip("vl_convert")
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("agg")
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +17,10 @@ def X():
 @pytest.fixture(scope="session")
 def pca(X):
     return gramian.PCA(2).fit(X)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Forget the figures of pyplot after each test."""
+    yield
+    plt.close("all")

@@ -1,173 +1,184 @@
-"""Scores as points: the table, groups, ellipses, the density."""
+"""Scores as points: the data, groups, ellipses, the density, labels."""
 
-import inspect
-import json
 from functools import partial
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from gramian.figures._altair_style import VERMILION, room
+from matplotlib.colors import to_hex
 from scipy.stats import chi2, f
 
 import gramian
 from gramian import PCA, KernelPCA, figures
 from gramian.errors import DataError, ParameterError
+from gramian.figures import style
+from gramian.figures.labels import Labels
 from gramian.figures.names import usual_hue
-from gramian.figures.points import Group
+from gramian.figures.points import Groups
 from gramian.figures.registry import FIGURES, available
 from gramian.statistics.associations import mean_ellipse, normal_ellipse
 from gramian.tables.table import Table
 
 
-def caption(chart):
-    return " ".join(chart.title.subtitle)
+def colours(ax):
+    return {to_hex(colour).upper() for one in ax.collections for colour in one.get_facecolors()}
 
 
-def marks(chart):
-    return [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def test_the_table_has_a_row_a_point(pca, X):
-    chart = figures.scores(pca, X, x="PC2", y=1, color=["a", "b"] * 10, names=[f"r{i}" for i in range(20)])
-    result = chart.data.to_pydict()
-    assert list(result) == ["name", "PC2", "PC1", "group"]
-    np.testing.assert_array_equal(result["PC1"], pca.transform(X)[:, 0])
-    assert result["group"][:3] == ["a", "b", "a"]
-    spec = chart.to_dict()
-    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+def test_the_data_have_a_row_a_point(pca, X):
+    names = [f"r{i}" for i in range(20)]
+    data = figures.scores_data(pca, X, components=("PC2", 1), hue=["a", "b"] * 10, labels=names)
+    assert list(data.columns) == ["name", "PC2", "PC1", "group"]
+    np.testing.assert_array_equal(data.columns["PC1"], pca.transform(X)[:, 0])
+    assert data.columns["group"][:3] == ["a", "b", "a"]
     share = 100 * pca.explained_variance_ratio_[1]
-    assert points["encoding"]["x"]["title"] == f"PC2 ({share:.1f} % of the variance)"
-    assert points["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
-    assert {"point", "line", "text"} <= set(marks(chart))
-    assert "Ellipses: 95 % of a normal distribution (thin), and of its mean (thick)." in caption(chart)
-    assert "line" not in marks(figures.scores(pca, X, color=["a", "b"] * 10, ellipses=None))
+    assert data.axis_titles[0] == f"PC2 ({share:.1f} % of the variance)"
+    assert "Ellipses: 95 % of a normal distribution (thin), and of its mean (thick)." in data.notes
+    ax = figures.scores(pca, X, components=("PC2", 1), hue=["a", "b"] * 10, labels=names)
+    assert ax.get_xlabel() == data.axis_titles[0]
+    assert legend_of(ax) == ["a", "b"]
+    points = np.vstack([one.get_offsets() for one in ax.collections])
+    np.testing.assert_array_equal(points, np.vstack([data.values[::2], data.values[1::2]]))
+    assert colours(ax) == {style.BLUE, style.VERMILION}
+    lines = len(ax.lines)
+    assert lines - len(figures.scores(pca, X, hue=["a", "b"] * 10, ellipses=None).lines) == 4
 
 
 def test_what_does_not_fit_is_refused(pca, X):
     for options, match in (
-        ({"color": [1, 2, 3]}, "color has 3 entries"),
-        ({"names": ["a"]}, "names has 1 entries"),
-        ({"color": "petal"}, "is not a column of"),
-        ({"x": "PC7"}, "x=7 must be a whole"),
-        ({"y": "two"}, r"is not a component\."),
-        ({"y": 1}, r"x and y are both PC1\."),
-        ({"ellipses": 1.5, "color": ["a", "b"] * 10}, r"ellipses=1\.5 must be"),
+        ({"hue": [1, 2, 3]}, "hue has 3 entries"),
+        ({"labels": ["a"]}, "labels has 1 entries"),
+        ({"hue": "petal"}, "is not a column of"),
+        ({"components": (1, "PC7")}, "components=7 must be a whole"),
+        ({"components": (1, "two")}, r"is not a component\."),
+        ({"components": (1, 1)}, r"components=\(1, 1\) are not two different components"),
+        ({"components": (1, 2, 1)}, "are not two different components"),
+        ({"ellipses": 1.5, "hue": ["a", "b"] * 10}, r"ellipses=1\.5 must be"),
+        ({"ax": 3}, "ax must be one matplotlib Axes"),
+        ({"ax": plt.subplots(1, 2)[1]}, "ax must be one matplotlib Axes"),
     ):
         with pytest.raises(ParameterError, match=match):
             figures.scores(pca, X, **options)
     with pytest.raises(DataError, match=r"The model does not contain its training rows\. Pass them:"):
-        figures.scores(pca)
+        pca.plot()
+    with pytest.raises(AttributeError, match="unexpected keyword argument 'colour'"):
+        pca.plot(X, colour="red")
 
 
 def test_scores_of_kernel_pca_are_remembered(X):
     model = gramian.KernelPCA(2, kernel="rbf", gamma="median").fit(X)
-    chart = figures.scores(model)
-    np.testing.assert_allclose(chart.data["PC1"], model.transform(X)[:, 0], atol=1e-10)
-    assert "feature space" in caption(chart)
+    data = figures.scores_data(model)
+    np.testing.assert_allclose(data.values, model.transform(X), atol=1e-10)
+    assert "Scores are coordinates in feature space." in data.notes
+    assert model.plot().get_xlabel().startswith("PC1 (")
 
 
-def test_one_component_is_a_strip_for_each_group(X):
+def test_one_component_is_a_strip_for_each_group(X, pca):
     model = gramian.PCA(1).fit(X)
-    chart = figures.scores(model, X, color=["a", "b", "b", None] * 5)
-    result = chart.data.to_pydict()
-    assert list(result) == ["row", "PC1", "position", "group"]
-    np.testing.assert_array_equal(result["PC1"], model.transform(X)[:, 0])
-    strips = {"a": 0, "b": -1, "no label": -2}
-    away = np.array(result["position"]) - [strips[group] for group in result["group"]]
-    assert (np.abs(away) <= 0.3).all()
-    spec = chart.to_dict()
-    assert "line" not in marks(chart)  # an ellipse of places means nothing
-    names = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "text")
-    assert [row["strip"] for row in spec["datasets"][names["data"]["name"]]] == list(strips)
-    assert figures.scores(model, X).data.column_names == ["row", "PC1", "position"]
+    kinds = ["a", "b", "b", None] * 5
+    for one, components, name in ((model, (1, 2), "PC1"), (pca, 2, "PC2")):
+        data = figures.scores_data(one, X, components=components, hue=kinds)
+        assert list(data.columns) == ["row", name, "position", "group"]
+        np.testing.assert_array_equal(data.columns[name], one.transform(X)[:, int(name[-1]) - 1])
+        strips = {"a": 0, "b": -1, "no label": -2}
+        away = data.values[:, 1] - [strips[group] for group in data.columns["group"]]
+        assert (np.abs(away) <= 0.3).all()
+        assert not data.ellipses  # an ellipse of places means nothing
+        ax = figures.scores(one, X, components=components, hue=kinds)
+        assert [text.get_text() for text in ax.get_yticklabels()] == list(strips)
+        assert ax.get_legend() is None
+    assert len(figures.scores(model, X).get_yticks()) == 0
 
 
 def test_a_unit_of_both_axes_has_the_same_length(pca, X):
-    def units(chart):
-        spec = chart.to_dict()
-        points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
-        sizes = (spec["width"], spec["height"])
-        domains = (points["encoding"][side]["scale"]["domain"] for side in "xy")
-        return [np.ptp(domain) / size for domain, size in zip(domains, sizes, strict=True)]
+    def units(ax):
+        ax.figure.draw_without_rendering()
+        return np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1) / ax.bbox.size
 
-    for width in (None, 360):
-        with room(width):
-            for chart in (figures.scores(pca, X), figures.biplot(pca, X, color=["a", "b"] * 10)):
-                across, up = units(chart)
+    for width in (85, 180):
+        with style.canvas(width):
+            for ax in (figures.scores(pca, X), figures.biplot(pca, X, hue=["a", "b"] * 10)):
+                across, up = units(ax)
                 assert across == pytest.approx(up)
-                assert "different scales" not in caption(chart)
-            assert chart.width == (440 if width is None else 294)
-    long = gramian.PCA(2).fit(X * [1e6, 1, 1, 1])
-    chart = figures.biplot(long, X * [1e6, 1, 1, 1])
-    across, up = units(chart)
+                assert "different scales" not in style.caption(ax)
+            assert ax.figure.get_size_inches()[0] == pytest.approx(width / 25.4)
+    ax = gramian.PCA(2).fit(X * [1e6, 1, 1, 1]).biplot(X * [1e6, 1, 1, 1])
+    across, up = units(ax)
     assert across > 1000 * up
-    assert "The axes have different scales." in caption(chart)
+    assert "The axes have different scales." in style.caption(ax)
 
 
 def test_rows_without_a_group_are_no_group(X):
     pca = gramian.PCA(2).fit(X)
     for missing in (None, "", np.nan, "nan"):
-        chart = figures.scores(pca, X, color=np.array(["a", "b", "b", missing] * 5, dtype=object))
-        spec = chart.to_dict()
-        lines = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "line")
-        assert {row["group"] for row in spec["datasets"][lines["data"]["name"]]} == {"a", "b"}
-        assert chart.data["group"].to_pylist()[:4] == ["a", "b", "b", "no label"]
-    assert Group.of(["a", "NA"], 2).kinds == ["a", "no label"]  # as R writes a missing one
-    assert Group.of([1.0, 2.0, np.nan], 3).kinds == ["1", "2", "no label"]
-    many = Group.of([f"p{i:02}" for i in range(20)] + [""] * 30, 50)
-    assert many.kinds[-2:] == ["11 others", "no label"]
-    assert len(set(many.scale().to_dict()["range"])) == 11
+        data = figures.scores_data(pca, X, hue=np.array(["a", "b", "b", missing] * 5, dtype=object))
+        assert {one.group for one in data.ellipses} == {"a", "b"}
+        assert data.columns["group"][:4] == ["a", "b", "b", "no label"]
+    assert Groups.of(["a", "NA"], 2).kinds == ("a", "no label")  # as R writes a missing one
+    assert Groups.of([1.0, 2.0, np.nan], 3).kinds == ("1", "2", "no label")
 
 
-def test_a_column_of_the_data_is_a_colour(pca, X):
+def test_a_column_of_the_data_is_a_hue(X):
     names = ("a", "b", "c", "d")
-    table = Table(
-        X, names, row_names=tuple(f"r{i}" for i in range(20)), labels=X[:, 0] > 100, label_name="high"
-    )
+    rows = tuple(f"r{i}" for i in range(20))
+    table = Table(X, names, row_names=rows, labels=X[:, 0] > 100, label_name="high")
     model = gramian.PCA(2).fit(table)
-    assert figures.scores(model, table, color="c").data["group"].to_pylist() == X[:, 2].tolist()
-    chart = figures.scores(model, table, color="high")
-    assert chart.data["name"][0].as_py() == "r0"
-    assert set(chart.data["group"].to_pylist()) == {"True", "False"}
+    data = figures.scores_data(model, table, hue="c")
+    assert data.columns["group"] == X[:, 2].tolist()
+    assert data.names == rows
+    ax = model.plot(table, hue="c")
+    assert ax.child_axes[0].get_ylabel() == "c"  # a colour bar
+    data = figures.scores_data(model, table, hue="high")
+    assert set(data.columns["group"]) == {"True", "False"}
+    frame = pd.DataFrame(X, columns=names)
+    hue = pd.Series(["u", "v"] * 10, name="site")
+    assert gramian.PCA(2).fit(frame).plot(frame, hue=hue).get_legend().get_title().get_text() == "site"
 
 
 def test_groups():
-    assert Group.of([2.0, 10.0, 2.0], 3).kinds == ["2", "10"]
-    assert Group.of(np.arange(20), 20).kinds == []
-    many = Group.of([f"p{i:02}" for i in range(20)] + ["p07"] * 5, 25)
-    assert len(many.kinds) == 10
-    assert many.kinds[-1] == "11 others"
-    assert "p07" in many.kinds
-    assert Group.of(np.array([np.nan] * 3 + list(range(15))), 18).kinds == []
+    assert Groups.of([2.0, 10.0, 2.0], 3).kinds == ("2", "10")
+    assert Groups.of(np.arange(20), 20).kinds == ()
+    many = [f"p{i:02}" for i in range(20)] + ["p07"] * 5
+    groups = Groups.of(many, 25)
+    assert len(groups.kinds) == 20
+    assert set(groups.colours()[kind] for kind in groups.classes) == {style.GREY}
+    styles = Groups.of(many, 25, what="style")
+    assert len(styles.kinds) == 8
+    assert styles.kinds[-1] == "13 others"
+    assert "p07" in styles.kinds
+    assert Groups.of(np.array([np.nan] * 3 + list(range(15))), 18).kinds == ()
+
+
+def test_of_many_groups_the_names_stand_in_the_figure(pca, X):
+    kinds = [f"kind {i % 10}" for i in range(20)]
+    ax = pca.plot(X, hue=kinds)
+    assert ax.get_legend() is None
+    ax.figure.draw_without_rendering()
+    (labels,) = (one for one in ax.artists if isinstance(one, Labels))
+    assert {text for text, _ in labels.boxes} <= set(kinds)
+    assert len(labels.boxes) >= 8
 
 
 def test_very_many_rows_are_a_density_with_a_stated_sample(pca):
     many = np.random.default_rng(0).normal(size=(20_001, 4))
-    chart = figures.scores(pca, many, color=many[:, 0] > 0)
-    assert chart.data.num_rows == 2000
-    assert (
-        "Points: a random sample of 2,000 of 20,001 rows (seed 0), over the density of all rows."
-        in caption(chart)
-    )
-    spec = chart.to_dict()
-    cells = spec["datasets"][spec["layer"][0]["data"]["name"]]
-    assert sum(cell["rows"] for cell in cells) == 20_001
-    assert figures.scores(pca, many[:20_000]).data.num_rows == 20_000
-
-
-def test_a_linked_table_shows_what_is_selected(pca, X):
-    spec = figures.scores(pca, X, linked=True).to_dict()
-    assert spec["params"][0]["name"] == "chosen"
-    assert {"filter": {"param": "chosen"}} in spec["hconcat"][1]["hconcat"][0]["transform"]
+    data = figures.scores_data(pca, many, hue=many[:, 0] > 0)
+    assert len(data.columns["row"]) == 2000
+    note = "Points: a random sample of 2,000 of 20,001 rows (seed 0), over the density of all rows."
+    assert note in data.notes
+    ax = pca.plot(many, hue=many[:, 0] > 0)
+    assert ax.collections[0].get_array().sum() == 20_001
+    assert len(figures.scores_data(pca, many[:20_000]).columns["row"]) == 20_000
 
 
 @pytest.mark.filterwarnings("ignore::gramian.errors.RankWarning")
-def test_scores_of_any_size_can_be_drawn(tmp_path):
+def test_scores_of_any_size_can_be_drawn():
     for values in (np.zeros((5, 3)), np.full((5, 3), 1e95) * np.arange(15).reshape(5, 3)):
-        model = gramian.PCA(2).fit(values)
-        figures.scores(model, values, color=list("aaabb")).save(tmp_path / "a.svg")
-        assert "NaN" not in (tmp_path / "a.svg").read_text()
+        ax = gramian.PCA(2).fit(values).plot(values, hue=list("aaabb"))
+        assert b"nan" not in style.encoded(ax).lower()
 
 
 def test_an_ellipse_has_the_mahalanobis_distance_of_its_level():
@@ -186,24 +197,24 @@ def test_ellipses_are_drawn_of_groups_that_are_nearly_normal_only():
     angle, kinds = rng.uniform(0, 2 * np.pi, 200), np.repeat(["ring", "cloud"], [100, 100])
     ring = np.column_stack([np.cos(angle), np.sin(angle)]) * np.where(kinds == "ring", 5, 0.0)[:, None]
     X = ring + rng.normal(size=(200, 2)) * 0.3
-    chart = figures.scores(gramian.PCA(2).fit(X), X, color=kinds)
-    assert "No ellipse of 'ring': not spread like a normal distribution." in caption(chart)
-    outlines = next(rows for rows in chart.to_dict()["datasets"].values() if "edge_x" in rows[0])
-    assert {one["group"] for one in outlines} == {"cloud"}
+    data = figures.scores_data(gramian.PCA(2).fit(X), X, hue=kinds)
+    assert "No ellipse of 'ring': not spread like a normal distribution." in data.notes
+    assert {one.group for one in data.ellipses} == {"cloud"}
     place = np.sort(rng.uniform(0, 10, 80))
     species = np.exp(-((place[:, None] - np.linspace(0, 10, 15)) ** 2) / 4)
     arch, ends = gramian.PCA(2).fit(species), np.where(place < 5, "left", "right")
     drawn, asked = (
-        figures.scores(arch, species, color=ends, **options) for options in ({}, {"ellipses": 0.9})
+        figures.scores_data(arch, species, hue=ends, **options) for options in ({}, {"ellipses": 0.9})
     )
-    assert "No ellipses: the rows lie on a curve." in caption(drawn)
-    assert "line" not in str([layer["mark"] for layer in drawn.to_dict()["layer"]])
-    assert "Ellipses: 90 %" in caption(asked)
+    assert "No ellipses: the rows lie on a curve." in drawn.notes
+    assert not drawn.ellipses
+    assert "Ellipses: 90 %" in " ".join(asked.notes)
 
 
 def test_rows_have_the_numbers_of_their_file(X):
     table = Table(X, row_numbers=[3 * j for j in range(20)])
-    assert figures.scores(gramian.PCA(2).fit(X), table).data["row"].to_pylist() == [3 * j for j in range(20)]
+    data = figures.scores_data(gramian.PCA(2).fit(X), table)
+    assert data.columns["row"] == [3 * j for j in range(20)]
 
 
 def test_ellipses_hold_the_mean_as_by_hotelling_and_leave_the_cloud_large():
@@ -214,103 +225,122 @@ def test_ellipses_hold_the_mean_as_by_hotelling_and_leave_the_cloud_large():
     np.testing.assert_allclose(squared, 2 * 11 / 10 * f.ppf(0.9, 2, 10))
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[:4] = [[2, 2], [-2, -2], [2, -2], [-2, 2.5]]
-    spec = gramian.PCA(2).fit(X).plot(X, color=np.repeat(["few", "many"], [4, 56])).to_dict()
-    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
-    assert np.ptp(points["encoding"]["y"]["scale"]["domain"]) < 2 * np.ptp(X, axis=0).max()
+    data = figures.scores_data(gramian.PCA(2).fit(X), X, hue=np.repeat(["few", "many"], [4, 56]))
+    assert np.ptp(data.edges()[1]) < 2 * np.ptp(X, axis=0).max()
 
 
 def test_a_table_with_labels_is_coloured_by_them_in_every_figure_of_its_rows(X):
     kinds = np.array(["v", "u"] * 10)
     labelled = Table(X[:, :2], ("a", "b"), labels=kinds, label_name="kind")
-    model, drawn = gramian.PCA(2).fit(labelled), [figure for figure in FIGURES if "color" in figure.options]
+    model, drawn = gramian.PCA(2).fit(labelled), [figure for figure in FIGURES if "hue" in figure.options]
     assert {"scores", "biplot", "contours", "directions"} <= {figure.name for figure in drawn}
     for table, coloured in ((labelled, True), (Table(X[:, :2], ("a", "b")), False)):
         for figure in drawn:
-            assert (VERMILION in json.dumps(figure.draw(model, table).to_dict())) is coloured, figure.name
-    assert model.plot(labelled).data["group"].to_pylist() == kinds.tolist()
-    assert "group" not in model.plot(labelled, color="").data.column_names
+            axes = np.atleast_1d(figure.draw(model, table))
+            every = set.union(*map(colours, axes.ravel()))
+            assert ({style.BLUE, style.VERMILION} <= every) is coloured, figure.name
+    assert figures.scores_data(model, labelled).columns["group"] == kinds.tolist()
+    assert "group" not in figures.scores_data(model, labelled, hue="").columns
+
+
+def test_a_title_says_what_a_component_separates():
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["a", "b", "c"], 20)
+    X = rng.normal(size=(60, 3)) + 9 * (kinds == "c")[:, None] * [1, 0, 0]
+    model = gramian.PCA(2).fit(X)
+    ax = model.plot(X, hue=kinds)
+    assert ax.figure.get_suptitle() == "PC1 separates c"
+    assert model.plot(X, hue=kinds, title=None).figure.get_suptitle() == ""
+    assert model.plot(X, hue=kinds, title="Mine").figure.get_suptitle() == "Mine"
+    assert figures.scores_data(model, X, hue=kinds == "c").title == "PC1 separates False from True"
+    X[40] = -X[40]  # one exception
+    assert figures.scores_data(gramian.PCA(2).fit(X), X, hue=kinds).title == ""
 
 
 def test_a_legend_is_no_wider_than_its_figure(pca, X):
-    for kinds, columns in ((["a", "b"], 2), (["a long name of a class " + "abcd"[j] for j in range(4)], 2)):
-        spec = pca.plot(X, color=(kinds * 10)[:20]).to_dict()
-        points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
-        assert points["encoding"]["color"]["legend"] == {"columns": columns}
+    long = ["a long name of a class " + "abcd"[j] for j in range(4)] * 5
+    for width in (85, 180):
+        with style.canvas(width):
+            ax = pca.plot(X, hue=long)
+        ax.figure.draw_without_rendering()
+        box = ax.get_legend().get_window_extent()
+        assert box.x1 <= ax.figure.bbox.x1
 
 
-def test_methods_and_functions_name_their_arguments(pca, X):
+def test_methods_take_what_the_functions_take(pca, X):
     y = ["u", "v"] * 10
-    for draw in (pca.plot, pca.biplot, partial(figures.scores, pca), partial(figures.biplot, pca)):
-        assert draw(X, color=y).data["group"].to_pylist() == y
-        for name in ("ax", "hue", "title"):
-            with pytest.raises(TypeError, match=f"has no argument '{name}'. It has .*color.* and "):
-                draw(X, **{name: 1})
-    drawn = [pca.plot, pca.biplot, gramian.KernelPCA.plot, pca.plot(X).save]
-    for function in [*drawn, *(getattr(figures, name) for name in figures.__all__)]:
-        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
-        assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, function
-    for name in set(figures.__all__) - {"Picture"}:
-        with pytest.raises(TypeError, match=f"^{name} has no argument 'hue'. It has "):
-            getattr(figures, name)(hue=1)
+    fig, axes = plt.subplots(1, 4)
+    before = fig.get_size_inches().tolist()
+    draws = (pca.plot, pca.biplot, partial(figures.scores, pca), partial(figures.biplot, pca))
+    for draw, ax in zip(draws, axes, strict=True):
+        assert draw(X, hue=y, ax=ax, s=30, title="Mine") is ax
+        assert ax.collections[0].get_sizes().tolist() == [30]
+        assert ax.get_title(loc="left") or ax.get_title() == "Mine"
+        assert legend_of(ax) == ["u", "v"]
+    assert fig.get_size_inches().tolist() == before
+    assert fig.get_layout_engine() is None
+    assert len(fig.axes) == 4
 
 
-def test_colour_and_shape_by_two_groupings(pca, X):
+def test_colour_and_marker_by_two_groupings(pca, X):
     site, dose = np.array(["a", "b", "c", ""] * 5), np.arange(20.0)
     dose[3] = np.nan
-    chart = figures.scores(pca, X, color=dose, shape=site)
-    result = chart.data.to_pydict()
-    assert result["shape"][:4] == ["a", "b", "c", "no label"]
-    assert result["group"][3] is None
-    assert "1 row without a value not drawn." in caption(chart)
-    points = next(one for one in chart.to_dict()["layer"] if one["mark"]["type"] == "point")
-    assert points["encoding"]["shape"]["field"] == "shape"
-    assert points["encoding"]["shape"]["scale"]["domain"] == ["a", "b", "c", "no label"]
-    assert points["encoding"]["color"]["field"] == "group"
+    data = figures.scores_data(pca, X, hue=dose, style=site)
+    assert data.columns["style"][:4] == ["a", "b", "c", "no label"]
+    assert np.isnan(data.columns["group"][3])
+    assert "1 row without a value not drawn." in data.notes
+    ax = pca.plot(X, hue=dose, style=site)
+    assert legend_of(ax) == ["a", "b", "c", "no label"]
+    assert sum(len(one.get_offsets()) for one in ax.collections) == 19
     table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
-    by_names = figures.biplot(pca, table, color="dose", shape="kit").data.to_pydict()
-    assert by_names["shape"][:3] == ["0", "1", "0"]
+    by_names = figures.biplot_data(pca, table, hue="dose", style="kit").columns
+    assert by_names["style"][:3] == ["0", "1", "0"]
+    assert legend_of(pca.plot(X, hue=["u", "v"] * 10, style=site)) == ["u", "v", "a", "b", "c", "no label"]
     assert usual_hue(Table(X, metadata={"kit": np.arange(20) % 2})) == "kit"
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
     assert usual_hue(two) == "site"  # a second grouping only where somebody asks
     assert usual_hue(Table(X, labels=site)) is site
-    with pytest.raises(ParameterError, match="shape has 19 distinct numbers, but shapes are for"):
-        figures.scores(pca, X, shape=dose)
+    with pytest.raises(ParameterError, match="style has 19 distinct numbers, but markers are for"):
+        figures.scores(pca, X, style=dose)
     with pytest.raises(ParameterError, match="is not a column of the data:"):
-        figures.scores(pca, table, shape="plate")
-    many = figures.scores(pca, X, shape=[f"s{i % 10}" for i in range(20)]).data.to_pydict()
-    assert len(set(many["shape"])) == 8
-    assert "3 others" in many["shape"]
+        figures.scores(pca, table, style="plate")
+
+
+def test_row_names_are_those_of_a_column_or_of_nobody(X):
+    table = Table(X, ("a", "b", "c", "d"), metadata={"town": np.array([f"t{i}" for i in range(20)])})
+    model = gramian.PCA(2).fit(table)
+    assert figures.scores_data(model, table, labels="town").names[3] == "t3"
+    assert not figures.scores_data(model, table, labels=False).is_labelled
+    few = [""] * 20
+    few[7] = "this"
+    ax = model.plot(table, labels=few)
+    ax.figure.draw_without_rendering()
+    (labels,) = (one for one in ax.artists if isinstance(one, Labels))
+    assert [text for text, _ in labels.boxes] == ["this"]
 
 
 def test_metadata_are_drawn_as_a_heat_map(pca, X):
-    found = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
-    result = figures.metadata(found).data.to_pydict()
-    assert result["component"][:3] == ["all, weighted", "PC1", "PC2"]
-    assert result["variable"][:3] == [found.variables[0]] * 3
-    np.testing.assert_allclose(result["r2"][:3], [found.weighted_r2[0], *found.r2[0]])
-    assert result["label"][1].endswith("*") == (found.p_adjusted[0, 0] < 0.05)
+    described = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
+    data = figures.metadata_data(described)
+    assert data.components == ("all, weighted", "PC1", "PC2")
+    np.testing.assert_allclose(data.r2[0], [described.weighted_r2[0], *described.r2[0]])
+    assert len(data.columns["r2"]) == 6
+    ax = figures.metadata(described)
+    cells = [text.get_text() for text in ax.texts]
+    assert cells[1].endswith("*") == (described.p_adjusted[0, 0] < 0.05)
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(described.variables)
     table = Table(X, metadata={"side": (X[:, 0] > 100).astype(str)})
     assert "metadata" in [figure.name for figure in available(pca, table)]
-    assert "metadata" not in [figure.name for figure in available(pca, Table(X))]
-    drawn = next(figure for figure in available(pca, table) if figure.name == "metadata").draw(pca, table)
-    assert drawn.data.to_pydict()["r2"] == pytest.approx(result["r2"][:3])
-    with pytest.raises(DataError, match=r"No column of the metadata can be drawn\. The metadata was"):
-        figures.metadata(gramian.describe(pca, X, {"side": ["same"] * 20}))
 
 
 def test_a_model_draws_itself():
     X, labels = np.random.default_rng(0).standard_normal((30, 4)), ["a", "b"] * 15
     for model in (PCA(3).fit(X), KernelPCA(3, kernel="rbf", scale="unit").fit(X)):
-        drawn, expected = (
-            model.plot(X, labels, x=2, y="PC3"),
-            figures.scores(model, X, color=labels, x=2, y=3),
-        )
-        assert drawn.to_dict() == expected.to_dict()
-    assert model.plot().to_dict() == figures.scores(model).to_dict()
+        drawn = model.plot(X, hue=labels, components=(2, "PC3"))
+        expected = figures.scores(model, X, hue=labels, components=(2, 3))
+        assert style.encoded(drawn) == style.encoded(expected)
     pca = PCA(2).fit(X)
-    assert pca.biplot(X, labels).to_dict() == figures.biplot(pca, X, color=labels).to_dict()
-    with pytest.raises(DataError, match=r"The model does not contain its training rows\. Pass them:"):
-        pca.plot()
+    assert style.encoded(pca.biplot(X, hue=labels)) == style.encoded(figures.biplot(pca, X, hue=labels))
 
 
 def test_the_first_screen_of_help_is_enough_to_start(capsys):
@@ -328,6 +358,6 @@ def test_the_first_screen_of_help_is_enough_to_start(capsys):
 
 def test_points_have_the_index_of_a_frame():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3))).sample(frac=1, random_state=0)
-    chart = figures.scores(PCA(2).fit(frame), frame)
-    assert [str(name) for name in chart.data["name"].to_pylist()] == [str(name) for name in frame.index]
-    assert "name" not in figures.scores(PCA(2).fit(frame), frame.reset_index(drop=True)).data.column_names
+    data = figures.scores_data(PCA(2).fit(frame), frame)
+    assert list(data.names) == [str(name) for name in frame.index]
+    assert "name" not in figures.scores_data(PCA(2).fit(frame), frame.reset_index(drop=True)).columns

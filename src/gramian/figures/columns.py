@@ -321,7 +321,7 @@ def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
     bound = float(np.abs(data.values).max()) or 1.0
     look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound, "aspect": "auto", "interpolation": "nearest"}
     drawn = ax.imshow(data.values[shown], **look | imshow)
-    names = [style.drawable(data.columns[i], LONGEST) for i in shown.tolist()]
+    names = [style.drawable(data.names[i], LONGEST) for i in shown.tolist()]
     _map_axes(ax, names, data.components)
     _bar_beside(ax, drawn, data.value_title)
     return ax

@@ -25,6 +25,8 @@ NEAR = 3  # of these for points that are not extreme
 LED = 5.0  # distance above which a line leads to the label
 DIRECTIONS = 16  # in which the outermost point is extreme
 GAP = 0.8  # between labels
+# What it costs to cover a point, and to lead a line over another point or label, in points of distance.
+WEIGHTS, CROSSED = {"points": 60, "arrows": 20, "groups": 6}, 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +150,7 @@ class Labels(Artist):  # type: ignore[misc]
             box = inside.get_window_extent(renderer)
             boxes = np.vstack([boxes, box.extents])
         dots = self._pixels(self.obstacles)
-        arrows = self._arrow_places(scale)
+        lines = self._arrow_places(scale)
         self.boxes, self.lines, self._placed = [], [], []
         for group in self.groups:
             points = self._pixels(group.points)
@@ -170,13 +172,17 @@ class Labels(Artist):  # type: ignore[misc]
                 if not free.any():
                     continue
                 low, high, centres, costs = low[free], high[free], centres[free], costs[free]
-                covered = _covered(low, high, dots, DOT * scale) + 3 * _covered(
-                    low, high, arrows, 0.5 * scale
-                )
+                covered = _covered(low, high, dots, DOT * scale)
+                covered = covered + 3 * _covered(low, high, lines, 0.5 * scale)
                 if not must and covered.min() > 0:
                     continue
-                best = int(np.argmin(costs + (6 if group.kind == "groups" else 60) * covered))
+                ways = _ways(at, low, high, scale)
+                crossed = np.zeros(len(low))
+                for way in ways:
+                    crossed += _covered(way, way, dots, DOT * scale) + _inside(way, boxes)
+                best = int(np.argmin(costs + WEIGHTS[group.kind] * covered + CROSSED * crossed))
                 boxes = np.vstack([boxes, [*low[best], *high[best]]])
+                lines = np.vstack([lines, *(way[best : best + 1] for way in ways)])
                 self._set(group.texts[place], at, centres[best], half - GAP * scale, scale)
         return self._placed
 
@@ -236,6 +242,22 @@ def _overlap(low: FloatArray, high: FloatArray, boxes: FloatArray) -> npt.NDArra
     """Return which of m boxes overlap which of n, shape (m, n)."""
     apart = (boxes[:, :2] >= high[:, None]) | (boxes[:, 2:] <= low[:, None])
     return np.asarray(~apart.any(axis=2))
+
+
+def _ways(at: Any, low: FloatArray, high: FloatArray, scale: float) -> list[FloatArray]:
+    """Return places on the way from a point to each of m boxes, beyond the point itself."""
+    ends = np.clip(at, low, high)
+    away = ends - at
+    distance = np.hypot(*away.T)
+    start = np.minimum(2 * DOT * scale / np.maximum(distance, 1e-9), 1.0)[:, None]
+    shares = (start, (2 * start + 1) / 3, (start + 2) / 3) if (distance > LED * scale).any() else ()
+    return [np.where((distance > LED * scale)[:, None], at + share * away, np.nan) for share in shares]
+
+
+def _inside(places: FloatArray, boxes: FloatArray) -> npt.NDArray[np.intp]:
+    """Return in how many boxes each of m places is."""
+    inside = (places[:, None] > boxes[:, :2]) & (places[:, None] < boxes[:, 2:])
+    return np.asarray(inside.all(axis=2).sum(axis=1))
 
 
 def _covered(low: FloatArray, high: FloatArray, points: FloatArray, radius: float) -> npt.NDArray[np.intp]:

@@ -348,8 +348,8 @@ def draw(
     colours = data.hue.colours()
     for one in data.ellipses:
         width = 1.8 if one.of == "mean" else 0.7
-        ax.plot(*one.corners.T, color=colours[one.group], linewidth=width, alpha=0.9, zorder=1.5)
-    draw_points(ax, data, **scatter)
+        ax.plot(*one.corners.T, color=colours[one.group], linewidth=width, alpha=0.9, zorder=2.5)
+    draw_points(ax, data, **({} if arrows is None else {"alpha": 0.6}) | scatter)
     draw_legend(ax, data, own, scatter)
     labels = Labels(ax)
     look.note(ax, *data.notes, *([] if equal or single else ["The axes have different scales."]))

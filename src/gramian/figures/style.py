@@ -67,7 +67,6 @@ DEFAULTS: dict[str, Any] = {
     "axes.titlelocation": "left",
     "axes.prop_cycle": cycler(color=COLOURS),
     "axes.formatter.limits": (-4, 5),
-    "axes.formatter.use_mathtext": True,
     "legend.fontsize": 7,
     "legend.title_fontsize": 7,
     "legend.frameon": False,
