@@ -145,7 +145,7 @@ def test_groups():
     many = [f"p{i:02}" for i in range(20)] + ["p07"] * 5
     groups = Groups.of(many, 25)
     assert len(groups.kinds) == 20
-    assert set(groups.colours()[kind] for kind in groups.classes) == {style.GREY}
+    assert {groups.colours()[kind] for kind in groups.classes} == {style.GREY}
     styles = Groups.of(many, 25, what="style")
     assert len(styles.kinds) == 8
     assert styles.kinds[-1] == "13 others"

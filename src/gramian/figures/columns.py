@@ -35,7 +35,7 @@ PANEL, BAR, CELL = (
     3.3,
     3.6,
 )  # millimetres of a panel of bars, at least, of a bar, and of a line of a map
-LETTER = 0.19  # millimetres of a letter for each typographic point of its size
+LETTER = 0.175  # millimetres of a letter for each typographic point of its size
 REACH = 1.15  # from the centre of a correlation circle to the edges
 PALE = 0.3  # opacity of arrows without a name
 FIT = 0.8  # share of the room to the edge for the longest arrow

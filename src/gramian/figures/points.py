@@ -56,6 +56,10 @@ class Groups:
     @classmethod
     def of(cls, given: Any, n: int, model: Any = None, X: Any = None, what: str = "hue") -> Groups:
         """Read labels, numbers, or the name of a column; the rarest of too many styles become "others"."""
+        if given is None and what == "hue":
+            usual = usual_hue(X)
+            result = cls() if usual is None else cls.of(usual, n, model, X)
+            return cls() if 2 * len(result.classes) > n else result  # names of rows are no groups
         if given is None or (isinstance(given, str) and not given):
             return cls()
         title = str(getattr(given, "name", None) or "")
@@ -214,7 +218,6 @@ def scores_data(
     """
     Z = as_float64(_mapped(model, X) if mapped is None else mapped)
     n, k = Z.shape
-    hue = usual_hue(X) if hue is None else hue
     colours, markers = Groups.of(hue, n, model, X), Groups.of(style, n, model, X, "style")
     places = places_of(components, k)
     single = len(places) == 1
