@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 import gramian
 from gramian import figures
@@ -10,17 +9,22 @@ from gramian.errors import DataError, ParameterError
 from gramian.figures.images import grey_range
 from gramian.figures.names import component_titles
 
-pytest.importorskip("PIL")
+pytest.importorskip("matplotlib")
 PICTURES = np.random.default_rng(0).normal(size=(20, 6, 5))
 
 
-def test_components_are_pictures_of_any_format(tmp_path):
+def test_components_are_pictures():
     model = gramian.PCA(4).fit(PICTURES)
-    sheet = figures.components(model)
-    assert sheet.pixels.ndim == 2
-    for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")):
-        sheet.save(tmp_path / f"a.{kind}")
-        assert (tmp_path / f"a.{kind}").read_bytes().startswith(start)
+    data, axes = figures.components_data(model), figures.components(model)
+    assert axes.shape == (2, 3)
+    shown = [ax.get_images()[0] for ax in axes.flat if ax.get_images()]
+    np.testing.assert_array_equal(np.stack([one.get_array() for one in shown]), data.pictures)
+    np.testing.assert_allclose(data.pictures[1:].reshape(4, -1), model.components_)
+    low, high = data.limits[1:].T
+    np.testing.assert_allclose(high, np.abs(model.components_).max(axis=1))
+    np.testing.assert_array_equal(low, -high)  # middle grey is 0
+    assert axes[0, 1].get_title(loc="left") == component_titles(model, 1)[0]
+    assert shown[0].get_clim() == grey_range(data.pictures[:1])
     with pytest.raises(DataError, match=r"The model was not fitted on pictures\. Fit it on a 3-D"):
         figures.components(gramian.PCA(2).fit(PICTURES.reshape(20, -1)))
     with pytest.raises(DataError, match=r"Components of a kernel PCA are not pictures\. Use"):
@@ -29,18 +33,21 @@ def test_components_are_pictures_of_any_format(tmp_path):
 
 def test_reconstructions_get_better():
     model = gramian.PCA(19).fit(PICTURES)
-    sheet = figures.reconstructions(model, PICTURES[:2], [1, 19])
-    width = sheet.pixels.shape[1]
-    third = (width - 8) // 3
-    original, one, whole = (
-        sheet.pixels[:100, 8 + j * third : 8 + j * third + 80].astype(int) for j in range(3)
-    )
-    assert np.abs(original - whole).max() <= 1 < np.abs(original - one).max()
-    assert figures.reconstructions(model, PICTURES[:1]).pixels.shape[1] > width
+    data = figures.reconstructions_data(model, PICTURES[:2], [1, 19])
+    original, one, whole = np.moveaxis(data.pictures.reshape(2, 3, 6, 5), 1, 0)
+    np.testing.assert_array_equal(original, PICTURES[:2])
+    np.testing.assert_allclose(whole, original)
+    assert data.columns["components"].tolist() == [19, 1, 19] * 2
+    center = np.linalg.norm((original - model.mean_.reshape(6, 5)).reshape(2, -1), axis=1)
+    errors = np.linalg.norm((original - one).reshape(2, -1), axis=1) / center
+    np.testing.assert_allclose(data.columns["error"][1::3], errors)
+    assert data.columns["picture"][1] == f"r=1: {errors[0]:.3f}"
+    assert figures.reconstructions(model, PICTURES[:1]).shape == (1, 6)
+    assert len(figures.reconstructions_data(model, PICTURES, [2]).pictures) == 2 * 6
     few = gramian.KernelPCA(
         3, kernel="rbf", gamma="median", solver="nystroem", n_landmarks=10, random_state=0
     )
-    assert figures.reconstructions(few.fit(PICTURES), PICTURES[:1], [3]).pixels.ndim == 2
+    assert figures.reconstructions_data(few.fit(PICTURES), PICTURES[:1], [3]).columns["error"][1] < 1
     with pytest.raises(ParameterError, match=r"counts=20 must be a whole number from 1 to 19\."):
         figures.reconstructions(model, PICTURES, [20])
 
@@ -63,22 +70,13 @@ def test_what_is_black_and_white():
         assert grey_range(np.array([[low, high]], dtype=dtype)) == (low, high)
 
 
-@pytest.mark.parametrize("kind", ["reconstructions", "components", "whitening"])
-def test_pictures_of_few_grey_values_are_not_black(kind):
-    digits = load_digits().images[:40].astype(np.uint8)  # values 0 to 16
-    if kind == "components":
-        sheet = figures.components(gramian.PCA(1).fit(digits))
-    else:
-        model = gramian.Whitener(method="zca") if kind == "whitening" else gramian.PCA(3)
-        sheet = getattr(figures, kind)(model.fit(digits), digits[:2])
-    first = sheet.pixels[8:176, 8:176]
-    assert first.min() == 0
-    assert first.max() >= 230
-
-
-def test_a_sheet_of_mean_and_components():
-    model = gramian.PCA(3).fit(np.random.default_rng(0).normal(size=(5, 100, 100)))
-    model.mean_ = np.full(10_000, 77.0)
-    model.components_ = np.stack([np.full(10_000, value) for value in (0.0, 0.5, -0.5)])
-    for tone in (128, 255, 1):  # 128 too for a mean of one value
-        assert np.sum(figures.components(model).pixels == tone) >= 9900
+def test_whitened_pictures_are_scores_line_by_line():
+    faces = np.random.default_rng(0).random((12, 10, 8))
+    both = [gramian.Whitener(method, n_components=5).fit(faces) for method in ("pca", "zca")]
+    data = figures.whitening_data(both, faces)
+    assert data.columns["picture"] == ["original", "pca", "zca"] * 6
+    np.testing.assert_allclose(data.pictures[1, 0, :5], both[0].transform(faces[:1])[0])
+    assert not data.pictures[1, 1:].any()
+    assert data.limits[1, 0] == -data.limits[1, 1]
+    assert figures.whitening(both, faces).shape == (6, 3)
+    assert figures.whitening(both[0], faces).shape == (6, 2)

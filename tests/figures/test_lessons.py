@@ -6,25 +6,27 @@ from sklearn.datasets import make_circles
 
 import gramian
 from gramian import figures
-from gramian.errors import DataError
-from gramian.figures.planes import contour
+from gramian.errors import DataError, ParameterError
+from gramian.figures.planes import level_lines
 from gramian.statistics.candidates import Candidate, Choice, Selection
 
 
-def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tmp_path):
+def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius():
     X, y = make_circles(200, noise=0.02, factor=0.4, random_state=0)
     models = [gramian.PCA(2).fit(X), gramian.KernelPCA(3, kernel="rbf", gamma=2.0).fit(X)]
-    chart = figures.kernel_contours(models, X, color=y)
-    data = {name: np.array(values) for name, values in chart.data.to_pydict().items()}
-    panels = list(dict.fromkeys(data["panel"]))
-    assert len(panels) == 5
-    assert panels[0].startswith("1. PCA, PC1")
-    radius = np.hypot(data["x"], data["y"])
-    for panel, spread in ((panels[4], 0.05), (panels[2], 0.1)):
-        level = np.unique(data["level"][data["panel"] == panel])[-1]
-        here = radius[(data["panel"] == panel) & (data["level"] == level)]
-        assert (here.std() < spread) == (panel == panels[4])
-    chart.save(tmp_path / "a.svg")
+    data = figures.kernel_contours_data(models, X, hue=y)
+    assert [len(row) for row in data.panels] == [2, 3]
+    assert data.panels[0][0].startswith("1. PCA, PC1")
+    grid = np.stack([data.columns["x"], data.columns["y"]], axis=1)
+    np.testing.assert_allclose(data.columns[data.panels[1][2]], models[1].transform(grid)[:, 2])
+    axes = figures.kernel_contours(models, X, hue=y)
+    spreads = {}
+    for ax in axes[1]:
+        *_, lines = ax.collections
+        radius = np.hypot(*lines.get_paths()[-1].vertices.T)  # of the highest level
+        spreads[ax.get_title(loc="left")] = radius.std()
+        assert ax.get_aspect() == 1.0
+    assert [spread < 0.05 for spread in spreads.values()] == [False, False, True]
     with pytest.raises(DataError, match=r"Contours need a model of two columns, and this one has 3\."):
         figures.kernel_contours(gramian.PCA(2).fit(np.eye(3)), np.eye(3))
 
@@ -32,102 +34,113 @@ def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius(tm
 def test_no_panel_of_contours_is_alone_in_a_row():
     X = make_circles(60, noise=0.02, factor=0.4, random_state=0)[0]
     pca, kernel = gramian.PCA(2).fit(X), gramian.KernelPCA(4, kernel="rbf", gamma=2.0).fit(X)
-    rows = figures.kernel_contours([pca, kernel], X, components=4).vconcat
-    assert [(row.columns, len(row.concat)) for row in rows] == [(2, 2), (2, 4)]
-    assert len({(panel.width, panel.height) for row in rows for panel in row.concat}) == 1
-    rows = figures.kernel_contours([gramian.PCA(1).fit(X), kernel], X, components=3).vconcat
-    assert [(row.columns, len(row.concat)) for row in rows] == [(2, 4)]
+    assert figures.kernel_contours([pca, kernel], X, components=4).shape == (3, 2)
+    assert figures.kernel_contours([gramian.PCA(1).fit(X), kernel], X, components=3).shape == (2, 2)
 
 
-def test_a_contour_is_where_the_level_is():
+def test_level_lines_are_where_the_level_is():
     xs, ys = np.linspace(-1, 1, 30), np.linspace(-2, 1, 40)
     grid = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1)
-    ends = contour(grid, 2 * grid[..., 0] - grid[..., 1], 0.3)
-    np.testing.assert_allclose(2 * ends[:, [0, 2]] - ends[:, [1, 3]], 0.3, atol=1e-12)
-    assert len(contour(grid, grid[..., 0], 5.0)) == 0
-    ring = contour(grid, np.hypot(*np.moveaxis(grid, -1, 0)), 0.5)
-    assert np.abs(np.hypot(ring[:, 0], ring[:, 1]) - 0.5).max() < 0.01
-    length = np.hypot(ring[:, 2] - ring[:, 0], ring[:, 3] - ring[:, 1]).sum()
-    assert length == pytest.approx(np.pi, rel=0.01)
+    lines = level_lines(grid, 2 * grid[..., 0] - grid[..., 1])
+    assert len(lines) == 9
+    for level, ends in lines:
+        np.testing.assert_allclose(2 * ends[:, [0, 2]] - ends[:, [1, 3]], 4 * level, atol=1e-12)
+    assert level_lines(grid, np.ones(grid.shape[:2])) == []
 
 
 def test_whitening_before_and_after(X):
     X = X @ np.array([[1, 0.9, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    chart = figures.whitening(gramian.Whitener().fit(X), X)
-    data = chart.data.to_pydict()
-    np.testing.assert_array_equal(data["before_y"], X[:, 1])
-    assert np.corrcoef(data["after_x"], data["after_y"])[0, 1] == pytest.approx(0, abs=1e-9)
-    assert "after: variances 1 and 1, covariance 0.000;" in " ".join(chart.title.subtitle)
+    data = figures.whitening_data(gramian.Whitener().fit(X), X)
+    np.testing.assert_array_equal(data.columns["before_y"], X[:, 1])
+    assert np.corrcoef(data.columns["after_x"], data.columns["after_y"])[0, 1] == pytest.approx(0, abs=1e-9)
+    assert "after: variances 1 and 1, covariance 0.000;" in data.notes
+    both = [gramian.Whitener(method).fit(X) for method in ("pca", "zca")]
+    columns = figures.whitening_data(both, X, components=(2, 3)).columns
+    np.testing.assert_allclose(columns["after_x"], both[0].transform(X)[:, 1])
+    np.testing.assert_allclose(columns["after2_y"], both[1].transform(X)[:, 2])
+    axes = figures.whitening(both, X, components=(2, "3"))
+    np.testing.assert_allclose(axes[0, 2].collections[0].get_offsets()[:, 1], columns["after2_y"])
+    for wrong in ((1, 5), (1,)):
+        with pytest.raises(
+            ParameterError, match=r"components=.* (4 columns are whitened|are not two columns)"
+        ):
+            figures.whitening(both, X, components=wrong)
 
 
-def test_selection_curves(tmp_path):
+def test_selection_curves():
     tried = tuple(Candidate.in_folds(f"{k} of them", k, np.array([0.5, 0.7]) + 0.1 * k) for k in (1, 2, 3))
     result = Selection(tried, "Forward selection", Choice(1, "the smallest"))
-    data = figures.selection(result).data.to_pydict()
-    assert data["chosen"] == [False, True, False]
-    np.testing.assert_allclose(np.subtract(data["high"], data["mean"]), 0.1)
-    assert figures.selection(result).to_dict()["layer"][1]["mark"]["type"] == "line"
-    one = Selection(
-        (Candidate("linear", None, 0.5), Candidate("rbf", None, 0.8)), "Kernels", Choice(1, "the best")
-    )
-    chart = figures.selection(one)
-    assert len(chart.to_dict()["layer"]) == 2
-    chart.save(tmp_path / "a.svg")
+    data = figures.selection_data(result)
+    assert data.columns["chosen"].tolist() == [False, True, False]
+    np.testing.assert_allclose(data.columns["standard_error"], 0.1)
+    ax = figures.selection(result)
+    assert ax.lines[-1].get_xydata().tolist() == [[2, data.columns["mean"][1]]]
+    candidates = (Candidate("linear", None, 0.5), Candidate("rbf", None, 0.8))
+    ax = figures.selection(Selection(candidates, "Kernels", Choice(1, "the best")))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["linear", "rbf"]
+    assert ax.lines[-1].get_xydata().tolist() == [[0.8, 1]]
     with pytest.raises(DataError, match=r"There is no selection to draw\. A filter compares numbers"):
         figures.selection(gramian.PCA(1).fit(np.arange(12.0).reshape(6, 2)))
 
 
 def test_scores_with_thresholds():
-    both = figures.face_scores({"same": [0.9, 0.8], "others": [0.1]}, {"accept": 0.5}, title="similarity")
-    assert set(both.data["group"].to_pylist()) == {"same", "others"}
-    assert len(both.to_dict()["layer"]) == 3
+    groups = {"same": [0.9, 0.8], "others": [0.1]}
+    data = figures.face_scores_data(groups, {"accept": 0.5}, "similarity")
+    for name in groups:
+        assert data.columns["share"][data.columns["group"] == name].sum() == pytest.approx(100)
+    assert "Dashed, accept: 0.5." in data.notes
+    ax = figures.face_scores(groups, {"accept": 0.5}, measure="similarity")
+    assert ax.get_xlabel() == "similarity"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["same", "others"]
+    assert ax.lines[0].get_xdata()[0] == 0.5
     with pytest.raises(DataError, match=r"A group has no scores\. Give at least one score for each"):
         figures.face_scores({"same": []})
 
 
-def test_directions_have_the_length_of_the_deviation_and_meet_their_points_at_right_angles(tmp_path):
-    X = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
-    for given in ({"ddof": 0}, {"scale": "unit", "whiten": True}, {"center": False}):
-        model = gramian.PCA(**given).fit(X)
-        chart = figures.directions(model, X, color=["a", "b"] * 4)
-        data = {name: np.array(values) for name, values in chart.data.to_pydict().items()}
-        points = np.column_stack([data["x"], data["y"]])
-        feet = np.column_stack([data["projected x"], data["projected y"]])
-        np.testing.assert_allclose(points, X / (1 if model.scale_ is None else model.scale_))
-        first, second = model.components_
-        np.testing.assert_allclose((points - feet) @ first, 0, atol=1e-12)
-        np.testing.assert_allclose((feet - feet[0]) @ second, 0, atol=1e-12)
-        arrows = chart.vconcat[0].layer[-3].data.to_pylist()
-        lengths = [np.hypot(a["to_x"] - a["from_x"], a["to_y"] - a["from_y"]) for a in arrows]
-        np.testing.assert_allclose(lengths, np.sqrt(model.explained_variance_))
-    chart.save(tmp_path / "a.svg")
-    named = str(figures.directions(model, X, names=["u", "w"]).to_dict())
-    assert "PC1" not in named.replace("'PC1'", "")  # the column of the table keeps its name
+POINTS = np.array([[1, 2], [3, 3], [3, 5], [5, 4], [5, 6], [6, 5], [8, 7], [9, 8]], dtype=float)
+
+
+@pytest.mark.parametrize("given", [{"ddof": 0}, {"scale": "unit", "whiten": True}, {"center": False}])
+def test_directions_have_the_length_of_the_deviation_and_meet_their_points_at_right_angles(given):
+    model = gramian.PCA(**given).fit(POINTS)
+    data = figures.directions_data(model, POINTS, hue=["a", "b"] * 4)
+    np.testing.assert_allclose(data.values, POINTS / (1 if model.scale_ is None else model.scale_))
+    first, second = model.components_
+    np.testing.assert_allclose((data.values - data.onto) @ first, 0, atol=1e-12)
+    np.testing.assert_allclose((data.onto - data.onto[0]) @ second, 0, atol=1e-12)
+    lengths = [np.linalg.norm(tip - data.mean) for tip in data.arrows.values()]
+    np.testing.assert_allclose(lengths, np.sqrt(model.explained_variance_))
+    np.testing.assert_allclose(data.columns["PC1"], data.scores.values[:, 0])
+
+
+def test_directions_are_drawn_with_equal_units_and_names_off_the_points():
+    model = gramian.PCA().fit(POINTS)
+    upper, lower = figures.directions(model, POINTS, hue=["a", "b"] * 4, names=["u", "w"]).flat
+    upper.figure.draw_without_rendering()
+    across, up = np.ptp(upper.transData.transform([[0, 0], [1, 1]]), axis=0)
+    assert across == pytest.approx(up)  # a right angle looks right
+    assert lower.get_xlabel().startswith("u (")
+    (labels,) = [artist for artist in upper.get_children() if hasattr(artist, "boxes")]
+    assert {text for text, _ in labels.boxes} == {"u", "w"}
+    for place in upper.transData.transform(POINTS):
+        assert not any(box.contains(*place) for _, box in labels.boxes)
     with pytest.raises(DataError, match=r"There are 1 names for 2 directions\. Give one for each\."):
-        figures.directions(model, X, names=["u"])
-    spec = chart.vconcat[0].to_dict()
-    across, up = (np.ptp(spec["layer"][2]["encoding"][side]["scale"]["domain"]) for side in "xy")
-    assert across / spec["width"] == pytest.approx(up / spec["height"])  # a right angle looks right
-    drawn = figures.directions(gramian.PCA().fit(X), X)
-    arrows = drawn.vconcat[0].layer[-1].data.to_pandas()  # beyond the tip, PC1 would lie on (8, 7)
-    between = np.hypot(*(arrows[[f"name_{side}"]].to_numpy() - X[:, j] for j, side in enumerate("xy")))
-    domain = drawn.vconcat[0].to_dict()["layer"][2]["encoding"]["x"]["scale"]["domain"]
-    assert between.min() > 13 * np.ptp(domain) / drawn.vconcat[0].width
+        figures.directions(model, POINTS, names=["u"])
 
 
-def test_directions_in_space_are_drawn_by_an_orthographic_projection():
+def test_directions_in_space():
     X = np.random.default_rng(0).standard_normal((30, 3)) * [3, 2, 1]
     model = gramian.PCA(3).fit(X)
-    data = figures.directions(model, X, view=(0, 90)).data
-    np.testing.assert_allclose(data["across"], X[:, 1], atol=1e-12)  # from above: y to the right, x down
-    np.testing.assert_allclose(data["up"], -X[:, 0], atol=1e-12)
-    chart = figures.directions(model, X, components=1)
-    assert "PC2" not in chart.data.column_names
-    plane = "The rectangle lies in their plane."
-    assert plane not in " ".join(chart.title.subtitle)
-    assert plane in " ".join(figures.directions(model, X).title.subtitle)
-    assert "Orthographic projection from azimuth 35 and elevation 25" in " ".join(chart.title.subtitle)
-    assert chart.to_dict()["$schema"]
+    upper, lower = figures.directions(model, X, view=(0, 90)).flat
+    assert (upper.azim, upper.elev, upper.name, lower.name) == (0, 90, "3d", "rectilinear")
+    one, two = (figures.directions_data(model, X, components=count) for count in (1, None))
+    assert "PC2" not in one.columns
+    assert not len(one.plane)
+    assert "The rectangle lies in their plane." in two.notes
+    normal = model.components_[2]
+    np.testing.assert_allclose((two.plane - model.mean_) @ normal, 0, atol=1e-12)
+    with pytest.raises(ParameterError, match=r'ax must have three axes\. Make it with projection="3d"\.'):
+        figures.directions(model, X, ax=lower.figure.subplots(2))
     for other in (gramian.PCA(2).fit(np.eye(4)), gramian.Whitener().fit(X[:, :2])):
         with pytest.raises(DataError, match="Directions are drawn for a PCA of two or three columns,"):
             figures.directions(other, X)
@@ -137,29 +150,17 @@ def test_errors_fall_with_the_number_of_components():
     rng = np.random.default_rng(0)
     X, new = rng.standard_normal((30, 5)), rng.standard_normal((10, 5))
     model = gramian.PCA(4).fit(X)
-    chart = figures.reconstruction_errors(model, {"fitted": X, "new": new})
-    data = chart.data.to_pandas()
+    group, count, error = figures.reconstruction_errors_data(
+        model, {"fitted": X, "new": new}
+    ).columns.values()
     expected = np.sqrt(1 - np.append(0, np.cumsum(model.explained_variance_ratio_)))
-    np.testing.assert_allclose(data[data.set == "fitted"].error, expected)
-    assert data[data.set == "new"].error.is_monotonic_decreasing
-    assert chart.to_dict()["layer"][0]["encoding"]["strokeDash"]["scale"]["domain"] == ["fitted", "new"]
+    np.testing.assert_allclose(error[group == "fitted"], expected)
+    assert (np.diff(error[group == "new"]) < 0).all()
+    assert count.tolist() == [0, 1, 2, 3, 4] * 2
+    lines = figures.reconstruction_errors(model, {"fitted": X, "new": new}, lw=2).lines
+    assert [line.get_linestyle() for line in lines] == ["-", "--"]
+    assert [line.get_linewidth() for line in lines] == [2, 2]
     with pytest.raises(DataError, match="Errors for every number of components are those of a PCA,"):
         figures.reconstruction_errors(gramian.Whitener().fit(X), X)
     with pytest.raises(DataError, match="The rows are all equal to the mean, so they have no"):
         figures.reconstruction_errors(model, np.tile(model.mean_, (3, 1)))
-
-
-def test_whitening_of_pictures_and_of_several_models(X):
-    both = [gramian.Whitener(method).fit(X) for method in ("pca", "zca")]
-    data = figures.whitening(both, X, x=2, y=3).data
-    np.testing.assert_allclose(data["after_x"], both[0].transform(X)[:, 1])
-    np.testing.assert_allclose(data["after2_y"], both[1].transform(X)[:, 2])
-    faces = np.random.default_rng(0).random((12, 10, 8))
-    both = [gramian.Whitener(method, n_components=5).fit(faces) for method in ("pca", "zca")]
-    sheet = figures.whitening(both, faces).pixels
-    alone = figures.whitening(both[0], faces).pixels
-    assert (sheet.shape[1] - 8) * 2 == (alone.shape[1] - 8) * 3
-    # Of 16 pixels a block each: five scores, and 0 below them, which is middle grey.
-    cell = alone[8 : 8 + 160 : 16, 8 + 136 : 8 + 136 + 128 : 16]
-    assert len(set(cell[0, :5].tolist())) > 1
-    assert set(cell[1:].ravel().tolist()) == {128}

@@ -9,65 +9,60 @@ from gramian import figures
 from gramian.errors import DataError
 
 
-def rules_of(chart):
-    spec = chart.to_dict()
-    name = spec["vconcat"][1]["data"]["name"]
-    return {row["rule"]: row for row in spec["datasets"][name]}
+def rules_of(ax):
+    """Return the answers of the panel above a scree, by their rules."""
+    (above,) = ax.child_axes
+    names = [label.get_text() for label in above.get_yticklabels()]
+    return dict(zip(names, [text.get_text() for text in above.texts], strict=True))
 
 
 def test_a_scree_has_every_known_component_and_rule(pca, X):
-    chart = figures.scree(pca)
-    data = chart.data.to_pydict()
+    data = figures.scree_data(pca)
     whole = gramian.PCA().fit(X)
-    np.testing.assert_allclose(data["variance"], whole.explained_variance_)
-    np.testing.assert_allclose(data["cumulative"], 100 * np.cumsum(whole.explained_variance_ratio_))
-    assert data["kept"] == [True, True, False, False]
-    assert chart.title.subtitle[0].startswith(
-        f"2 components kept, {data['cumulative'][1]:.2f} % of the total"
-    )
+    np.testing.assert_allclose(data.columns["variance"], whole.explained_variance_)
+    np.testing.assert_allclose(data.columns["cumulative"], 100 * np.cumsum(whole.explained_variance_ratio_))
+    assert data.columns["kept"].tolist() == [True, True, False, False]
+    assert data.notes[0].startswith(f"2 components kept, {data.columns['cumulative'][1]:.2f} % of the total")
     asked = gramian.choose_components(pca, X, random_state=0)
-    result = rules_of(figures.scree(pca, asked))
-    assert {rule: row["number"] for rule, row in result.items()} == {
-        rule: choice.number for rule, choice in asked.items() if choice.number is not None
-    }
-    assert "parallel" in result
-    assert "parallel" not in rules_of(chart)
+    drawn = rules_of(figures.scree(pca, asked))
+    assert drawn == {rule: choice.answer for rule, choice in asked.items() if choice.number is not None}
+    assert "parallel" in drawn
+    assert "parallel" not in rules_of(figures.scree(pca))
+    assert not figures.scree(pca, ()).child_axes
 
 
-def test_more_components_than_bars_are_lines_with_a_mark_at_95_percent():
-    X = np.random.default_rng(0).normal(size=(100, 12))
-    cumulative = 100 * np.cumsum(gramian.PCA().fit(X).explained_variance_ratio_)
-    needed = int(np.argmax(cumulative >= 95)) + 1
-    for most, kind, scale in ((4, "line", "log"), (40, "bar", None)):
-        chart = figures.scree(gramian.PCA(2).fit(X), most=most)
-        spec = chart.to_dict()
-        upper = spec["vconcat"][0]
-        assert upper["layer"][0]["mark"]["type"] == kind
-        assert upper["layer"][0]["encoding"]["x"]["scale"].get("type") == scale
-        (mark,) = (rows for rows in spec["datasets"].values() if "words" in rows[0])
-        assert mark[0]["component"] == needed
-        assert mark[0]["words"] == f"95 %: {needed} components"
-        assert f"95 % needs {needed} components." in " ".join(chart.title.subtitle)
-        result = rules_of(chart)
-        assert result["fraction"]["component"] == result["fraction"]["number"] > 4
+def test_bars_are_of_kept_and_other_components_and_more_than_40_are_a_line(pca):
+    ax = figures.scree(pca, hatch="/")
+    assert [bars.get_label() for bars in ax.containers] == ["kept", "left out"]
+    assert ax.patches[0].get_hatch() == "/"
+    with pytest.raises(AttributeError, match="no_such"):
+        figures.scree(pca, no_such=1)
+    X = np.random.default_rng(0).normal(size=(100, 60))
+    model = gramian.PCA(2).fit(X)
+    data, ax = figures.scree_data(model), figures.scree(model)
+    assert not ax.patches
+    assert ax.get_xscale() == "log"
+    assert data.marked == np.argmax(data.columns["cumulative"] >= 95) + 1
+    assert f"95 % needs {data.marked} components." in data.notes
+    assert rules_of(ax)["fraction"] == str(data.marked)
 
 
-def test_a_scree_without_rules_or_total(X):
+def test_a_scree_without_total(X):
     model = gramian.KernelPCA(2, kernel="rbf", gamma="median").fit(X)
-    assert figures.scree(model).to_dict()["layer"][0]["mark"]["type"] == "bar"
+    assert len(figures.scree(model).patches) > 2
     model.explained_variance_ratio_ = None
-    chart = figures.scree(model, ())
-    assert chart.data["cumulative"][-1].as_py() == pytest.approx(100)
-    assert "the variance of 2 components" in " ".join(chart.title.subtitle)
+    data = figures.scree_data(model, ())
+    assert data.columns["cumulative"][-1] == pytest.approx(100)
+    assert "the variance of 2 components" in data.notes[0]
 
 
-def test_intervals_are_those_of_the_certificate(pca, tmp_path):
-    chart = figures.eigenvalues(pca)
-    data = chart.data.to_pydict()
-    np.testing.assert_array_equal(data["lower"], pca.certificate_.lower)
-    np.testing.assert_array_equal(data["upper"], pca.certificate_.upper)
-    chart.save(tmp_path / "a.png")
-    assert "exact eigenvalues [deterministic]." in " ".join(chart.title.subtitle)
+def test_intervals_are_those_of_the_certificate(pca):
+    data, axes = figures.eigenvalues_data(pca), figures.eigenvalues(pca)
+    np.testing.assert_array_equal(data.columns["lower"], pca.certificate_.lower)
+    np.testing.assert_array_equal(data.columns["upper"], pca.certificate_.upper)
+    assert [ax.get_yscale() for ax in axes.flat] == ["log", "log"]
+    assert axes[0, 0].get_ylabel() == pca.certificate_.unit
+    assert data.notes[0].endswith("exact eigenvalues [deterministic].")
     with pytest.raises(NotFittedError, match="not fitted yet"):
         figures.eigenvalues(gramian.PCA())
     with pytest.warns(gramian.errors.RankWarning):

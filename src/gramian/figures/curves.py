@@ -66,15 +66,13 @@ def selection_data(result: Any) -> Candidates:
 
 
 @style.styled
-def selection(result: Any, *, title: str | None = "auto", ax: Any = None, **errorbar: Any) -> Any:
+def selection(result: Any, *, ax: Any = None, **errorbar: Any) -> Any:
     """Draw the score of every candidate with its standard error, and mark the chosen one.
 
     Parameters
     ----------
     result : Selection, or fitted FeatureFilter or SequentialFeatureSelector
         What :func:`gramian.choose_kernel` returns, ``history_`` or ``selection_``.
-    title : str, optional
-        None for no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **errorbar
@@ -117,8 +115,8 @@ def selection(result: Any, *, title: str | None = "auto", ax: Any = None, **erro
         ax.plot(mean[chosen], place[chosen], **best)
         ax.set(xlabel=data.measure, ylim=(len(mean) - 0.4, -0.6))
         ax.grid(axis="y", color=style.PALE, lw=0.6)
-        style.ticks(ax, "y", place, names)
-    return data.finish(ax, title)
+        style.ticks(ax, "y", place.tolist(), names)
+    return data.finish(ax)
 
 
 # ----------------- Reconstruction error against the number of components
@@ -147,9 +145,7 @@ def reconstruction_errors_data(model: Any, X: Any) -> Data:
 
 
 @style.styled
-def reconstruction_errors(
-    model: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **line: Any
-) -> Any:
+def reconstruction_errors(model: Any, X: Any, *, ax: Any = None, **line: Any) -> Any:
     """Draw the relative error of reconstructions from r components, for r from 0 to all of the model.
 
     It is ``sqrt(sum ||x - x~||^2 / sum ||x - mean||^2)``.
@@ -161,8 +157,6 @@ def reconstruction_errors(
     X : array-like of shape (n_samples, n_features), or dict of str to array-like
         Rows, or several sets of rows by name, such as ``{"fitted": X, "new": Y}``. Pictures of a FaceSpace
         are compared after its correction of the illumination.
-    title : str, optional
-        None for no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **line
@@ -198,7 +192,7 @@ def reconstruction_errors(
     whole(ax.xaxis)
     if len(names) > 1:
         style.legend(ax, handles, names)
-    return data.finish(ax, title)
+    return data.finish(ax)
 
 
 # ------------------------- Distributions of face scores, with thresholds
@@ -231,7 +225,8 @@ def face_scores_data(
     marked = dict(thresholds or {})
     if not values or not all(len(scores) for scores in values.values()):
         raise DataError("A group has no scores. Give at least one score for each group.")
-    bounds = np.linspace(*style.limits(*values.values(), list(marked.values()), margin=0.03), BINS + 1)
+    start, stop = style.limits(*values.values(), list(marked.values()), margin=0.03)
+    bounds = np.linspace(start, stop, BINS + 1)
     columns = {
         "group": np.repeat(np.array(list(values), dtype=object), BINS),
         "low": np.tile(bounds[:-1], len(values)),
@@ -249,7 +244,6 @@ def face_scores(
     thresholds: Mapping[str, float] | None = None,
     *,
     measure: str = "score",
-    title: str | None = "auto",
     ax: Any = None,
     **stairs: Any,
 ) -> Any:
@@ -265,8 +259,6 @@ def face_scores(
         Thresholds by name.
     measure : str
         The title of the axis.
-    title : str, optional
-        None for no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **stairs
@@ -305,4 +297,4 @@ def face_scores(
     ax.set(xlim=(low[0], high[-1]), ylim=(0, None))
     if len(names) > 1:
         style.legend(ax, handles, names)
-    return data.finish(ax, title)
+    return data.finish(ax)

@@ -28,7 +28,7 @@ class Data:
     notes: list[str]
     columns: dict[str, Any]
 
-    def finish(self, ax: Any, title: str | None) -> Any:
+    def finish(self, ax: Any, title: str | None = None) -> Any:
         """Return axes with a title, "auto" for its own, and the sentences below."""
         style.heading(ax, self.title if title == "auto" else title)
         style.note(ax, *self.notes)

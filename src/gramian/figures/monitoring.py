@@ -52,7 +52,7 @@ def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
 
 
 @style.styled
-def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **scatter: Any) -> Any:
+def control_chart(monitor: Any, X: Any, *, ax: Any = None, **scatter: Any) -> Any:
     """Draw T2 and SPE of rows in their order, with the limits and the alarms.
 
     Parameters
@@ -61,8 +61,6 @@ def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any =
         A model without a monitor has limits by theory, for 1 % false alarms.
     X : array-like, frame or Table of shape (n_samples, n_features)
         If these are the rows of the fit, the limits are those for such rows.
-    title : str, optional
-        None for no title.
     ax : Axes, one or two, optional
         Of each statistic, by default in a new figure.
     **scatter
@@ -99,7 +97,7 @@ def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any =
         one.set(ylabel=name, ylim=(0, None))
     one.set_xlabel("row")
     one.get_figure().align_ylabels(axes)
-    return data.finish(axes, title)
+    return data.finish(axes)
 
 
 def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
@@ -195,7 +193,7 @@ def contributions(
         one.set(xlabel=f"contribution to {name}", ylim=(len(lines) - 0.4, -0.6))
         style.zero_lines(one, y=False)
         one.tick_params(axis="y", length=0)
-    style.ticks(axes[0, 0], "y", lines, data.columns[columns])
+    style.ticks(axes[0, 0], "y", lines.tolist(), data.columns[columns])
     return data.finish(axes, title)
 
 
@@ -258,7 +256,6 @@ def contribution_map(
     X: Any,
     event: int | None = None,
     *,
-    title: str | None = "auto",
     ax: Any = None,
     **pcolormesh: Any,
 ) -> Any:
@@ -276,8 +273,6 @@ def contribution_map(
     event : int or None, default=None
         The number of the event in ``monitor.statistics(X).events``; None means that of most alarms. Without
         events the rows around the most unusual one are drawn.
-    title : str, optional
-        None for no title.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **pcolormesh
@@ -321,4 +316,4 @@ def contribution_map(
     whole(ax.xaxis)
     bar = ax.get_figure().colorbar(mesh, ax=ax, label="of the limit", shrink=0.8, pad=0.02)
     bar.outline.set_visible(False)
-    return data.finish(ax, title)
+    return data.finish(ax)

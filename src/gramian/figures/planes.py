@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -21,7 +21,7 @@ from gramian.figures import points, style
 from gramian.figures.drawing import Data
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels
-from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
+from gramian.figures.names import component_titles, fitted, numbers_of, place_of
 from gramian.figures.points import Groups
 from gramian.figures.sheets import Sheet, whitened_pictures
 from gramian.kernels.auditing import AuditReport
@@ -70,12 +70,9 @@ class Rows(Data):
     style = Groups()
     components = ("", "")
 
-    def draw(
-        self, ax: Any, own: bool, scatter: dict[str, Any], *around: FloatArray, view: Any = VIEW
-    ) -> None:
+    def draw(self, ax: Any, scatter: dict[str, Any], *around: FloatArray, view: Any = VIEW) -> None:
         """Draw the points, with limits around them and others, and units of one length if they can be."""
         points.draw_points(ax, self, **scatter)
-        points.draw_legend(ax, self, own, scatter)
         every = np.concatenate([self.values, *around])
         edges = [style.limits(column, margin=0.08) for column in every.T]
         style.words(ax, x=self.names[0], y=self.names[1])
@@ -128,7 +125,7 @@ class Contours(Rows):
     """
 
     sides: Sequence[FloatArray]
-    panels: Sequence[Sequence[str]]
+    panels: list[list[str]]
 
 
 def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: int = SHOWN) -> Contours:
@@ -139,7 +136,7 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         problem = f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}."
         raise DataError(problem, "Fit it on two columns.")
     values = as_float64(numbers_of(X))
-    sides = [np.linspace(*edge, CELLS + 1) for edge in _square(style.edges_of(values, margin=0.15))]
+    sides = [np.linspace(low, high, CELLS + 1) for low, high in _square(style.edges_of(values, margin=0.15))]
     grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
     columns, titles = {"x": grid[:, 0], "y": grid[:, 1]}, list[list[str]]()
     for place, model in enumerate(given, 1):
@@ -178,7 +175,7 @@ def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, Float
 
     Both have a value for each place of a grid of shape (m, n, 2); segments have both ends: x, y, x, y.
     """
-    lines = contour_generator(grid[..., 0], grid[..., 1], values)
+    lines: Any = contour_generator(grid[..., 0], grid[..., 1], values)
     largest = float(np.abs(values).max()) or 1.0
     parts = ((level, lines.lines(level)) for level in _levels(values).tolist())
     return [
@@ -260,13 +257,15 @@ def kernel_contours(
         if len(levels):
             one.contour(*data.sides, score, levels, **look | contour)
         one.set_title(style.drawable(title).replace(", PC", "\nPC"), **style.PLAIN)
-        one.set_aspect("equal" if style.is_comparable([side[[0, -1]] for side in data.sides]) else "auto")
+        one.set_aspect(
+            "equal" if style.is_comparable([(side[0], side[-1]) for side in data.sides]) else "auto"
+        )
         style.words(one, x=data.names[0], y=data.names[1] if place % across == 0 else "")
         one.tick_params(labelleft=place % across == 0)
     points.draw_legend(axes[0, 0], data, own, {})
     if own and (legend := axes[0, 0].get_legend()):
         legend.set_bbox_to_anchor((0, 1 + 9 / (side - 10)))  # above the titles
-    return data.finish(axes, None)
+    return data.finish(axes)
 
 
 def compared_data(model: Any, table: Any, *, hue: Any = None) -> Contours:
@@ -296,7 +295,7 @@ class Relation(Rows):
         Where the equation holds: lines of shape (m, 2), or triangles of shape (3, 3).
     """
 
-    holds: Sequence[FloatArray]
+    holds: Any
 
 
 def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
@@ -337,7 +336,7 @@ def _ranges(values: FloatArray) -> list[list[float]]:
     return [style.limits(column, margin=0.12) for column in values.T]
 
 
-def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> Sequence[FloatArray]:
+def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> Any:
     """Return where an equation between two or three columns holds, within limits of each.
 
     Returns
@@ -356,12 +355,13 @@ def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> Sequence[FloatArray]
     """
     used = _columns_of(law)
     cells = FINE if len(used) == 2 else COARSE
-    grid = np.stack(np.meshgrid(*(np.linspace(*edge, cells + 1) for edge in edges), indexing="ij"), axis=-1)
+    sides = [np.linspace(low, high, cells + 1) for low, high in edges]
+    grid = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
     rows = np.tile(law.origin, (grid[..., 0].size, 1))  # any value of columns that do not occur
     rows[:, used] = grid.reshape(-1, len(used))
     values = law(rows).reshape(grid.shape[:-1])
     if len(used) == 2:
-        return list(contour_generator(*np.moveaxis(grid, -1, 0), values).lines(0.0))
+        return contour_generator(grid[..., 0], grid[..., 1], values).lines(0.0)
     return _triangles(grid, values)
 
 
@@ -389,7 +389,7 @@ def _triangles(grid: FloatArray, values: FloatArray) -> FloatArray:
     return np.concatenate(found)
 
 
-def _draw_zero_set(ax: Any, holds: Sequence[FloatArray]) -> None:
+def _draw_zero_set(ax: Any, holds: Any) -> None:
     if hasattr(ax, "zaxis") and len(holds):
         look = {
             "facecolors": style.VERMILION,
@@ -454,7 +454,8 @@ def relation(
     data, own = relation_data(law, X, hue=hue), ax is None
     ax = _axes(len(data.names), ax)[0, 0]
     _draw_zero_set(ax, data.holds)
-    data.draw(ax, own, scatter, view=view)
+    data.draw(ax, scatter, view=view)
+    points.draw_legend(ax, data, own, scatter)
     return data.finish(ax, title)
 
 
@@ -470,24 +471,19 @@ class Directions(Relation):
     mean : ndarray of shape (columns,)
     onto : ndarray of shape (rows, columns)
         The projections.
-    arrows : ndarray of shape (k, columns)
-        The ends of the arrows, which begin at the mean.
-    called : sequence of str
-        Their names.
-    scores : ndarray of shape (rows, components)
-    titles : sequence of str
-        Of the scores.
+    arrows : dict of str to ndarray of shape (columns,)
+        The ends of the arrows, which begin at the mean, by their names.
     plane : ndarray of shape (5, columns) or (0, columns)
         The outline of the plane of two components in space.
+    scores : ScoresData
+        The points on their projection.
     """
 
     mean: FloatArray
     onto: FloatArray
-    arrows: FloatArray
-    called: Sequence[str]
-    scores: FloatArray
-    titles: Sequence[str]
+    arrows: dict[str, FloatArray]
     plane: FloatArray
+    scores: points.ScoresData
 
 
 def directions_data(
@@ -513,16 +509,16 @@ def directions_data(
         raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
     scale = np.ones(d) if model.scale_ is None else as_float64(model.scale_)
     mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
-    every = as_float64(numbers_of(X)).reshape(-1, d) / scale
+    every = as_float64(numbers_of(X)).reshape(-1, d)
     rows = evenly(len(every), MOST_POINTS)
-    values, lengths = every[rows], np.sqrt(as_float64(model.explained_variance_))
+    values, lengths = every[rows] / scale, np.sqrt(as_float64(model.explained_variance_))
     Z = (values - mean) @ P[:r].T
     onto, plane = mean + Z @ P[:r], np.empty((0, d))
     if d == 3 and r == 2:
         (a, b), (c, e) = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
         plane = mean + np.array([(a, b), (c, b), (c, e), (a, e), (a, b)]) @ P[:2]
     hues = Groups.of(hue, len(every), model, X)
-    hues = hues if hues.values is None else Groups(hues.values[rows], hues.kinds, hues.title)
+    hues = hues if hues.values is None else replace(hues, values=hues.values[rows])
     columns = {"row": np.array(rows)} | {letter: values[:, j] for j, letter in enumerate("xyz"[:d])}
     columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
     columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
@@ -534,16 +530,17 @@ def directions_data(
         "Unit: the scale of each column." if model.scale_ is not None else "",
         f"{len(rows):,} of {len(every):,} rows, evenly spaced." if len(rows) < len(every) else "",
     ]
+    holds = [] if law is None else [part / scale for part in _on_law(law, every)]
+    scores = points.scores_data(model, mapped=Z, components=range(1, r + 1), ellipses=None)
+    titles = [scores.axis_titles[j].replace(f"PC{j + 1}", called[j], 1) if j < r else "" for j in (0, 1)]
     axes = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
-    holds = [] if law is None else [part / scale for part in _on_law(law, every * scale)]
-    titles = [axis_title(model, j).replace(f"PC{j + 1}", called[j], 1) for j in range(r)]
-    shown = values, np.arange(len(rows)), hues, axes, holds
-    return Directions(
-        "", said, columns, *shown, mean, onto, mean + lengths[:, None] * P, called, Z, titles, plane
-    )
+    shown: list[Any] = [values, np.arange(len(rows)), hues, axes, holds, mean, onto]
+    shown += [dict(zip(called, mean + lengths[:, None] * P, strict=True)), plane]
+    scores = replace(scores, axis_titles=(titles[0], titles[1]), hue=hues, notes=())
+    return Directions("", said, columns, *shown, scores)
 
 
-def _on_law(law: Any, X: FloatArray) -> Sequence[FloatArray]:
+def _on_law(law: Any, X: FloatArray) -> Any:
     """Return where an equation between all columns holds."""
     used, d = _columns_of(law), X.shape[1]
     if not len(law.feature_names) == len(used) == d:
@@ -616,45 +613,30 @@ def directions(
     ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
     """
     data = directions_data(model, X, hue=hue, components=components, names=names, law=law)
-    own, d, r = ax is None, len(data.names), data.scores.shape[1]
-    more = {
-        "height_mm": (1.5 if r == 2 else 0.9) * style.width_mm(),
-        "height_ratios": (6, 5) if r == 2 else (8, 1),
-    }
-    axes = _axes(d, ax, 2, **more)
+    d, flat = len(data.names), not data.scores.components[1:]
+    tall, ratios = (0.95, (7, 1 + len(data.hue.kinds) / 3)) if flat else (1.5, (6, 5))
+    axes = _axes(d, ax, 2, height_mm=tall * style.width_mm(), height_ratios=ratios)
     upper, lower = axes.flat
     _draw_zero_set(upper, data.holds)
     feet = np.stack([data.values, data.onto, np.full_like(data.onto, np.nan)], axis=1).reshape(-1, d)
     upper.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
     upper.plot(*data.plane.T, color=style.BLUE, lw=0.8)
+    tips = np.array(list(data.arrows.values()))
+    start, steps = np.broadcast_to(data.mean, tips.shape), tips - data.mean
+    arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
+    arrow = arrow if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
+    upper.quiver(*start.T, *steps.T, color=style.INK, **arrow)
+    data.draw(upper, scatter, data.onto, tips, data.plane, view=view)
     if d == 2:
         upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
-    start, steps = np.broadcast_to(data.mean, data.arrows.shape), data.arrows - data.mean
-    flat = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
-    upper.quiver(
-        *start.T, *steps.T, color=style.INK, **flat if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
-    )
-    data.draw(upper, own, scatter, data.onto, data.arrows, data.plane, view=view)
-    look = {"color": style.INK, "fontweight": "bold"}
-    if d == 2:
-        labels = Labels(upper)
-        labels.block(np.concatenate([data.values, data.onto]))
-        shafts = data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
-        labels.block(shafts.reshape(-1, 2))
-        labels.add(data.arrows, data.called, **look)
-    else:
-        for tip, name in zip(data.mean + 1.15 * steps, data.called, strict=True):
-            upper.text(*tip, style.drawable(name), zorder=9, **look, **style.PLAIN)
-    style.zero_lines(lower, y=r == 2)
-    flat_scores = data.scores if r == 2 else np.column_stack([data.scores, np.zeros(len(data.scores))])
-    points.draw_points(lower, Rows("", [], {}, flat_scores, data.drawn, data.hue, data.titles), **scatter)
-    style.words(lower, x=data.titles[0], y=data.titles[1] if r == 2 else "")
-    if r == 2:
-        style.set_edges(lower, *style.equal_units(lower, style.edges_of(data.scores)))
-    else:
-        lower.set(yticks=[])
-        lower.spines["left"].set_visible(False)
-    return data.finish(axes, None)
+        labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
+        labels.block(np.concatenate([data.values, data.onto, shafts.reshape(-1, 2)]))
+        labels.add(tips, list(data.arrows), color=style.INK, fontweight="bold")
+    for name, step in data.arrows.items() if d == 3 else ():
+        look = {"color": style.INK, "fontweight": "bold", "zorder": 9}
+        upper.text(*(1.15 * step - 0.15 * data.mean), style.drawable(name), **look, **style.PLAIN)
+    points.draw(data.scores, None, lower, **scatter)
+    return data.finish(axes)
 
 
 # ------------------ Two columns, or pictures, before and after whitening
@@ -770,7 +752,7 @@ def whitening(
         style.words(one, x=x, y=y)
     for one in axes.flat[count:]:
         one.set_visible(False)
-    return data.finish(axes, None)
+    return data.finish(axes)
 
 
 # ----------------- The counterexample of a function that is not a kernel

@@ -376,7 +376,7 @@ def draw(
     return ax
 
 
-def draw_points(ax: Any, data: ScoresData, **scatter: Any) -> None:
+def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
     """Draw the points of each colour and marker."""
     n, rows, hue = len(data.values), data.drawn, data.hue
     given: dict[str, Any] = {
@@ -412,7 +412,7 @@ def draw_points(ax: Any, data: ScoresData, **scatter: Any) -> None:
         bar.ax.tick_params(length=2, width=0.6, labelsize=look.size("xtick.labelsize"))
 
 
-def draw_legend(ax: Any, data: ScoresData, own: bool, scatter: dict[str, Any]) -> None:
+def draw_legend(ax: Any, data: Any, own: bool, scatter: dict[str, Any]) -> None:
     """Add a legend of colours, and of markers if these are others."""
     single, colours, entries = not data.components[1:], data.hue.colours(), []
     markers = data.hue.markers()

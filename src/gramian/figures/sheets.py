@@ -58,7 +58,7 @@ class Sheet(Data):
             look = {"cmap": "gray", "interpolation": "nearest", "vmin": edges[0], "vmax": edges[1]}
             one.imshow(picture, **look | imshow)
             one.set_title(caption, **letters, **style.PLAIN)
-        return self.finish(axes, None)
+        return self.finish(axes)
 
 
 def _shape(model: Any) -> tuple[int, int]:
