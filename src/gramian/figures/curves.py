@@ -11,7 +11,7 @@ import numpy as np
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, whole
+from gramian.figures.drawing import Data, finished, whole
 from gramian.figures.names import fitted
 from gramian.figures.style import BLUE, COLOURS, INK, VERMILION
 from gramian.statistics.candidates import Selection
@@ -116,7 +116,7 @@ def selection(result: Any, *, ax: Any = None, **errorbar: Any) -> Any:
         ax.set(xlabel=data.measure, ylim=(len(mean) - 0.4, -0.6))
         ax.grid(axis="y", color=style.PALE, lw=0.6)
         style.ticks(ax, "y", place.tolist(), names)
-    return data.finish(ax)
+    return finished(data, ax)
 
 
 # ----------------- Reconstruction error against the number of components
@@ -165,6 +165,7 @@ def reconstruction_errors(model: Any, X: Any, *, ax: Any = None, **line: Any) ->
     Returns
     -------
     Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -192,7 +193,7 @@ def reconstruction_errors(model: Any, X: Any, *, ax: Any = None, **line: Any) ->
     whole(ax.xaxis)
     if len(names) > 1:
         style.legend(ax, handles, names)
-    return data.finish(ax)
+    return finished(data, ax)
 
 
 # ------------------------- Distributions of face scores, with thresholds
@@ -267,6 +268,7 @@ def face_scores(
     Returns
     -------
     Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -297,4 +299,4 @@ def face_scores(
     ax.set(xlim=(low[0], high[-1]), ylim=(0, None))
     if len(names) > 1:
         style.legend(ax, handles, names)
-    return data.finish(ax)
+    return finished(data, ax)

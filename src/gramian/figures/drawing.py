@@ -28,11 +28,12 @@ class Data:
     notes: list[str]
     columns: dict[str, Any]
 
-    def finish(self, ax: Any, title: str | None = None) -> Any:
-        """Return axes with a title, "auto" for its own, and the sentences below."""
-        style.heading(ax, self.title if title == "auto" else title)
-        style.note(ax, *self.notes)
-        return ax
+
+def finished(data: Data, ax: Any, title: str | None = None) -> Any:
+    """Return axes with a title, "auto" for that of the data, and the sentences below."""
+    style.heading(ax, data.title if title == "auto" else title)
+    style.note(ax, *data.notes)
+    return ax
 
 
 def whole(axis: Any) -> None:

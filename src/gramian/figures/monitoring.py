@@ -15,7 +15,7 @@ from gramian.core.checks import check_integer, counted, evenly, percent
 from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import Data, whole
+from gramian.figures.drawing import Data, finished, whole
 from gramian.figures.names import numbers_of, row_names_of
 from gramian.figures.style import BLUE, VERMILION
 from gramian.models.events import ONSET, RowStatistics
@@ -69,6 +69,7 @@ def control_chart(monitor: Any, X: Any, *, ax: Any = None, **scatter: Any) -> An
     Returns
     -------
     ndarray of Axes of shape (statistics, 1)
+        Of T2 and SPE, as far as the model has them.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def control_chart(monitor: Any, X: Any, *, ax: Any = None, **scatter: Any) -> An
         one.set(ylabel=name, ylim=(0, None))
     one.set_xlabel("row")
     one.get_figure().align_ylabels(axes)
-    return data.finish(axes)
+    return finished(data, axes)
 
 
 def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
@@ -165,6 +166,7 @@ def contributions(
     Returns
     -------
     ndarray of Axes of shape (1, statistics)
+        Of T2 and SPE, as far as the model has them.
 
     Raises
     ------
@@ -194,7 +196,7 @@ def contributions(
         style.zero_lines(one, y=False)
         one.tick_params(axis="y", length=0)
     style.ticks(axes[0, 0], "y", lines.tolist(), data.columns[columns])
-    return data.finish(axes, title)
+    return finished(data, axes, title)
 
 
 @dataclass(frozen=True)
@@ -281,6 +283,7 @@ def contribution_map(
     Returns
     -------
     Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -316,4 +319,4 @@ def contribution_map(
     whole(ax.xaxis)
     bar = ax.get_figure().colorbar(mesh, ax=ax, label="of the limit", shrink=0.8, pad=0.02)
     bar.outline.set_visible(False)
-    return data.finish(ax)
+    return finished(data, ax)

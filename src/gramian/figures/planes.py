@@ -17,13 +17,13 @@ from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
-from gramian.figures import points, style
-from gramian.figures.drawing import Data
+from gramian.figures import points, sheets, style
+from gramian.figures.drawing import Data, finished
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels
 from gramian.figures.names import component_titles, fitted, numbers_of, place_of
 from gramian.figures.points import Groups
-from gramian.figures.sheets import Sheet, whitened_pictures
+from gramian.figures.sheets import Sheet
 from gramian.kernels.auditing import AuditReport
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.associations import normal_ellipse
@@ -70,27 +70,28 @@ class Rows(Data):
     style = Groups()
     components = ("", "")
 
-    def draw(self, ax: Any, scatter: dict[str, Any], *around: FloatArray, view: Any = VIEW) -> None:
-        """Draw the points, with limits around them and others, and units of one length if they can be."""
-        points.draw_points(ax, self, **scatter)
-        every = np.concatenate([self.values, *around])
-        edges = [style.limits(column, margin=0.08) for column in every.T]
-        style.words(ax, x=self.names[0], y=self.names[1])
-        if hasattr(ax, "zaxis"):
-            equal = style.is_comparable(edges)
-            ax.set_zlabel(style.drawable(self.names[2]), **style.PLAIN)
-            ax.set(xlim=edges[0], ylim=edges[1], zlim=edges[2])
-            ax.set_box_aspect(np.ptp(edges, axis=1) if equal else None, zoom=ZOOM)
-            ax.view_init(elev=view[1], azim=view[0])
-            ax.locator_params(nbins=4)
-            for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-                axis.set_pane_color((1, 1, 1, 0))
-                axis.labelpad = -7
-                axis._axinfo["grid"].update(color=style.PALE, linewidth=0.5)
-        else:
-            edges, equal = style.equal_units(ax, edges)
-            style.set_edges(ax, edges, equal)
-        style.note(ax, "" if equal else "The axes have different scales: right angles do not look right.")
+
+def _draw_rows(ax: Any, data: Rows, scatter: dict[str, Any], *around: FloatArray, view: Any = VIEW) -> None:
+    """Draw the points, with limits around them and others, and units of one length if they can be."""
+    points.draw_points(ax, data, **scatter)
+    every = np.concatenate([data.values, *around])
+    edges = [style.limits(column, margin=0.08) for column in every.T]
+    style.words(ax, x=data.names[0], y=data.names[1])
+    if hasattr(ax, "zaxis"):
+        equal = style.is_comparable(edges)
+        ax.set_zlabel(style.drawable(data.names[2]), **style.PLAIN)
+        ax.set(xlim=edges[0], ylim=edges[1], zlim=edges[2])
+        ax.set_box_aspect(np.ptp(edges, axis=1) if equal else None, zoom=ZOOM)
+        ax.view_init(elev=view[1], azim=view[0])
+        ax.locator_params(nbins=4)
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.set_pane_color((1, 1, 1, 0))
+            axis.labelpad = -7
+            axis._axinfo["grid"].update(color=style.PALE, linewidth=0.5)
+    else:
+        edges, equal = style.equal_units(ax, edges)
+        style.set_edges(ax, edges, equal)
+    style.note(ax, "" if equal else "The axes have different scales: right angles do not look right.")
 
 
 def _axes(columns: int, ax: Any, rows: int = 1, **more: Any) -> Any:
@@ -211,7 +212,8 @@ def kernel_contours(
 
     Returns
     -------
-    ndarray of Axes, one for each place
+    ndarray of Axes
+        One for each place; those without a panel are not visible.
 
     Raises
     ------
@@ -265,7 +267,7 @@ def kernel_contours(
     points.draw_legend(axes[0, 0], data, own, {})
     if own and (legend := axes[0, 0].get_legend()):
         legend.set_bbox_to_anchor((0, 1 + 9 / (side - 10)))  # above the titles
-    return data.finish(axes)
+    return finished(data, axes)
 
 
 def compared_data(model: Any, table: Any, *, hue: Any = None) -> Contours:
@@ -436,6 +438,7 @@ def relation(
     Returns
     -------
     Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -454,9 +457,9 @@ def relation(
     data, own = relation_data(law, X, hue=hue), ax is None
     ax = _axes(len(data.names), ax)[0, 0]
     _draw_zero_set(ax, data.holds)
-    data.draw(ax, scatter, view=view)
+    _draw_rows(ax, data, scatter, view=view)
     points.draw_legend(ax, data, own, scatter)
-    return data.finish(ax, title)
+    return finished(data, ax, title)
 
 
 # -------------- What PCA finds, in the plane or the space of the columns
@@ -536,8 +539,8 @@ def directions_data(
     axes = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
     shown: list[Any] = [values, np.arange(len(rows)), hues, axes, holds, mean, onto]
     shown += [dict(zip(called, mean + lengths[:, None] * P, strict=True)), plane]
-    scores = replace(scores, axis_titles=(titles[0], titles[1]), hue=hues, notes=())
-    return Directions("", said, columns, *shown, scores)
+    shown.append(replace(scores, axis_titles=(titles[0], titles[1]), hue=hues, notes=()))
+    return Directions("", said, columns, *shown)
 
 
 def _on_law(law: Any, X: FloatArray) -> Any:
@@ -596,6 +599,7 @@ def directions(
     Returns
     -------
     ndarray of Axes of shape (2, 1)
+        Those which are given, or of a new figure.
 
     Raises
     ------
@@ -626,7 +630,7 @@ def directions(
     arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
     arrow = arrow if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
     upper.quiver(*start.T, *steps.T, color=style.INK, **arrow)
-    data.draw(upper, scatter, data.onto, tips, data.plane, view=view)
+    _draw_rows(upper, data, scatter, data.onto, tips, data.plane, view=view)
     if d == 2:
         upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
         labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
@@ -636,7 +640,7 @@ def directions(
         look = {"color": style.INK, "fontweight": "bold", "zorder": 9}
         upper.text(*(1.15 * step - 0.15 * data.mean), style.drawable(name), **look, **style.PLAIN)
     points.draw(data.scores, None, lower, **scatter)
-    return data.finish(axes)
+    return finished(data, axes)
 
 
 # ------------------ Two columns, or pictures, before and after whitening
@@ -662,7 +666,7 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
     """Return what :func:`whitening` draws."""
     models = list(model) if isinstance(model, Sequence) else [model]
     if getattr(models[0], "picture_shape_", None) is not None:
-        return whitened_pictures(models, X)
+        return sheets.whitened_pictures(models, X)
     parts = [as_float64(numbers_of(X)), *(as_float64(one.transform(X)) for one in models)]
     n = len(parts[0])
     parts = [part.reshape(n, -1) for part in parts]
@@ -732,7 +736,7 @@ def whitening(
     """
     data = whitening_data(model, X, components=components)
     if isinstance(data, Sheet):
-        return data.draw(ax, scatter)
+        return sheets.draw(data, ax, scatter)
     count = len(data.titles)
     across = beside(count, max(1, int(style.width_mm() // PANEL)))
     down = -(-count // across)
@@ -752,7 +756,7 @@ def whitening(
         style.words(one, x=x, y=y)
     for one in axes.flat[count:]:
         one.set_visible(False)
-    return data.finish(axes)
+    return finished(data, axes)
 
 
 # ----------------- The counterexample of a function that is not a kernel
@@ -800,6 +804,7 @@ def counter_example(
     Returns
     -------
     Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -832,4 +837,4 @@ def counter_example(
     style.words(ax, x="first coordinate", y="" if flat else "second coordinate")
     if flat:
         ax.set_yticks([])
-    return data.finish(ax, title)
+    return finished(data, ax, title)

@@ -14,7 +14,7 @@ from gramian.core.checks import check_integer, evenly
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data
+from gramian.figures.drawing import Data, finished
 from gramian.figures.images import beside, center_of, coordinates, grey_range, whitened_limit
 from gramian.figures.names import component_titles, fitted, numbers_of
 from gramian.statistics.components import kind_of
@@ -40,25 +40,24 @@ class Sheet(Data):
     limits: FloatArray
     across: int
 
-    def draw(self, ax: Any, imshow: dict[str, Any]) -> Any:
-        """Return axes with the pictures."""
-        count, height, width = self.pictures.shape
-        room, captions = style.width_mm(), [style.drawable(one) for one in self.columns["picture"]]
-        most = min(math.ceil(math.sqrt(count * 1.5)), int(room // SMALLEST))
-        across = self.across or beside(count, max(1, most))
-        down, cell = math.ceil(count / across), room / across
-        tall = down * (min(cell, LARGEST) * height / width + CAPTION)
-        axes = style.subplots(down, across, ax=ax, height_mm=tall, squeeze=False)
-        letters = {"fontsize": min(7.0, 5.0 * cell / max(map(len, captions))), "pad": 2, "loc": "left"}
-        for one in axes.flat:
-            one.set_axis_off()
-        for one, picture, edges, caption in zip(
-            axes.flat, self.pictures, self.limits, captions, strict=False
-        ):
-            look = {"cmap": "gray", "interpolation": "nearest", "vmin": edges[0], "vmax": edges[1]}
-            one.imshow(picture, **look | imshow)
-            one.set_title(caption, **letters, **style.PLAIN)
-        return self.finish(axes)
+
+def draw(data: Sheet, ax: Any, imshow: dict[str, Any]) -> Any:
+    """Return axes with the pictures."""
+    count, height, width = data.pictures.shape
+    room, captions = style.width_mm(), [style.drawable(one) for one in data.columns["picture"]]
+    most = min(math.ceil(math.sqrt(count * 1.5)), int(room // SMALLEST))
+    across = data.across or beside(count, max(1, most))
+    down, cell = math.ceil(count / across), room / across
+    tall = down * (min(cell, LARGEST) * height / width + CAPTION)
+    axes = style.subplots(down, across, ax=ax, height_mm=tall, squeeze=False)
+    letters = {"fontsize": min(7.0, 5.0 * cell / max(map(len, captions))), "pad": 2, "loc": "left"}
+    for one in axes.flat:
+        one.set_axis_off()
+    for one, picture, edges, caption in zip(axes.flat, data.pictures, data.limits, captions, strict=False):
+        look = {"cmap": "gray", "interpolation": "nearest", "vmin": edges[0], "vmax": edges[1]}
+        one.imshow(picture, **look | imshow)
+        one.set_title(caption, **letters, **style.PLAIN)
+    return finished(data, axes)
 
 
 def _shape(model: Any) -> tuple[int, int]:
@@ -101,7 +100,8 @@ def components(model: Any, count: int = MOST_PICTURES, *, ax: Any = None, **imsh
 
     Returns
     -------
-    ndarray of Axes, one for each place of the sheet
+    ndarray of Axes
+        One for each place of the sheet.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def components(model: Any, count: int = MOST_PICTURES, *, ax: Any = None, **imsh
     >>> axes.shape
     (2, 2)
     """
-    return components_data(model, count).draw(ax, imshow)
+    return draw(components_data(model, count), ax, imshow)
 
 
 def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None) -> Sheet:
@@ -185,7 +185,7 @@ def reconstructions(
     >>> gramian.figures.reconstructions(model, digits[:2], [1, 5]).shape
     (2, 3)
     """
-    return reconstructions_data(model, X, counts).draw(ax, imshow)
+    return draw(reconstructions_data(model, X, counts), ax, imshow)
 
 
 def whitened_pictures(models: Sequence[Any], X: Any) -> Sheet:

@@ -14,7 +14,7 @@ from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.explain.choose_components import choose_components
 from gramian.figures import style
-from gramian.figures.drawing import Data, whole
+from gramian.figures.drawing import Data, finished, whole
 from gramian.figures.names import NOTHING, fitted
 from gramian.figures.style import BLUE, INK, LEFT_OUT, VERMILION
 from gramian.models.pca.estimator import PCA
@@ -109,6 +109,7 @@ def scree(
     Returns
     -------
     Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -149,7 +150,7 @@ def scree(
     ax.legend(loc="center right")
     if data.rules:
         _draw_rules(ax, data.rules)
-    return data.finish(ax)
+    return finished(data, ax)
 
 
 def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
@@ -240,6 +241,7 @@ def eigenvalues(model: Any, *, ax: Any = None, **errorbar: Any) -> Any:
     Returns
     -------
     ndarray of Axes of shape (2, 1)
+        Those which are given, or of a new figure.
 
     Raises
     ------
@@ -270,7 +272,7 @@ def eigenvalues(model: Any, *, ax: Any = None, **errorbar: Any) -> Any:
     whole(lower.xaxis)
     _plain_log(upper.yaxis)
     upper.get_figure().align_ylabels(axes)
-    return data.finish(axes)
+    return finished(data, axes)
 
 
 def stability_data(result: Stability) -> Data:
@@ -302,6 +304,7 @@ def stability(result: Stability, *, ax: Any = None, **scatter: Any) -> Any:
     Returns
     -------
     Axes
+        That which is given, or of a new figure.
 
     Raises
     ------
@@ -328,4 +331,4 @@ def stability(result: Stability, *, ax: Any = None, **scatter: Any) -> Any:
     bar.outline.set_visible(False)
     whole(ax.xaxis)
     ax.set(xlabel="component", ylabel="variance", ylim=(0, None), xlim=(0.5, len(x) + 0.5))
-    return data.finish(ax)
+    return finished(data, ax)
