@@ -383,7 +383,12 @@ def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
         "s": 16 if n <= 150 else 9 if n <= DENSE else 4,
         "alpha": 0.85 if n <= 2000 else 0.6,
     }
-    given |= {"linewidths": 0.3, "edgecolors": "white", "zorder": 2, "rasterized": len(rows) > look.RASTER}
+    given |= {
+        "linewidths": 0.3 if n <= 2000 else 0,
+        "edgecolors": "white",
+        "zorder": 2,
+        "rasterized": len(rows) > look.RASTER,
+    }
     values, continuous = data.values[rows], hue.values is not None and not hue.kinds
     own = data.style if data.style.kinds else hue
     markers, colours = own.markers(), hue.colours()
