@@ -151,7 +151,8 @@ def biplot(data: BiplotData, width: float) -> dict[str, Any]:
         {"data": arrows, "mark": head, "encoding": places | angle},
         *names(tips[order][:NAMED_ARROWS], named, edges, size, outward=True, fontWeight="bold"),
     ]
-    return content(_cloud(data.points, edges, size, layers), data.points, "" if equal else UNEQUAL, about)
+    result = content(_cloud(data.points, edges, size, layers), data.points, "" if equal else UNEQUAL, about)
+    return result | {"title": result["title"] or "Biplot"}
 
 
 def _cloud(
@@ -369,7 +370,8 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
                 "height": 15 * max(4, len(shown)),
             }
         )
-    return content({"concat": panels, "columns": beside, "spacing": 10}, data)
+    rows = [{"hconcat": panels[i : i + beside], "spacing": 10} for i in range(0, len(panels), beside)]
+    return content({"vconcat": rows, "spacing": 10}, data)
 
 
 def _zero(side: str) -> dict[str, Any]:
