@@ -92,10 +92,9 @@ figures.directions(lifted_pca, lifted, hue=np.where(ring, "inner", "outer"), vie
 # A curved sheet in space
 # -----------------------
 #
-# Points on a paraboloid :math:`f_3 = f_1^2 + f_2^2` lie on a curved sheet of two dimensions, the net of
-# lines. The best plane, through :math:`m` along :math:`u_1` and :math:`u_2`, is shaded; it misses them by
-# the thin lines. With the feature :math:`f_1^2 + f_2^2` added, the sheet is a plane, and a null direction
-# says so.
+# Points on a paraboloid :math:`f_3 = f_1^2 + f_2^2` lie on a curved sheet of two dimensions. The best
+# plane, through :math:`m` along :math:`u_1` and :math:`u_2`, is outlined; it misses them by the thin lines.
+# With the feature :math:`f_1^2 + f_2^2` added, the sheet is a plane, and a null direction says so.
 
 rng = np.random.default_rng(0)
 flat = rng.uniform(-1, 1, (80, 2))

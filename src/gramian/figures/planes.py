@@ -539,6 +539,10 @@ def directions_data(
     axes = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
     shown: list[Any] = [values, np.arange(len(rows)), hues, axes, holds, mean, onto]
     shown += [dict(zip(called, mean + lengths[:, None] * P, strict=True)), plane]
+    if r == 1:  # on a line for each class
+        lines = dict(zip(hues.kinds, range(0, -len(hues.kinds), -1), strict=True))
+        up = [lines[kind] for kind in hues.values] if lines else np.zeros(len(Z))
+        scores = replace(scores, values=np.stack([Z[:, 0], up], axis=1))
     shown.append(replace(scores, axis_titles=(titles[0], titles[1]), hue=hues, notes=()))
     return Directions("", said, columns, *shown)
 
