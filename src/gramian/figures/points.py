@@ -28,7 +28,7 @@ NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
 BINS = (96, 72)
 MOST_NUMBERS = 10  # distinct numbers above which the colours are continuous
-MOST_GROUPS = len(look.COLOURS)  # with a colour and a marker each; more are grey and have their names beside
+MOST_GROUPS = len(look.COLOURS)  # with a colour and a marker each; of more, the names stand in the figure
 USUAL = 0.95  # probability of an ellipse
 FEWEST, FEWEST_OF_MEAN = 3, 5  # points of an ellipse; of fewer, that of the mean is the larger one
 STRIP = 0.3  # half the height of the points of a group on a single component
@@ -96,18 +96,26 @@ class Groups:
 
     @property
     def is_many(self) -> bool:
-        """Whether there are too many classes for a colour each."""
+        """Whether there are more classes than colours, so that their names stand in the figure."""
         return len(self.classes) > MOST_GROUPS
 
+    @property
+    def frequent(self) -> tuple[str, ...]:
+        """The classes that have a colour and a marker each: the most frequent ones."""
+        if not self.is_many:
+            return self.classes
+        counts = {kind: int(np.sum(self.values == kind)) for kind in self.classes}
+        return tuple(sorted(self.classes, key=lambda kind: -counts[kind])[:MOST_GROUPS])
+
     def colours(self) -> dict[str, str]:
-        """Return the colour of each kind."""
-        own = [look.GREY] * len(self.classes) if self.is_many else look.COLOURS
-        return {**dict(zip(self.classes, own, strict=False)), WITHOUT: PALEST}
+        """Return the colour of each kind, grey of those beyond the most frequent ones."""
+        own = dict(zip(filter(self.frequent.__contains__, self.classes), look.COLOURS, strict=False))
+        return dict.fromkeys(self.classes, look.GREY) | own | {WITHOUT: PALEST}
 
     def markers(self) -> dict[str, str]:
         """Return the marker of each kind."""
-        own = ["o"] * len(self.classes) if self.is_many else look.MARKERS
-        return {**dict(zip(self.classes, own, strict=False)), WITHOUT: "o"}
+        own = dict(zip(filter(self.frequent.__contains__, self.classes), look.MARKERS, strict=False))
+        return dict.fromkeys(self.classes, "o") | own | {WITHOUT: "o"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,8 +290,8 @@ def scores(
     hue : array-like of shape (n_samples,), str, optional
         Labels or numbers that set the colour, or the name of a column of ``X`` that the model uses, or of its
         labels and metadata; by default the first labels of a table, and ``""`` for one colour. Up to eight
-        classes get a colour and a marker each; of more, the names stand at their medians. More than ten
-        distinct numbers get a continuous scale.
+        classes get a colour and a marker each; of more, the others are grey, and the names of all stand at
+        their medians. More than ten distinct numbers get a continuous scale.
     style : array-like of shape (n_samples,), str, optional
         Labels that set the marker, in place of those that set the colour; at most eight classes.
     labels : sequence of n_samples, str or False, optional
@@ -362,7 +370,14 @@ def draw(
         labels.block(data.values)
     if data.hue.is_many and not single:
         medians = [np.median(data.values[data.hue.values == kind], axis=0) for kind in data.hue.classes]
-        labels.add(np.array(medians), data.hue.classes, kind="groups", what="group name", color=look.INK)
+        labels.add(
+            np.array(medians),
+            data.hue.classes,
+            kind="groups",
+            what="group name",
+            color=look.INK,
+            weight="bold",
+        )
     if data.is_labelled and data.names is not None:
         there = np.array([bool(name.strip()) for name in data.names])
         labels.add(data.values[there], [name for name in data.names if name.strip()], what="row name")
@@ -426,12 +441,13 @@ def draw_legend(ax: Any, data: Any, own: bool, scatter: dict[str, Any]) -> None:
         for kind in data.hue.kinds:
             marker = scatter.get("marker", "o" if data.style.kinds else markers[kind])
             entries.append((Line2D([], [], color=colours[kind], marker=marker, **plain), kind))
+    hues = len(entries)
     for kind, marker in ((kind, data.style.markers()[kind]) for kind in data.style.kinds):
         entries.append((Line2D([], [], color=look.SOFT, marker=marker, **plain), kind))
     if entries:
-        titles = [data.hue.title if len(entries) > len(data.style.kinds) else "", data.style.title]
+        titles = [data.hue.title if hues else "", data.style.title]
         title = ", ".join(dict.fromkeys(filter(None, titles)))
-        look.legend(ax, [line for line, _ in entries], [kind for _, kind in entries], title, own)
+        look.legend(ax, [line for line, _ in entries], [kind for _, kind in entries], title, own, hues)
 
 
 def places_of(components: Any, k: int) -> list[int]:

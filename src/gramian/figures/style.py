@@ -23,6 +23,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.lines import Line2D
 from PIL import Image
 
 from gramian.core.atomic import atomic_write
@@ -273,19 +274,29 @@ def ticks(ax: Axes, side: str, places: Sequence[float], names: Sequence[Any], **
     ax.tick_params(side, length=0)
 
 
-def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", own: bool = True) -> Any:
-    """Add a legend: above the axes of our own figure, in as many columns as there is room, else inside."""
+def legend(
+    ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: str = "", own: bool = True, first: int = 0
+) -> Any:
+    """Add a legend: above the axes of our own figure, in rows as long as there is room, else inside.
+
+    ``first`` is the number of entries after which a row begins, if these are of two kinds.
+    """
     labels = [drawable(name) for name in names]
     letters = max((len(label) for label in labels), default=1)
     room = (width_mm() - 16) / INCH * 72 / size("legend.fontsize")  # in sizes of the font
-    columns = max(1, min(len(labels), int(room // (0.5 * letters + 3.4))))
+    columns = max(1, min(len(labels), int(room // (0.5 * letters + 3.4)))) if own else 1
+    parts = [range(first), range(first, len(labels))]
+    columns = max(1, min(columns, max(map(len, parts))))
+    order = [place for part in parts for place in [*part, *[-1] * (-len(part) % columns)]]
+    order = np.reshape(order, (-1, columns)).T.ravel().tolist()  # matplotlib fills columns
     place: dict[str, Any] = {"loc": "best"}
     if own:
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": columns, "alignment": "left"}
+    shown = [handles[j] if j >= 0 else Line2D([], [], linestyle="") for j in order]
     # A name that begins with "_" would be left out: names are set afterwards.
-    result = ax.legend(list(handles), [f"name {place}" for place in range(len(labels))], **place)
-    for text, label in zip(result.get_texts(), labels, strict=True):
-        text.set(text=label, **PLAIN)
+    result = ax.legend(shown, [f"name {j}" for j in order], **place)
+    for text, j in zip(result.get_texts(), order, strict=True):
+        text.set(text=labels[j] if j >= 0 else "", **PLAIN)
     if title:
         result.set_title(drawable(title))
         result.get_title().set(**PLAIN)
