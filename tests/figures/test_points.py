@@ -297,7 +297,8 @@ def test_colour_and_marker_by_two_groupings(pca, X):
     table = Table(X, labels=site, label_name="site", metadata={"dose": dose, "kit": np.arange(20) % 2})
     by_names = figures.biplot_data(pca, table, hue="dose", style="kit").columns
     assert by_names["style"][:3] == ["0", "1", "0"]
-    assert legend_of(pca.plot(X, hue=["u", "v"] * 10, style=site)) == ["u", "v", "a", "b", "c", "no label"]
+    both = legend_of(pca.plot(X, hue=["u", "v"] * 10, style=site))
+    assert both == ["u", "a", "v", "b", "", "c", "", "no label"]  # in columns, with a row for each grouping
     assert usual_hue(Table(X, metadata={"kit": np.arange(20) % 2})) == "kit"
     two = Table(X, labels=site, label_name="site", metadata={"kit": np.arange(20) % 2})
     assert usual_hue(two) == "site"  # a second grouping only where somebody asks
