@@ -99,12 +99,12 @@ def test_figures_follow_colour_shape_axes_and_theme(arrive):
     walk.upload("groups.csv", groups())
     expect(page.get_by_label("Groups (labels)")).to_have_value("kind")
     walk.run()
-    scores, title = page.locator("[data-figure=scores] svg"), page.locator("[data-figure=scores] h3")
+    scores, said = (page.locator(f"[data-figure=scores] {part}") for part in ("svg", "figcaption"))
     expect(page.get_by_label("Arrows")).to_be_checked()  # of a few columns
-    expect(title).to_have_text("Biplot of 60 rows")
+    expect(said).to_contain_text("Arrows are loadings times")
     expect(scores).to_contain_text("c3")
     page.get_by_label("Arrows").uncheck()
-    expect(title).to_have_text("Scores of 60 rows")
+    expect(said).not_to_contain_text("Arrows")
     expect(scores).not_to_contain_text("c3")
     expect(page.get_by_label("Colour")).to_have_value("kind")
     page.get_by_label("Colour").select_option("c1")
@@ -295,7 +295,12 @@ def test_a_figure_is_downloaded_with_its_data(arrive, tmp_path):
     walk.upload("groups.csv", groups())
     walk.run()
     card = page.locator("[data-figure=scores]")
-    for kind, start in {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": b"row,PC1,PC2,group"}.items():
+    for kind, start in {
+        "SVG": b"<?xml",
+        "PNG": b"\x89PNG",
+        "PDF": b"%PDF",
+        "CSV": b"row,PC1,PC2,group",
+    }.items():
         card.locator(".menu summary").click()
         with page.expect_download() as waiting:
             card.get_by_role("link", name=kind).click()
@@ -344,7 +349,7 @@ def test_numbers_of_tooltips_and_tables_have_four_digits(arrive):
     assert not re.search(r"\.\d{5}", page.locator("#columns-table").inner_text())
     walk.run()
     assert not re.search(r"\.\d{5}", page.locator("#rows-table").inner_text())
-    for name in ("scores", "control-chart", "scree", "loadings"):
+    for name in ("scores", "control-chart", "loadings"):
         marks = page.locator(f"[data-figure={name}] :is(.mark-symbol, .mark-rect) path")
         marks.nth(1).hover(force=True)
         tip = page.locator("#vg-tooltip-element.visible")

@@ -132,16 +132,16 @@ def biplot(data: BiplotData, width: float) -> dict[str, Any]:
     order = data.arrows.longest(tips)
     named = [data.arrows.names[j] for j in order.tolist()]
     units = tips / np.ptp(edges, axis=1) * size
+    angles = np.degrees(np.arctan2(units[order, 0], units[order, 1]))
+    weights = np.where(np.arange(len(order)) < NAMED_ARROWS, 1.0, PALE)
     columns = {"tip_x": tips[order, 0], "tip_y": tips[order, 1], "arrow": named, "zero": np.zeros(len(order))}
-    columns["angle"] = np.degrees(np.arctan2(units[order, 0], units[order, 1]))
-    columns["weight"] = np.where(np.arange(len(order)) < NAMED_ARROWS, 1.0, PALE)
-    places = {side: {"field": f"tip_{side}", "type": "quantitative"} for side in "xy"}
+    places: Any = {side: {"field": f"tip_{side}", "type": "quantitative"} for side in "xy"}
     places["opacity"] = {"field": "weight", "type": "quantitative", "scale": None, "legend": None}
     places["tooltip"] = [{"field": "arrow", "type": "nominal"}]
     angle = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
     ends = {f"{side}2": {"field": "zero"} for side in "xy"}
     head = {"type": "point", "filled": True, "shape": "triangle", "size": 45, "color": INK}
-    arrows = table(columns)
+    arrows = table(columns | {"angle": angles, "weight": weights})
     layers = [
         {
             "data": arrows,
@@ -282,7 +282,7 @@ def names(
 ) -> list[dict[str, Any]]:
     """Return a layer of names beside points, as many as do not cover each other: an earlier one wins."""
     corner, unit = np.array(edges)[:, 0], np.ptp(edges, axis=1) / size
-    boxes, columns = np.empty((0, 4)), {"text": [], "text_x": [], "text_y": []}  # type: dict[str, list[Any]]
+    boxes, columns = np.empty((0, 4)), dict[str, list[Any]]({"text": [], "text_x": [], "text_y": []})
     origin = -corner / unit
     for at, text in zip((np.asarray(points) - corner) / unit, texts, strict=False):
         half, away = np.array([LETTER * len(text), TEXT]) / 2, at - origin
@@ -319,7 +319,7 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
         shown = [_tip(one, columns[one]) for one in (tips[0], name, f"{name} limit", *tips[1:])]
         line = {"mark": {"type": "line", "color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}}
         points = {"mark": {"type": "point", "filled": True, "size": 18, "opacity": 0.8}}
-        layers = [line | {"encoding": {"x": x, "y": y}}]
+        layers: list[dict[str, Any]] = [line | {"encoding": {"x": x, "y": y}}]
         layers.append(points | {"encoding": {"x": x, "y": y, "color": state, "tooltip": shown}})
         if np.isfinite(columns[f"{name} limit"]).any():  # Vega warns of an axis for no number
             limit = {"field": f"{name} limit", "type": "quantitative", "title": name, "aggregate": "max"}
@@ -349,20 +349,14 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
     panels = []
     for place, component in enumerate(data.components):
         shown = data.shown(place)
-        y = {"field": "column", "type": "nominal", "sort": None, "title": None}
-        y["axis"] = {
-            "labelOverlap": False,
-            "labelLimit": 130,
-            "minExtent": 0,
-            "domain": False,
-            "ticks": False,
-        }
-        own = {"component": [component] * len(shown), "column": [data.names[i] for i in shown.tolist()]}
-        own["loading"] = data.values[shown, place]
+        axis = {"labelOverlap": False, "labelLimit": 130, "minExtent": 0, "domain": False, "ticks": False}
+        y = {"field": "column", "type": "nominal", "sort": None, "title": None, "axis": axis}
+        bars = {"component": [component] * len(shown), "column": [data.names[i] for i in shown.tolist()]}
+        loading = {"loading": data.values[shown, place]}
         x = channel("loading", data.value_title, edges, axis={"tickCount": 4})
         panels.append(
             {
-                "data": table(own),
+                "data": table(bars | loading),
                 "title": {"text": component},
                 "mark": "bar",
                 "encoding": {"x": x, "y": y, "color": sign, "tooltip": tips},

@@ -410,7 +410,7 @@ def as_json(content: Message) -> bytes:
 
 def drawing(draw: Callable[[], Any], width: int, name: str) -> Message:
     """Return a figure that nobody points at for a page: .svg, a title, and sentences below it."""
-    return function_of("written", "in_page")(draw, width / PIXELS, name)
+    return dict(function_of("written", "in_page")(draw, width / PIXELS, name))
 
 
 def _faces_rebuilt(space: FaceSpace, table: Table, components: int | None) -> Result:
@@ -463,7 +463,7 @@ def operate(operation: str, options: Message, draw: int | None, **parts: Message
     drawn: Message = {}
     for name, figure in result.figures.items() if draw else ():
         try:
-            drawn[name] = drawing(figure, draw, name)
+            drawn[name] = drawing(figure, draw or WIDTH, name)
         except DataError as error:  # the result shows nothing that could be drawn
             notes.append(str(error).partition("\n")[0])
     return as_json({"text": text, "notes": notes, "facts": plain(facts), "figures": drawn})
@@ -734,4 +734,4 @@ def program() -> bytes:
     """Return the JavaScript of Vega, Vega-Lite and Vega-Embed, which sets ``vegaEmbed`` in a page."""
     with errors.needs("app", "vl-convert-python", "Figures that answer the pointer"):
         import vl_convert
-    return str(vl_convert.javascript_bundle()).encode()  # type: ignore[call-arg]
+    return str(vl_convert.javascript_bundle()).encode()
