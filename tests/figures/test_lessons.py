@@ -25,7 +25,7 @@ def test_contours_of_a_circle_are_circles_in_the_component_that_is_the_radius():
         *_, lines = ax.collections
         radius = np.hypot(*lines.get_paths()[-1].vertices.T)  # of the highest level
         spreads[ax.get_title(loc="left")] = radius.std()
-        assert ax.get_aspect() == 1.0
+        assert ax.get_box_aspect() == 1
     assert [spread < 0.05 for spread in spreads.values()] == [False, False, True]
     with pytest.raises(DataError, match=r"Contours need a model of two columns, and this one has 3\."):
         figures.kernel_contours(gramian.PCA(2).fit(np.eye(3)), np.eye(3))

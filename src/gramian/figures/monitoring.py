@@ -87,7 +87,7 @@ def control_chart(monitor: Any, X: Any, *, ax: Any = None, **scatter: Any) -> An
     axes = style.subplots(len(names), ax=ax, sharex=True, squeeze=False)
     for one, name in zip(axes.flat, names, strict=True):
         y, limits = data.columns[name], data.columns[f"{name} limit"]
-        one.plot(x, y, color=BLUE, lw=0.4, alpha=0.5)
+        one.plot(x, y, color=BLUE, lw=0.4, alpha=0.5, rasterized=len(x) > style.RASTER)
         for part, colour, marker in ((~alarms, BLUE, "o"), (alarms, VERMILION, "D")):
             look = {"color": colour, "marker": marker, "s": 8, "lw": 0, "rasterized": len(x) > style.RASTER}
             one.scatter(x[part], y[part], **look | scatter)

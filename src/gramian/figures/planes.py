@@ -99,11 +99,9 @@ def _axes(columns: int, ax: Any, rows: int = 1, **more: Any) -> Any:
     axes = style.subplots(rows, ax=ax, squeeze=False, **more)
     first = axes[0, 0]
     if columns == 3 and ax is None:
-        axes[0, 0] = first.get_figure().add_subplot(
-            first.get_subplotspec(), projection="3d", proj_type="ortho"
-        )
+        space = {"projection": "3d", "proj_type": "ortho", "computed_zorder": False}
+        axes[0, 0] = first.get_figure().add_subplot(first.get_subplotspec(), **space)
         axes[0, 0].tick_params(labelsize=6, pad=-3)
-        axes[0, 0].computed_zorder = False
         first.remove()
     elif columns == 3 and not hasattr(first, "zaxis"):
         raise ParameterError("ax", allowed="must have three axes", hint='Make it with projection="3d".')
@@ -132,10 +130,10 @@ class Contours(Rows):
 def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: int = SHOWN) -> Contours:
     """Return what :func:`kernel_contours` draws."""
     given = list(models) if isinstance(models, Sequence) else [models]
-    wrong = [model for model in given if model.n_features_in_ != 2]
-    if wrong:
-        problem = f"Contours need a model of two columns, and this one has {wrong[0].n_features_in_}."
-        raise DataError(problem, "Fit it on two columns.")
+    for d in (model.n_features_in_ for model in given):
+        if d != 2:
+            problem = f"Contours need a model of two columns, and this one has {d}."
+            raise DataError(problem, "Fit it on two columns.")
     values = as_float64(numbers_of(X))
     sides = [np.linspace(low, high, CELLS + 1) for low, high in _square(style.edges_of(values, margin=0.15))]
     grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
@@ -148,14 +146,10 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         columns |= dict(zip(titles[-1], result.T, strict=False))
     if min(map(len, titles)) == 1:  # a panel alone in a row
         titles = [[title for row in titles for title in row]]
-    few = f" ({MOST_POINTS} drawn)" if len(values) > MOST_POINTS else ""
+    n, few = len(values), f" ({MOST_POINTS} drawn)" if len(values) > MOST_POINTS else ""
     said = f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores."
-    rows = (
-        evenly(len(values), MOST_POINTS),
-        Groups.of(hue, len(values), given[0], X),
-        feature_names_of(given[0]),
-    )
-    return Contours("", [said, f"{len(values):,} rows{few}."], columns, values, *rows, sides, titles)
+    rows = values, evenly(n, MOST_POINTS), Groups.of(hue, n, given[0], X), feature_names_of(given[0])
+    return Contours("", [said, f"{n:,} rows{few}."], columns, *rows, sides, titles)
 
 
 def _square(edges: list[list[float]]) -> list[list[float]]:
@@ -237,33 +231,23 @@ def kernel_contours(
     data = kernel_contours_data(models, X, hue=hue, components=components)
     most = min(SHOWN, max(1, int(style.width_mm() // PANEL)))
     across = max(beside(len(row), most) for row in data.panels)
-    places = [
-        (title, place) for row in data.panels for place, title in enumerate(row + [""] * (-len(row) % across))
-    ]
-    down = len(places) // across
-    side, own = style.width_mm() / across, ax is None
+    titles = [title for row in data.panels for title in row + [""] * (-len(row) % across)]
+    down, side, own = len(titles) // across, style.width_mm() / across, ax is None
     axes = style.subplots(down, across, ax=ax, squeeze=False, height_mm=down * (side + 10) + 8)
-    for one, (title, place) in zip(axes.flat, places, strict=True):
+    for place, (one, title) in enumerate(zip(axes.flat, titles, strict=True)):
         if not title:
             one.set_visible(False)
             continue
         score = data.columns[title].reshape(CELLS + 1, CELLS + 1)
-        largest, levels = np.abs(score).max(), _levels(score)
-        points.draw_points(one, data, s=5, alpha=0.5)
-        look = {
-            "cmap": SCORES,
-            "vmin": -largest,
-            "vmax": largest,
-            "linewidths": np.where(levels < 0, 0.6, 1.2),
-        }
+        largest, levels, first = np.abs(score).max(), _levels(score), place % across == 0
+        points.draw_points(one, data, s=5, alpha=0.5, rasterized=True)
+        look: dict[str, Any] = {"linewidths": np.where(levels < 0, 0.6, 1.2), "cmap": SCORES}
         if len(levels):
-            one.contour(*data.sides, score, levels, **look | contour)
+            one.contour(*data.sides, score, levels, **look | {"vmin": -largest, "vmax": largest} | contour)
         one.set_title(style.drawable(title).replace(", PC", "\nPC"), **style.PLAIN)
-        one.set_aspect(
-            "equal" if style.is_comparable([(side[0], side[-1]) for side in data.sides]) else "auto"
-        )
-        style.words(one, x=data.names[0], y=data.names[1] if place % across == 0 else "")
-        one.tick_params(labelleft=place % across == 0)
+        one.set_box_aspect(1)
+        one.tick_params(labelleft=first)
+        style.words(one, x=data.names[0], y=data.names[1] if first else "")
     points.draw_legend(axes[0, 0], data, own, {})
     if own and (legend := axes[0, 0].get_legend()):
         legend.set_bbox_to_anchor((0, 1 + 9 / (side - 10)))  # above the titles
