@@ -147,7 +147,7 @@ def test_the_correlation_circle(X):
         for rows in ([X], []):
             data = figures.correlation_circle_data(model, *rows, components=(1, "PC3"))
             np.testing.assert_allclose(data.values, expected, atol=1e-12)
-            np.testing.assert_allclose(data.squares, np.square(expected).sum(axis=1), atol=1e-12)
+            np.testing.assert_allclose(data.columns["squares"], np.square(expected).sum(axis=1), atol=1e-12)
             assert list(data.columns) == ["column", "PC1", "PC3", "squares"]
         ax = figures.correlation_circle(model, components=(1, 3))
         ends = np.array(expected)

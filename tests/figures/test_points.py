@@ -325,7 +325,7 @@ def test_row_names_are_those_of_a_column_or_of_nobody(X):
 def test_metadata_are_drawn_as_a_heat_map(pca, X):
     described = gramian.describe(pca, X, {"side": X[:, 0] > 100, "noise": np.arange(20) % 7 + 0.5})
     data = figures.metadata_data(described)
-    assert data.components == ("all, weighted", "PC1", "PC2")
+    assert data.components == ["all, weighted", "PC1", "PC2"]
     np.testing.assert_allclose(data.r2[0], [described.weighted_r2[0], *described.r2[0]])
     assert len(data.columns["r2"]) == 6
     ax = figures.metadata(described)

@@ -9,15 +9,12 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from inspect import signature
 from itertools import accumulate
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-from gramian.errors import InputTypeError, ParameterError
+from gramian.errors import ParameterError
 
-P = ParamSpec("P")
 T = TypeVar("T")
 NAMES_SHOWN = 8
 ENOUGH, ALL = 0.95, 0.995  # of the variance: what is worth stating, and a share that says nothing
@@ -25,28 +22,6 @@ JOINERS = "\u200c\u200d\u00a0\u202f"  # of Persian, Indian scripts and emoji; sp
 
 
 # ----------------------------------------------------------------- parameters
-
-
-def names_its_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a function name the arguments that it has where it is called with another one.
-
-    Examples
-    --------
-    >>> names_its_arguments(lambda model, x=1: x)(0, hue=3)
-    Traceback (most recent call last):
-        ...
-    gramian.errors.InputTypeError: <lambda> has no argument 'hue'. It has model and x.
-    """
-    known = [name for name in signature(function).parameters if name != "self"]
-
-    @wraps(function)
-    def checked(*given: P.args, **named: P.kwargs) -> T:
-        if unknown := [name for name in named if name not in known]:
-            said = f"{function.__name__} has no argument {listed(unknown)}."
-            raise InputTypeError(said, f"It has {', '.join(known[:-1])} and {known[-1]}.")
-        return function(*given, **named)
-
-    return checked
 
 
 def check_integer(name: str, value: Any, least: int = 1, most: int | None = None, advice: str = "") -> int:

@@ -17,6 +17,7 @@ from gramian.errors import DataError
 from gramian.explain.describe import describe
 from gramian.explain.rotate import Rotation
 from gramian.figures import points, style
+from gramian.figures.drawing import Data, finished
 from gramian.figures.labels import Labels
 from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
@@ -323,7 +324,7 @@ def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
     drawn = ax.imshow(data.values[shown], **look | imshow)
     names = [style.drawable(data.names[i], LONGEST) for i in shown.tolist()]
     _map_axes(ax, names, data.components)
-    _bar_beside(ax, drawn, data.value_title)
+    style.colour_bar(ax, drawn, data.value_title)
     return ax
 
 
@@ -335,13 +336,6 @@ def _map_axes(ax: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
     turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
     style.ticks(ax, "x", range(len(columns)), columns, **turn)
     ax.spines[["left", "bottom"]].set_visible(False)
-
-
-def _bar_beside(ax: Any, drawn: Any, title: str) -> None:
-    bar = ax.figure.colorbar(drawn, cax=ax.inset_axes((1.03, 0, 0.025, 1)))
-    bar.outline.set_visible(False)
-    bar.set_label(style.drawable(title), **style.PLAIN)
-    bar.ax.tick_params(length=2, width=0.6, labelsize=style.size("xtick.labelsize"))
 
 
 def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
@@ -452,22 +446,16 @@ class BiplotData:
 
 
 def biplot_data(
-    model: Any,
-    X: Any = None,
-    *,
-    components: Sequence[int | str] = (1, 2),
-    hue: Any = None,
-    style: Any = None,
-    labels: Any = None,
-    ellipses: points.Level = "auto",
-    mapped: Any = None,
+    model: Any, X: Any = None, *, components: Sequence[int | str] = (1, 2), **options: Any
 ) -> BiplotData:
     """Return what :func:`biplot` draws, whose arguments these are.
 
     Parameters
     ----------
-    model, X, components, hue, style, labels, ellipses, mapped
-        As of :func:`scores`.
+    model, X, components
+        As of :func:`biplot`.
+    **options
+        ``hue``, ``style``, ``labels``, ``ellipses`` and ``mapped`` of :func:`scores`.
 
     Returns
     -------
@@ -487,15 +475,7 @@ def biplot_data(
     k = directions.shape[1]
     if k < 2:
         raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
-    cloud = points.scores_data(
-        *(model, X),
-        components=components,
-        hue=hue,
-        style=style,
-        labels=labels,
-        ellipses=ellipses,
-        mapped=mapped,
-    )
+    cloud = points.scores_data(model, X, components=components, **options)
     pair = directions[:, _pair(components, k)]
     return BiplotData(cloud, Arrows(pair, tuple(feature_names_of(model))))
 
@@ -506,14 +486,9 @@ def biplot(
     X: Any = None,
     *,
     components: Sequence[int | str] = (1, 2),
-    hue: Any = None,
-    style: Any = None,
-    labels: Any = None,
-    ellipses: points.Level = "auto",
     title: str | None = "auto",
-    mapped: Any = None,
     ax: Any = None,
-    **scatter: Any,
+    **options: Any,
 ) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
 
@@ -527,8 +502,13 @@ def biplot(
         The model whose rows and columns are drawn.
     X : array-like of shape (n_samples, n_features)
         Rows to map.
-    components, hue, style, labels, ellipses, title, mapped, ax, **scatter : optional
-        As for :func:`scores`, but always two components.
+    components : pair of int or str, default=(1, 2)
+    title : str or None, default="auto"
+    ax : matplotlib.axes.Axes, optional
+        As for :func:`scores`.
+    **options
+        ``hue``, ``style``, ``labels``, ``ellipses`` and ``mapped`` as for :func:`scores`; others are for
+        ``Axes.scatter``.
 
     Returns
     -------
@@ -554,16 +534,9 @@ def biplot(
     >>> ax = gramian.figures.biplot(gramian.PCA(2).fit(X), X, s=8)
     >>> ax.figure.savefig("biplot.svg")  # doctest: +SKIP
     """
-    data = biplot_data(
-        *(model, X),
-        components=components,
-        hue=hue,
-        style=style,
-        labels=labels,
-        ellipses=ellipses,
-        mapped=mapped,
-    )
-    return points.draw(data.points, title, ax, data.arrows, **scatter)
+    own = {name: options.pop(name) for name in points.OPTIONS if name in options}
+    data = biplot_data(model, X, components=components, **own)
+    return points.draw(data.points, title, ax, data.arrows, **options)
 
 
 def _pair(components: Any, k: int) -> list[int]:
@@ -574,33 +547,22 @@ def _pair(components: Any, k: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class CircleData:
-    """What a correlation circle shows.
+class CircleData(Data):
+    """What a correlation circle shows; ``columns`` has a row for each column.
 
     Attributes
     ----------
     names : tuple of str
-    components : pair of str
+        Of the columns.
     values : ndarray of shape (n_columns, 2)
-        Correlations of the columns with both components.
-    squares : ndarray of shape (n_columns,)
-        The share of the variance of each column that the two components explain.
-    axis_titles : pair of str
-    notes : tuple of str
+        Their correlations with both components. The sums of their squares, ``columns["squares"]``, are the
+        shares of the variance of each column that the two components explain.
+    axis_titles : list of str
     """
 
     names: tuple[str, ...]
-    components: tuple[str, str]
     values: FloatArray
-    squares: FloatArray
-    axis_titles: tuple[str, str]
-    notes: tuple[str, ...]
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The table behind the figure, with a row for each column."""
-        pair = dict(zip(self.components, self.values.T, strict=True))
-        return {"column": self.names, **pair, "squares": self.squares}
+    axis_titles: list[str]
 
 
 def correlation_circle_data(
@@ -623,7 +585,7 @@ def correlation_circle_data(
     >>> import numpy as np
     >>> import gramian
     >>> X = np.random.default_rng(0).normal(size=(30, 4)) * [4, 2, 1, 1]
-    >>> gramian.figures.correlation_circle_data(gramian.PCA(2).fit(X)).squares.round(3).tolist()
+    >>> gramian.figures.correlation_circle_data(gramian.PCA(2).fit(X)).columns["squares"].round(3).tolist()
     [1.0, 0.999, 0.021, 0.084]
     """
     k = _directions(model).shape[1]
@@ -643,12 +605,10 @@ def correlation_circle_data(
         f"The two components explain {mean:.3g} % of a variable's variance on average; "
         "variables fully represented by these two components touch the circle."
     )
-    titles = tuple(f"correlation with {axis_title(model, place)}" for place in places)
-    own = tuple(f"PC{place + 1}" for place in places)
-    return CircleData(
-        *(tuple(feature_names_of(model)), (own[0], own[1]), result, squares),
-        *((titles[0], titles[1]), (note,)),
-    )
+    names = tuple(feature_names_of(model))
+    columns = {"column": names, **{f"PC{place + 1}": result[:, j] for j, place in enumerate(places)}}
+    titles = [f"correlation with {axis_title(model, place)}" for place in places]
+    return CircleData("", [note], columns | {"squares": squares}, names, result, titles)
 
 
 @style.styled
@@ -705,12 +665,10 @@ def correlation_circle(
     ax.add_patch(Circle((0, 0), 1, **look | circle))
     style.zero_lines(ax)
     labels = Labels(ax)
-    said = Arrows(data.values, data.names).draw(ax, labels)
-    style.note(ax, *data.notes, said, labels)
+    style.note(ax, Arrows(data.values, data.names).draw(ax, labels), labels)
     style.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
-    style.heading(ax, None if title == "auto" else title)
     style.set_edges(ax, [[-REACH, REACH]] * 2, equal=True)
-    return ax
+    return finished(data, ax, title)
 
 
 # -------------- Heat map of how much metadata explains of the components
@@ -720,37 +678,20 @@ WEIGHTED = "all, weighted"
 
 
 @dataclass(frozen=True, eq=False)
-class MetadataData:
-    """What a figure of metadata shows.
+class MetadataData(Data):
+    """What a figure of metadata shows; ``columns`` has a row for each variable and component.
 
     Attributes
     ----------
-    variables, components : tuple of str
+    variables, components : list of str
         The first component is all of them, weighted by their variances.
     r2, p_adjusted : ndarray of shape (n_variables, n_components)
-    rows : ndarray of shape (n_variables,)
-        The number of rows with a value.
-    notes : tuple of str
     """
 
-    variables: tuple[str, ...]
-    components: tuple[str, ...]
+    variables: list[str]
+    components: list[str]
     r2: FloatArray
     p_adjusted: FloatArray
-    rows: npt.NDArray[Any]
-    notes: tuple[str, ...]
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The table behind the figure, with a row for each variable and component."""
-        v, k = self.r2.shape
-        return {
-            "variable": np.repeat(self.variables, k).tolist(),
-            "component": list(self.components) * v,
-            "r2": self.r2.ravel(),
-            "p adjusted": self.p_adjusted.ravel(),
-            "rows": np.repeat(self.rows, k),
-        }
 
 
 def metadata_data(description: Description) -> MetadataData:
@@ -773,13 +714,13 @@ def metadata_data(description: Description) -> MetadataData:
     >>> X = np.random.default_rng(0).normal(size=(30, 4))
     >>> description = gramian.describe(gramian.PCA(2).fit(X), X, {"batch": ["a", "b", "c"] * 10})
     >>> gramian.figures.metadata_data(description).components
-    ('all, weighted', 'PC1', 'PC2')
+    ['all, weighted', 'PC1', 'PC2']
     """
     names = description.variables[:MOST_VARIABLES]
     if not names:
         said = " ".join(description.sentences())
         raise DataError("No column of the metadata can be drawn.", said)
-    components, v = description.components[:SHOWN], len(names)
+    v, components = len(names), [WEIGHTED, *description.components[:SHOWN]]
     k = len(components)
     notes = [
         "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "
@@ -788,14 +729,12 @@ def metadata_data(description: Description) -> MetadataData:
     if v < len(description.variables):
         every = len(description.variables)
         notes.append(f"The {MOST_VARIABLES} of {every:,} columns that explain most.")
-    return MetadataData(
-        tuple(names),
-        (WEIGHTED, *components),
-        np.column_stack([description.weighted_r2[:v], description.r2[:v, :k]]),
-        np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, :k]]),
-        np.asarray(description.rows[:v]),
-        tuple(notes),
-    )
+    r2 = np.column_stack([description.weighted_r2[:v], description.r2[:v, : k - 1]])
+    p = np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, : k - 1]])
+    columns = {"variable": np.repeat(names, k).tolist(), "component": components * v, "r2": r2.ravel()}
+    columns |= {"p adjusted": p.ravel(), "rows": np.repeat(description.rows[:v], k)}
+    title = "Variance of the scores that metadata explain"
+    return MetadataData(title, notes, columns, list(names), components, r2, p)
 
 
 @style.styled
@@ -851,10 +790,8 @@ def metadata(description: Description, *, title: str | None = "auto", ax: Any = 
         ink = "#fdfdfd" if value > 0.6 else "#222222"
         ax.text(j, i, f"{value:.2f}{star}", ha="center", va="center", color=ink, fontsize=small)
     _map_axes(ax, data.variables, data.components)
-    _bar_beside(ax, drawn, "r2")
-    style.heading(ax, "Variance of the scores that metadata explain" if title == "auto" else title)
-    style.note(ax, *data.notes)
-    return ax
+    style.colour_bar(ax, drawn, "r2")
+    return finished(data, ax, title)
 
 
 def described(model: Any, table: Any, **options: Any) -> Any:

@@ -24,6 +24,7 @@ from gramian.tables.labels import as_array, declared_levels, has_label, in_order
 from gramian.tables.table import Table
 
 Level = float | Literal["auto"] | None  # of ellipses
+OPTIONS = ("hue", "style", "labels", "ellipses", "mapped")  # of a figure of scores, beside its components
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
 BINS = (96, 72)
@@ -425,11 +426,7 @@ def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
                 given["color"] = look.BLUE if colour is None else colours[colour]
             drawn = ax.scatter(*values[mask].T, **given | {"marker": markers[kind or WITHOUT]} | scatter)
     if continuous and len(present):
-        bar = ax.figure.colorbar(drawn, cax=ax.inset_axes((1.02, 0, 0.025, 1)))
-        bar.outline.set_visible(False)
-        bar.solids.set_alpha(1)
-        bar.set_label(look.drawable(hue.title), **look.PLAIN)
-        bar.ax.tick_params(length=2, width=0.6, labelsize=look.size("xtick.labelsize"))
+        look.colour_bar(ax, drawn, hue.title)
 
 
 def draw_legend(ax: Any, data: Any, own: bool, scatter: dict[str, Any]) -> None:

@@ -91,14 +91,14 @@ class Figure:
 
     def draw(self, model: Any, table: Any = None, **options: Any) -> Any:
         """Return what its function returns: Axes, several, or a picture; options of others are ignored."""
-        return self._called("", model, table, (*self.options, "title", "ax"), options)
+        return self._called("", model, table, options)
 
     def data_of(self, model: Any, table: Any = None, **options: Any) -> Any:
         """Return what it draws: ``columns`` is its table, and ``notes`` are sentences."""
-        return self._called("_data", model, table, self.options, options)
+        return self._called("_data", model, table, options)
 
-    def _called(self, ending: str, model: Any, table: Any, names: Any, options: dict[str, Any]) -> Any:
-        given = {name: options[name] for name in names if name in options}
+    def _called(self, ending: str, model: Any, table: Any, options: dict[str, Any]) -> Any:
+        given = {name: options[name] for name in self.options if name in options}
         if "Monitor" not in self.models:
             from gramian.statistics.components import mapping_of
 

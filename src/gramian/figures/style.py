@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import re
 import threading
 import warnings
@@ -13,7 +12,6 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -26,7 +24,6 @@ from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from gramian.core.atomic import atomic_write
 from gramian.core.checks import shown
 from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
@@ -35,7 +32,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 WIDTH, HEIGHT = 120.0, 90.0  # millimetres by default
 INCH = 25.4
-FORMATS = ("svg", "png", "pdf")
 # Okabe and Ito (2008), brown in place of their yellow: distinguishable with every kind of colour vision.
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9a9a9a"
 COLOURS = (BLUE, VERMILION, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#333333")
@@ -350,6 +346,15 @@ def equal_units(ax: Axes, edges: Sequence[Sequence[float]]) -> tuple[list[list[f
     return [[low - m, high + m] for (low, high), m in zip(result, more.tolist(), strict=True)], True
 
 
+def colour_bar(ax: Axes, drawn: Any, title: str) -> None:
+    """Add the scale of the colours of something drawn, beside the axes and without changing their figure."""
+    bar = _figure_of(ax).colorbar(drawn, cax=ax.inset_axes((1.03, 0, 0.025, 1)))
+    bar.outline.set_visible(False)
+    bar.solids.set_alpha(1)
+    bar.set_label(drawable(title), **PLAIN)
+    bar.ax.tick_params(length=2, width=0.6, labelsize=size("xtick.labelsize"))
+
+
 def zero_lines(ax: Axes, x: bool = True, y: bool = True) -> None:
     """Draw the lines x = 0 and y = 0 behind everything."""
     look: Any = {"color": ZERO, "linewidth": 0.5, "zorder": 0.5}
@@ -384,46 +389,21 @@ def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes
     return _compact(content.getvalue().decode()).encode() if kind == "svg" else content.getvalue()
 
 
-def write(drawn: Any, path: str | os.PathLike[str], kind: str | None = None) -> None:
-    """Write a figure atomically to a file named .svg, .png or .pdf.
-
-    Raises
-    ------
-    ParameterError
-        For another name.
-    """
-    kind = kind or Path(path).suffix[1:].lower()
-    if kind not in FORMATS:
-        hint = f"Use a name with .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}."
-        raise ParameterError("path", os.fspath(path), "has no known format", hint)
-    with atomic_write(path) as file:
-        file.write(encoded(drawn, kind))
-
-
 def is_real_text() -> bool:
     """Return whether the .svg that is written now has text in place of outlines of letters."""
     return bool(mpl.rcParams["svg.fonttype"] == "none")
 
 
 PIXELS = re.compile(r"(data:image/png;base64,)\s*([A-Za-z0-9+/=\s]+)")
-TAG = re.compile(r"<(?!!)[^>]+>")
-NUMBERS = re.compile(r' (d|x|y|transform|points)="([^"]*)"')
-POINTS = re.compile(r'<g clip-path="[^"]*">\s*(?:<use [^>]*/>\s*)+</g>')
-LOOK = re.compile(r' style="[^"]*"')
 EDGE = "paint-order: stroke; stroke: #ffffff; stroke-width: 2px; stroke-linejoin: round"
-DIGITS = re.compile(r"(\.\d\d)\d+")
 HALO = re.compile(r'<g id="halo_">(\s*<text style=")')
 
 
 def _compact(svg: str) -> str:
-    """Return an .svg without what nobody sees: tiny digits, dates, names of parts, repeated styles."""
+    """Return an .svg without versions of programs, with edges of labels as a style, and small pictures."""
     svg = re.sub(r"<metadata>.*?</metadata>\s*|<!DOCTYPE[^>]*>\s*", "", svg, count=2, flags=re.DOTALL)
-    svg = HALO.sub(
-        r"<g>\1paint-order: stroke; stroke: #ffffff; stroke-width: 2px; stroke-linejoin: round; ", svg
-    )
-    svg = PIXELS.sub(_few_colours, svg)
-    svg = TAG.sub(_shorter, svg)
-    return POINTS.sub(_grouped, svg)
+    svg = HALO.sub(rf"<g>\1{EDGE}; ", svg)
+    return PIXELS.sub(_few_colours, svg)
 
 
 def _few_colours(pixels: re.Match[str]) -> str:
@@ -432,14 +412,3 @@ def _few_colours(pixels: re.Match[str]) -> str:
     with Image.open(io.BytesIO(base64.b64decode(pixels[2]))) as image:
         image.quantize(64).save(content, "png", optimize=True)
     return f"{pixels[1]}{base64.b64encode(content.getvalue()).decode()}"
-
-
-def _shorter(tag: re.Match[str]) -> str:
-    text = re.sub(r' id="(?:[a-z]+[A-Z_])?[a-zA-Z0-9]+_\d+"', "", tag[0])
-    return NUMBERS.sub(lambda part: DIGITS.sub(r"\1", part[0]), text)
-
-
-def _grouped(points: re.Match[str]) -> str:
-    """Return points of one look with it said once."""
-    looks = set(LOOK.findall(points[0]))
-    return LOOK.sub("", points[0]).replace(">", f"{looks.pop()}>", 1) if len(looks) == 1 else points[0]
