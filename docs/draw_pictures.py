@@ -107,7 +107,7 @@ def face_distances() -> Any:
     others = space.face_score(example_faces("things"))
     groups = {"faces, each held out": space.face_scores_, "other pictures": others}
     return figures.face_scores(
-        groups, {"limit of a face": space.face_threshold_}, title="distance (relative)"
+        groups, {"limit of a face": space.face_threshold_}, measure="distance (relative)"
     )
 
 

@@ -66,13 +66,15 @@ def selection_data(result: Any) -> Candidates:
 
 
 @style.styled
-def selection(result: Any, *, ax: Any = None, **errorbar: Any) -> Any:
+def selection(result: Any, *, title: str | None = "auto", ax: Any = None, **errorbar: Any) -> Any:
     """Draw the score of every candidate with its standard error, and mark the chosen one.
 
     Parameters
     ----------
     result : Selection, or fitted FeatureFilter or SequentialFeatureSelector
         What :func:`gramian.choose_kernel` returns, ``history_`` or ``selection_``.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **errorbar
@@ -117,7 +119,7 @@ def selection(result: Any, *, ax: Any = None, **errorbar: Any) -> Any:
         ax.set_ylim(len(mean) - 0.4, -0.6)
         ax.grid(axis="y", color=style.PALE, lw=0.6)
         style.ticks(ax, "y", place.tolist(), names)
-    return finished(data, ax)
+    return finished(data, ax, title)
 
 
 # ----------------- Reconstruction error against the number of components
@@ -146,7 +148,9 @@ def reconstruction_errors_data(model: Any, X: Any) -> Data:
 
 
 @style.styled
-def reconstruction_errors(model: Any, X: Any, *, ax: Any = None, **line: Any) -> Any:
+def reconstruction_errors(
+    model: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **line: Any
+) -> Any:
     """Draw the relative error of reconstructions from r components, for r from 0 to all of the model.
 
     It is ``sqrt(sum ||x - x~||^2 / sum ||x - mean||^2)``.
@@ -158,6 +162,8 @@ def reconstruction_errors(model: Any, X: Any, *, ax: Any = None, **line: Any) ->
     X : array-like of shape (n_samples, n_features), or dict of str to array-like
         Rows, or several sets of rows by name, such as ``{"fitted": X, "new": Y}``. Pictures of a FaceSpace
         are compared after its correction of the illumination.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **line
@@ -194,7 +200,7 @@ def reconstruction_errors(model: Any, X: Any, *, ax: Any = None, **line: Any) ->
     whole(ax.xaxis)
     if len(names) > 1:
         style.legend(ax, handles, names)
-    return finished(data, ax)
+    return finished(data, ax, title)
 
 
 # ------------------------- Distributions of face scores, with thresholds
@@ -246,6 +252,7 @@ def face_scores(
     thresholds: Mapping[str, float] | None = None,
     *,
     measure: str = "score",
+    title: str | None = "auto",
     ax: Any = None,
     **stairs: Any,
 ) -> Any:
@@ -261,6 +268,8 @@ def face_scores(
         Thresholds by name.
     measure : str
         The title of the axis.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **stairs
@@ -300,4 +309,4 @@ def face_scores(
     ax.set(xlim=(low[0], high[-1]), ylim=(0, None))
     if len(names) > 1:
         style.legend(ax, handles, names)
-    return finished(data, ax)
+    return finished(data, ax, title)

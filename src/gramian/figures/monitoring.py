@@ -29,11 +29,7 @@ MOST_CELLS, BEFORE, AFTER = 15, 20, 80  # columns of a map, rows before and afte
 
 
 def control_chart_data(monitor: Any, X: Any) -> Data:
-    """Return what :func:`control_chart` draws.
-
-    Columns: those of :meth:`Monitor.statistics`, and ``position``, the number of the row in X. Above 4,000
-    rows they have 4,000 evenly spaced rows and the 2,000 largest alarms.
-    """
+    """Return what :func:`control_chart` draws; columns: position and those of the monitor's statistics."""
     given = monitor_of(monitor, X)
     result = given.statistics(X, rows="auto")
     places = _places(result)
@@ -52,8 +48,10 @@ def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
 
 
 @style.styled
-def control_chart(monitor: Any, X: Any, *, ax: Any = None, **scatter: Any) -> Any:
+def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **scatter: Any) -> Any:
     """Draw T2 and SPE of rows in their order, with the limits and the alarms.
+
+    Of more than 4,000 rows it has 4,000 evenly spaced ones and the 2,000 largest alarms.
 
     Parameters
     ----------
@@ -61,6 +59,8 @@ def control_chart(monitor: Any, X: Any, *, ax: Any = None, **scatter: Any) -> An
         A model without a monitor has limits by theory, for 1 % false alarms.
     X : array-like, frame or Table of shape (n_samples, n_features)
         If these are the rows of the fit, the limits are those for such rows.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : Axes, one or two, optional
         Of each statistic, by default in a new figure.
     **scatter
@@ -98,14 +98,11 @@ def control_chart(monitor: Any, X: Any, *, ax: Any = None, **scatter: Any) -> An
         one.set(ylabel=name, ylim=(0, None))
     one.set_xlabel("row")
     one.get_figure().align_ylabels(axes)
-    return finished(data, axes)
+    return finished(data, axes, title)
 
 
 def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
-    """Return what :func:`contributions` draws; columns: column, and the contributions to T2 and SPE.
-
-    They are of the 20 columns that contribute most to the statistic that is larger relative to its limit.
-    """
+    """Return what :func:`contributions` draws; columns: column, and the contributions to T2 and SPE."""
     given = monitor_of(monitor)
     timed = getattr(getattr(getattr(X, "index", None), "dtype", None), "kind", "") == "M"
     given_names = X.index if timed else row_names_of(X)
@@ -147,6 +144,8 @@ def contributions(
     monitor: Any, X: Any, row: int | str | date, *, title: str | None = "auto", ax: Any = None, **barh: Any
 ) -> Any:
     """Draw what each column contributes to T2 and SPE of one row.
+
+    The 20 columns are those that contribute most to the statistic that is larger relative to its limit.
 
     Parameters
     ----------
@@ -258,6 +257,7 @@ def contribution_map(
     X: Any,
     event: int | None = None,
     *,
+    title: str | None = "auto",
     ax: Any = None,
     **pcolormesh: Any,
 ) -> Any:
@@ -275,6 +275,8 @@ def contribution_map(
     event : int or None, default=None
         The number of the event in ``monitor.statistics(X).events``; None means that of most alarms. Without
         events the rows around the most unusual one are drawn.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **pcolormesh
@@ -319,4 +321,4 @@ def contribution_map(
     whole(ax.xaxis)
     bar = ax.get_figure().colorbar(mesh, ax=ax, label="of the limit", shrink=0.8, pad=0.02)
     bar.outline.set_visible(False)
-    return finished(data, ax)
+    return finished(data, ax, title)

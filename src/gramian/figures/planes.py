@@ -181,7 +181,14 @@ def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, Float
 
 @style.styled
 def kernel_contours(
-    models: Any, X: Any, *, hue: Any = None, components: int = SHOWN, ax: Any = None, **contour: Any
+    models: Any,
+    X: Any,
+    *,
+    hue: Any = None,
+    components: int = SHOWN,
+    title: str | None = "auto",
+    ax: Any = None,
+    **contour: Any,
 ) -> Any:
     """Draw lines of equal score of each component in the plane of two columns, for one or more models.
 
@@ -199,6 +206,8 @@ def kernel_contours(
         As for :func:`scores`.
     components : int, default=3
         The maximum for each model.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : array of Axes, optional
         One for each place, by default in a new figure.
     **contour
@@ -251,7 +260,7 @@ def kernel_contours(
     points.draw_legend(axes[0, 0], data, own, {})
     if own and (legend := axes[0, 0].get_legend()):
         legend.set_bbox_to_anchor((0, 1 + 9 / (side - 10)))  # above the titles
-    return finished(data, axes)
+    return finished(data, axes, title)
 
 
 def compared_data(model: Any, table: Any, *, hue: Any = None) -> Contours:
@@ -552,6 +561,7 @@ def directions(
     names: Sequence[str] | None = None,
     law: Any = None,
     view: tuple[float, float] = VIEW,
+    title: str | None = "auto",
     ax: Any = None,
     **scatter: Any,
 ) -> Any:
@@ -578,6 +588,8 @@ def directions(
     view : (float, float), default=(35, 25)
         Azimuth and elevation, in degrees, from which three columns are seen, by a projection in which
         parallels remain parallel.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : two Axes, optional
         For the points, of three columns with ``projection="3d"``, and for the projection; by default in a new
         figure.
@@ -628,7 +640,7 @@ def directions(
         look = {"color": style.INK, "fontweight": "bold", "zorder": 9}
         upper.text(*(1.15 * step - 0.15 * data.mean), style.drawable(name), **look, **style.PLAIN)
     points.draw(data.scores, None, lower, **scatter)
-    return finished(data, axes)
+    return finished(data, axes, title)
 
 
 # ------------------ Two columns, or pictures, before and after whitening
@@ -683,7 +695,13 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
 
 @style.styled
 def whitening(
-    model: Any, X: Any, *, components: Sequence[int | str] = (1, 2), ax: Any = None, **scatter: Any
+    model: Any,
+    X: Any,
+    *,
+    components: Sequence[int | str] = (1, 2),
+    title: str | None = "auto",
+    ax: Any = None,
+    **scatter: Any,
 ) -> Any:
     """Draw two columns, or pictures, before and after whitening.
 
@@ -695,6 +713,8 @@ def whitening(
         Of pictures, six evenly spaced ones are drawn; of more than 2000 rows a random sample.
     components : pair of int or str, default=(1, 2)
         Columns, counted from 1; the whitened columns have the same positions. Not for pictures.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : array of Axes, optional
         One for each panel, by default in a new figure.
     **scatter
@@ -724,7 +744,7 @@ def whitening(
     """
     data = whitening_data(model, X, components=components)
     if isinstance(data, Sheet):
-        return sheets.draw(data, ax, scatter)
+        return sheets.draw(data, ax, scatter, title)
     count = len(data.titles)
     across = beside(count, max(1, int(style.width_mm() // PANEL)))
     down = -(-count // across)
@@ -744,7 +764,7 @@ def whitening(
         style.words(one, x=x, y=y)
     for one in axes.flat[count:]:
         one.set_visible(False)
-    return finished(data, axes)
+    return finished(data, axes, title)
 
 
 # ----------------- The counterexample of a function that is not a kernel

@@ -41,7 +41,7 @@ class Sheet(Data):
     across: int
 
 
-def draw(data: Sheet, ax: Any, imshow: dict[str, Any]) -> Any:
+def draw(data: Sheet, ax: Any, imshow: dict[str, Any], title: str | None = None) -> Any:
     """Return axes with the pictures."""
     count, height, width = data.pictures.shape
     room, captions = style.width_mm(), [style.drawable(one) for one in data.columns["picture"]]
@@ -57,7 +57,7 @@ def draw(data: Sheet, ax: Any, imshow: dict[str, Any]) -> Any:
         look = {"cmap": "gray", "interpolation": "nearest", "vmin": edges[0], "vmax": edges[1]}
         one.imshow(picture, **look | imshow)
         one.set_title(caption, **letters, **style.PLAIN)
-    return finished(data, axes)
+    return finished(data, axes, title)
 
 
 def _shape(model: Any) -> tuple[int, int]:
@@ -84,7 +84,9 @@ def components_data(model: Any, count: int = MOST_PICTURES) -> Sheet:
 
 
 @style.styled
-def components(model: Any, count: int = MOST_PICTURES, *, ax: Any = None, **imshow: Any) -> Any:
+def components(
+    model: Any, count: int = MOST_PICTURES, *, title: str | None = "auto", ax: Any = None, **imshow: Any
+) -> Any:
     """Show the mean and the first components of a model of pictures; in a component, middle grey is 0.
 
     Parameters
@@ -93,6 +95,8 @@ def components(model: Any, count: int = MOST_PICTURES, *, ax: Any = None, **imsh
         Fitted on pictures, an array of shape (n_samples, height, width).
     count : int, default 24
         The number of components.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : array of Axes, optional
         One for each place of the sheet, by default in a new figure.
     **imshow
@@ -116,7 +120,7 @@ def components(model: Any, count: int = MOST_PICTURES, *, ax: Any = None, **imsh
     >>> axes.shape
     (2, 2)
     """
-    return draw(components_data(model, count), ax, imshow)
+    return draw(components_data(model, count), ax, imshow, title)
 
 
 def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None) -> Sheet:
@@ -149,7 +153,13 @@ def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None
 
 @style.styled
 def reconstructions(
-    model: Any, X: Any, counts: Sequence[int] | None = None, *, ax: Any = None, **imshow: Any
+    model: Any,
+    X: Any,
+    counts: Sequence[int] | None = None,
+    *,
+    title: str | None = "auto",
+    ax: Any = None,
+    **imshow: Any,
 ) -> Any:
     """Show pictures, one in each row, with reconstructions from more and more components.
 
@@ -161,6 +171,8 @@ def reconstructions(
         At most six are drawn, evenly spaced; with a FaceSpace after its correction of the illumination.
     counts : sequence of int, optional
         Numbers of components; by default 1, 2, 5, 10, 20, 50, ... up to all, the last six of them.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : array of Axes, optional
         One for each picture, by default in a new figure.
     **imshow
@@ -185,7 +197,7 @@ def reconstructions(
     >>> gramian.figures.reconstructions(model, digits[:2], [1, 5]).shape
     (2, 3)
     """
-    return draw(reconstructions_data(model, X, counts), ax, imshow)
+    return draw(reconstructions_data(model, X, counts), ax, imshow, title)
 
 
 def whitened_pictures(models: Sequence[Any], X: Any) -> Sheet:

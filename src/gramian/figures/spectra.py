@@ -89,6 +89,7 @@ def scree(
     model: Any,
     choices: Iterable[ComponentChoice] | None = None,
     *,
+    title: str | None = "auto",
     ax: Any = None,
     **bar: Any,
 ) -> Any:
@@ -101,6 +102,8 @@ def scree(
     choices : ComponentChoices, optional
         The result of :func:`gramian.choose_components`. By default, for PCA the rules that need only the
         spectrum, for others the rule of the fit. ``()`` for none.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : Axes, optional
         Where to draw, by default in a new figure. The rules are above it.
     **bar
@@ -150,7 +153,7 @@ def scree(
     ax.legend(loc="center right")
     if data.rules:
         _draw_rules(ax, data.rules)
-    return finished(data, ax)
+    return finished(data, ax, title)
 
 
 def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
@@ -226,13 +229,15 @@ def eigenvalues_data(model: Any) -> Eigenvalues:
 
 
 @style.styled
-def eigenvalues(model: Any, *, ax: Any = None, **errorbar: Any) -> Any:
+def eigenvalues(model: Any, *, title: str | None = "auto", ax: Any = None, **errorbar: Any) -> Any:
     """Draw the eigenvalues with the error bounds of the certificate.
 
     Parameters
     ----------
     model : fitted PCA, KernelPCA, Whitener or FaceSpace
         The model whose spectrum is drawn.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : two Axes, optional
         For the eigenvalues, and for the error bounds; by default in a new figure.
     **errorbar
@@ -272,7 +277,7 @@ def eigenvalues(model: Any, *, ax: Any = None, **errorbar: Any) -> Any:
     whole(lower.xaxis)
     _plain_log(upper.yaxis)
     upper.get_figure().align_ylabels(axes)
-    return finished(data, axes)
+    return finished(data, axes, title)
 
 
 def stability_data(result: Stability) -> Data:
@@ -289,13 +294,15 @@ def stability_data(result: Stability) -> Data:
 
 
 @style.styled
-def stability(result: Stability, *, ax: Any = None, **scatter: Any) -> Any:
+def stability(result: Stability, *, title: str | None = "auto", ax: Any = None, **scatter: Any) -> Any:
     """Draw the variance of each component with its bootstrap interval, and its agreement.
 
     Parameters
     ----------
     result : Stability
         What :func:`gramian.stability` returns.
+    title : str, optional
+        A title of the figure; by default it has none.
     ax : Axes, optional
         Where to draw, by default in a new figure.
     **scatter
@@ -331,4 +338,4 @@ def stability(result: Stability, *, ax: Any = None, **scatter: Any) -> Any:
     bar.outline.set_visible(False)
     whole(ax.xaxis)
     ax.set(xlabel="component", ylabel="variance", ylim=(0, None), xlim=(0.5, len(x) + 0.5))
-    return finished(data, ax)
+    return finished(data, ax, title)
