@@ -276,6 +276,7 @@ def eigenvalues(model: Any, *, title: str | None = "auto", ax: Any = None, **err
     lower.set(yscale="log", ylabel="bound / largest", xlabel="component", xlim=(0.5, len(x) + 0.5))
     whole(lower.xaxis)
     _plain_log(upper.yaxis)
+    lower.yaxis.set_major_formatter("{x:.0e}")  # formulas of matplotlib take a quarter of a second
     upper.get_figure().align_ylabels(axes)
     return finished(data, axes, title)
 
