@@ -19,6 +19,7 @@ import matplotlib as mpl
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.lines import Line2D
@@ -385,7 +386,12 @@ def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes
         if kind == "svg":
             warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         options = {"dpi": dpi or (300 if kind == "png" else 150), "metadata": metadata}
-        _figure_of(drawn).savefig(content, format=kind, **options)
+        figure = _figure_of(drawn)
+        if kind == "svg" and figure.canvas.manager is None:  # savefig would draw it twice
+            figure.dpi = options["dpi"]
+            FigureCanvasSVG(figure).print_svg(content, metadata=metadata)
+        else:
+            figure.savefig(content, format=kind, **options)
     return _compact(content.getvalue().decode()).encode() if kind == "svg" else content.getvalue()
 
 
