@@ -11,9 +11,9 @@ import numpy as np
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, finished, whole
+from gramian.figures.drawing import Data, finished, ink, whole
 from gramian.figures.names import fitted
-from gramian.figures.style import BLUE, COLOURS, INK, VERMILION
+from gramian.figures.style import BLUE, COLOURS, VERMILION
 from gramian.statistics.candidates import Selection
 from gramian.statistics.components import kind_of
 
@@ -190,7 +190,7 @@ def reconstruction_errors(
     """
     data = reconstruction_errors_data(model, X)
     group, count, error = data.columns.values()
-    names, ax = list(dict.fromkeys(group)), style.subplots(ax=ax)
+    names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
     handles = []
     for place, name in enumerate(names):
         look = {"color": COLOURS[place % len(COLOURS)], "ls": DASHES[place % len(DASHES)], "ms": 3}
@@ -199,7 +199,7 @@ def reconstruction_errors(
     ax.set(xlabel="number of components", ylabel="relative error of the reconstruction", ylim=(0, None))
     whole(ax.xaxis)
     if len(names) > 1:
-        style.legend(ax, handles, names)
+        style.legend(ax, handles, names, own=own)
     return finished(data, ax, title)
 
 
@@ -295,7 +295,7 @@ def face_scores(
     """
     data = face_scores_data(groups, thresholds, measure)
     group, low, high, share = data.columns.values()
-    names, ax = list(dict.fromkeys(group)), style.subplots(ax=ax)
+    names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
     handles = []
     for place, name in enumerate(names):
         one, colour = group == name, COLOURS[place % len(COLOURS)]
@@ -304,9 +304,9 @@ def face_scores(
         look = {"color": colour, "ls": DASHES[place % len(DASHES)], "lw": 1.1}
         handles.append(ax.stairs(share[one], edges, **look))
     for at in data.thresholds.values():
-        ax.axvline(at, color=INK, ls=(0, (4, 3)), lw=0.9)
+        ax.axvline(at, color=ink(), ls=(0, (4, 3)), lw=0.9)
     style.words(ax, x=data.measure, y="share of the group (%)")
     ax.set(xlim=(low[0], high[-1]), ylim=(0, None))
     if len(names) > 1:
-        style.legend(ax, handles, names)
+        style.legend(ax, handles, names, own=own)
     return finished(data, ax, title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from matplotlib import rcParams
 from matplotlib.ticker import MaxNLocator
 
 from gramian.figures import style
@@ -34,6 +35,11 @@ def finished(data: Data, ax: Any, title: str | None = None) -> Any:
     style.heading(ax, data.title if title == "auto" else title)
     style.note(ax, *data.notes)
     return ax
+
+
+def ink() -> Any:
+    """Return the colour of texts, in which lines without a meaning of their own are drawn."""
+    return rcParams["text.color"]
 
 
 def whole(axis: Any) -> None:

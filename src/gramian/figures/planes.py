@@ -18,7 +18,7 @@ from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, sheets, style
-from gramian.figures.drawing import Data, finished
+from gramian.figures.drawing import Data, finished, ink
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels
 from gramian.figures.names import component_titles, fitted, numbers_of, place_of
@@ -629,15 +629,15 @@ def directions(
     start, steps = np.broadcast_to(data.mean, tips.shape), tips - data.mean
     arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
     arrow = arrow if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
-    upper.quiver(*start.T, *steps.T, color=style.INK, **arrow)
+    upper.quiver(*start.T, *steps.T, color=ink(), **arrow)
     _draw_rows(upper, data, scatter, data.onto, tips, data.plane, view=view)
     if d == 2:
         upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
         labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
         labels.block(np.concatenate([data.values, data.onto, shafts.reshape(-1, 2)]))
-        labels.add(tips, list(data.arrows), color=style.INK, fontweight="bold")
+        labels.add(tips, list(data.arrows), color=ink(), fontweight="bold")
     for name, step in data.arrows.items() if d == 3 else ():
-        look = {"color": style.INK, "fontweight": "bold", "zorder": 9}
+        look = {"color": ink(), "fontweight": "bold", "zorder": 9}
         upper.text(*(1.15 * step - 0.15 * data.mean), style.drawable(name), **look, **style.PLAIN)
     points.draw(data.scores, None, lower, **scatter)
     return finished(data, axes, title)

@@ -14,9 +14,9 @@ from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.explain.choose_components import choose_components
 from gramian.figures import style
-from gramian.figures.drawing import Data, finished, whole
+from gramian.figures.drawing import Data, finished, ink, whole
 from gramian.figures.names import NOTHING, fitted
-from gramian.figures.style import BLUE, INK, LEFT_OUT, VERMILION
+from gramian.figures.style import BLUE, LEFT_OUT, VERMILION
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import known_variances, shares_of
@@ -147,7 +147,7 @@ def scree(
     ax.plot(x, cumulative, color=VERMILION, label="cumulative", marker="" if many else "o", ms=3)
     if data.marked is not None:
         start = ax.get_xlim()[0]
-        ax.plot([start, data.marked], [MARKED, MARKED], color=INK, lw=0.6, ls=(0, (3, 3)), zorder=0.5)
+        ax.plot([start, data.marked], [MARKED, MARKED], color=ink(), lw=0.6, ls=(0, (3, 3)), zorder=0.5)
         ax.plot(data.marked, cumulative[data.marked - 1], "o", color=VERMILION, mfc="white", ms=5)
     ax.set(xlabel="component", ylabel="share of variance (%)", ylim=(0, 103))
     ax.legend(loc="center right")
@@ -164,7 +164,7 @@ def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
     for line, choice in zip(lines, rules, strict=True):
         number = choice.number or 0
         x = min(max(number, start), last)
-        above.plot(x, line, ">" if number > last else "D", color=INK, ms=3.5, clip_on=False)
+        above.plot(x, line, ">" if number > last else "D", color=ink(), ms=3.5, clip_on=False)
         left = x > (np.sqrt(start * last) if ax.get_xscale() == "log" else (start + last) / 2)
         place = {"xytext": (-5 if left else 5, 0), "textcoords": "offset points", "va": "center"}
         above.annotate(choice.answer, (x, line), ha="right" if left else "left", **place)
@@ -332,8 +332,8 @@ def stability(result: Stability, *, title: str | None = "auto", ax: Any = None, 
     data = stability_data(result)
     x, variance, low, high, agreement = data.columns.values()
     ax = style.subplots(ax=ax)
-    ax.vlines(x, low, high, color=INK, lw=0.8)
-    look = {"c": agreement, "cmap": "Blues", "vmin": 0, "vmax": 1, "s": 30, "edgecolors": INK, "lw": 0.5}
+    ax.vlines(x, low, high, color=ink(), lw=0.8)
+    look = {"c": agreement, "cmap": "Blues", "vmin": 0, "vmax": 1, "s": 30, "edgecolors": ink(), "lw": 0.5}
     points = ax.scatter(x, variance, zorder=2, **look | scatter)
     bar = ax.get_figure().colorbar(points, ax=ax, label="agreement", shrink=0.6, pad=0.02)
     bar.outline.set_visible(False)

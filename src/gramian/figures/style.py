@@ -126,6 +126,9 @@ def defaults(**more: Any) -> Iterator[None]:
     """Apply our defaults, while a figure is made, to those of rcParams that nobody has changed."""
     with _lock:
         own = {name: value for name, value in DEFAULTS.items() if _is_unchanged(name)}
+        for name in ("xtick.color", "ytick.color"):  # of a style sheet, whose labels inherit it
+            if not _is_unchanged(name):
+                own |= {name.replace("color", "labelcolor"): mpl.rcParams[name]}
         with mpl.rc_context(own | more):
             yield
 
