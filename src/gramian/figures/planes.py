@@ -240,20 +240,20 @@ def kernel_contours(
     data = kernel_contours_data(models, X, hue=hue, components=components)
     most = min(SHOWN, max(1, int(style.width_mm() // PANEL)))
     across = max(beside(len(row), most) for row in data.panels)
-    titles = [title for row in data.panels for title in row + [""] * (-len(row) % across)]
+    titles = [name for row in data.panels for name in row + [""] * (-len(row) % across)]
     down, side, own = len(titles) // across, style.width_mm() / across, ax is None
     axes = style.subplots(down, across, ax=ax, squeeze=False, height_mm=down * (side + 10) + 8)
-    for place, (one, title) in enumerate(zip(axes.flat, titles, strict=True)):
-        if not title:
+    for place, (one, name) in enumerate(zip(axes.flat, titles, strict=True)):
+        if not name:
             one.set_visible(False)
             continue
-        score = data.columns[title].reshape(CELLS + 1, CELLS + 1)
+        score = data.columns[name].reshape(CELLS + 1, CELLS + 1)
         largest, levels, first = np.abs(score).max(), _levels(score), place % across == 0
         points.draw_points(one, data, s=5, alpha=0.5, rasterized=True)
         look: dict[str, Any] = {"linewidths": np.where(levels < 0, 0.6, 1.2), "cmap": SCORES}
         if len(levels):
             one.contour(*data.sides, score, levels, **look | {"vmin": -largest, "vmax": largest} | contour)
-        one.set_title(style.drawable(title).replace(", PC", "\nPC"), **style.PLAIN)
+        one.set_title(style.drawable(name).replace(", PC", "\nPC"), **style.PLAIN)
         one.set_box_aspect(1)
         one.tick_params(labelleft=first)
         style.words(one, x=data.names[0], y=data.names[1] if first else "")
