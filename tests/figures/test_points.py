@@ -277,10 +277,11 @@ def test_methods_take_what_the_functions_take(pca, X):
     for draw, ax in zip(draws, axes, strict=True):
         assert draw(X, hue=y, ax=ax, s=30, title="Mine") is ax
         assert ax.collections[0].get_sizes().tolist() == [30]
-        assert ax.get_title(loc="left") or ax.get_title() == "Mine"
+        assert ax.get_title() == "Mine"
         assert legend_of(ax) == ["u", "v"]
     assert fig.get_size_inches().tolist() == before
     assert fig.get_layout_engine() is None
+    assert fig.get_suptitle() == ""
     assert len(fig.axes) == 4
 
 

@@ -51,6 +51,11 @@ def test_defaults_yield_to_rcparams_and_change_nothing(pca, X):
         assert ax.xaxis.label.get_size() == 14
         assert ax.spines["left"].get_edgecolor() == (1, 0, 0, 1)
         assert {one.get_size() for one in ax.get_xticklabels()} == {13}
+    with plt.style.context("dark_background"):
+        ax = pca.biplot(X, labels=["a"] * 20)
+        ax.figure.draw_without_rendering()
+        texts = [*ax.get_xticklabels(), *ax.texts, ax.xaxis.label]
+        assert {mpl.colors.to_hex(one.get_color()) for one in texts} == {"#ffffff"}
     assert figures.loadings(pca)[0].figure.number in plt.get_fignums()  # as everybody knows it
 
 

@@ -69,8 +69,20 @@ class LoadingsData:
     notes: tuple[str, ...]
 
     def shown(self, place: int = 0) -> npt.NDArray[np.intp]:
-        """Return the places of the columns that are drawn of one component, from the largest loading down.
+        """Return the places of the columns that are drawn of one component.
 
+        Parameters
+        ----------
+        place : int
+            That of the component, from 0.
+
+        Returns
+        -------
+        ndarray of int
+            From the largest loading down for bars.
+
+        Notes
+        -----
         Bars are those of the largest loadings, a map has the columns that are largest anywhere in their
         order, and lines of very many columns have the extremes of each of 500 stretches.
         """
@@ -417,13 +429,18 @@ class Arrows:
         few = len(order) if len(order) <= NAMED_ARROWS else NAMED_ARROWS
         for place, j in enumerate(order.tolist()):
             look: dict[str, Any] = {"arrowstyle": "-|>,head_length=0.35,head_width=0.16", "shrinkA": 0}
-            look |= {"shrinkB": 0, "color": style.INK, "linewidth": 0.9, "alpha": 1 if place < few else PALE}
+            look |= {
+                "shrinkB": 0,
+                "color": style.ink(),
+                "linewidth": 0.9,
+                "alpha": 1 if place < few else PALE,
+            }
             arrow = ax.annotate("", tips[j], (0, 0), arrowprops=look, zorder=4)
             arrow.set_in_layout(False)
         named = order[:few]
         labels.block(tips[named], arrows=True)
         texts = [self.names[j] for j in named.tolist()]
-        labels.add(tips[named], texts, kind="arrows", what="arrow name", color=style.INK, weight="bold")
+        labels.add(tips[named], texts, kind="arrows", what="arrow name", alpha=1, weight="bold")
         said = [about]
         if len(self.names) > MOST_ARROWS:
             said.append(f"The {MOST_ARROWS} longest of {len(self.names):,} arrows.")
@@ -434,7 +451,14 @@ class Arrows:
 
 @dataclass(frozen=True, eq=False)
 class BiplotData:
-    """What a biplot shows: ``points``, a ScoresData, and the loadings of all columns as ``arrows``."""
+    """What a biplot shows.
+
+    Attributes
+    ----------
+    points : ScoresData
+    arrows : Arrows
+        The loadings of all columns.
+    """
 
     points: points.ScoresData
     arrows: Arrows
@@ -503,9 +527,11 @@ def biplot(
     X : array-like of shape (n_samples, n_features)
         Rows to map.
     components : pair of int or str, default=(1, 2)
+        Two components.
     title : str or None, default="auto"
-    ax : matplotlib.axes.Axes, optional
         As for :func:`scores`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, by default in a new figure.
     **options
         ``hue``, ``style``, ``labels``, ``ellipses`` and ``mapped`` as for :func:`scores`; others are for
         ``Axes.scatter``.

@@ -109,7 +109,13 @@ class Labels(Artist):  # type: ignore[misc]
         Those of "arrows" stand outwards from the origin, those of "groups" over their points; both rather
         cover other points than are left out.
         """
-        look = {"fontsize": "small", "color": style.SOFT, "ha": "center", "va": "center"} | look
+        look = {
+            "fontsize": "small",
+            "color": style.ink(),
+            "alpha": 0.85,
+            "ha": "center",
+            "va": "center",
+        } | look
         made = []
         for text in texts:
             label = Text(0, 0, style.drawable(text, 28), transform=IdentityTransform(), **style.PLAIN, **look)

@@ -376,7 +376,7 @@ def draw(
             data.hue.classes,
             kind="groups",
             what="group name",
-            color=look.INK,
+            color=look.ink(),
             weight="bold",
         )
     if data.is_labelled and data.names is not None:
@@ -401,7 +401,7 @@ def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
     }
     given |= {
         "linewidths": 0.3 if n <= 2000 else 0,
-        "edgecolors": "white",
+        "edgecolors": [ax.get_facecolor()],
         "zorder": 2,
         "rasterized": len(rows) > look.RASTER,
     }
@@ -440,7 +440,7 @@ def draw_legend(ax: Any, data: Any, own: bool, scatter: dict[str, Any]) -> None:
             entries.append((Line2D([], [], color=colours[kind], marker=marker, **plain), kind))
     hues = len(entries)
     for kind, marker in ((kind, data.style.markers()[kind]) for kind in data.style.kinds):
-        entries.append((Line2D([], [], color=look.SOFT, marker=marker, **plain), kind))
+        entries.append((Line2D([], [], color=look.ink(), marker=marker, **plain), kind))
     if entries:
         titles = [data.hue.title if hues else "", data.style.title]
         title = ", ".join(dict.fromkeys(filter(None, titles)))

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import matplotlib as mpl
 import numpy as np
@@ -106,6 +106,7 @@ class Canvas:
 
 _canvas: ContextVar[Canvas] = ContextVar("canvas", default=Canvas())  # noqa: B039 - it is frozen
 _lock = threading.RLock()  # rcParams are those of the process
+_own: WeakSet[Figure] = WeakSet()  # figures that we made
 _captions: WeakKeyDictionary[Figure, list[Any]] = WeakKeyDictionary()
 
 
@@ -129,6 +130,8 @@ def defaults(**more: Any) -> Iterator[None]:
         for name in ("xtick.color", "ytick.color"):  # of a style sheet, whose labels inherit it
             if not _is_unchanged(name):
                 own |= {name.replace("color", "labelcolor"): mpl.rcParams[name]}
+        if not (_is_unchanged("axes.facecolor") and _is_unchanged("text.color")):  # a style with its own ink
+            own = {name: value for name, value in own.items() if not name.endswith("color")}
         with mpl.rc_context(own | more):
             yield
 
@@ -194,6 +197,7 @@ def subplots(
         figure = plt.figure(**options)
     else:
         figure = Figure(**options)
+    _own.add(figure)
     result = figure.subplots(rows, cols, **more)
     for one in np.atleast_1d(result).flat:  # ticks are made when they are drawn, with rcParams of then
         for side in "xy":
@@ -207,6 +211,11 @@ def subplots(
 def size(name: str) -> float:
     """Return a size of rcParams, such as "legend.fontsize", in typographic points."""
     return float(FontProperties(size=mpl.rcParams[name]).get_size_in_points())
+
+
+def ink() -> str:
+    """Return the colour of texts and arrows: ours, or that of a style sheet for another background."""
+    return str(mpl.rcParams["text.color"])
 
 
 # ------------------------------------------------------------------ captions
@@ -261,7 +270,7 @@ def heading(ax: Any, title: str | None) -> None:
     """Set the title of a whole figure: above the legend of its own figure, or of the axes of a user."""
     figure = _figure_of(ax)
     first = next(np.asarray(ax, dtype=object).flat)
-    if title and figure.axes[0] is first and figure.get_layout_engine() is not None:
+    if title and figure in _own and figure.axes[0] is first:
         figure.suptitle(drawable(title, 120), x=0.01, ha="left", **PLAIN)
     elif title:
         words(first, title=title)
