@@ -37,10 +37,12 @@ def test_a_space_of_faces_is_that_of_its_corrected_pictures():
         relit = space.relight(pictures)
         np.testing.assert_array_equal(relit, relight(pictures, light))
         inner = space.decomposition_
-        drawn = figures.reconstructions(space, pictures, [1, 6])
-        np.testing.assert_array_equal(drawn.pixels, figures.reconstructions(inner, relit, [1, 6]).pixels)
-        chart = figures.reconstruction_errors(space, {"faces": pictures, "new": pictures[:5]})
-        errors = np.array(chart.data["error"].to_pylist()).reshape(2, 7)
+        drawn, same = (
+            figures.reconstructions_data(model, X, [1, 6]) for model, X in ((space, pictures), (inner, relit))
+        )
+        np.testing.assert_array_equal(drawn.pictures, same.pictures)
+        data = figures.reconstruction_errors_data(space, {"faces": pictures, "new": pictures[:5]})
+        errors = data.columns["error"].reshape(2, 7)
         gaps = relit - relit.mean(axis=0)
         left = relit - space.reconstruct(pictures)
         expected = np.linalg.norm(left) / np.linalg.norm(gaps)
@@ -52,9 +54,9 @@ def test_a_space_of_faces_is_that_of_its_corrected_pictures():
 def test_thresholds_of_face_scores_and_how_to_repeat_the_report():
     pytest.importorskip("matplotlib")
     space = FaceSpace(5).fit(drawn_faces(6, 3, size=(20, 24), seed=0))
-    chart = figures.face_scores(space)
-    assert sum(chart.data.to_pydict()["share"]) == pytest.approx(100)
-    assert f"{space.face_threshold_:.4g}." in " ".join(chart.title.subtitle)
+    data = figures.face_scores_data(space)
+    assert data.columns["share"].sum() == pytest.approx(100)
+    assert f"{space.face_threshold_:.4g}." in " ".join(data.notes)
     page = report_page(Fitted(FaceSpace(4).fit(drawn_faces(5, 3, size=(24, 28))), None))
     assert "Turk" in page
     assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in page

@@ -144,8 +144,8 @@ def test_folds_that_are_numbers_of_rows_do_not_go_with_rows_that_are_left_out():
 def test_they_are_no_group_in_figures_findings_and_descriptions():
     pca = gramian.PCA(2, scale="unit").fit(X)
     for form, y in FORMS.items():
-        chart = pca.plot(X, y)
-        assert chart.data["group"].to_pylist().count("no label") == 20, form
+        drawn = gramian.figures.scores_data(pca, X, hue=y)
+        assert drawn.columns["group"].count("no label") == 20, form
         assert gramian.describe(pca, X, {"g": y}).rows.tolist() == [40]
         assert gramian.diagnose(pca, X, {"a": y, "b": y}).codes.count("confounded") == 1
 
