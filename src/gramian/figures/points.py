@@ -18,9 +18,11 @@ from gramian.errors import DataError, ParameterError
 from gramian.figures import style as look
 from gramian.figures.labels import Labels
 from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
+from gramian.models.inputs import expected_columns
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
 from gramian.statistics.components import decomposition_of, feature_names_of, kind_of
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
+from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
 Level = float | Literal["auto"] | None  # of ellipses
@@ -225,6 +227,7 @@ def scores_data(
     >>> data.values.shape, data.hue.kinds, list(data.columns)
     ((30, 2), ('a', 'b'), ['row', 'PC1', 'PC2', 'group'])
     """
+    X = X.read(expected_columns(model)) if isinstance(X, Scan) else X
     Z = as_float64(_mapped(model, X) if mapped is None else mapped)
     n, k = Z.shape
     colours, markers = Groups.of(hue, n, model, X), Groups.of(style, n, model, X, "style")
