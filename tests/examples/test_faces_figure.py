@@ -43,7 +43,7 @@ def test_the_figure(script, small, capsys):
     assert "| 160 dogs and cats, 95 % |" in page
     assert "Noise separates from faces at every r" in page
     assert "Noise separates" in capsys.readouterr().out
-    assert (small / "out" / "errors.svg").read_text().startswith("<svg")
+    assert (small / "out" / "errors.svg").read_text().startswith("<?xml")
     assert size_of(small / "out" / "strip.png")[0] > 300
     np.testing.assert_array_equal(
         script.animals(small, (64, 64))[:80], drawn_others(80, size=(64, 64)).pictures

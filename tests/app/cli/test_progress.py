@@ -115,7 +115,7 @@ def test_blocks_of_new_rows_are_counted():
 
 def test_the_parts_of_work_are_counted(folder, gramian):
     pytest.importorskip("PIL")
-    from gramian.figures import Picture
+    from gramian.figures.images import Picture
 
     (folder / "faces").mkdir()
     for number, pixels in enumerate(np.load("faces.npz")["X"][:3]):
