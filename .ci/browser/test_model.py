@@ -382,3 +382,28 @@ def test_the_way_back_from_a_model_leads_to_its_data_and_settings(arrive, sight)
     walk.shot("back")
     walk.run()
     expect(page.locator("#numbers")).to_contain_text("2 components")
+
+
+def test_a_click_on_a_row_is_followed_by_the_reason(arrive, sight):
+    walk = arrive(*sight)
+    page = walk.page
+    rows = [
+        f"{10 + i * 37 % 101 / 50},{30 + i * 53 % 97 / 40},{5 + i * 29 % 89 / 60},{'ab'[i % 2]}"
+        for i in range(60)
+    ]
+    rows[7] = "113.4,31.2,5.8,b"
+    walk.upload("plots.csv", "\n".join(["height,width,depth,kind", *rows]).encode())
+    walk.run()
+    page.get_by_role("button", name="select row 7", exact=True).click()
+    page.get_by_role("button", name="Why is it there?").click()
+    expect(page.locator("#explanation-title")).to_contain_text("Row 7 is unusual")
+    expect(page.locator("#causes")).to_contain_text(
+        "height = 113.4 may be a slip of the decimal point: 11.34 would be usual"
+    )
+    expect(page.locator("#explanation-table tbody th").first).to_have_text("height")
+    walk.shot("row")
+    page.get_by_label("Group", exact=True).select_option("a")
+    expect(page.locator("#explanation")).to_be_hidden()
+    page.get_by_role("button", name="What tells a from the others?").click()
+    expect(page.locator("#explanation-title")).to_contain_text("The means of 30 rows and 30 others")
+    walk.shot("group")

@@ -95,6 +95,7 @@ async function all() {
       cards[name] = card(place, id, name, about.titles[name], query, name === "scores" ? linked : undefined);
       if (name !== "scores") continue;
       cards[name].section.append(byId("selection"));
+      cards[name].section.append(byId("explanation"));
       byId("selection").hidden = false;
       if (watched) place.append(byId("rows"));
     }
@@ -174,11 +175,40 @@ function select(keys, ofGroup = null, narrow = true) {
     : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")}${partial ? " of the drawn sample" : ""} selected: ${names}`;
   for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own || partial;
   byId("clear").hidden = !chosen;
+  byId("why").hidden = !chosen || !EXPLAINED.has(main.dataset.kind) || (!group && chosen.size > EXPLAINABLE);
+  byId("explanation").hidden = true;
   if (!chosen) return;
+  byId("why").textContent = group ? `What tells ${group[1]} from the others?` : chosen.size === 1 ? "Why is it there?" : "What do they have in common?";
   const what = group ? group[1] : chosen.size === 1 ? "the selected row" : `the selected rows (${chosen.size.toLocaleString("en")})`;
   byId("without").textContent = `Refit without ${what}`;
   byId("only").textContent = `Refit with only ${group ? what : chosen.size === 1 ? "it" : "them"}`;
 }
+
+// ------------------------------------------------------------------ why rows are where they are
+
+const EXPLAINED = new Set(["PCA", "KernelPCA", "Monitor"]), EXPLAINABLE = 50;  // rows that an address can name
+const OF_ROW = { value: "value", low: "5 % of others", median: "median", high: "95 %", contribution: "contribution" };
+const OF_GROUP = { mean: "mean", mean_of_others: "mean of others", difference_low: "difference from", difference_high: "to", contribution: "contribution" };
+
+byId("why").addEventListener("click", ({ target }) => tried(async () => {
+  const asking = new URLSearchParams(query);
+  for (const one of group ? [`${group[0]}=${group[1]}`] : chosen) asking.append("subset", one);
+  const { text, facts, notes } = await asked(`models/${id}/explain?${asking}`, { method: "POST" });
+  const heads = Object.entries("value" in facts.columns[0] ? OF_ROW : OF_GROUP), body = element("tbody");
+  for (const column of facts.columns.slice(0, LISTED)) {
+    const line = body.insertRow();
+    line.append(element("th", { scope: "row", dir: "auto" }, column.column));
+    for (const [name] of heads) line.append(element("td", { className: "n" }, shortNumber(column[name])));
+  }
+  byId("explanation-title").textContent = text.split("\n")[0];
+  byId("causes").replaceChildren(...facts.causes.map(({ column, value, why }) => element("li", {}, column ? `${column} = ${shortNumber(value)} ${why}.` : `The row ${why}.`)),
+    ...[...facts.notes, ...notes].map((note) => element("li", { className: "soft" }, note)));
+  byId("explanation-table").replaceChildren(element("thead", {}, element("tr", {}, ...["column", ...heads.map(([, head]) => head)].map((head, place) =>
+    element("th", { scope: "col", className: place ? "n" : "" }, head)))), body);
+  byId("explanation").hidden = false;
+  byId("explanation-title").focus();
+  say("");
+}, target, "Explaining …"));
 
 function offerGroups(column, groups) {
   const kinds = groups[column] ?? [];
@@ -288,7 +318,7 @@ async function unusual() {
 }
 
 // What has a part of its own on the page, or answers with rows to download.
-const OWN = ["transform", "reconstruct", "denoise", "monitor"];
+const OWN = ["transform", "reconstruct", "denoise", "monitor", "explain"];
 
 if (main.dataset.kind === "FaceSpace") import("./faces.js");
 if (byId("operations")) forms("models", id, OWN, () => query).catch((error) => say(error.message, true));
