@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +16,8 @@ from gramian.core.checks import check_integer, counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
-from gramian.models.monitor import monitor_of
+from gramian.models.events import RowStatistics
+from gramian.models.monitor import Monitor, monitor_of
 from gramian.statistics.causes import Cause, causes_of
 from gramian.statistics.components import column_names, kind_of, mapping_of, names_of
 from gramian.tables.rows import Rows, row_number
@@ -99,7 +100,7 @@ class Explanation(Tabulated):
         if not times > 1:
             return f"{name} is not unusual: {what} ({self.statistic}) is {times:.2g} of its limit."
         said = f"{name} is unusual: {what} ({self.statistic}) is {times:.2g} times its limit"
-        return f"{said}, by {self._leading()}."
+        return f"{said}{self._leading()}."
 
     def _of_groups(self) -> str:
         assert self.p_adjusted is not None
@@ -110,11 +111,14 @@ class Explanation(Tabulated):
         said = f"The means of {sizes} differ in {count} of {counted(len(self.columns), 'column')}"
         if not np.isfinite(self.value):
             return f"{said}."
-        return f"{said}; along the direction that separates them best, by {self._leading()}."
+        return f"{said}; along the direction that separates them best{self._leading()}."
 
     def _leading(self) -> str:
         """Return the columns that contribute most: as many as make up half of the sum, at most three."""
-        shares = np.abs(self.contributions) / np.abs(self.contributions).sum()
+        sizes = np.abs(self.contributions)
+        if not sizes.sum() > 0:
+            return ""
+        shares = sizes / sizes.sum()
         count = min(NAMED, 1 + int(np.searchsorted(np.cumsum(shares), 0.5)))
         texts = []
         for name, value, (low, _, high) in zip(self.columns[:count], self.values, self.typical, strict=False):
@@ -122,7 +126,7 @@ class Explanation(Tabulated):
                 texts.append(f"{name} = {value:.4g} (usual: {low:.4g} to {high:.4g})")
             else:
                 texts.append(f"{name} ({'-' if value < low else '+'})")
-        return ", ".join(texts)
+        return f", by {', '.join(texts)}"
 
     def _notebook(self) -> Iterator[str | Grid]:
         yield self.sentence
@@ -220,7 +224,8 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
         notes.append(f"{most:,} of {int(others.sum()):,} other rows were looked at, evenly spaced.")
     near, far = _part(chosen, most), _part(others, most)
     if chosen.sum() == 1 and versus is None:
-        return _explained_row(model, X, data, near[0], far, notes)
+        watch = monitor_of(fitted, X)
+        return _explained_row(watch, watch.statistics(X, rows="auto").columns, data, near[0], far, notes)
     units = None if units is None else np.asarray(units)
     if units is not None and units.shape != (n,):
         raise ParameterError("units", allowed=f"has shape {units.shape}, but X has {counted(n, 'row')}")
@@ -278,13 +283,38 @@ def _sorted(columns: Sequence[str], sizes: FloatArray, data: Rows, groups: Any, 
 # ------------------------------------------------------------------ one row
 
 
+def unusual_rows(watch: Monitor, X: Any, statistics: RowStatistics, count: int) -> list[Explanation]:
+    """Explain the rows that are largest relative to their limits, and beyond these.
+
+    Parameters
+    ----------
+    watch : Monitor
+    X : array-like of shape (n_samples, n_features)
+    statistics : RowStatistics
+        Of these rows.
+    count : int
+        Of rows, at most.
+    """
+    model: Any = watch.model_
+    data: Rows = model._new_rows(X, limit=memory_limit_bytes(model.memory_limit))
+    places, most = statistics.worst(count), max(1000, min(SAMPLE, CELLS // data.shape[1]))
+    others = [_part(np.arange(data.shape[0]) != row, most) for row in places]
+    explained = (
+        _explained_row(watch, statistics.columns, data, *one, []) for one in zip(places, others, strict=True)
+    )
+    return [one for one in explained if one.value > one.limit]
+
+
 def _explained_row(
-    model: Any, X: Any, data: Rows, row: int, others: npt.NDArray[np.intp], notes: list[str]
+    watch: Monitor,
+    statistics: Mapping[str, npt.NDArray[Any]],
+    data: Rows,
+    row: int,
+    others: npt.NDArray[np.intp],
+    notes: list[str],
 ) -> Explanation:
-    fitted, names = mapping_of(model), column_names(mapping_of(model))
+    fitted, names = watch.model_, column_names(watch.model_)
     values = _numbers(data, np.concatenate([[row], others]))
-    watch = monitor_of(fitted, X)
-    statistics = watch.statistics(X, rows="auto").columns
     limits = {name: float(statistics[f"{name} limit"][row]) for name in ("T2", "SPE") if name in statistics}
     sizes = {name: float(statistics[name][row]) for name in limits}
     if not np.isfinite(list(sizes.values())).any():

@@ -14,7 +14,7 @@ from gramian import figures
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.core.notebook import Grid, Section
-from gramian.errors import DiagnosticWarning, ignoring
+from gramian.errors import DiagnosticWarning, UnavailableError, ignoring
 from gramian.explain.choose_components import choose_components
 from gramian.explain.describe import describe
 from gramian.explain.diagnose import diagnosis_of, serious_and_notes
@@ -40,6 +40,7 @@ MOST_DRAWN = 1_000_000  # rows
 MOST_SCORES = 8  # components of which all scores are kept, to compare groups
 PATIENCE = 10.0  # seconds predicted for one rule
 SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
+EXPLAINED, MOST_EXPLAINED = 3, 2_000_000  # unusual rows whose reasons are told, and numbers of their table
 PASSING = 1e-7  # of a number, to draw it again
 
 
@@ -354,6 +355,8 @@ class _Explained:
             title = "row (from 0)" if self.table.row_names is None else "name"
             heads = (title, *names, "alarm", "largest contributions")
             yield " ".join([result.summary, *map(str, result.frozen), *result.limits.sentences])
+            for one in self._explained(result):
+                yield f"- {' '.join([one.sentence, *(f'{cause}.' for cause in one.causes)])}"
             kinds = "r" + "n" * len(names) + "tt"
             yield Grid(heads, rows, kinds=kinds, caption="Largest T2 or SPE, relative to its limit")
         count = min(LOADED, int(self.model.rank_))
@@ -374,6 +377,19 @@ class _Explained:
         )
         tables = self._largest((title, "score", "cos2", "contribution"), shares, line)
         yield Folded("Rows that contribute most", (said, tables))
+
+    def _explained(self, statistics: RowStatistics) -> Sequence[Any]:
+        """Return why the most unusual rows of a small table are so."""
+        from gramian.explain.explanation import unusual_rows
+        from gramian.models.monitor import monitor_of
+
+        values = self.table.values
+        if not self.table.in_memory or values.size > MOST_EXPLAINED or self.pictures:
+            return ()
+        try:
+            return unusual_rows(monitor_of(self.fitted.model), self.table, statistics, EXPLAINED)
+        except UnavailableError:  # a kernel without derivatives
+            return ()
 
     def data(self) -> Iterable[Part]:
         model, seen = self.model, self.survey
