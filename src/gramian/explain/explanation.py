@@ -26,6 +26,7 @@ from gramian.tables.treatment import rows_named
 
 SAMPLE, CELLS = 20_000, 20_000_000  # other rows that are looked at, and their numbers
 TYPICAL = (0.05, 0.5, 0.95)  # quantiles
+FEWEST = 3  # rows of which one can be compared with the others
 SHOWN = 8  # columns that are printed
 LEVEL = 0.05  # of adjusted p values
 NAMED = 3  # columns in a sentence
@@ -297,6 +298,8 @@ def unusual_rows(watch: Monitor, X: Any, statistics: RowStatistics, count: int) 
     """
     model: Any = watch.model_
     data: Rows = model._new_rows(X, limit=memory_limit_bytes(model.memory_limit))
+    if data.shape[0] < FEWEST:
+        return []
     places, most = statistics.worst(count), max(1000, min(SAMPLE, CELLS // data.shape[1]))
     others = [_part(np.arange(data.shape[0]) != row, most) for row in places]
     explained = (
