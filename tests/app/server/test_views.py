@@ -506,7 +506,7 @@ def test_proposals_are_applied_by_a_client_who_wants_them(visitor):
         assert (got.status_code, got.json()["error"].startswith(field)) == (422, True)
     page = visitor.get(f"/data/{item['id']}", headers=SHEET).text
     assert re.search(r'id="label">.*<option value="species" selected', page)
-    assert 'value="year" data-kind="number" aria-label="use year">' in page
+    assert re.search(r'value="year" data-kind="number" data-place="\d" aria-label="use year">', page)
 
 
 def test_the_first_picture_of_rings_tells_them_apart(tmp_path):
