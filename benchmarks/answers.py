@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 import gramian
-from gramian.explain.explanation import explain
 from gramian.statistics.causes import causes_of
 from gramian.statistics.separation import CHANCE, separation_of
 
@@ -69,7 +68,7 @@ def of_groups(count: int) -> None:
         pca, X, groups, _ = simulated(rng, 0.0)
         found = separation_of(pca.transform(X), groups)
         said["told apart by chance"] += found is not None and found.p <= CHANCE
-        false += float((explain(pca, X, groups == "0").p_adjusted < 0.05).any()) / count
+        false += float((gramian.explain(pca, X, groups == "0").p_adjusted < 0.05).any()) / count
         pca, X, groups, kinds = simulated(rng, 3.0)
         found = separation_of(pca.transform(X), groups)
         said["not told apart, 3 deviations away"] += found is None or found.p > CHANCE

@@ -19,7 +19,7 @@ from diagnosis.traps import traps
 from sklearn.base import clone
 
 import gramian
-from gramian.explain.diagnose import Diagnosis
+from gramian.answers.diagnose import Diagnosis
 
 FOUND, FALSE = 0.95, 1 / 60
 

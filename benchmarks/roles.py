@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gramian.explain.proposals import proposals
+from gramian.answers.proposals import proposals
 from gramian.tables import roles
 from gramian.tables.roles import DOUBTFUL, OUT, roles_of
 

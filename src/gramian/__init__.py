@@ -21,15 +21,16 @@ if TYPE_CHECKING:  # a name that is imported as itself is public
     from gramian import faces as faces
     from gramian import figures as figures
     from gramian import kernels as kernels
+    from gramian.answers.choose_components import choose_components as choose_components
+    from gramian.answers.compare import compare as compare
+    from gramian.answers.describe import describe as describe
+    from gramian.answers.diagnose import diagnose as diagnose
+    from gramian.answers.explanation import explain as explain
+    from gramian.answers.proposals import propose as propose
+    from gramian.answers.rotate import rotate as rotate
+    from gramian.answers.stability import stability as stability
     from gramian.core.progress import set_progress as set_progress
     from gramian.errors import DiagnosticWarning as DiagnosticWarning
-    from gramian.explain.choose_components import choose_components as choose_components
-    from gramian.explain.compare import compare as compare
-    from gramian.explain.describe import describe as describe
-    from gramian.explain.diagnose import diagnose as diagnose
-    from gramian.explain.proposals import propose as propose
-    from gramian.explain.rotate import rotate as rotate
-    from gramian.explain.stability import stability as stability
     from gramian.models.kernel_pca.estimator import KernelPCA as KernelPCA
     from gramian.models.kernel_pca.feature_maps import PolynomialMap as PolynomialMap
     from gramian.models.kernel_pca.feature_maps import RandomFourierMap as RandomFourierMap
@@ -56,20 +57,21 @@ _HOMES = {
     "RandomFourierMap": "gramian.models.kernel_pca.feature_maps",
     "SequentialFeatureSelector": "gramian.select.wrappers",
     "Whitener": "gramian.models.whitener",
-    "choose_components": "gramian.explain.choose_components",
+    "choose_components": "gramian.answers.choose_components",
     "choose_kernel": "gramian.select.choose_kernel",
-    "compare": "gramian.explain.compare",
-    "describe": "gramian.explain.describe",
-    "diagnose": "gramian.explain.diagnose",
+    "compare": "gramian.answers.compare",
+    "describe": "gramian.answers.describe",
+    "diagnose": "gramian.answers.diagnose",
+    "explain": "gramian.answers.explanation",
     "load": "gramian.models.model_file",
     "mutual_information": "gramian.select.mutual_information",
-    "propose": "gramian.explain.proposals",
+    "propose": "gramian.answers.proposals",
     "relations": "gramian.select.relations",
     "roles": "gramian.tables.roles",
-    "rotate": "gramian.explain.rotate",
+    "rotate": "gramian.answers.rotate",
     "scan": "gramian.tables.scan",
     "set_progress": "gramian.core.progress",
-    "stability": "gramian.explain.stability",
+    "stability": "gramian.answers.stability",
 }
 
 # Models have methods that draw, and import no figures.

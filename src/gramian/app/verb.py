@@ -519,7 +519,7 @@ class Verb:
     adds_earlier_rows : bool
         Whether it takes a monitor with ``lags`` as it is. Others get rows with the columns of earlier rows.
     heeds : callable
-        Says of a :class:`gramian.explain.proposals.Proposal` whether it makes sense for this verb.
+        Says of a :class:`gramian.answers.proposals.Proposal` whether it makes sense for this verb.
     documented : mapping of str to str
         As of :func:`about`.
     """

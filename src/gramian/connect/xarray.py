@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import errors
+from gramian.answers.rotate import ORTHOGONAL, rotated
 from gramian.core import checks
 from gramian.core.arrays import as_float64, is_dask, memory_limit_bytes
 from gramian.core.checks import check_choice, check_integer, check_number, counted, listed
@@ -19,7 +20,6 @@ from gramian.core.records import FloatArray
 from gramian.core.version import __version__
 from gramian.engine.centered import center_rows
 from gramian.errors import DataError, InputTypeError, MissingValuesError, ParameterError, needs
-from gramian.explain.rotate import ORTHOGONAL, rotated
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.components import column_variances
 from gramian.statistics.normal_model import NormalModel

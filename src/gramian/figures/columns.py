@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.patches import Circle
 
+from gramian.answers.describe import describe
+from gramian.answers.rotate import Rotation
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
-from gramian.explain.describe import describe
-from gramian.explain.rotate import Rotation
 from gramian.figures import points, style
 from gramian.figures.drawing import Data, finished
 from gramian.figures.labels import Labels
@@ -249,7 +249,7 @@ def rotation(result: Rotation, *, title: str | None = "auto", ax: Any = None, **
 
     Parameters
     ----------
-    result : gramian.explain.rotate.Rotation
+    result : gramian.answers.rotate.Rotation
         What :func:`gramian.rotate` returns.
     title : str or None, default="auto"
         By default the method of rotation.

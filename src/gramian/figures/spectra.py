@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
+from gramian.answers.choose_components import choose_components
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
-from gramian.explain.choose_components import choose_components
 from gramian.figures import style
 from gramian.figures.drawing import Data, finished, ink, whole
 from gramian.figures.names import NOTHING, fitted
@@ -22,7 +22,7 @@ from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import known_variances, shares_of
 
 if TYPE_CHECKING:
-    from gramian.explain.stability import Stability
+    from gramian.answers.stability import Stability
 
 MOST_BARS = 40
 RULE = 11  # typographic points, the height of a rule

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gramian.answers.diagnose import Diagnosis, diagnosis_of
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent, plain, shown, six_digits
 from gramian.core.records import Certificate, ModelKind, Plan
 from gramian.errors import shortened
-from gramian.explain.diagnose import Diagnosis, diagnosis_of
 from gramian.models import model_file
 from gramian.statistics import sampling
 from gramian.statistics.components import column_names, component_names, names_of, shares_of

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gramian import figures
+from gramian.answers.choose_components import choose_components
+from gramian.answers.describe import describe
+from gramian.answers.diagnose import diagnosis_of, serious_and_notes
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
 from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
 from gramian.core.notebook import Grid, Section
 from gramian.errors import DiagnosticWarning, UnavailableError, ignoring
-from gramian.explain.choose_components import choose_components
-from gramian.explain.describe import describe
-from gramian.explain.diagnose import diagnosis_of, serious_and_notes
 from gramian.figures.names import component_titles
 from gramian.models.pca.tables import linear_rows
 from gramian.report import sentences
@@ -380,7 +380,7 @@ class _Explained:
 
     def _explained(self, statistics: RowStatistics) -> Sequence[Any]:
         """Return why the most unusual rows of a small table are so."""
-        from gramian.explain.explanation import unusual_rows
+        from gramian.answers.explanation import unusual_rows
         from gramian.models.monitor import monitor_of
 
         values = self.table.values

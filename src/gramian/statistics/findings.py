@@ -1,6 +1,6 @@
 """What a fitted model shows by itself of an answer that misleads: units, and the width of a kernel.
 
-Checks that need the rows, and all notes, are in :mod:`gramian.explain.findings`.
+Checks that need the rows, and all notes, are in :mod:`gramian.answers.findings`.
 """
 
 from __future__ import annotations

@@ -54,10 +54,10 @@ def proposed(
     source : str, binary stream or gramian.tables.scan.Scan
         What was looked at, from which reading goes on.
     reading, values : dict
-    found : gramian.explain.proposals.Proposals
+    found : gramian.answers.proposals.Proposals
         Those that were applied.
     """
-    from gramian.explain.proposals import KNOWN, Method, Proposals, of_scan
+    from gramian.answers.proposals import KNOWN, Method, Proposals, of_scan
     from gramian.tables.scan import scan
 
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if data == "-" else data

@@ -12,13 +12,13 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
+from gramian.answers.diagnose import NOTHING_FOUND, ONLY_MODEL
 from gramian.app.server import routes
 from gramian.app.server.fields import ID, KINDS, PageQuery, Reading, Refusal
 from gramian.app.server.routes import Server
 from gramian.app.server.state import Item, State
 from gramian.core.checks import amount, counted, most_of, percent
 from gramian.core.version import __version__
-from gramian.explain.diagnose import NOTHING_FOUND, ONLY_MODEL
 
 PAGE = files("gramian.app").joinpath("page")
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "png": "image/png"}

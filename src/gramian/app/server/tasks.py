@@ -26,14 +26,14 @@ import numpy as np
 import pandas as pd
 
 from gramian import PCA, KernelPCA, Whitener, errors, load
+from gramian.answers.diagnose import diagnosis_of
+from gramian.answers.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.app.verb import Blocks, Context, Parameter, Result
 from gramian.app.verbs import verb as verb_of
 from gramian.app.verbs.fit import with_usual_components
 from gramian.core import arrays, progress
 from gramian.core.checks import check_choice, check_integer, counted, plain
 from gramian.errors import DataError
-from gramian.explain.diagnose import diagnosis_of
-from gramian.explain.proposals import KNOWN, METHODS, Method, of_scan, proposals
 from gramian.faces import Faces, FaceSpace, Gallery, example_faces, read_faces
 from gramian.figures.images import Picture, contact_sheet, grey, grey_range
 from gramian.figures.names import component_titles, usual_hue

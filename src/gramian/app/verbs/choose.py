@@ -41,7 +41,7 @@ def judged(
 
 
 @verb.about(
-    doing="choosing components", documented={"": "gramian.explain.choose_components:choose_components"}
+    doing="choosing components", documented={"": "gramian.answers.choose_components:choose_components"}
 )
 def choose_components(
     data: verb.LargeData,
@@ -63,7 +63,7 @@ def choose_components(
     max_rmse : NUMBER
         Root-mean-square error of an entry for the rule max_rmse.
     """
-    from gramian.explain.choose_components import choose_components
+    from gramian.answers.choose_components import choose_components
     from gramian.report.facts import data_facts
 
     choices = choose_components(

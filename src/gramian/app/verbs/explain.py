@@ -12,7 +12,7 @@ check_natural = partial(check_integer, least=0)
 STATISTICS = ("rows", "levels", "weighted_r2", "r2", "p", "p_adjusted", "r")  # of a variable
 
 
-@verb.about(documented={"": "gramian.explain.describe:describe"})
+@verb.about(documented={"": "gramian.answers.describe:describe"})
 def describe(
     model: verb.Model,
     data: verb.LargeData,
@@ -32,7 +32,7 @@ def describe(
     out : FILE
         Also write a .csv or .parquet table, a line for each variable and component.
     """
-    from gramian.explain.describe import describe
+    from gramian.answers.describe import describe
     from gramian.report.facts import payload
 
     result = describe(model, data, top=top)
@@ -49,7 +49,7 @@ def describe(
     return verb.Result(result, facts, tables={"variables": result.columns()})
 
 
-@verb.about(documented={"": "gramian.explain.explanation:explain"})
+@verb.about(documented={"": "gramian.answers.explanation:explain"})
 def explain(
     model: verb.Model,
     data: verb.Data,
@@ -76,7 +76,7 @@ def explain(
     out : FILE
         Also write a .csv or .parquet table with all columns.
     """
-    from gramian.explain.explanation import explain
+    from gramian.answers.explanation import explain
 
     result = explain(model, data, list(subset or ()), versus=versus)
     columns = result.table()
@@ -101,7 +101,7 @@ def diagnose(model: verb.Model, data: verb.Data, *, meta: verb.Meta = None) -> v
     orders, arches, and components that are chance. Each finding has its evidence and the step that mends it.
     Of several columns of labels or metadata, such as treatment and batch, it says which coincide.
     """
-    from gramian.explain.diagnose import diagnose
+    from gramian.answers.diagnose import diagnose
 
     result = diagnose(model, data)
     return verb.Result("\n".join(result.lines()), {"findings": [asdict(one) for one in result.findings]})
@@ -113,7 +113,7 @@ INTERVALS = (
 )
 
 
-@verb.about(documented={"": "gramian.explain.stability:stability"})
+@verb.about(documented={"": "gramian.answers.stability:stability"})
 def stability(
     model: verb.Model,
     data: verb.Data,
@@ -132,7 +132,7 @@ def stability(
     out : FILE
         Also draw the intervals: an .svg, .png or .pdf file.
     """
-    from gramian.explain.stability import stability
+    from gramian.answers.stability import stability
     from gramian.figures.registry import function_of
     from gramian.report.facts import payload
 
@@ -147,7 +147,7 @@ def stability(
     return verb.Result(f"{result}\n", facts, figures=figures)
 
 
-@verb.about(documented={"": "gramian.explain.rotate:rotate"})
+@verb.about(documented={"": "gramian.answers.rotate:rotate"})
 def rotate(
     model: verb.Model,
     *,
@@ -169,7 +169,7 @@ def rotate(
     out : FILE
         Also draw the rotated loadings: an .svg, .png or .pdf file.
     """
-    from gramian.explain.rotate import rotate
+    from gramian.answers.rotate import rotate
     from gramian.figures.registry import function_of
     from gramian.report.facts import payload
 
@@ -202,7 +202,7 @@ def compare(old: verb.Model, new: verb.Model, *, tol: float | None = None) -> ve
     tol : NUMBER, default: any
         Largest accepted change: of a variance relative to the largest, of a direction in radians.
     """
-    from gramian.explain.compare import compare
+    from gramian.answers.compare import compare
     from gramian.report.facts import payload
 
     if tol is not None:

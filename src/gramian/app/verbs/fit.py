@@ -203,7 +203,7 @@ def fit(
     """
     import numpy as np
 
-    from gramian.explain.diagnose import diagnosis_of
+    from gramian.answers.diagnose import diagnosis_of
     from gramian.report import facts, sentences, tables
 
     made = _ready(model, data)
@@ -236,7 +236,7 @@ def fit(
 
 def model_lines(model: Any, diagnosis: Any, verbose: bool = True) -> list[str]:
     """Return what is said of every fitted model: what misleads, components, sample, certificate, plan."""
-    from gramian.explain.diagnose import serious_and_notes
+    from gramian.answers.diagnose import serious_and_notes
     from gramian.statistics.sampling import sampling_note
 
     serious, notes = serious_and_notes(diagnosis)

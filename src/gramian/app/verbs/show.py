@@ -202,7 +202,7 @@ def info(model: Annotated[str, verb.Option(verb.MODEL.metavar, verb.MODEL.help)]
 
     Its parameters, components, plan, certificate and the versions that wrote it.
     """
-    from gramian.explain.diagnose import diagnosis_of
+    from gramian.answers.diagnose import diagnosis_of
     from gramian.models.model_file import load, read_model
     from gramian.report.facts import info_facts
     from gramian.statistics.components import mapping_of

@@ -6,7 +6,6 @@ from scipy import stats
 from sklearn.datasets import load_wine
 
 import gramian
-from gramian.explain.explanation import explain
 from gramian.tables.table import Table
 
 WINE = load_wine(as_frame=True)
@@ -21,7 +20,7 @@ def pca():
 
 @pytest.mark.parametrize(("row", "statistic"), [(121, "T2"), (69, "SPE")])
 def test_contributions_of_a_row_are_those_of_the_definition(pca, row, statistic):
-    result = explain(pca, X, row)
+    result = gramian.explain(pca, X, row)
     P, variances = pca.components_, pca.explained_variance_
     t = P @ Z[row]
     e = Z[row] - t @ P
@@ -38,7 +37,7 @@ def test_contributions_of_a_row_are_those_of_the_definition(pca, row, statistic)
 
 
 def test_groups_are_compared_along_the_direction_that_separates_them_best(pca):
-    result = explain(pca, X, CLASS == 0, versus=CLASS == 2)
+    result = gramian.explain(pca, X, CLASS == 0, versus=CLASS == 2)
     a, b = Z[CLASS == 0], Z[CLASS == 2]
     P = pca.components_
     scores = a @ P.T, b @ P.T
@@ -58,7 +57,9 @@ def test_groups_without_a_difference_are_said_to_differ_by_chance_only():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         Y = rng.normal(size=(60, 8))
-        said.append("by more than chance" in explain(gramian.PCA(3).fit(Y), Y, np.arange(60) < 30).sentence)
+        said.append(
+            "by more than chance" in gramian.explain(gramian.PCA(3).fit(Y), Y, np.arange(60) < 30).sentence
+        )
     assert sum(said) >= 34
 
 
@@ -67,36 +68,38 @@ def test_repeated_rows_of_a_unit_are_averaged_before_they_are_tested():
     subject = np.repeat(np.arange(12), 20)
     Y = rng.normal(size=(12, 4))[subject] + 0.01 * rng.normal(size=(240, 4))
     pca = gramian.PCA(2).fit(Y)
-    alone, grouped = (explain(pca, Y, subject < 6, units=units).p_adjusted.min() for units in (None, subject))
+    alone, grouped = (
+        gramian.explain(pca, Y, subject < 6, units=units).p_adjusted.min() for units in (None, subject)
+    )
     assert alone < 1e-4 < 0.01 < grouped
 
 
 def test_rows_are_named_by_number_name_group_or_label(pca):
     table = Table(X.to_numpy(), feature_names=tuple(X.columns), row_names=tuple(f"W{i}" for i in range(178)))
     table = Table(**{**vars(table), "labels": np.array(list("abc"))[CLASS], "label_name": "kind"})
-    assert explain(pca, table, "W121").rows == explain(pca, table, 121).rows == ("W121",)
-    group = explain(pca, table, "kind=a", versus="c")
+    assert gramian.explain(pca, table, "W121").rows == gramian.explain(pca, table, 121).rows == ("W121",)
+    group = gramian.explain(pca, table, "kind=a", versus="c")
     assert (len(group.rows), len(group.versus)) == (59, 48)
     with pytest.raises(ValueError, match="subset='W999' is neither a row nor a group"):
-        explain(pca, table, "W999")
+        gramian.explain(pca, table, "W999")
     with pytest.raises(ValueError, match="versus has row W0 in common with subset"):
-        explain(pca, table, ["W0", "W1"], versus="a")
+        gramian.explain(pca, table, ["W0", "W1"], versus="a")
     with pytest.raises(ValueError, match="subset=178 must be a whole number from 0 to 177"):
-        explain(pca, table, 178)
+        gramian.explain(pca, table, 178)
 
 
 def test_a_missing_value_contributes_nothing_and_a_kernel_pca_says_that_it_is_approximate():
     Y = X.copy()
     Y.iloc[121, 2] = np.nan
-    result = explain(gramian.PCA(3, scale="unit", missing="em").fit(Y), Y, 121)
+    result = gramian.explain(gramian.PCA(3, scale="unit", missing="em").fit(Y), Y, 121)
     assert result.contributions[result.columns.index("ash")] == 0
-    result = explain(gramian.KernelPCA(3, kernel="rbf", gamma=0.02).fit(Z), Z, 121)
+    result = gramian.explain(gramian.KernelPCA(3, kernel="rbf", gamma=0.02).fit(Z), Z, 121)
     assert "approximate" in result.notes[-1]
     assert np.isfinite(result.contributions).all()
 
 
 def test_a_large_table_is_looked_at_in_part():
     Y = np.random.default_rng(0).normal(size=(30_000, 3))
-    result = explain(gramian.PCA(2).fit(Y), Y, 7)
+    result = gramian.explain(gramian.PCA(2).fit(Y), Y, 7)
     assert len(result.versus) == 20_000
     assert "20,000 of 29,999" in str(result)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.explain.rotate import promax, varimax
+from gramian.answers.rotate import promax, varimax
 
 
 def criterion(L):

@@ -16,11 +16,11 @@ import numpy as np
 from scipy import sparse, special
 from scipy.stats import rankdata
 
+from gramian.answers.proposals import DEEPER, FOLLOWED, correlations
 from gramian.core.arrays import are_whole, as_float64, dense
 from gramian.core.checks import counted, evenly, first_few, listed, percent
 from gramian.core.records import FloatArray, IntArray, ModelKind
 from gramian.errors import MissingValuesWarning, ignoring
-from gramian.explain.proposals import DEEPER, FOLLOWED, correlations
 from gramian.statistics import components
 from gramian.statistics import findings as of_models
 from gramian.statistics.associations import curve

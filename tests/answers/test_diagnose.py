@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 
 import gramian
 from gramian import PCA, KernelPCA, Monitor
+from gramian.answers.diagnose import diagnosis_of
 from gramian.app.cli import main
 from gramian.errors import DataError, DiagnosticWarning, InputTypeError
-from gramian.explain.diagnose import diagnosis_of
 from gramian.kernels import Matern
 from gramian.report.facts import largest_loadings
 

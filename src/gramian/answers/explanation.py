@@ -69,10 +69,9 @@ class Explanation(Tabulated):
     --------
     >>> from sklearn.datasets import load_wine
     >>> import gramian
-    >>> from gramian.explain.explanation import explain
     >>> X = load_wine(as_frame=True).data
     >>> pca = gramian.PCA(3, scale="unit").fit(X)
-    >>> explanation = explain(pca, X, 121)
+    >>> explanation = gramian.explain(pca, X, 121)
     >>> explanation.columns[0], explanation.values[0].item()
     ('ash', 3.23)
     """
@@ -200,10 +199,9 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
     --------
     >>> from sklearn.datasets import load_wine
     >>> import gramian
-    >>> from gramian.explain.explanation import explain
     >>> wine = load_wine(as_frame=True)
     >>> pca = gramian.PCA(3, scale="unit").fit(wine.data)
-    >>> explain(pca, wine.data, wine.target == 0, versus=wine.target == 2).value > 5
+    >>> gramian.explain(pca, wine.data, wine.target == 0, versus=wine.target == 2).value > 5
     True
     """
     check_is_fitted(model)

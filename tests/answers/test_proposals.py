@@ -15,8 +15,8 @@ from sklearn import datasets
 
 import gramian
 from gramian import PCA, scan
+from gramian.answers.proposals import KNOWN, proposals
 from gramian.errors import DataError, ParameterError
-from gramian.explain.proposals import KNOWN, proposals
 from gramian.statistics.units import same_range, unit_difference
 from gramian.tables.cells import units_of
 from gramian.tables.preview import preview

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from gramian import PCA, KernelPCA
+from gramian.answers.choose_components import RULES, choose_components
 from gramian.errors import DataError, InputTypeError, ParameterError
-from gramian.explain.choose_components import RULES, choose_components
 from helpers import spectrum_matrix
 
 FITTING = ("mle", "parallel", "sign-flip", "gavish-donoho", "cv")

@@ -140,7 +140,7 @@ def diagnose(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
 
 def _diagnosed(model: Any, X: Any = None, labels: Any = None) -> Diagnosis:
     # What needs rows loads scikit-learn, which a model alone is shown without.
-    from gramian.explain.findings import Evidence, findings
+    from gramian.answers.findings import Evidence, findings
     from gramian.tables.metadata import as_metadata, labels_of
 
     rows = None if X is None else model._new_rows(X)

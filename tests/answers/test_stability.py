@@ -6,9 +6,9 @@ import pytest
 
 import gramian
 from gramian import PCA, KernelPCA, Whitener
+from gramian.answers.stability import _Resampled, _scales
 from gramian.app.cli import main
 from gramian.core.progress import report_to
-from gramian.explain.stability import _Resampled, _scales
 from gramian.models.inputs import generators
 
 RNG = np.random.default_rng(0)
