@@ -29,6 +29,7 @@ TYPICAL = (0.05, 0.5, 0.95)  # quantiles
 FEWEST = 3  # rows of which one can be compared with the others
 SHOWN = 8  # columns that are printed
 LEVEL = 0.05  # of adjusted p values
+BARELY = 1.05  # times a limit
 NAMED = 3  # columns in a sentence
 MEANINGS = {
     "T2": "the distance from the mean within the components",
@@ -99,7 +100,8 @@ class Explanation(Tabulated):
         name = f"Row {self.rows[0]}"
         if not times > 1:
             return f"{name} is not unusual: {what} ({self.statistic}) is {times:.2g} of its limit."
-        said = f"{name} is unusual: {what} ({self.statistic}) is {times:.2g} times its limit"
+        beyond = f"{times:.2g} times its limit" if times > BARELY else "just above its limit"
+        said = f"{name} is unusual: {what} ({self.statistic}) is {beyond}"
         return f"{said}{self._leading()}."
 
     def _of_groups(self) -> str:
