@@ -31,6 +31,14 @@ def data_dir() -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    """Forget the figures of pyplot after each test, where it was loaded."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
+
+
 @dataclass(frozen=True)
 class ArrayKind:
     """One kind of array that estimators take: how to make it, and how to recognise it."""

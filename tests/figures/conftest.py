@@ -17,10 +17,3 @@ def X():
 @pytest.fixture(scope="session")
 def pca(X):
     return gramian.PCA(2).fit(X)
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    """Forget the figures of pyplot after each test."""
-    yield
-    plt.close("all")
