@@ -11,7 +11,7 @@ import numpy as np
 from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, finished, ink, whole
+from gramian.figures.drawing import Data, figure, whole
 from gramian.figures.names import fitted
 from gramian.figures.style import BLUE, COLOURS, VERMILION
 from gramian.statistics.candidates import Selection
@@ -65,8 +65,8 @@ def selection_data(result: Any) -> Candidates:
     return Candidates("", said, columns, result.measure, result.unit, is_curve)
 
 
-@style.styled
-def selection(result: Any, *, title: str | None = "auto", ax: Any = None, **errorbar: Any) -> Any:
+@figure(selection_data)
+def selection(data: Candidates, ax: Any, **errorbar: Any) -> Any:
     """Draw the score of every candidate with its standard error, and mark the chosen one.
 
     Parameters
@@ -99,7 +99,6 @@ def selection(result: Any, *, title: str | None = "auto", ax: Any = None, **erro
     >>> gramian.figures.selection_data(chosen).columns["chosen"].tolist()
     [True, False, False, False]
     """
-    data = selection_data(result)
     names, size, mean, error, chosen = data.columns.values()
     error, place = np.nan_to_num(error), np.arange(len(mean))
     look = {"fmt": "o", "color": BLUE, "lw": 0.8, "ms": 3.5}
@@ -119,7 +118,7 @@ def selection(result: Any, *, title: str | None = "auto", ax: Any = None, **erro
         ax.set_ylim(len(mean) - 0.4, -0.6)
         ax.grid(axis="y", color=style.PALE, lw=0.6)
         style.ticks(ax, "y", place.tolist(), names)
-    return finished(data, ax, title)
+    return ax
 
 
 # ----------------- Reconstruction error against the number of components
@@ -147,10 +146,8 @@ def reconstruction_errors_data(model: Any, X: Any) -> Data:
     return Data("", [said], columns)
 
 
-@style.styled
-def reconstruction_errors(
-    model: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **line: Any
-) -> Any:
+@figure(reconstruction_errors_data)
+def reconstruction_errors(data: Data, ax: Any, **line: Any) -> Any:
     """Draw the relative error of reconstructions from r components, for r from 0 to all of the model.
 
     It is ``sqrt(sum ||x - x~||^2 / sum ||x - mean||^2)``.
@@ -188,7 +185,6 @@ def reconstruction_errors(
     >>> data.columns["error"].round(4).tolist()
     [1.0, 0.2046, 0.0]
     """
-    data = reconstruction_errors_data(model, X)
     group, count, error = data.columns.values()
     names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
     handles = []
@@ -200,7 +196,7 @@ def reconstruction_errors(
     whole(ax.xaxis)
     if len(names) > 1:
         style.legend(ax, handles, names, own=own)
-    return finished(data, ax, title)
+    return ax
 
 
 # ------------------------- Distributions of face scores, with thresholds
@@ -246,16 +242,8 @@ def face_scores_data(
     return Distributions("", said, columns, marked, measure)
 
 
-@style.styled
-def face_scores(
-    groups: Any,
-    thresholds: Mapping[str, float] | None = None,
-    *,
-    measure: str = "score",
-    title: str | None = "auto",
-    ax: Any = None,
-    **stairs: Any,
-) -> Any:
+@figure(face_scores_data)
+def face_scores(data: Distributions, ax: Any, **stairs: Any) -> Any:
     """Draw the distributions of scores of groups of pictures, and thresholds.
 
     Parameters
@@ -293,7 +281,6 @@ def face_scores(
     >>> ax.get_xlabel()
     'similarity'
     """
-    data = face_scores_data(groups, thresholds, measure)
     group, low, high, share = data.columns.values()
     names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
     handles = []
@@ -304,9 +291,9 @@ def face_scores(
         look = {"color": colour, "ls": DASHES[place % len(DASHES)], "lw": 1.1}
         handles.append(ax.stairs(share[one], edges, **look))
     for at in data.thresholds.values():
-        ax.axvline(at, color=ink(), ls=(0, (4, 3)), lw=0.9)
+        ax.axvline(at, color=style.ink(), ls=(0, (4, 3)), lw=0.9)
     style.words(ax, x=data.measure, y="share of the group (%)")
     ax.set(xlim=(low[0], high[-1]), ylim=(0, None))
     if len(names) > 1:
         style.legend(ax, handles, names, own=own)
-    return finished(data, ax, title)
+    return ax

@@ -15,7 +15,7 @@ from gramian.core.checks import check_integer, counted, evenly, percent
 from gramian.core.records import FloatArray
 from gramian.errors import ParameterError
 from gramian.figures import style
-from gramian.figures.drawing import Data, finished, whole
+from gramian.figures.drawing import Data, figure, whole
 from gramian.figures.names import numbers_of, row_names_of
 from gramian.figures.style import BLUE, VERMILION
 from gramian.models.events import ONSET, RowStatistics
@@ -47,8 +47,8 @@ def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
     return np.unique([*evenly(len(result), MOST_POINTS), *alarms])
 
 
-@style.styled
-def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any = None, **scatter: Any) -> Any:
+@figure(control_chart_data)
+def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
     """Draw T2 and SPE of rows in their order, with the limits and the alarms.
 
     Of more than 4,000 rows it has 4,000 evenly spaced ones and the 2,000 largest alarms.
@@ -81,7 +81,6 @@ def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any =
     >>> list(data.columns)[:5]
     ['position', 'row', 'T2', 'T2 limit', 'SPE']
     """
-    data = control_chart_data(monitor, X)
     x, alarms = data.columns["position"], np.asarray(data.columns["alarm"] != "", dtype=bool)
     names = [name for name in ("T2", "SPE") if name in data.columns]
     axes = style.subplots(len(names), ax=ax, sharex=True, squeeze=False)
@@ -98,7 +97,7 @@ def control_chart(monitor: Any, X: Any, *, title: str | None = "auto", ax: Any =
         one.set(ylabel=name, ylim=(0, None))
     one.set_xlabel("row")
     one.get_figure().align_ylabels(axes)
-    return finished(data, axes, title)
+    return axes
 
 
 def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
@@ -139,10 +138,8 @@ def _rows(X: Any, start: int, stop: int) -> Any:
     return Table(some, X.feature_names) if named else some
 
 
-@style.styled
-def contributions(
-    monitor: Any, X: Any, row: int | str | date, *, title: str | None = "auto", ax: Any = None, **barh: Any
-) -> Any:
+@figure(contributions_data)
+def contributions(data: Data, ax: Any, **barh: Any) -> Any:
     """Draw what each column contributes to T2 and SPE of one row.
 
     The 20 columns are those that contribute most to the statistic that is larger relative to its limit.
@@ -184,7 +181,6 @@ def contributions(
     >>> data.title, data.columns["column"][0]
     ('Contributions to row 7', 'x3')
     """
-    data = contributions_data(monitor, X, row)
     columns, *parts = data.columns
     lines = np.arange(len(data.columns[columns]))
     axes = style.subplots(1, len(parts), ax=ax, height_mm=18 + 4.2 * len(lines), sharey=True, squeeze=False)
@@ -195,7 +191,7 @@ def contributions(
         style.zero_lines(one, y=False)
         one.tick_params(axis="y", length=0)
     style.ticks(axes[0, 0], "y", lines.tolist(), data.columns[columns])
-    return finished(data, axes, title)
+    return axes
 
 
 @dataclass(frozen=True)
@@ -251,16 +247,8 @@ def contribution_map_data(monitor: Any, X: Any, event: int | None = None) -> Cel
     return Cells("", [said, more], columns, cells, start)
 
 
-@style.styled
-def contribution_map(
-    monitor: Any,
-    X: Any,
-    event: int | None = None,
-    *,
-    title: str | None = "auto",
-    ax: Any = None,
-    **pcolormesh: Any,
-) -> Any:
+@figure(contribution_map_data)
+def contribution_map(data: Cells, ax: Any, **pcolormesh: Any) -> Any:
     """Draw the contributions of columns over time, around the beginning of an event.
 
     These are of 20 rows before the event and 80 from its beginning on, and of the 15 columns that contribute
@@ -305,7 +293,6 @@ def contribution_map(
     >>> gramian.figures.contribution_map_data(monitor, new).columns["column"][0]
     'x3'
     """
-    data = contribution_map_data(monitor, X, event)
     count, n = data.values.shape
     ax = style.subplots(ax=ax, height_mm=22 + 4.2 * count)
     low = int(data.columns["position"][0])
@@ -321,4 +308,4 @@ def contribution_map(
     whole(ax.xaxis)
     bar = ax.get_figure().colorbar(mesh, ax=ax, label="of the limit", shrink=0.8, pad=0.02)
     bar.outline.set_visible(False)
-    return finished(data, ax, title)
+    return ax

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from contourpy import contour_generator
 from matplotlib.colors import LinearSegmentedColormap
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from gramian.core.arrays import as_float64
 from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
 from gramian.figures import points, sheets, style
-from gramian.figures.drawing import Data, finished, ink
+from gramian.figures.drawing import Data, figure
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels
 from gramian.figures.names import component_titles, fitted, numbers_of, place_of
@@ -36,13 +34,6 @@ SHOWN = 3  # components of a model
 SCORES = LinearSegmentedColormap.from_list("scores", ["#b35806", "#f1a340", "#a0a0a0", "#998ec3", "#542788"])
 MOST_POINTS, MOST_OF_RELATION = 400, 1000
 FINE, COARSE = 240, 24  # cells along each axis of the grid of an equation, in the plane and in space
-# Of a tetrahedron with corners in the order of their heights: how many are above 0, and edges of a triangle.
-CUTS = (
-    (1, ((3, 0), (3, 1), (3, 2))),
-    (2, ((0, 2), (0, 3), (1, 3))),
-    (2, ((0, 2), (1, 3), (1, 2))),
-    (3, ((0, 1), (0, 2), (0, 3))),
-)
 VIEW = (35.0, 25.0)
 ZOOM = 1.1  # of the space of three columns
 PANEL = 38  # millimetres, the least width of a panel
@@ -146,10 +137,13 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         columns |= dict(zip(titles[-1], result.T, strict=False))
     if min(map(len, titles)) == 1:  # a panel alone in a row
         titles = [[title for row in titles for title in row]]
-    n, few = len(values), f" ({MOST_POINTS} drawn)" if len(values) > MOST_POINTS else ""
-    said = f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores."
-    rows = values, evenly(n, MOST_POINTS), Groups.of(hue, n, given[0], X), feature_names_of(given[0])
-    return Contours("", [said, f"{n:,} rows{few}."], columns, *rows, sides, titles)
+    n, rows = len(values), evenly(len(values), MOST_POINTS)
+    said = [
+        f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores.",
+        f"{n:,} rows{f' ({MOST_POINTS} drawn)' if len(rows) < n else ''}.",
+    ]
+    hues = Groups.of(hue, n, given[0], X)
+    return Contours("", said, columns, values, rows, hues, feature_names_of(given[0]), sides, titles)
 
 
 def _square(edges: list[list[float]]) -> list[list[float]]:
@@ -170,26 +164,36 @@ def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, Float
 
     Both have a value for each place of a grid of shape (m, n, 2); segments have both ends: x, y, x, y.
     """
-    lines: Any = contour_generator(grid[..., 0], grid[..., 1], values)
-    largest = float(np.abs(values).max()) or 1.0
-    parts = ((level, lines.lines(level)) for level in _levels(values).tolist())
-    return [
-        (level / largest, np.concatenate([np.empty((0, 4)), *(np.hstack([p[:-1], p[1:]]) for p in paths)]))
-        for level, paths in parts
-    ]
+    largest, result = float(np.abs(values).max()) or 1.0, []
+    for level in _levels(values).tolist():
+        paths = _lines(np.moveaxis(grid, -1, 0), values, level)
+        result.append((level / largest, np.concatenate([np.hstack([p[:-1], p[1:]]) for p in paths])))
+    return result
 
 
-@style.styled
-def kernel_contours(
-    models: Any,
-    X: Any,
-    *,
-    hue: Any = None,
-    components: int = SHOWN,
-    title: str | None = "auto",
-    ax: Any = None,
-    **contour: Any,
-) -> Any:
+def _lines(sides: Any, values: FloatArray, level: float = 0.0) -> list[FloatArray]:
+    found: Any = contour_generator(sides[0], sides[1], values).lines(level)
+    return list(found)
+
+
+def _panels(
+    titles: Sequence[Sequence[Any]], ax: Any, space: int, more: int = 0, **options: Any
+) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Return square axes, and those of them that have a panel, with their titles; rows keep their panels."""
+    most = max(1, int(style.width_mm() // PANEL))
+    across = max(beside(len(row), most) for row in titles)
+    every = [title for row in titles for title in [*row, *[None] * (-len(row) % across)]]
+    down, side = len(every) // across, style.width_mm() / across
+    options["height_mm"] = down * (side + space) + more
+    axes = style.subplots(down, across, ax=ax, squeeze=False, **options)
+    for one, title in zip(axes.flat, every, strict=True):
+        one.set_visible(title is not None)
+        one.set_box_aspect(1)
+    return axes, [pair for pair in zip(axes.flat, every, strict=True) if pair[1] is not None]
+
+
+@figure(kernel_contours_data)
+def kernel_contours(data: Contours, ax: Any, **contour: Any) -> Any:
     """Draw lines of equal score of each component in the plane of two columns, for one or more models.
 
     Linear PCA has parallel lines. For points on a circle, a component of kernel PCA has circular lines: it is
@@ -237,30 +241,20 @@ def kernel_contours(
     >>> gramian.figures.kernel_contours_data(model, X, components=1).panels
     [['1. exp(-0.5 ||x - y||^2), PC1 (40.1 %)']]
     """
-    data = kernel_contours_data(models, X, hue=hue, components=components)
-    most = min(SHOWN, max(1, int(style.width_mm() // PANEL)))
-    across = max(beside(len(row), most) for row in data.panels)
-    titles = [name for row in data.panels for name in row + [""] * (-len(row) % across)]
-    down, side, own = len(titles) // across, style.width_mm() / across, ax is None
-    axes = style.subplots(down, across, ax=ax, squeeze=False, height_mm=down * (side + 10) + 8)
-    for place, (one, name) in enumerate(zip(axes.flat, titles, strict=True)):
-        if not name:
-            one.set_visible(False)
-            continue
+    axes, panels = _panels(data.panels, ax, space=10, more=8, sharey=True)
+    for one, name in panels:
         score = data.columns[name].reshape(CELLS + 1, CELLS + 1)
-        largest, levels, first = np.abs(score).max(), _levels(score), place % across == 0
+        largest, levels = np.abs(score).max(), _levels(score)
         points.draw_points(one, data, s=5, alpha=0.5, rasterized=True)
         look: dict[str, Any] = {"linewidths": np.where(levels < 0, 0.6, 1.2), "cmap": SCORES}
         if len(levels):
             one.contour(*data.sides, score, levels, **look | {"vmin": -largest, "vmax": largest} | contour)
         one.set_title(style.drawable(name).replace(", PC", "\nPC"), **style.PLAIN)
-        one.set_box_aspect(1)
-        one.tick_params(labelleft=first)
-        style.words(one, x=data.names[0], y=data.names[1] if first else "")
-    points.draw_legend(axes[0, 0], data, own, {})
-    if own and (legend := axes[0, 0].get_legend()):
-        legend.set_bbox_to_anchor((0, 1 + 9 / (side - 10)))  # above the titles
-    return finished(data, axes, title)
+        style.words(one, x=data.names[0], y=data.names[1] if one in axes[:, 0] else "")
+    points.draw_legend(axes[0, 0], data, ax is None, {})
+    if ax is None and (legend := axes[0, 0].get_legend()):
+        legend.set_bbox_to_anchor((0, 1 + 12 * axes.shape[1] / style.width_mm()))  # above the titles
+    return axes
 
 
 def compared_data(model: Any, table: Any, *, hue: Any = None) -> Contours:
@@ -286,11 +280,11 @@ class Relation(Rows):
 
     Attributes
     ----------
-    holds : list of ndarray
-        Where the equation holds: lines of shape (m, 2), or triangles of shape (3, 3).
+    holds : list of ndarray of shape (m, columns)
+        Lines on which the equation holds: the curve, or a net on the surface.
     """
 
-    holds: Any
+    holds: Sequence[FloatArray]
 
 
 def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
@@ -331,13 +325,13 @@ def _ranges(values: FloatArray) -> list[list[float]]:
     return [style.limits(column, margin=0.12) for column in values.T]
 
 
-def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> Any:
+def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> list[FloatArray]:
     """Return where an equation between two or three columns holds, within limits of each.
 
     Returns
     -------
-    sequence of ndarray
-        Lines of shape (points, 2), or triangles of shape (3, 3).
+    list of ndarray of shape (points, columns)
+        Lines: the curve, or those in which a surface meets planes where one column is constant.
 
     Examples
     --------
@@ -356,59 +350,23 @@ def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> Any:
     rows[:, used] = grid.reshape(-1, len(used))
     values = law(rows).reshape(grid.shape[:-1])
     if len(used) == 2:
-        return contour_generator(grid[..., 0], grid[..., 1], values).lines(0.0)
-    return _triangles(grid, values)
+        return _lines(sides, values.T)
+    return [
+        np.insert(line, axis, level, axis=1)
+        for axis, side in enumerate(sides)
+        for level, plane in zip(side, np.moveaxis(values, axis, 0), strict=True)
+        for line in _lines(np.delete(sides, axis, axis=0), plane.T)
+    ]
 
 
-def _triangles(grid: FloatArray, values: FloatArray) -> FloatArray:
-    """Return triangles of shape (m, 3, 3) on which values on a grid, linear in tetrahedra, are 0.
-
-    Each cell is six tetrahedra, each with a path along three edges from its first to its last corner.
-    """
-    found = []
-    for order in permutations(range(3)):
-        steps = np.cumsum([np.zeros(3, int), *np.eye(3, dtype=int)[list(order)]], axis=0)
-        path = [tuple(slice(step, step - 1 or None) for step in corner) for corner in steps]
-        heights = np.stack([values[place].ravel() for place in path], axis=1)
-        corners = np.stack([grid[place].reshape(-1, 3) for place in path], axis=1)
-        rank = np.argsort(heights, axis=1)
-        heights = np.take_along_axis(heights, rank, axis=1)
-        corners = np.take_along_axis(corners, rank[..., None], axis=1)
-        for many, edges in CUTS:
-            chosen = (heights > 0).sum(axis=1) == many
-            (a, b), h, p = np.transpose(edges), heights[chosen], corners[chosen]
-            t = p[:, a] + (h[:, a] / (h[:, a] - h[:, b]))[..., None] * (p[:, b] - p[:, a])
-            turned = (np.cross(t[:, 1] - t[:, 0], t[:, 2] - t[:, 0]) * (p[:, 3] - p[:, 0])).sum(axis=1) < 0
-            t[turned] = t[turned, ::-1]  # for their shades, all are seen from the side of higher values
-            found.append(t)
-    return np.concatenate(found)
+def _draw_zero_set(ax: Any, holds: Sequence[FloatArray]) -> None:
+    thin = {"lw": 0.4, "alpha": 0.6} if hasattr(ax, "zaxis") else {"lw": 1.2}
+    for line in holds:
+        ax.plot(*line.T, color=style.VERMILION, zorder=1, **thin)
 
 
-def _draw_zero_set(ax: Any, holds: Any) -> None:
-    if hasattr(ax, "zaxis") and len(holds):
-        look = {
-            "facecolors": style.VERMILION,
-            "alpha": 0.3,
-            "shade": True,
-            "linewidths": 0,
-            "rasterized": True,
-        }
-        ax.add_collection3d(Poly3DCollection(np.asarray(holds), **look))
-    for line in () if hasattr(ax, "zaxis") else holds:
-        ax.plot(*line.T, color=style.VERMILION, lw=1.2, zorder=1)
-
-
-@style.styled
-def relation(
-    law: Any,
-    X: Any,
-    *,
-    hue: Any = None,
-    view: tuple[float, float] = VIEW,
-    title: str | None = "auto",
-    ax: Any = None,
-    **scatter: Any,
-) -> Any:
+@figure(relation_data)
+def relation(data: Relation, ax: Any, *, view: tuple[float, float] = VIEW, **scatter: Any) -> Any:
     """Draw the zero set of an equation over the rows: a curve of two columns, a surface of three.
 
     Parameters
@@ -447,12 +405,12 @@ def relation(
     >>> gramian.figures.relation_data(gramian.relations(X)[0], X).title
     'x^2 + y^2 - 6 x - 4 y + 10.75 = 0'
     """
-    data, own = relation_data(law, X, hue=hue), ax is None
+    own = ax is None
     ax = _axes(len(data.names), ax)[0, 0]
     _draw_zero_set(ax, data.holds)
     _draw_rows(ax, data, scatter, view=view)
     points.draw_legend(ax, data, own, scatter)
-    return finished(data, ax, title)
+    return ax
 
 
 # -------------- What PCA finds, in the plane or the space of the columns
@@ -515,9 +473,10 @@ def directions_data(
         plane = mean + np.array([(a, b), (c, b), (c, e), (a, e), (a, b)]) @ P[:2]
     hues = Groups.of(hue, len(every), model, X)
     hues = hues if hues.values is None else replace(hues, values=hues.values[rows])
-    columns = {"row": np.array(rows)} | {letter: values[:, j] for j, letter in enumerate("xyz"[:d])}
-    columns |= {f"projected {letter}": onto[:, j] for j, letter in enumerate("xyz"[:d])}
-    columns |= {name: Z[:, j] for j, name in enumerate(component_names(r))}
+    letters = "xyz"[:d]
+    columns = {"row": np.array(rows)} | dict(zip(letters, values.T, strict=True))
+    columns |= {f"projected {letter}": column for letter, column in zip(letters, onto.T, strict=True)}
+    columns |= dict(zip(component_names(r), Z.T, strict=True))
     said = [
         f"Arrows: the roots of the variances, {', '.join(f'{length:.4g}' for length in lengths)}.",
         f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
@@ -551,20 +510,8 @@ def _on_law(law: Any, X: FloatArray) -> Any:
     return zero_set(law, _ranges(X))
 
 
-@style.styled
-def directions(
-    model: Any,
-    X: Any,
-    *,
-    hue: Any = None,
-    components: int | None = None,
-    names: Sequence[str] | None = None,
-    law: Any = None,
-    view: tuple[float, float] = VIEW,
-    title: str | None = "auto",
-    ax: Any = None,
-    **scatter: Any,
-) -> Any:
+@figure(directions_data)
+def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, **scatter: Any) -> Any:
     """Draw the principal directions over the points, and the points on their projection.
 
     Arrows begin at the mean. Their lengths are the standard deviations of the scores, the roots of the
@@ -616,7 +563,6 @@ def directions(
     >>> list(gramian.figures.directions_data(gramian.PCA().fit(X), X).columns)
     ['row', 'x', 'y', 'projected x', 'projected y', 'PC1']
     """
-    data = directions_data(model, X, hue=hue, components=components, names=names, law=law)
     d, flat = len(data.names), not data.scores.components[1:]
     tall, ratios = (0.95, (7, 1 + len(data.hue.kinds) / 3)) if flat else (1.5, (6, 5))
     axes = _axes(d, ax, 2, height_mm=tall * style.width_mm(), height_ratios=ratios)
@@ -629,18 +575,18 @@ def directions(
     start, steps = np.broadcast_to(data.mean, tips.shape), tips - data.mean
     arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
     arrow = arrow if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
-    upper.quiver(*start.T, *steps.T, color=ink(), **arrow)
+    upper.quiver(*start.T, *steps.T, color=style.ink(), **arrow)
     _draw_rows(upper, data, scatter, data.onto, tips, data.plane, view=view)
     if d == 2:
         upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
         labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
         labels.block(np.concatenate([data.values, data.onto, shafts.reshape(-1, 2)]))
-        labels.add(tips, list(data.arrows), color=ink(), fontweight="bold")
+        labels.add(tips, list(data.arrows), color=style.ink(), fontweight="bold")
     for name, step in data.arrows.items() if d == 3 else ():
-        look = {"color": ink(), "fontweight": "bold", "zorder": 9}
+        look = {"color": style.ink(), "fontweight": "bold", "zorder": 9}
         upper.text(*(1.15 * step - 0.15 * data.mean), style.drawable(name), **look, **style.PLAIN)
     points.draw(data.scores, None, lower, **scatter)
-    return finished(data, axes, title)
+    return axes
 
 
 # ------------------ Two columns, or pictures, before and after whitening
@@ -675,34 +621,26 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
         raise ParameterError("components", components, "are not two columns", "Name two, such as (1, 3).")
     places = [place_of(one, count, "components", f"{count} columns are whitened.") for one in components]
     rows = style.sampled_rows(n)
-    columns, titles, ellipses, said = {"row": rows}, [], [], []
+    columns, titles, ellipses, said = {"row": rows}, list[Any](), [], []
     called = [feature_names_of(models[0]), *(list(map(str, one.get_feature_names_out())) for one in models)]
-    for number, (part, names) in enumerate(zip(parts, called, strict=True)):
+    kinds = [f" ({one.method})" for one in models] if models[1:] else [""]
+    for number, (part, names, kind) in enumerate(zip(parts, called, ["", *kinds], strict=True)):
         pair = part[:, places]
-        unit = "" if not number else " (whitened)" if len(models) == 1 else f" ({models[number - 1].method})"
         when = f"after{number if number > 1 else ''}" if number else "before"
-        columns |= {f"{when}_{side}": pair[rows, j] for j, side in enumerate("xy")}
-        titles.append([f"{names[place]}{unit}" for place in places])
+        columns |= {f"{when}_{side}": column for side, column in zip("xy", pair[rows].T, strict=True)}
+        titles.append([f"{names[place]}{kind or ' (whitened)' * bool(number)}" for place in places])
         ellipses.append(normal_ellipse(pair))
         cov = np.cov(pair.T)
         small = abs(cov[0, 1]) < 5e-4 * np.sqrt(cov[0, 0] * cov[1, 1])
         between = "0.000" if small else f"{cov[0, 1]:.3g}"
-        who = f"after{unit * (len(models) > 1)}" if number else "Before"
+        who = f"after{kind}" if number else "Before"
         said.append(f"{who}: variances {cov[0, 0]:.3g} and {cov[1, 1]:.3g}, covariance {between};")
     sample = f" (random sample of {style.SAMPLE:,}, seed 0)" if n > style.SAMPLE else ""
     return Whitening("", [*said, f"{n:,} rows{sample}.", "95 % normal ellipses."], columns, ellipses, titles)
 
 
-@style.styled
-def whitening(
-    model: Any,
-    X: Any,
-    *,
-    components: Sequence[int | str] = (1, 2),
-    title: str | None = "auto",
-    ax: Any = None,
-    **scatter: Any,
-) -> Any:
+@figure(whitening_data)
+def whitening(data: Whitening | Sheet, ax: Any, **scatter: Any) -> Any:
     """Draw two columns, or pictures, before and after whitening.
 
     Parameters
@@ -742,29 +680,20 @@ def whitening(
     >>> np.std(data.columns["after_x"], ddof=1).round(4).item()
     1.0
     """
-    data = whitening_data(model, X, components=components)
     if isinstance(data, Sheet):
-        return sheets.draw(data, ax, scatter, title)
-    count = len(data.titles)
-    across = beside(count, max(1, int(style.width_mm() // PANEL)))
-    down = -(-count // across)
-    axes = style.subplots(
-        down, across, ax=ax, squeeze=False, height_mm=down * (style.width_mm() / across + 3)
-    )
+        return sheets.draw(data, ax, **scatter)
+    axes, panels = _panels([data.titles], ax, space=3)
     values = list(data.columns.values())[1:]
-    for place, (one, (x, y)) in enumerate(zip(axes.flat, data.titles, strict=False)):
-        pair = np.stack(values[2 * place : 2 * place + 2], axis=1)
+    for place, (one, (x, y)) in enumerate(panels):
+        pair, ellipse = np.stack(values[2 * place : 2 * place + 2], axis=1), data.ellipses[place]
         style.zero_lines(one)
         look = {"s": 6, "lw": 0, "alpha": 0.6, "color": style.BLUE, "rasterized": len(pair) >= style.RASTER}
         one.scatter(*pair.T, **look | scatter)
-        one.plot(*data.ellipses[place].T, color=style.VERMILION, lw=1)
-        edges = style.edges_of(pair, data.ellipses[place], margin=0.04)
+        one.plot(*ellipse.T, color=style.VERMILION, lw=1)
+        edges = style.edges_of(pair, ellipse, margin=0.04)
         style.set_edges(one, _square(edges) if place else edges)
-        one.set_box_aspect(1)
         style.words(one, x=x, y=y)
-    for one in axes.flat[count:]:
-        one.set_visible(False)
-    return finished(data, axes, title)
+    return axes
 
 
 # ----------------- The counterexample of a function that is not a kernel
@@ -792,10 +721,8 @@ def counter_example_data(report: AuditReport) -> Data:
     return Data(f"Counterexample with {counted(n, 'point')}", [why, more], columns)
 
 
-@style.styled
-def counter_example(
-    report: AuditReport, *, title: str | None = "auto", ax: Any = None, **scatter: Any
-) -> Any:
+@figure(counter_example_data)
+def counter_example(data: Data, ax: Any, **scatter: Any) -> Any:
     """Draw the points of a counterexample, with their weights in the negative sum.
 
     Parameters
@@ -827,7 +754,6 @@ def counter_example(
     >>> data["first"].tolist(), data["weight"].tolist()
     ([-1.0, 1.0], [1.0, -1.0])
     """
-    data = counter_example_data(report)
     _, name, x, y, weight = data.columns.values()
     flat = not y.any()
     ax = style.subplots(ax=ax, height_mm=36 if flat else None)
@@ -845,4 +771,4 @@ def counter_example(
     style.words(ax, x="first coordinate", y="" if flat else "second coordinate")
     if flat:
         ax.set_yticks([])
-    return finished(data, ax, title)
+    return ax

@@ -14,7 +14,7 @@ from gramian.core.checks import check_integer, evenly
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, finished
+from gramian.figures.drawing import Data, figure
 from gramian.figures.images import beside, center_of, coordinates, grey_range, whitened_limit
 from gramian.figures.names import component_titles, fitted, numbers_of
 from gramian.statistics.components import kind_of
@@ -41,7 +41,7 @@ class Sheet(Data):
     across: int
 
 
-def draw(data: Sheet, ax: Any, imshow: dict[str, Any], title: str | None = None) -> Any:
+def draw(data: Sheet, ax: Any, **imshow: Any) -> Any:
     """Return axes with the pictures."""
     count, height, width = data.pictures.shape
     room, captions = style.width_mm(), [style.drawable(one) for one in data.columns["picture"]]
@@ -57,7 +57,7 @@ def draw(data: Sheet, ax: Any, imshow: dict[str, Any], title: str | None = None)
         look = {"cmap": "gray", "interpolation": "nearest", "vmin": edges[0], "vmax": edges[1]}
         one.imshow(picture, **look | imshow)
         one.set_title(caption, **letters, **style.PLAIN)
-    return finished(data, axes, title)
+    return axes
 
 
 def _shape(model: Any) -> tuple[int, int]:
@@ -83,10 +83,8 @@ def components_data(model: Any, count: int = MOST_PICTURES) -> Sheet:
     return Sheet("", ["In a component, middle grey is 0."], {"picture": names}, pictures, limits, 0)
 
 
-@style.styled
-def components(
-    model: Any, count: int = MOST_PICTURES, *, title: str | None = "auto", ax: Any = None, **imshow: Any
-) -> Any:
+@figure(components_data)
+def components(data: Sheet, ax: Any, **imshow: Any) -> Any:
     """Show the mean and the first components of a model of pictures; in a component, middle grey is 0.
 
     Parameters
@@ -120,7 +118,7 @@ def components(
     >>> axes.shape
     (2, 2)
     """
-    return draw(components_data(model, count), ax, imshow, title)
+    return draw(data, ax, **imshow)
 
 
 def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None) -> Sheet:
@@ -151,16 +149,8 @@ def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None
     return Sheet("", notes, columns, rebuilt.reshape(-1, *shape), edges, 1 + len(chosen))
 
 
-@style.styled
-def reconstructions(
-    model: Any,
-    X: Any,
-    counts: Sequence[int] | None = None,
-    *,
-    title: str | None = "auto",
-    ax: Any = None,
-    **imshow: Any,
-) -> Any:
+@figure(reconstructions_data)
+def reconstructions(data: Sheet, ax: Any, **imshow: Any) -> Any:
     """Show pictures, one in each row, with reconstructions from more and more components.
 
     Parameters
@@ -197,7 +187,7 @@ def reconstructions(
     >>> gramian.figures.reconstructions(model, digits[:2], [1, 5]).shape
     (2, 3)
     """
-    return draw(reconstructions_data(model, X, counts), ax, imshow, title)
+    return draw(data, ax, **imshow)
 
 
 def whitened_pictures(models: Sequence[Any], X: Any) -> Sheet:

@@ -14,7 +14,7 @@ from gramian.answers.choose_components import choose_components
 from gramian.core.checks import counted, percent
 from gramian.errors import DataError
 from gramian.figures import style
-from gramian.figures.drawing import Data, finished, ink, whole
+from gramian.figures.drawing import Data, figure, whole
 from gramian.figures.names import NOTHING, fitted
 from gramian.figures.style import BLUE, LEFT_OUT, VERMILION
 from gramian.models.pca.estimator import PCA
@@ -84,15 +84,8 @@ def _default_choices(model: Any) -> list[ComponentChoice]:
     return [] if choice is None else [choice]
 
 
-@style.styled
-def scree(
-    model: Any,
-    choices: Iterable[ComponentChoice] | None = None,
-    *,
-    title: str | None = "auto",
-    ax: Any = None,
-    **bar: Any,
-) -> Any:
+@figure(scree_data)
+def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     """Draw the variance of each component, and the number of components by several rules.
 
     Parameters
@@ -130,7 +123,6 @@ def scree(
     >>> gramian.figures.scree(pca).get_ylabel()
     'share of variance (%)'
     """
-    data = scree_data(model, choices)
     x, _, share, cumulative, kept = data.columns.values()
     many, more = len(x) > MOST_BARS, RULE * len(data.rules) / 72 * style.INCH
     ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + more)
@@ -147,13 +139,13 @@ def scree(
     ax.plot(x, cumulative, color=VERMILION, label="cumulative", marker="" if many else "o", ms=3)
     if data.marked is not None:
         start = ax.get_xlim()[0]
-        ax.plot([start, data.marked], [MARKED, MARKED], color=ink(), lw=0.6, ls=(0, (3, 3)), zorder=0.5)
+        ax.plot([start, data.marked], [MARKED, MARKED], color=style.ink(), lw=0.6, ls=(0, (3, 3)), zorder=0.5)
         ax.plot(data.marked, cumulative[data.marked - 1], "o", color=VERMILION, mfc="white", ms=5)
     ax.set(xlabel="component", ylabel="share of variance (%)", ylim=(0, 103))
     ax.legend(loc="center right")
     if data.rules:
         _draw_rules(ax, data.rules)
-    return finished(data, ax, title)
+    return ax
 
 
 def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
@@ -164,7 +156,7 @@ def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
     for line, choice in zip(lines, rules, strict=True):
         number = choice.number or 0
         x = min(max(number, start), last)
-        above.plot(x, line, ">" if number > last else "D", color=ink(), ms=3.5, clip_on=False)
+        above.plot(x, line, ">" if number > last else "D", color=style.ink(), ms=3.5, clip_on=False)
         left = x > (np.sqrt(start * last) if ax.get_xscale() == "log" else (start + last) / 2)
         place = {"xytext": (-5 if left else 5, 0), "textcoords": "offset points", "va": "center"}
         above.annotate(choice.answer, (x, line), ha="right" if left else "left", **place)
@@ -228,8 +220,8 @@ def eigenvalues_data(model: Any) -> Eigenvalues:
     return Eigenvalues("", said, columns, certificate.tol, certificate.unit)
 
 
-@style.styled
-def eigenvalues(model: Any, *, title: str | None = "auto", ax: Any = None, **errorbar: Any) -> Any:
+@figure(eigenvalues_data)
+def eigenvalues(data: Eigenvalues, ax: Any, **errorbar: Any) -> Any:
     """Draw the eigenvalues with the error bounds of the certificate.
 
     Parameters
@@ -262,7 +254,6 @@ def eigenvalues(model: Any, *, title: str | None = "auto", ax: Any = None, **err
     >>> round(float(data.columns["eigenvalue"][0]), 4), bool(data.columns["radius"][0] < 1e-10)
     (14.0601, True)
     """
-    data = eigenvalues_data(model)
     x, y, low, high, _, relative = data.columns.values()
     axes = style.subplots(2, ax=ax, sharex=True, height_ratios=(2, 1), squeeze=False)
     upper, lower = axes.flat
@@ -278,7 +269,7 @@ def eigenvalues(model: Any, *, title: str | None = "auto", ax: Any = None, **err
     _plain_log(upper.yaxis)
     lower.yaxis.set_major_formatter("{x:.0e}")  # formulas of matplotlib take a quarter of a second
     upper.get_figure().align_ylabels(axes)
-    return finished(data, axes, title)
+    return axes
 
 
 def stability_data(result: Stability) -> Data:
@@ -294,8 +285,8 @@ def stability_data(result: Stability) -> Data:
     return Data("", [said, *result.sentences()[:2]], columns)
 
 
-@style.styled
-def stability(result: Stability, *, title: str | None = "auto", ax: Any = None, **scatter: Any) -> Any:
+@figure(stability_data)
+def stability(data: Data, ax: Any, **scatter: Any) -> Any:
     """Draw the variance of each component with its bootstrap interval, and its agreement.
 
     Parameters
@@ -329,14 +320,21 @@ def stability(result: Stability, *, title: str | None = "auto", ax: Any = None, 
     >>> ((data["low"] < data["variance"]) & (data["variance"] < data["high"])).tolist()
     [True, True]
     """
-    data = stability_data(result)
     x, variance, low, high, agreement = data.columns.values()
     ax = style.subplots(ax=ax)
-    ax.vlines(x, low, high, color=ink(), lw=0.8)
-    look = {"c": agreement, "cmap": "Blues", "vmin": 0, "vmax": 1, "s": 30, "edgecolors": ink(), "lw": 0.5}
+    ax.vlines(x, low, high, color=style.ink(), lw=0.8)
+    look = {
+        "c": agreement,
+        "cmap": "Blues",
+        "vmin": 0,
+        "vmax": 1,
+        "s": 30,
+        "edgecolors": style.ink(),
+        "lw": 0.5,
+    }
     points = ax.scatter(x, variance, zorder=2, **look | scatter)
     bar = ax.get_figure().colorbar(points, ax=ax, label="agreement", shrink=0.6, pad=0.02)
     bar.outline.set_visible(False)
     whole(ax.xaxis)
     ax.set(xlabel="component", ylabel="variance", ylim=(0, None), xlim=(0.5, len(x) + 0.5))
-    return finished(data, ax, title)
+    return ax
