@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ SHAPES = (
     *("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"),
     *("M-.4,-1L0,-.5L.4,-1L1,-.4L.5,0L1,.4L.4,1L0,.5L-.4,1L-1,.4L-.5,0L-1,-.4Z", "triangle-right"),
 )
+HIDDEN = ("labels", "ticks", "domain")
 # What ends a script in a page, and properties of every JavaScript object.
 END_OF_SCRIPT = re.compile("<(?=/?script|!--)", re.IGNORECASE)
 OF_OBJECTS = {
     *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
-    *("valueOf", "__proto__"),
-    *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+    *("valueOf", "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
 }
 
 
@@ -42,25 +43,17 @@ def of_page(colour: str) -> str:
 
 INK, SOFT, LINE, ZERO = map(of_page, (style.INK, style.SOFT, style.LINE, style.ZERO))
 BLUE, VERMILION = of_page(style.BLUE), of_page(style.VERMILION)
+WORDS = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontWeight": "normal"}
 CONFIG: dict[str, Any] = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
     "background": "transparent",
     "tooltipFormat": {"numberFormat": ".4~g"},
     "aria": False,  # descriptions of every point would make answers ten times larger
     "view": {"stroke": None},
-    "axis": {
-        **{"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 8},
-        **{"labelColor": INK, "titleColor": INK, "grid": False, "domainColor": LINE, "tickColor": LINE},
-        **{"labelOverlap": True, "labelSeparation": 4},
-    },
+    "axis": {**WORDS, "titleFontSize": 12, "grid": False, "domainColor": LINE, "tickColor": LINE},
     "axisY": {"minExtent": 32},  # so that plots below each other begin at the same place
-    "legend": {
-        **{"labelFontSize": 11, "titleFontSize": 11, "symbolSize": 60, "orient": "top", "offset": 6},
-        **{"labelColor": INK, "titleColor": INK, "gradientLength": 120, "columnPadding": 14},
-        **{"symbolBaseFillColor": INK, "symbolBaseStrokeColor": INK},
-    },
-    "text": {"color": INK},
-    "title": {"color": INK, "fontSize": 12, "fontWeight": "normal"},
+    "legend": {**WORDS, "orient": "top", "offset": 6, "symbolBaseFillColor": INK},
+    "header": {**WORDS, "labelFontSize": 12, "labelAnchor": "start"},
 }
 
 
@@ -95,15 +88,25 @@ def _value(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def channel(
-    field: str, title: Any = None, domain: Sequence[float] | None = None, **more: Any
+def field(name: str, kind: str = "quantitative", **more: Any) -> dict[str, Any]:
+    """Return a channel of a column."""
+    return {"field": name, "type": kind, **more}
+
+
+def axis(name: str, title: str, edges: Sequence[float] | None = None, **look: Any) -> dict[str, Any]:
+    """Return an axis of a column with a title and limits."""
+    if edges is not None and not 1e-3 < max(map(abs, edges)) < 1e6:
+        look = {"labelFlush": False, "format": ".3~e"} | look
+    scale = {"zero": False, "nice": False} | ({} if edges is None else {"domain": edges})
+    return field(name, title=drawable(title) or None, scale=scale, axis=look)
+
+
+def layer(
+    mark: str, data: Any = None, looks: Mapping[str, Any] | None = None, **channels: Any
 ) -> dict[str, Any]:
-    """Return a quantitative channel with a title and limits."""
-    scale: dict[str, Any] = {"zero": False, "nice": False} | ({} if domain is None else {"domain": domain})
-    axis = {"labelFlush": False, "format": ".3~e"}
-    if domain is not None and not 1e-3 < max(map(abs, domain)) < 1e6:
-        more.setdefault("axis", axis)
-    return {"field": field, "type": "quantitative", "title": title and drawable(title), "scale": scale} | more
+    """Return marks that look like this, of the data of the figure or of their own."""
+    own = {} if data is None else {"data": data}
+    return {**own, "mark": {"type": mark, **(looks or {})}, "encoding": channels}
 
 
 def size_of(width: float) -> int:
@@ -119,9 +122,10 @@ def content(spec: dict[str, Any], data: Any, *notes: str) -> dict[str, Any]:
 
 def scores(data: ScoresData, width: float) -> dict[str, Any]:
     """Return scores of which rows can be picked."""
-    edges, single = data.edges(), not data.components[1:]
-    edges, size, equal = (edges, (size_of(width), 0), True) if single else framed(edges, width)
-    size = (size[0], 64 * max(1, len(data.hue.kinds))) if single else size
+    if not data.components[1:]:
+        size = size_of(width), 64 * max(1, len(data.hue.kinds))
+        return content(_cloud(data, data.edges(), size), data)
+    edges, size, equal = framed(data.edges(), width)
     return content(_cloud(data, edges, size), data, "" if equal else UNEQUAL)
 
 
@@ -130,58 +134,47 @@ def biplot(data: BiplotData, width: float) -> dict[str, Any]:
     edges, size, equal = framed([data.arrows.widened(edge) for edge in data.points.edges()], width)
     tips, about = data.arrows.scaled(edges, equal)
     order = data.arrows.longest(tips)
-    named = [data.arrows.names[j] for j in order.tolist()]
-    units = tips / np.ptp(edges, axis=1) * size
-    angles = np.degrees(np.arctan2(units[order, 0], units[order, 1]))
-    weights = np.where(np.arange(len(order)) < NAMED_ARROWS, 1.0, PALE)
-    columns = {"tip_x": tips[order, 0], "tip_y": tips[order, 1], "arrow": named, "zero": np.zeros(len(order))}
-    places: Any = {side: {"field": f"tip_{side}", "type": "quantitative"} for side in "xy"}
-    places["opacity"] = {"field": "weight", "type": "quantitative", "scale": None, "legend": None}
-    places["tooltip"] = [{"field": "arrow", "type": "nominal"}]
-    angle = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
-    ends = {f"{side}2": {"field": "zero"} for side in "xy"}
-    head = {"type": "point", "filled": True, "shape": "triangle", "size": 45, "color": INK}
-    arrows = table(columns | {"angle": angles, "weight": weights})
+    tips, named = tips[order], [data.arrows.names[j] for j in order.tolist()]
+    across, up = (tips / np.ptp(edges, axis=1) * size).T
+    columns = {"tip_x": tips[:, 0], "tip_y": tips[:, 1], "angle": np.degrees(np.arctan2(across, up))}
+    columns["weight"] = np.where(np.arange(len(order)) < NAMED_ARROWS, 1.0, PALE)
+    arrows = table(columns | {"arrow": named})
+    places: Any = {"x": field("tip_x"), "y": field("tip_y"), "tooltip": [field("arrow", "nominal")]}
+    places["opacity"] = field("weight", scale=None, legend=None)
+    shaft, head = {"color": INK, "strokeWidth": 1.4}, {"filled": True, "shape": "triangle", "size": 45}
     layers = [
-        {
-            "data": arrows,
-            "mark": {"type": "rule", "color": INK, "strokeWidth": 1.4},
-            "encoding": places | ends,
-        },
-        {"data": arrows, "mark": head, "encoding": places | angle},
-        *names(tips[order][:NAMED_ARROWS], named, edges, size, outward=True, fontWeight="bold"),
+        layer("rule", arrows, shaft, **places, x2={"datum": 0}, y2={"datum": 0}),
+        layer("point", arrows, head | {"color": INK}, **places, angle=field("angle", scale=None)),
+        *names(tips[:NAMED_ARROWS], named, edges, size, outward=True, fontWeight="bold"),
     ]
     result = content(_cloud(data.points, edges, size, layers), data.points, "" if equal else UNEQUAL, about)
     return result | {"title": result["title"] or "Biplot"}
 
 
-def _cloud(
-    data: ScoresData, edges: Any, size: tuple[int, int], arrows: Sequence[dict[str, Any]] = ()
-) -> dict[str, Any]:
+def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[Any] = ()) -> dict[str, Any]:
     columns, single = data.columns, not data.components[1:]
-    fields = [name for name in columns if name.startswith("PC") or name == "position"]
-    places = [channel(*parts) for parts in zip(fields, data.axis_titles, edges, strict=True)]
-    if single:
-        places[1] |= {"title": None, "axis": {"labels": False, "ticks": False, "domain": False}}
-    key, opacity = "name" if "name" in columns else "row", 0.85 if len(data.values) <= 2000 else 0.6
+    key = "name" if "name" in columns else "row"
+    x, y = (*data.components, "position")[:2]
+    opacity = 0.85 if len(data.values) <= 2000 else 0.6
     picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": opacity}
-    encoding = {
-        **{"x": places[0], "y": places[1], "opacity": {"condition": picked, "value": 0.12}},
-        "tooltip": [_tip(name, values) for name, values in columns.items() if name != "position"],
+    points = layer(
+        "point",
+        looks={"filled": True, "size": 36 if len(data.values) <= 500 else 18},
+        x=axis(x, data.axis_titles[0], edges[0]),
+        y=axis(y, data.axis_titles[1], edges[1], **dict.fromkeys(HIDDEN, False) if single else {}),
+        opacity={"condition": picked, "value": 0.12},
+        tooltip=[_tip(name, values) for name, values in columns.items() if name != "position"],
         **_looks(data, single),
-    }
-    points = {
-        "mark": {"type": "point", "filled": True, "size": 36 if len(data.values) <= 500 else 18},
-        "params": [{"name": "chosen", "select": "interval"}],
-        "encoding": encoding,
-    }
-    zero, texts = map(_zero, "x" if single else "xy"), _texts(data, edges, size)
+    )
+    points["params"] = [{"name": "chosen", "select": "interval"}]
+    zero = map(_zero, "x" if single else "xy")
     return {
         "data": table(columns, "rows"),
         "params": [{"name": "picked", "value": None}],
-        "layer": [*zero, *_outlines(data), points, *arrows, *texts],
+        "layer": [*zero, *_outlines(data), points, *arrows, *_texts(data, edges, size)],
         "resolve": {"scale": {"color": "independent", "shape": "independent"}},
-        **dict(zip(("width", "height"), size, strict=True)),
+        "width": size[0],
+        "height": size[1],
     }
 
 
@@ -190,83 +183,62 @@ def framed(edges: list[list[float]], width: float) -> tuple[list[list[float]], t
     across = size_of(width)
     if not style.is_comparable(edges):
         return edges, (across, round(across * style.HEIGHT / style.WIDTH)), False
-    edges, up = equal_units(edges, across)
-    return edges, (across, up), True
-
-
-def equal_units(edges: Sequence[Sequence[float]], across: int) -> tuple[list[list[float]], int]:
-    """Return limits of which a unit has the same length, and the height in pixels.
-
-    Examples
-    --------
-    >>> equal_units([[0, 10], [0, 7]], 400)
-    ([[0.0, 10.0], [0.0, 7.0]], 280)
-    """
-    spans = [high - low for low, high in edges]
-    up = round(across * min(max(spans[1] / spans[0], 0.55), 0.75))
-    unit = max(spans[0] / across, spans[1] / up)
-    wider = [0.5 * (unit * size - span) for size, span in zip((across, up), spans, strict=True)]
-    return [
-        [float(low - more), float(high + more)] for (low, high), more in zip(edges, wider, strict=True)
-    ], up
+    spans = np.ptp(edges, axis=1)
+    size = np.array([across, round(across * min(max(spans[1] / spans[0], 0.55), 0.75))])
+    more = 0.5 * (max(spans / size) * size - spans)
+    wider = [[float(low - m), float(high + m)] for (low, high), m in zip(edges, more, strict=True)]
+    return wider, (across, int(size[1])), True
 
 
 def _tip(name: str, values: Any) -> dict[str, Any]:
-    number = np.asarray(values).dtype.kind == "f"
-    return {"field": name, "type": "quantitative" if number else "nominal"}
+    return field(name, "quantitative" if np.asarray(values).dtype.kind == "f" else "nominal")
 
 
 def _looks(data: ScoresData, single: bool) -> dict[str, Any]:
     """Return the channels of colour and shape."""
-    hue = data.hue
+    hue, named = data.hue, not (single or data.hue.is_many)
     looks: dict[str, Any] = {"color": {"value": BLUE}}
-    if hue.values is not None and not hue.kinds:
-        looks["color"] = {"field": "group", "type": "quantitative", "title": drawable(hue.title) or None}
-        looks["color"]["scale"] = {"scheme": "viridis"}
-    elif hue.kinds:
-        named = not (single or hue.is_many)
+    if hue.kinds:
         looks["color"] = _kinds("group", hue, [of_page(hue.colours()[kind]) for kind in hue.kinds], named)
-        if not data.style.kinds:
-            looks["shape"] = _kinds("group", hue, _shapes(hue), named)
+    elif hue.values is not None:
+        looks["color"] = field("group", title=drawable(hue.title) or None, scale={"scheme": "viridis"})
     if data.style.kinds:
         looks["shape"] = _kinds("style", data.style, _shapes(data.style), True)
+    elif hue.kinds:
+        looks["shape"] = _kinds("group", hue, _shapes(hue), named)
     return looks
 
 
-def _kinds(field: str, groups: Groups, values: Sequence[str], named: bool) -> dict[str, Any]:
-    scale = {"domain": list(map(drawable, groups.kinds)), "range": list(values)}
+def _kinds(name: str, groups: Groups, looks: Sequence[str], named: bool) -> dict[str, Any]:
+    scale = {"domain": list(map(drawable, groups.kinds)), "range": looks}
     legend = {"columns": 4} if named else None
-    title = drawable(groups.title) or None
-    return {"field": field, "type": "nominal", "title": title, "scale": scale, "legend": legend}
+    return field(name, "nominal", title=drawable(groups.title) or None, scale=scale, legend=legend)
 
 
 def _shapes(groups: Groups) -> list[str]:
-    shape = dict(zip(style.MARKERS, SHAPES, strict=True))
-    return [shape[groups.markers()[kind]] for kind in groups.kinds]
+    return [SHAPES[style.MARKERS.index(groups.markers()[kind])] for kind in groups.kinds]
 
 
 def _outlines(data: ScoresData) -> list[dict[str, Any]]:
-    layers = []
+    layers, places = [], {"x": field("edge_x"), "y": field("edge_y"), "order": field("corner")}
     for one in data.ellipses:
         x, y = one.corners.T
         colour, thick = of_page(data.hue.colours()[one.group]), 2.4 if one.of == "mean" else 1
-        mark = {"type": "line", "clip": True, "color": colour, "strokeWidth": thick, "opacity": 0.9}
-        order = {"field": "corner", "type": "quantitative"}
-        places = {side: {"field": f"edge_{side}", "type": "quantitative"} for side in "xy"}
+        look = {"clip": True, "color": colour, "strokeWidth": thick, "opacity": 0.9}
         corners = table({"edge_x": x, "edge_y": y, "corner": np.arange(len(x))})
-        layers.append({"data": corners, "mark": mark, "encoding": {**places, "order": order}})
+        layers.append(layer("line", corners, look, **places))
     return layers
 
 
-def _texts(data: ScoresData, edges: Any, size: tuple[int, int]) -> list[dict[str, Any]]:
+def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, Any]]:
     """Return the names of strips, of many groups, or of a few rows."""
-    hue, single = data.hue, not data.components[1:]
-    if single:
-        above = np.array([[edges[0][0], 0.4 - place] for place in range(len(hue.kinds))]).reshape(-1, 2)
-        return names(above, hue.kinds, edges, size, align="left")
+    hue = data.hue
+    if not data.components[1:]:
+        above = [[edges[0][0], 0.35 - place] for place in range(len(hue.kinds))]
+        return names(above, hue.kinds, edges, size, right=True)
     if hue.is_many:
         medians = [np.median(data.values[hue.values == kind], axis=0) for kind in hue.classes]
-        return names(np.array(medians), hue.classes, edges, size)
+        return names(medians, hue.classes, edges, size)
     return names(data.values, data.names or (), edges, size, color=SOFT) if data.is_labelled else []
 
 
@@ -274,32 +246,32 @@ def names(
     points: Any,
     texts: Sequence[str],
     edges: Any,
-    size: tuple[int, int],
+    size: Sequence[int],
     *,
     outward: bool = False,
-    align: str = "",
+    right: bool = False,
     **look: Any,
 ) -> list[dict[str, Any]]:
     """Return a layer of names beside points, as many as do not cover each other: an earlier one wins."""
     corner, unit = np.array(edges)[:, 0], np.ptp(edges, axis=1) / size
-    boxes, columns = np.empty((0, 4)), dict[str, list[Any]]({"text": [], "text_x": [], "text_y": []})
-    origin = -corner / unit
-    for at, text in zip((np.asarray(points) - corner) / unit, texts, strict=False):
-        half, away = np.array([LETTER * len(text), TEXT]) / 2, at - origin
-        sides = [(1, 0)] if align else [(1, 0), (-1, 0), (0, 1), (0, -1)]
-        for side in sorted(sides, key=lambda side: -float(away @ side)) if outward else sides:
-            middle = at + side * (half + 6)
+    boxes, placed = np.empty((0, 4)), []
+    sides = [(1, 0)] if right else [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    for point, text in zip(np.asarray(points), texts, strict=False):
+        half = np.array([LETTER * len(text), TEXT]) / 2
+        if outward:
+            sides = sorted(sides, key=partial(np.dot, -point / unit))
+        for side in sides:
+            middle = (point - corner) / unit + side * (half + 6)
             box = np.hstack([middle - half, middle + half])
             apart = (boxes[:, :2] >= box[2:]) | (boxes[:, 2:] <= box[:2])
             if apart.any(axis=1).all() and (box[:2] >= 0).all() and (box[2:] <= size).all():
                 boxes = np.vstack([boxes, box])
-                for name, value in zip(columns, (text, *(corner + middle * unit)), strict=True):
-                    columns[name].append(value)
+                placed.append((text, *(corner + middle * unit)))
                 break
-    mark = {"type": "text", "fontSize": 10.5, "baseline": "middle", "color": INK, **look}
-    places = {side: {"field": f"text_{side}", "type": "quantitative"} for side in "xy"}
-    words = {"data": table(columns), "mark": mark, "encoding": {**places, "text": {"field": "text"}}}
-    return [words] if columns["text"] else []
+    columns = dict(zip(("text", "text_x", "text_y"), zip(*placed, strict=True), strict=bool(placed)))
+    look = {"fontSize": 10.5, "baseline": "middle", "color": INK} | look
+    places = {"x": field("text_x"), "y": field("text_y"), "text": {"field": "text"}}
+    return [layer("text", table(columns), look, **places)] if placed else []
 
 
 def control_chart(data: Any, width: float) -> dict[str, Any]:
@@ -307,24 +279,20 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
     columns = data.columns | {"state": np.where(data.columns["alarm"] == "", "normal", "alarm")}
     statistics = [name for name in ("T2", "SPE") if name in columns]
     scale = {"domain": ["normal", "alarm"], "range": [BLUE, VERMILION]}
-    state = {"field": "state", "type": "nominal", "scale": scale, "title": None}
-    tips = ("row", "alarm", *(f"contributor {j}" for j in (1, 2, 3)))
+    state = field("state", "nominal", scale=scale, title=None)
     panels = []
     for name in statistics:
         last = name == statistics[-1]
-        axis = {"format": "d", "labels": last}
-        x = {"field": "position", "type": "quantitative", "title": "row" if last else None, "axis": axis}
-        y = {"field": name, "type": "quantitative", "title": name, "scale": {"type": "sqrt"}}
-        y["axis"] = {"format": ".6~g"}
-        shown = [_tip(one, columns[one]) for one in (tips[0], name, f"{name} limit", *tips[1:])]
-        line = {"mark": {"type": "line", "color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}}
-        points = {"mark": {"type": "point", "filled": True, "size": 18, "opacity": 0.8}}
-        layers: list[dict[str, Any]] = [line | {"encoding": {"x": x, "y": y}}]
-        layers.append(points | {"encoding": {"x": x, "y": y, "color": state, "tooltip": shown}})
+        x = field("position", title="row" if last else None, axis={"format": "d", "labels": last})
+        y = field(name, scale={"type": "sqrt"}, axis={"format": ".6~g"})
+        tips = ("row", name, f"{name} limit", "alarm", *(f"contributor {j}" for j in (1, 2, 3)))
+        shown, point = [_tip(one, columns[one]) for one in tips], {"filled": True, "size": 18, "opacity": 0.8}
+        line = {"color": BLUE, "strokeWidth": 0.5, "opacity": 0.4}
+        layers = [layer("line", looks=line, x=x, y=y)]
+        layers += [layer("point", looks=point, x=x, y=y, color=state, tooltip=shown)]
         if np.isfinite(columns[f"{name} limit"]).any():  # Vega warns of an axis for no number
-            limit = {"field": f"{name} limit", "type": "quantitative", "title": name, "aggregate": "max"}
-            mark = {"type": "rule", "color": VERMILION, "strokeDash": [5, 3]}
-            layers.append({"mark": mark, "encoding": {"y": limit}})
+            limit = field(f"{name} limit", title=name, aggregate="max")
+            layers += [layer("rule", looks={"color": VERMILION, "strokeDash": [5, 3]}, y=limit)]
         panels.append({"layer": layers, "width": size_of(width), "height": 150})
     return content({"data": table(columns, "rows"), "vconcat": panels, "spacing": 8}, data)
 
@@ -332,46 +300,31 @@ def control_chart(data: Any, width: float) -> dict[str, Any]:
 def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
     """Return loadings that can be read: bars, or lines over an axis."""
     columns, across = data.columns, size_of(width)
+    rows, titles = table(columns, "rows"), list(map(drawable, data.components))
     tips = [_tip(name, columns[name]) for name in ("component", "column", "loading")]
     edges = style.limits(data.values, zero=True, margin=0.04)
     if data.kind == "lines":
-        colours = {"domain": list(data.components), "range": list(map(of_page, style.COLOURS))}
-        own = {"field": "component", "type": "nominal", "title": None}
-        x = channel("position", data.position_title, axis={"format": ".6~r"})
-        y = channel("loading", data.value_title, edges)
-        places = {"x": x, "y": y, "color": own | {"scale": colours}, "strokeDash": own, "tooltip": tips}
-        line = {"mark": {"type": "line", "strokeWidth": 1.4}, "encoding": places}
+        own = field("component", "nominal", title=None, scale={"domain": titles})
+        colour = own | {
+            "scale": {"domain": titles, "range": list(map(of_page, style.COLOURS[: len(titles)]))}
+        }
+        x, y = axis("position", data.position_title, format=".6~r"), axis("loading", data.value_title, edges)
+        line = layer("line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=own, tooltip=tips)
         size = {"width": across, "height": round(across * style.HEIGHT / style.WIDTH * 0.8)}
-        return content({"data": table(columns, "rows"), **size, "layer": [_zero("y"), line]}, data)
+        return content({"data": rows, **size, "layer": [_zero("y"), line]}, data)
     longest = min(130.0, LETTER * max(map(len, data.names))) + 16
-    beside = int(max(1, min(len(data.components), 3, (across + MARGIN) // (longest + 90))))
+    beside = int(max(1, min(len(titles), 3, (across + MARGIN) // (longest + 90))))
     sign = {"condition": {"test": "datum.loading < 0", "value": VERMILION}, "value": BLUE}
-    panels = []
-    for place, component in enumerate(data.components):
-        shown = data.shown(place)
-        axis = {"labelOverlap": False, "labelLimit": 130, "minExtent": 0, "domain": False, "ticks": False}
-        y = {"field": "column", "type": "nominal", "sort": None, "title": None, "axis": axis}
-        bars = {"component": [component] * len(shown), "column": [data.names[i] for i in shown.tolist()]}
-        loading = {"loading": data.values[shown, place]}
-        x = channel("loading", data.value_title, edges, axis={"tickCount": 4})
-        panels.append(
-            {
-                "data": table(bars | loading),
-                "title": {"text": component},
-                "mark": "bar",
-                "encoding": {"x": x, "y": y, "color": sign, "tooltip": tips},
-                "width": int((across + MARGIN) / beside - longest - 8),
-                "height": 15 * max(4, len(shown)),
-            }
-        )
-    rows = [{"hconcat": panels[i : i + beside], "spacing": 10} for i in range(0, len(panels), beside)]
-    return content({"vconcat": rows, "spacing": 10}, data)
+    look = {"labelOverlap": False, "labelLimit": 130, "minExtent": 0, "domain": False, "ticks": False}
+    y = field("column", "nominal", sort=None, title=None, axis=look)
+    x = axis("loading", data.value_title, edges, tickCount=4)
+    bars = layer("bar", x=x, y=y, color=sign, tooltip=tips)
+    bars |= {"width": int((across + MARGIN) / beside - longest - 8), "height": {"step": 15}}
+    panels = {"facet": field("component", "nominal", sort=titles, title=None), "columns": beside}
+    separate = {"scale": {"y": "independent"}}
+    return content({"data": rows, **panels, "spec": bars, "spacing": 10, "resolve": separate}, data)
 
 
 def _zero(side: str) -> dict[str, Any]:
     """Return the line where x or y is 0."""
-    return {
-        "data": {"values": [{}]},
-        "mark": {"type": "rule", "color": ZERO},
-        "encoding": {side: {"datum": 0}},
-    }
+    return layer("rule", {"values": [{}]}, {"color": ZERO}, **{side: {"datum": 0}})
