@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from cycler import cycler
 from matplotlib.patches import Circle
 
 from gramian.answers.describe import describe
@@ -17,7 +19,7 @@ from gramian.core.checks import check_choice, counted
 from gramian.core.records import FloatArray
 from gramian.errors import DataError
 from gramian.figures import points, style
-from gramian.figures.drawing import Data, finished
+from gramian.figures.drawing import Data, figure
 from gramian.figures.labels import Labels
 from gramian.figures.names import NOTHING, axis_title, component_titles, fitted, place_of
 from gramian.models.pca.tables import linear_columns
@@ -27,25 +29,24 @@ from gramian.statistics.units import column_axis
 
 Kind = Literal["bars", "heat", "lines"]
 KINDS = ("auto", "bars", "heat", "lines")
-MOST_BARS, MOST_CELLS, MOST_ARROWS, NAMED_ARROWS = 20, 60, 40, 12
-MOST_POINTS, STRETCHES = 2000, 500  # columns that are drawn one by one, and parts of a line of more
+MOST = {"bars": 20, "heat": 60, "lines": 2000}  # columns that are drawn one by one
+MOST_ARROWS, NAMED_ARROWS, MOST_VARIABLES = 40, 12, 40
+STRETCHES = 500  # parts of a line of more columns
 FIRST = 3  # components drawn by default
 LONGEST = 24  # letters of the name of a column
-PANEL, BAR, CELL = (
-    26.0,
-    3.3,
-    3.6,
-)  # millimetres of a panel of bars, at least, of a bar, and of a line of a map
+PANEL, BAR, CELL = 26.0, 3.3, 3.6  # millimetres of a panel of bars, at least, of a bar, and of a row of a map
 LETTER = 0.175  # millimetres of a letter for each typographic point of its size
 REACH = 1.15  # from the centre of a correlation circle to the edges
 PALE = 0.3  # opacity of arrows without a name
 FIT = 0.8  # share of the room to the edge for the longest arrow
-DASHES = ("-", "--", ":", "-.")
+# Of five kinds of lines and eight colours no two of 40 lines have the same.
+LINES = cycler(color=style.COLOURS * 5) + cycler(linestyle=["-", "--", ":", "-.", (0, (6, 1))] * 8)
+WEIGHTED = "all, weighted"
 
 
 @dataclass(frozen=True, eq=False)
-class LoadingsData:
-    """What a figure of loadings shows.
+class LoadingsData(Data):
+    """What a figure of loadings shows; ``columns`` has a row for each column and component that is drawn.
 
     Attributes
     ----------
@@ -56,7 +57,10 @@ class LoadingsData:
     position : ndarray of shape (n_columns,)
         Places of the columns along an axis, such as wavelengths.
     position_title, value_title : str
-    notes : tuple of str
+    drawn : list of ndarray of int
+        The columns that are drawn of each component. Bars are those of its largest loadings, from the largest
+        down, a map has the columns that are largest anywhere, and lines of very many columns have the
+        extremes of each of 500 stretches.
     """
 
     names: tuple[str, ...]
@@ -66,46 +70,7 @@ class LoadingsData:
     position: FloatArray
     position_title: str
     value_title: str
-    notes: tuple[str, ...]
-
-    def shown(self, place: int = 0) -> npt.NDArray[np.intp]:
-        """Return the places of the columns that are drawn of one component.
-
-        Parameters
-        ----------
-        place : int
-            That of the component, from 0.
-
-        Returns
-        -------
-        ndarray of int
-            From the largest loading down for bars.
-
-        Notes
-        -----
-        Bars are those of the largest loadings, a map has the columns that are largest anywhere in their
-        order, and lines of very many columns have the extremes of each of 500 stretches.
-        """
-        if self.kind == "lines":
-            return _extremes(self.values[:, place], self.position)
-        if self.kind == "heat":
-            sizes = np.abs(self.values).max(axis=1)
-            return np.sort(np.argsort(-sizes, kind="stable")[:MOST_CELLS])
-        own = self.values[:, place]
-        largest = np.argsort(-np.abs(own), kind="stable")[:MOST_BARS]
-        return largest[np.argsort(-own[largest], kind="stable")]
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The table behind the figure, with a row for each column and component that is drawn."""
-        places = [self.shown(j) for j in range(len(self.components))]
-        every = np.concatenate(places)
-        return {
-            "component": np.repeat(self.components, [len(one) for one in places]).tolist(),
-            "column": [self.names[i] for i in every.tolist()],
-            "position": self.position[every],
-            "loading": np.concatenate([self.values[one, j] for j, one in enumerate(places)]),
-        }
+    drawn: list[npt.NDArray[np.intp]]
 
 
 def loadings_data(
@@ -153,39 +118,53 @@ def loadings_data(
 
 def _loadings_data(
     names: Sequence[str],
-    titles: Sequence[str],
+    components: Sequence[str],
     values: FloatArray,
     kind: Any,
     what: str,
     note: str,
     position: str = "column",
+    title: str = "",
 ) -> LoadingsData:
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
+    drawn = [_drawn(own, kind, along) for own in values.T]
+    few = f"The {MOST[kind]} of {len(names):,} columns with the largest loadings"
+    if kind == "heat":
+        largest = np.abs(values).max(axis=1)
+        drawn = [np.sort(_drawn(largest, kind, along))] * len(components)
+    elif kind == "lines":
+        few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches"
+    elif len(components) > 1:
+        few += " of each component"
+    notes = [note, f"{few}."] if len(names) > MOST[kind] else [note]
+    every = np.concatenate(drawn)
+    columns = {
+        "component": np.repeat(components, [len(one) for one in drawn]).tolist(),
+        "column": [names[i] for i in every.tolist()],
+        "position": along[every],
+        "loading": np.concatenate([values[one, j] for j, one in enumerate(drawn)]),
+    }
     position = unit or position if position == "column" else position
-    most = {"bars": MOST_BARS, "heat": MOST_CELLS, "lines": MOST_POINTS}[kind]
-    few = ""
-    if kind == "lines" and len(names) > most:
-        few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches."
-    elif most < len(names):
-        each = " of each component" * (kind == "bars" and len(titles) > 1)
-        few = f"The {most} of {len(names):,} columns with the largest loadings{each}."
-    notes = tuple(filter(None, (note, few)))
-    return LoadingsData(tuple(names), tuple(titles), values, kind, along, position, what, notes)
+    own = tuple(names), tuple(components), values, kind, along, position, what, drawn
+    return LoadingsData(title, notes, columns, *own)
 
 
-@style.styled
-def loadings(
-    model: Any,
-    components: Sequence[int | str] | None = None,
-    *,
-    kind: str = "auto",
-    data: Any = None,
-    position: str = "column",
-    title: str | None = "auto",
-    ax: Any = None,
-    **artist: Any,
-) -> Any:
+def _drawn(values: FloatArray, kind: str, along: FloatArray) -> npt.NDArray[np.intp]:
+    """Return the columns with the largest values, from the largest down; for lines those along an axis."""
+    if kind != "lines":
+        largest = np.argsort(-np.abs(values), kind="stable")[: MOST[kind]]
+        return largest[np.argsort(-values[largest], kind="stable")]
+    order = np.argsort(along, kind="stable")
+    if len(order) <= MOST[kind]:
+        return order
+    parts = np.array_split(order, STRETCHES)
+    ends = [{int(part[values[part].argmin()]), int(part[values[part].argmax()])} for part in parts]
+    return np.concatenate([sorted(both, key=along.__getitem__) for both in ends])
+
+
+@figure(loadings_data)
+def loadings(data: LoadingsData, ax: Any, **artist: Any) -> Any:
     """Draw the loadings of components: the weight of each column.
 
     Parameters
@@ -231,8 +210,7 @@ def loadings(
     >>> [ax.get_title(loc="left") for ax in axes]
     ['PC1 (73.0 %)', 'PC2 (17.3 %)']
     """
-    result = loadings_data(model, components, kind=kind, data=data, position=position)
-    return _draw_loadings(result, None if title == "auto" else title, ax, **artist)
+    return {"bars": _bars, "heat": _heat, "lines": _lines}[data.kind](data, ax, **artist)
 
 
 def rotation_data(result: Rotation) -> LoadingsData:
@@ -240,11 +218,12 @@ def rotation_data(result: Rotation) -> LoadingsData:
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
     note = f"Loadings rotated by {result.method}: component times standard deviation."
-    return _loadings_data(result.columns, titles, result.loadings, "heat", "loading", note)
+    said = "heat", "loading", note, "", f"Rotated by {result.method}"
+    return _loadings_data(result.columns, titles, result.loadings, *said)
 
 
-@style.styled
-def rotation(result: Rotation, *, title: str | None = "auto", ax: Any = None, **imshow: Any) -> Any:
+@figure(rotation_data)
+def rotation(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
     """Draw rotated loadings as a heat map: a column for each rotated component.
 
     Parameters
@@ -272,110 +251,86 @@ def rotation(result: Rotation, *, title: str | None = "auto", ax: Any = None, **
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['RC1 (73.0 %)', 'RC2 (17.3 %)']
     """
-    data = rotation_data(result)
-    return _draw_loadings(data, f"Rotated by {result.method}" if title == "auto" else title, ax, **imshow)
-
-
-def _draw_loadings(data: LoadingsData, title: str | None, ax: Any, **artist: Any) -> Any:
-    draw = {"bars": _bars, "heat": _heat, "lines": _lines}[data.kind]
-    axes = draw(data, ax, **artist)
-    style.heading(axes, title)
-    style.note(axes, *data.notes)
-    return axes
-
-
-def _extremes(values: FloatArray, along: FloatArray) -> npt.NDArray[np.intp]:
-    """Return columns in their order along an axis; of very many the extremes of each stretch."""
-    order = np.argsort(along, kind="stable")
-    if len(order) <= MOST_POINTS:
-        return order
-    parts = np.array_split(order, STRETCHES)
-    ends = [{int(part[values[part].argmin()]), int(part[values[part].argmax()])} for part in parts]
-    return np.concatenate([sorted(both, key=along.__getitem__) for both in ends])
-
-
-def _width_of(names: Sequence[str]) -> float:
-    """Return the millimetres of names beside an axis."""
-    longest = max((len(style.drawable(name, LONGEST)) for name in names), default=1)
-    return LETTER * style.size("ytick.labelsize") * longest + 3
+    return _heat(data, ax, **imshow)
 
 
 def _bars(data: LoadingsData, ax: Any, **barh: Any) -> Any:
-    count, shown = len(data.components), [data.shown(place) for place in range(len(data.components))]
-    names = [[data.names[i] for i in one.tolist()] for one in shown]
-    side = _width_of([name for one in names for name in one])
-    across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL))))
-    rows = -(-count // across) if ax is None else 1
-    height = rows * (BAR * max(map(len, shown)) + 12)
-    axes = style.subplots(rows, across if ax is None else count, ax=ax, height_mm=height)
-    panels = np.atleast_1d(axes).ravel()
+    names = [[style.drawable(data.names[i], LONGEST) for i in one.tolist()] for one in data.drawn]
+    count, most = len(names), max(map(len, names))
+    side = _width_of([name for one in names for name in one], "ytick.labelsize") + 3
+    across = max(1, min(count, FIRST, int(style.width_mm() // (side + PANEL)))) if ax is None else count
+    rows = -(-count // across)
+    axes = style.subplots(rows, across, ax=ax, height_mm=rows * (BAR * most + 12), squeeze=False).ravel()
+    for spare in axes[count:]:
+        spare.set_visible(False)
     edges = style.limits(data.values, zero=True, margin=0.04)
-    for place, panel in enumerate(panels):
-        if place >= count:
-            panel.set_visible(False)
-            continue
-        values = data.values[shown[place], place]
-        colors = [style.VERMILION if value < 0 else style.BLUE for value in values]
-        panel.barh(range(len(values)), values, **{"height": 0.75, "color": colors} | barh)
-        short = [style.drawable(name, LONGEST) for name in names[place]]
-        style.ticks(panel, "y", range(len(values)), short)
+    for place, panel in enumerate(axes[:count]):
+        values = data.values[data.drawn[place], place]
+        colours = np.where(values < 0, style.VERMILION, style.BLUE)
+        panel.barh(range(len(values)), values, **{"height": 0.75, "color": colours} | barh)
+        style.ticks(panel, "y", range(len(values)), names[place])
         panel.axvline(0, color=style.LINE, linewidth=0.6)
         panel.spines["left"].set_visible(False)
-        panel.set_ylim(len(values) - 0.4, -0.6)
-        panel.set_xlim(*edges)
+        panel.set(ylim=(len(values) - 0.4, -0.6), xlim=edges)
         panel.locator_params(axis="x", nbins=4)
         style.words(panel, x=data.value_title, title=data.components[place])
-    return panels[0] if count == 1 else panels[:count]
+    return axes[0] if count == 1 else axes[:count]
+
+
+def _width_of(names: Sequence[str], letters: str) -> float:
+    """Return about the millimetres of the longest name in letters of a size of rcParams."""
+    return LETTER * style.size(letters) * max(map(len, names), default=1)
 
 
 def _heat(data: LoadingsData, ax: Any, **imshow: Any) -> Any:
-    shown = data.shown()
-    ax = style.subplots(ax=ax, height_mm=max(35.0, CELL * len(shown) + 22))
-    bound = float(np.abs(data.values).max()) or 1.0
-    look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound, "aspect": "auto", "interpolation": "nearest"}
-    drawn = ax.imshow(data.values[shown], **look | imshow)
-    names = [style.drawable(data.names[i], LONGEST) for i in shown.tolist()]
-    _map_axes(ax, names, data.components)
-    style.colour_bar(ax, drawn, data.value_title)
-    return ax
+    shown, bound = data.drawn[0], float(np.abs(data.values).max()) or 1.0
+    look = {"cmap": "PuOr", "vmin": -bound, "vmax": bound} | imshow
+    names = [data.names[i] for i in shown.tolist()]
+    return _heat_map(ax, data.values[shown], names, data.components, data.value_title, CELL, **look)
 
 
-def _map_axes(ax: Any, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Name the rows and columns of a heat map."""
-    style.ticks(ax, "y", range(len(rows)), rows)
-    room = 0.8 * style.width_mm() / max(1, len(columns))
-    turned = max(map(len, columns), default=0) * LETTER * style.size("xtick.labelsize") > room
+def _heat_map(
+    ax: Any, values: FloatArray, rows: Any, columns: Any, unit: str, cell: float, **imshow: Any
+) -> Any:
+    """Draw a heat map with a scale and names of its rows and columns; a row has ``cell`` millimetres."""
+    ax = style.subplots(ax=ax, height_mm=max(35.0, cell * len(rows) + 20))
+    drawn = ax.imshow(values, **{"aspect": "auto"} | imshow)
+    style.ticks(ax, "y", range(len(rows)), [style.drawable(name, LONGEST) for name in rows])
+    turned = _width_of(columns, "xtick.labelsize") > 0.8 * style.width_mm() / len(columns)
     turn: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
     style.ticks(ax, "x", range(len(columns)), columns, **turn)
     ax.spines[["left", "bottom"]].set_visible(False)
-
-
-def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
-    ax = style.subplots(ax=ax, height_mm=0.6 * style.width_mm())
-    style.zero_lines(ax, x=False)
-    drawn = []
-    for place in range(len(data.components)):
-        shown = data.shown(place)
-        dash = DASHES[place // len(style.COLOURS) if len(data.components) > len(DASHES) else place]
-        look = {"color": style.COLOURS[place % len(style.COLOURS)], "linestyle": dash, "linewidth": 1.0}
-        drawn += ax.plot(data.position[shown], data.values[shown, place], **look | plot)
-    if len(drawn) > 1:
-        style.legend(ax, drawn, data.components)
-    ax.margins(x=0.01)
-    single = f", {data.components[0]}" if len(drawn) == 1 else ""
-    style.words(ax, x=data.position_title, y=f"{data.value_title}{single}")
+    style.colour_bar(ax, drawn, unit)
     return ax
 
 
-def _directions(model: Any) -> FloatArray:
+def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
+    own, ax = ax is None, style.subplots(ax=ax, height_mm=0.6 * style.width_mm())
+    style.zero_lines(ax, x=False)
+    drawn = []
+    for values, shown, look in zip(data.values.T, data.drawn, LINES, strict=False):
+        drawn += ax.plot(data.position[shown], values[shown], **look | {"linewidth": 1.0} | plot)
+    title = data.value_title
+    if len(drawn) > 1:
+        style.legend(ax, drawn, data.components, own=own)
+    else:
+        title = f"{title}, {data.components[0]}"
+    ax.margins(x=0.01)
+    style.words(ax, x=data.position_title, y=title)
+    return ax
+
+
+def _directions(model: Any, least: int = 1, what: str = "A figure of loadings") -> FloatArray:
     if not kind_of(fitted(model)).linear:
         raise DataError(
             f"A {type(model).__name__} has no loadings: its components are not linear in the columns.",
-            "Draw its scores, or " + "gramian.figures.kernel_contours for two columns.",
+            "Draw its scores, or gramian.figures.kernel_contours for two columns.",
         )
     result = as_float64(model.components_).T
     if not result.shape[1]:
         raise DataError(NOTHING)
+    if result.shape[1] < least:
+        raise DataError(f"{what} needs two components, and the model has one.", "Fit more.")
     return result
 
 
@@ -426,32 +381,28 @@ class Arrows:
         """Draw the arrows, add their names to labels, and return a sentence."""
         tips, about = (self.tips, "") if edges is None else self.scaled(edges, equal)
         order = self.longest(tips)
-        few = len(order) if len(order) <= NAMED_ARROWS else NAMED_ARROWS
-        for place, j in enumerate(order.tolist()):
-            look: dict[str, Any] = {"arrowstyle": "-|>,head_length=0.35,head_width=0.16", "shrinkA": 0}
-            look |= {
-                "shrinkB": 0,
-                "color": style.ink(),
-                "linewidth": 0.9,
-                "alpha": 1 if place < few else PALE,
-            }
-            arrow = ax.annotate("", tips[j], (0, 0), arrowprops=look, zorder=4)
-            arrow.set_in_layout(False)
-        named = order[:few]
-        labels.block(tips[named], arrows=True)
-        texts = [self.names[j] for j in named.tolist()]
-        labels.add(tips[named], texts, kind="arrows", what="arrow name", alpha=1, weight="bold")
-        said = [about]
-        if len(self.names) > MOST_ARROWS:
-            said.append(f"The {MOST_ARROWS} longest of {len(self.names):,} arrows.")
-        if few < len(order):
-            said.append(f"Names: the {few} longest; the others are lighter.")
+        tips, names = tips[order], [self.names[j] for j in order[:NAMED_ARROWS].tolist()]
+        ax.quiver(
+            *np.zeros_like(tips).T,
+            *tips.T,
+            **{"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches", "width": 0.9 / 72},
+            **{"headwidth": 5, "headlength": 8, "headaxislength": 8, "minlength": 0, "zorder": 4},
+            color=style.ink(),
+            alpha=np.where(np.arange(len(tips)) < NAMED_ARROWS, 1, PALE),
+        )
+        tips = tips[: len(names)]
+        labels.block(tips, arrows=True)
+        labels.add(tips, names, kind="arrows", what="arrow name", alpha=1, weight="bold")
+        few = len(self.names) > MOST_ARROWS
+        said = [about, f"The {MOST_ARROWS} longest of {len(self.names):,} arrows." if few else ""]
+        if len(names) < len(order):
+            said.append(f"Names: the {len(names)} longest; the others are lighter.")
         return " ".join(filter(None, said))
 
 
 @dataclass(frozen=True, eq=False)
-class BiplotData:
-    """What a biplot shows.
+class BiplotData(Data):
+    """What a biplot shows; ``columns`` has a row for each row that is drawn.
 
     Attributes
     ----------
@@ -463,11 +414,6 @@ class BiplotData:
     points: points.ScoresData
     arrows: Arrows
 
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The table of the rows that are drawn."""
-        return self.points.columns
-
 
 def biplot_data(
     model: Any, X: Any = None, *, components: Sequence[int | str] = (1, 2), **options: Any
@@ -476,10 +422,8 @@ def biplot_data(
 
     Parameters
     ----------
-    model, X, components
+    model, X, components, hue, style, labels, ellipses, mapped
         As of :func:`biplot`.
-    **options
-        ``hue``, ``style``, ``labels``, ``ellipses`` and ``mapped`` of :func:`scores`.
 
     Returns
     -------
@@ -495,25 +439,18 @@ def biplot_data(
     >>> data.points.values.shape, data.arrows.tips.shape
     ((30, 2), (4, 2))
     """
-    directions = _directions(model)
-    k = directions.shape[1]
-    if k < 2:
-        raise DataError("A biplot needs two components, and the model has one.", "Fit more.")
+    directions = _directions(model, 2, "A biplot")
     cloud = points.scores_data(model, X, components=components, **options)
-    pair = directions[:, _pair(components, k)]
-    return BiplotData(cloud, Arrows(pair, tuple(feature_names_of(model))))
+    pair = directions[:, _pair(components, directions.shape[1])]
+    arrows = Arrows(pair, tuple(feature_names_of(model)))
+    return BiplotData(cloud.title, cloud.notes, cloud.columns, cloud, arrows)
 
 
-@style.styled
-def biplot(
-    model: Any,
-    X: Any = None,
-    *,
-    components: Sequence[int | str] = (1, 2),
-    title: str | None = "auto",
-    ax: Any = None,
-    **options: Any,
-) -> Any:
+biplot_data.__signature__ = signature(points.scores_data)  # type: ignore[attr-defined]
+
+
+@figure(biplot_data)
+def biplot(data: BiplotData, ax: Any, **scatter: Any) -> Any:
     """Draw rows and columns together: scores as points, and loadings as arrows.
 
     The inner product of a point and an arrow, divided by the factor in the caption, is the part of the
@@ -532,9 +469,10 @@ def biplot(
         As for :func:`scores`.
     ax : matplotlib.axes.Axes, optional
         Where to draw, by default in a new figure.
-    **options
-        ``hue``, ``style``, ``labels``, ``ellipses`` and ``mapped`` as for :func:`scores`; others are for
-        ``Axes.scatter``.
+    hue, style, labels, ellipses, mapped : optional
+        As for :func:`scores`.
+    **scatter
+        For ``Axes.scatter``.
 
     Returns
     -------
@@ -560,9 +498,7 @@ def biplot(
     >>> ax = gramian.figures.biplot(gramian.PCA(2).fit(X), X, s=8)
     >>> ax.figure.savefig("biplot.svg")  # doctest: +SKIP
     """
-    own = {name: options.pop(name) for name in points.OPTIONS if name in options}
-    data = biplot_data(model, X, components=components, **own)
-    return points.draw(data.points, title, ax, data.arrows, **options)
+    return points.draw(data.points, ax, data.arrows, **scatter)
 
 
 def _pair(components: Any, k: int) -> list[int]:
@@ -614,9 +550,7 @@ def correlation_circle_data(
     >>> gramian.figures.correlation_circle_data(gramian.PCA(2).fit(X)).columns["squares"].round(3).tolist()
     [1.0, 0.999, 0.021, 0.084]
     """
-    k = _directions(model).shape[1]
-    if k < 2:
-        raise DataError("A correlation circle needs two components, and the model has one.", "Fit more.")
+    k = _directions(model, 2, "A correlation circle").shape[1]
     places = _pair(components, k)
     if X is None:
         known = linear_columns(model, k).statistics
@@ -637,16 +571,8 @@ def correlation_circle_data(
     return CircleData("", [note], columns | {"squares": squares}, names, result, titles)
 
 
-@style.styled
-def correlation_circle(
-    model: Any,
-    X: Any = None,
-    *,
-    components: Sequence[int | str] = (1, 2),
-    title: str | None = "auto",
-    ax: Any = None,
-    **circle: Any,
-) -> Any:
+@figure(correlation_circle_data)
+def correlation_circle(data: CircleData, ax: Any, **circle: Any) -> Any:
     """Draw the correlations of columns with two components, inside the unit circle.
 
     Parameters
@@ -685,7 +611,6 @@ def correlation_circle(
     >>> ax.get_ylabel().startswith("correlation with PC2 (")
     True
     """
-    data = correlation_circle_data(model, X, components=components)
     ax = style.subplots(ax=ax, height_mm=0.9 * style.width_mm())
     look = {"fill": False, "edgecolor": style.LINE, "linewidth": 0.8}
     ax.add_patch(Circle((0, 0), 1, **look | circle))
@@ -694,13 +619,10 @@ def correlation_circle(
     style.note(ax, Arrows(data.values, data.names).draw(ax, labels), labels)
     style.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
     style.set_edges(ax, [[-REACH, REACH]] * 2, equal=True)
-    return finished(data, ax, title)
+    return ax
 
 
 # -------------- Heat map of how much metadata explains of the components
-
-MOST_VARIABLES = 40  # variables
-WEIGHTED = "all, weighted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -742,29 +664,26 @@ def metadata_data(description: Description) -> MetadataData:
     >>> gramian.figures.metadata_data(description).components
     ['all, weighted', 'PC1', 'PC2']
     """
-    names = description.variables[:MOST_VARIABLES]
+    names = list(description.variables[:MOST_VARIABLES])
     if not names:
-        said = " ".join(description.sentences())
-        raise DataError("No column of the metadata can be drawn.", said)
+        raise DataError("No column of the metadata can be drawn.", " ".join(description.sentences()))
     v, components = len(names), [WEIGHTED, *description.components[:SHOWN]]
     k = len(components)
-    notes = [
-        "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "
-        f"{counted(len(description.explained_variance), 'component')} by their variances.",
-    ]
+    every = counted(len(description.explained_variance), "component")
+    said = "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "
+    notes = [f"{said}{every} by their variances."]
     if v < len(description.variables):
-        every = len(description.variables)
-        notes.append(f"The {MOST_VARIABLES} of {every:,} columns that explain most.")
+        notes.append(f"The {v} of {len(description.variables):,} columns that explain most.")
     r2 = np.column_stack([description.weighted_r2[:v], description.r2[:v, : k - 1]])
     p = np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, : k - 1]])
     columns = {"variable": np.repeat(names, k).tolist(), "component": components * v, "r2": r2.ravel()}
     columns |= {"p adjusted": p.ravel(), "rows": np.repeat(description.rows[:v], k)}
     title = "Variance of the scores that metadata explain"
-    return MetadataData(title, notes, columns, list(names), components, r2, p)
+    return MetadataData(title, notes, columns, names, components, r2, p)
 
 
-@style.styled
-def metadata(description: Description, *, title: str | None = "auto", ax: Any = None, **imshow: Any) -> Any:
+@figure(metadata_data)
+def metadata(data: MetadataData, ax: Any, **imshow: Any) -> Any:
     """Draw how much of each component's scores each variable explains.
 
     Parameters
@@ -798,26 +717,15 @@ def metadata(description: Description, *, title: str | None = "auto", ax: Any = 
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['all, weighted', 'PC1', 'PC2']
     """
-    data = metadata_data(description)
-    v, k = data.r2.shape
-    ax = style.subplots(ax=ax, height_mm=max(30.0, 5.5 * v + 20))
-    look: dict[str, Any] = {
-        "cmap": "Blues",
-        "vmin": 0,
-        "vmax": 1,
-        "aspect": "auto",
-        "interpolation": "nearest",
-    }
-    drawn = ax.imshow(data.r2, **look | imshow)
-    small = min(style.size("ytick.labelsize"), 0.8 * style.width_mm() / k * 0.45)
-    for i, j in np.ndindex(v, k):
-        value, star = data.r2[i, j], "*" if data.p_adjusted[i, j] < LEVEL else ""
+    look: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1} | imshow
+    ax = _heat_map(ax, data.r2, data.variables, data.components, "r2", 5.5, **look)
+    room = 0.36 * style.width_mm() / len(data.components)
+    for (i, j), value in np.ndenumerate(data.r2):
+        star = "*" if data.p_adjusted[i, j] < LEVEL else ""
         # On cells that are light in either theme of a page.
-        ink = "#fdfdfd" if value > 0.6 else "#222222"
-        ax.text(j, i, f"{value:.2f}{star}", ha="center", va="center", color=ink, fontsize=small)
-    _map_axes(ax, data.variables, data.components)
-    style.colour_bar(ax, drawn, "r2")
-    return finished(data, ax, title)
+        look = {"color": "#fdfdfd" if value > 0.6 else "#222222", "ha": "center", "va": "center"}
+        ax.text(j, i, f"{value:.2f}{star}", fontsize=min(style.size("ytick.labelsize"), room), **look)
+    return ax
 
 
 def described(model: Any, table: Any, **options: Any) -> Any:

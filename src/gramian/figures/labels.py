@@ -116,12 +116,12 @@ class Labels(Artist):  # type: ignore[misc]
             "ha": "center",
             "va": "center",
         } | look
-        made = []
-        for text in texts:
+        made, there = [], [place for place, text in enumerate(texts) if str(text).strip()]
+        for text in (texts[place] for place in there):
             label = Text(0, 0, style.drawable(text, 28), transform=IdentityTransform(), **style.PLAIN, **look)
             label.set_figure(self.get_figure())
             made.append(label)
-        self.groups.append(Group(np.asarray(points, dtype=float), made, kind, what))
+        self.groups.append(Group(np.asarray(points, dtype=float)[there], made, kind, what))
 
     @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
@@ -166,7 +166,7 @@ class Labels(Artist):  # type: ignore[misc]
             origin = self._pixels(np.zeros((1, 2)))[0]
             for place in order:
                 at, half = points[place], halves[place]
-                if not np.isfinite(at).all() or not group.texts[place].get_text().strip():
+                if not np.isfinite(at).all():
                     continue
                 must = group.kind != "points" or bool(extreme[place])
                 away = at - origin if group.kind == "arrows" else np.zeros(2)

@@ -495,7 +495,7 @@ def directions_data(
         lines = dict(zip(hues.kinds, range(0, -len(hues.kinds), -1), strict=True))
         up = [lines[kind] for kind in hues.values] if lines else np.zeros(len(Z))
         scores = replace(scores, values=np.stack([Z[:, 0], up], axis=1))
-    shown.append(replace(scores, axis_titles=(titles[0], titles[1]), hue=hues, notes=()))
+    shown.append(replace(scores, axis_titles=(titles[0], titles[1]), hue=hues, notes=[]))
     return Directions("", said, columns, *shown)
 
 
@@ -585,7 +585,7 @@ def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, *
     for name, step in data.arrows.items() if d == 3 else ():
         look = {"color": style.ink(), "fontweight": "bold", "zorder": 9}
         upper.text(*(1.15 * step - 0.15 * data.mean), style.drawable(name), **look, **style.PLAIN)
-    points.draw(data.scores, None, lower, **scatter)
+    points.draw(data.scores, lower, **scatter)
     return axes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from gramian.core.checks import check_share, counted, listed
 from gramian.core.records import FloatArray
 from gramian.errors import DataError, ParameterError
 from gramian.figures import style as look
+from gramian.figures.drawing import Data, figure
 from gramian.figures.labels import Labels
 from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of, usual_hue
 from gramian.models.inputs import expected_columns
@@ -26,7 +28,6 @@ from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
 Level = float | Literal["auto"] | None  # of ellipses
-OPTIONS = ("hue", "style", "labels", "ellipses", "mapped")  # of a figure of scores, beside its components
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
 BINS = (96, 72)
@@ -83,14 +84,22 @@ class Groups:
             return cls(values.astype(np.float64), (), title)
         texts = label_texts(values)
         kinds = label_texts(distinct).tolist() if numeric else in_order({*texts[there]}, levels)
-        if what == "style" and len(kinds) > MOST_GROUPS:
-            counts = {kind: int((texts == kind).sum()) for kind in kinds}
-            frequent = sorted(kinds, key=lambda kind: -counts[kind])[: MOST_GROUPS - 1]
-            others = f"{len(kinds) - len(frequent)} others"
-            texts = np.array([text if text in frequent else others for text in texts], dtype=object)
-            kinds = [*(kind for kind in kinds if kind in frequent), others]
         texts[~there] = WITHOUT
-        return cls(texts, (*kinds, *([] if there.all() else [WITHOUT])), title)
+        result = cls(texts, (*kinds, *([] if there.all() else [WITHOUT])), title)
+        return result._with_others() if what == "style" and result.is_many else result
+
+    def _with_others(self) -> Groups:
+        """Return as many classes as there are markers: the rarest together."""
+        kept = self.frequent[:-1]
+        others = f"{len(self.classes) - len(kept)} others"
+        values = np.where(np.isin(self.values, [*kept, WITHOUT]), self.values, others)
+        kinds = [kind for kind in self.kinds if kind in kept]
+        return Groups(values, (*kinds, others, *self.kinds[len(self.classes) :]), self.title)
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether these are numbers on a continuous scale."""
+        return self.values is not None and not self.kinds
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -105,20 +114,20 @@ class Groups:
     @property
     def frequent(self) -> tuple[str, ...]:
         """The classes that have a colour and a marker each: the most frequent ones."""
-        if not self.is_many:
-            return self.classes
-        counts = {kind: int(np.sum(self.values == kind)) for kind in self.classes}
+        counts = Counter(self.values.tolist() if self.kinds else [])
         return tuple(sorted(self.classes, key=lambda kind: -counts[kind])[:MOST_GROUPS])
 
     def colours(self) -> dict[str, str]:
         """Return the colour of each kind, grey of those beyond the most frequent ones."""
-        own = dict(zip(filter(self.frequent.__contains__, self.classes), look.COLOURS, strict=False))
-        return dict.fromkeys(self.classes, look.GREY) | own | {WITHOUT: PALEST}
+        return self._of_each(look.COLOURS, look.GREY) | {WITHOUT: PALEST}
 
     def markers(self) -> dict[str, str]:
         """Return the marker of each kind."""
-        own = dict(zip(filter(self.frequent.__contains__, self.classes), look.MARKERS, strict=False))
-        return dict.fromkeys(self.classes, "o") | own | {WITHOUT: "o"}
+        return self._of_each(look.MARKERS, "o") | {WITHOUT: "o"}
+
+    def _of_each(self, looks: Sequence[str], other: str) -> dict[str, str]:
+        frequent = [kind for kind in self.classes if kind in self.frequent]
+        return dict.fromkeys(self.classes, other) | dict(zip(frequent, looks, strict=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +140,8 @@ class Ellipse:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoresData:
-    """What a figure of scores shows.
+class ScoresData(Data):
+    """What a figure of scores shows; ``columns`` has the name or row, scores, group and style of each point.
 
     Attributes
     ----------
@@ -141,49 +150,26 @@ class ScoresData:
     components : tuple of str
         Two names such as "PC1", or one.
     axis_titles : pair of str
-    rows : sequence of int
-        The numbers of the rows in their file.
     names : tuple of str or None
         Names of the rows; ``is_labelled`` tells whether the figure shows them.
     hue, style : Groups
         What sets the colours, and the markers if that is another.
     ellipses : tuple of Ellipse
-    title : str
-        What the figure shows, if it separates groups; otherwise "".
-    notes : tuple of str
-        Sentences for the caption.
     """
 
     values: FloatArray
     components: tuple[str, ...]
     axis_titles: tuple[str, str]
-    rows: Sequence[int]
     names: tuple[str, ...] | None
     is_labelled: bool
     hue: Groups
     style: Groups
     ellipses: tuple[Ellipse, ...]
-    title: str
-    notes: tuple[str, ...]
 
     @property
     def drawn(self) -> npt.NDArray[Any]:
         """The places of the rows that are drawn: all, or a random sample of very many."""
-        n = len(self.values)
-        return np.arange(n) if n <= DENSE else look.sampled_rows(n)
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The table of the rows that are drawn: name or row, scores, group and style."""
-        places = self.drawn.tolist()
-        result: dict[str, Any] = {"row": [self.rows[i] for i in places]}
-        if self.names is not None:
-            result = {"name": [self.names[i] for i in places]}
-        fields = self.components if self.components[1:] else (*self.components, "position")
-        result |= {field: self.values[places, j] for j, field in enumerate(fields)}
-        for name, groups in (("group", self.hue), ("style", self.style)):
-            result |= {} if groups.values is None else {name: groups.values[places].tolist()}
-        return result
+        return _drawn(len(self.values))
 
     def edges(self) -> list[list[float]]:
         """Return axis limits around the rows, and around ellipses that are not far larger."""
@@ -193,6 +179,10 @@ class ScoresData:
         if not self.components[1:]:
             edges[1] = [0.5 - (len(self.hue.kinds) or 1), 0.5]
         return edges
+
+
+def _drawn(n: int) -> npt.NDArray[Any]:
+    return np.arange(n) if n <= DENSE else look.sampled_rows(n)
 
 
 def scores_data(
@@ -240,46 +230,30 @@ def scores_data(
     if names is not None:
         _check_length("labels", names, n)
         names = tuple("" if name is None else str(name) for name in names)
-    shown = n <= NAMED and not colours.is_many if labels is None else True
-    numbers = getattr(X, "row_numbers", None)
-    lines = ([], []) if ellipses is None or single else _ellipses(values, colours, ellipses)
+    is_labelled = names is not None and (labels is not None or (n <= NAMED and not colours.is_many))
+    lines, said = ([], []) if ellipses is None or single else _ellipses(values, colours, ellipses)
     notes = [f"{counted(n, 'row')}.", _unit(model)]
     if n > DENSE:
         sample = f"a random sample of {look.SAMPLE:,} of {n:,} rows (seed 0)"
         notes = [notes[1], f"Points: {sample}, over the density of all rows."]
-    if colours.values is not None and not colours.kinds and (without := int(np.isnan(colours.values).sum())):
+    if colours.is_scale and (without := int(np.isnan(colours.values).sum())):
         notes.append(f"{counted(without, 'row')} without {colours.title or 'a value'} not drawn.")
-    own = tuple(f"PC{place + 1}" for place in places)
-    return ScoresData(
-        values,
-        own,
-        (axis_title(model, places[0]), axis_title(model, places[1]) if places[1:] else ""),
-        range(n) if numbers is None else numbers,
-        names,
-        names is not None and shown,
-        colours,
-        markers,
-        tuple(lines[0]),
-        _separation(values[:, : len(places)], own, colours),
-        (*notes, *lines[1]),
-    )
+    components = tuple(f"PC{place + 1}" for place in places)
+    axis_titles = (axis_title(model, places[0]), "" if single else axis_title(model, places[1]))
+    title = _separation(values[:, : len(places)], components, colours)
+    drawn, numbers = _drawn(n), getattr(X, "row_numbers", None)
+    rows = range(n) if numbers is None else numbers
+    kept = {"row": rows} if names is None else {"name": names}
+    columns = {name: [given[i] for i in drawn.tolist()] for name, given in kept.items()}
+    columns |= dict(zip([*components, "position"], values[drawn].T, strict=False))
+    groups = {"group": colours.values, "style": markers.values}
+    columns |= {name: own[drawn].tolist() for name, own in groups.items() if own is not None}
+    about = values, components, axis_titles, names, is_labelled, colours, markers, tuple(lines)
+    return ScoresData(title, notes + said, columns, *about)
 
 
-@look.styled
-def scores(
-    model: Any,
-    X: Any = None,
-    *,
-    components: int | str | Sequence[int | str] = (1, 2),
-    hue: Any = None,
-    style: Any = None,
-    labels: Any = None,
-    ellipses: Level = "auto",
-    title: str | None = "auto",
-    mapped: Any = None,
-    ax: Any = None,
-    **scatter: Any,
-) -> Any:
+@figure(scores_data)
+def scores(data: ScoresData, ax: Any, **scatter: Any) -> Any:
     """Draw the scores of two components.
 
     Parameters
@@ -334,30 +308,18 @@ def scores(
     True
     >>> ax.figure.savefig("scores.pdf")  # doctest: +SKIP
     """
-    data = scores_data(
-        *(model, X),
-        components=components,
-        hue=hue,
-        style=style,
-        labels=labels,
-        ellipses=ellipses,
-        mapped=mapped,
-    )
-    return draw(data, title, ax, **scatter)
+    return draw(data, ax, **scatter)
 
 
-def draw(
-    data: ScoresData, title: str | None = "auto", ax: Any = None, arrows: Any = None, **scatter: Any
-) -> Any:
+def draw(data: ScoresData, ax: Any, arrows: Any = None, **scatter: Any) -> Any:
     """Draw scores, perhaps with arrows."""
-    own, single = ax is None, not data.components[1:]
-    strips = max(1, len(data.hue.kinds))
-    ax = look.subplots(ax=ax, height_mm=22 + 10 * strips if single else None)
-    edges, equal = data.edges(), False
+    own, single, dense = ax is None, not data.components[1:], len(data.values) > DENSE
+    strips = 22 + 10 * max(1, len(data.hue.kinds)) if single else None
+    ax, edges, equal = look.subplots(ax=ax, height_mm=strips), data.edges(), False
     if not single:
         edges = edges if arrows is None else [arrows.widened(edge) for edge in edges]
         edges, equal = look.equal_units(ax, edges)
-    if len(data.values) > DENSE:
+    if dense:
         _density(ax, data.values, edges)
     look.zero_lines(ax, y=not single)
     colours = data.hue.colours()
@@ -367,87 +329,63 @@ def draw(
     draw_points(ax, data, **({} if arrows is None else {"alpha": 0.6}) | scatter)
     draw_legend(ax, data, own, scatter)
     labels = Labels(ax)
-    look.note(ax, *data.notes, *([] if equal or single else ["The axes have different scales."]))
+    look.note(ax, *data.notes, "" if equal or single else "The axes have different scales.")
     if arrows is not None:
         look.note(ax, arrows.draw(ax, labels, edges, equal))
-    if len(data.values) <= DENSE:
+    if not dense:
         labels.block(data.values)
     if data.hue.is_many and not single:
-        medians = [np.median(data.values[data.hue.values == kind], axis=0) for kind in data.hue.classes]
-        labels.add(
-            np.array(medians),
-            data.hue.classes,
-            kind="groups",
-            what="group name",
-            color=look.ink(),
-            weight="bold",
-        )
-    if data.is_labelled and data.names is not None:
-        there = np.array([bool(name.strip()) for name in data.names])
-        labels.add(data.values[there], [name for name in data.names if name.strip()], what="row name")
+        classes = data.hue.classes
+        medians = [np.median(data.values[data.hue.values == kind], axis=0) for kind in classes]
+        labels.add(np.array(medians), classes, kind="groups", what="group name", weight="bold", alpha=1)
+    if data.names is not None and data.is_labelled:
+        labels.add(data.values, data.names, what="row name")
     look.note(ax, labels)
     if single:
         look.ticks(ax, "y", [-place for place in range(len(data.hue.kinds))], data.hue.kinds)
         ax.spines["left"].set_visible(False)
     look.words(ax, x=data.axis_titles[0], y=data.axis_titles[1])
-    look.heading(ax, data.title if title == "auto" else title)
     look.set_edges(ax, edges, equal)
     return ax
 
 
 def draw_points(ax: Any, data: Any, **scatter: Any) -> None:
-    """Draw the points of each colour and marker."""
-    n, rows, hue = len(data.values), data.drawn, data.hue
+    """Draw the points of each marker."""
+    n, rows, hue = len(data.values), np.asarray(data.drawn), data.hue
+    own, colours, drawn = data.style if data.style.kinds else hue, hue.colours(), None
     given: dict[str, Any] = {
-        "s": 16 if n <= 150 else 9 if n <= DENSE else 4,
-        "alpha": 0.85 if n <= 2000 else 0.6,
+        **{"s": 16 if n <= 150 else 9 if n <= DENSE else 4, "alpha": 0.85 if n <= 2000 else 0.6},
+        **{"linewidths": 0.3 if n <= 2000 else 0, "edgecolors": [ax.get_facecolor()]},
+        **{"zorder": 2, "rasterized": len(rows) > look.RASTER, "color": look.BLUE},
     }
-    given |= {
-        "linewidths": 0.3 if n <= 2000 else 0,
-        "edgecolors": [ax.get_facecolor()],
-        "zorder": 2,
-        "rasterized": len(rows) > look.RASTER,
-    }
-    values, continuous = data.values[rows], hue.values is not None and not hue.kinds
-    own = data.style if data.style.kinds else hue
-    markers, colours = own.markers(), hue.colours()
-    if continuous:
-        present = hue.values[np.isfinite(hue.values)]
-        given |= {"cmap": "viridis", "vmin": present.min(), "vmax": present.max()}
-    kinds = [None] if not own.kinds else own.kinds
-    for colour in hue.kinds or [None]:
-        for kind in kinds if own is data.style else [colour]:
-            mask = np.ones(len(rows), dtype=bool)
-            mask &= True if colour is None else hue.values[rows] == colour
-            mask &= True if kind is None else own.values[rows] == kind
-            mask &= np.isfinite(hue.values[rows]) if continuous else True
-            if not mask.any():
-                continue
-            if continuous:
-                given["c"] = hue.values[rows][mask]
-            else:
-                given["color"] = look.BLUE if colour is None else colours[colour]
-            drawn = ax.scatter(*values[mask].T, **given | {"marker": markers[kind or WITHOUT]} | scatter)
-    if continuous and len(present):
+    if hue.is_scale:
+        del given["color"]
+        given |= {"cmap": "viridis", "vmin": np.nanmin(hue.values), "vmax": np.nanmax(hue.values)}
+        rows = rows[np.isfinite(hue.values[rows])]
+    for kind in own.kinds or [WITHOUT]:
+        some = rows[own.values[rows] == kind] if own.kinds else rows
+        if hue.is_scale:
+            given["c"] = hue.values[some]
+        elif hue.kinds:
+            given["color"] = colours[kind] if own is hue else [colours[one] for one in hue.values[some]]
+        drawn = ax.scatter(*data.values[some].T, **given | {"marker": own.markers()[kind]} | scatter)
+    if hue.is_scale:
         look.colour_bar(ax, drawn, hue.title)
 
 
 def draw_legend(ax: Any, data: Any, own: bool, scatter: dict[str, Any]) -> None:
     """Add a legend of colours, and of markers if these are others."""
-    single, colours, entries = not data.components[1:], data.hue.colours(), []
-    markers = data.hue.markers()
+    named = data.components[1:] and not data.hue.is_many  # else strips and medians have names
+    hues, colours, markers = data.hue.kinds if named else (), data.hue.colours(), data.hue.markers()
+    looks = [(colours[kind], scatter.get("marker", markers[kind])) for kind in hues]
+    if data.style.kinds:
+        looks = [(colour, "o") for colour, _ in looks]
+        looks += [(look.ink(), data.style.markers()[kind]) for kind in data.style.kinds]
     plain = {"linestyle": "", "markersize": 4.5, "markeredgewidth": 0}
-    if not (single or data.hue.is_many):  # the strips and the medians have names
-        for kind in data.hue.kinds:
-            marker = scatter.get("marker", "o" if data.style.kinds else markers[kind])
-            entries.append((Line2D([], [], color=colours[kind], marker=marker, **plain), kind))
-    hues = len(entries)
-    for kind, marker in ((kind, data.style.markers()[kind]) for kind in data.style.kinds):
-        entries.append((Line2D([], [], color=look.ink(), marker=marker, **plain), kind))
-    if entries:
-        titles = [data.hue.title if hues else "", data.style.title]
-        title = ", ".join(dict.fromkeys(filter(None, titles)))
-        look.legend(ax, [line for line, _ in entries], [kind for _, kind in entries], title, own, hues)
+    handles = [Line2D([], [], color=colour, marker=marker, **plain) for colour, marker in looks]
+    title = ", ".join(filter(None, dict.fromkeys([data.hue.title if hues else "", data.style.title])))
+    if handles:
+        look.legend(ax, handles, [*hues, *data.style.kinds], title, own, len(hues))
 
 
 def places_of(components: Any, k: int) -> list[int]:
@@ -535,15 +473,16 @@ def _separation(values: FloatArray, components: Sequence[str], groups: Groups) -
     """Return which groups a component separates from all others, without a single exception."""
     if not 1 < len(groups.classes) <= MOST_GROUPS:
         return ""
-    for name, column in zip(components, values.T, strict=True):
-        parts = {kind: column[groups.values == kind] for kind in groups.classes}
+    labelled = groups.values != WITHOUT
+    for name, column in zip(components, values[labelled].T, strict=True):
         apart = []
-        for kind, own in parts.items():
-            rest = np.concatenate([part for other, part in parts.items() if other != kind])
+        for kind in groups.classes:
+            mask = groups.values[labelled] == kind
+            own, rest = column[mask], column[~mask]
             if len(own) >= FEWEST and (own.min() > rest.max() or own.max() < rest.min()):
                 apart.append(look.drawable(kind))
-        if apart and len(parts) == 2:
-            return f"{name} separates {' from '.join(map(look.drawable, parts))}"
+        if apart and len(groups.classes) == 2:
+            return f"{name} separates {' from '.join(map(look.drawable, groups.classes))}"
         if apart:
             return f"{name} separates {' and '.join(apart)}"
     return ""
@@ -554,9 +493,8 @@ def _ellipses(values: FloatArray, groups: Groups, level: float | str) -> tuple[l
     asked = level != "auto"
     share, result, without = check_share("ellipses", level if asked else USUAL), list[Ellipse](), []
     kinds = () if groups.is_many and not asked else groups.classes
-    for pair in () if asked or not kinds else ((0, 1), (1, 0)):
-        if curve(values[:, pair]) is not None:
-            return [], ["No ellipses: the rows lie on a curve."]
+    if kinds and not asked and any(curve(pair) is not None for pair in (values, values[:, ::-1])):
+        return [], ["No ellipses: the rows lie on a curve."]
     for kind in kinds:
         members = values[groups.values == kind]
         if not asked and len(members) >= FEWEST_OF_MEAN and not_normal(members):
@@ -566,10 +504,10 @@ def _ellipses(values: FloatArray, groups: Groups, level: float | str) -> tuple[l
             result.append(Ellipse(kind, "rows", normal_ellipse(members, share)))
         if len(members) >= FEWEST_OF_MEAN:
             result.append(Ellipse(kind, "mean", mean_ellipse(members, share)))
-    said = [f"Ellipses: {100 * share:g} % of a normal distribution (thin), and of its mean (thick)."]
-    notes = said if result else []
+    notes = [f"Ellipses: {100 * share:g} % of a normal distribution (thin), and of its mean (thick)."]
+    notes = notes if result else []
     if without:
-        notes = [*notes, f"No ellipse of {listed(without)}: not spread like a normal distribution."]
+        notes.append(f"No ellipse of {listed(without)}: not spread like a normal distribution.")
     return result, notes
 
 
