@@ -7,7 +7,6 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.colors import PowerNorm
 
 from gramian.core.arrays import as_float64
@@ -18,7 +17,7 @@ from gramian.figures import style
 from gramian.figures.drawing import Data, figure, whole
 from gramian.figures.names import numbers_of, row_names_of
 from gramian.figures.style import BLUE, VERMILION
-from gramian.models.events import ONSET, RowStatistics
+from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of
 from gramian.tables.table import Table
@@ -32,19 +31,15 @@ def control_chart_data(monitor: Any, X: Any) -> Data:
     """Return what :func:`control_chart` draws; columns: position and those of the monitor's statistics."""
     given = monitor_of(monitor, X)
     result = given.statistics(X, rows="auto")
-    places = _places(result)
+    n, places = len(result), np.arange(len(result))
+    if n > MOST_POINTS:
+        alarms = [place for place in result.worst(MOST_ALARMS) if result.alarms[place]]
+        places = np.unique([*evenly(n, MOST_POINTS), *alarms])
     columns = {"position": places} | {name: values[places] for name, values in result.finite.items()}
-    few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms."
-    alarms = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(len(result), 'row')}"
-    said = f"{alarms}; limits (dashed) for {percent(given.limits_.alpha)} false alarms."
-    return Data("", [said, few * (len(places) < len(result)), *given.limits_.sentences], columns)
-
-
-def _places(result: RowStatistics) -> npt.NDArray[np.intp]:
-    if len(result) <= MOST_POINTS:
-        return np.arange(len(result))
-    alarms = [place for place in result.worst(MOST_ALARMS) if result.alarms[place]]
-    return np.unique([*evenly(len(result), MOST_POINTS), *alarms])
+    few = f"{len(places):,} rows are drawn: evenly spaced ones and the alarms." if len(places) < n else ""
+    said = f"{counted(int(result.alarms.sum()), 'alarm')} in {counted(n, 'row')}; limits (dashed) for "
+    said += f"{percent(given.limits_.alpha)} false alarms."
+    return Data("", [said, few, *given.limits_.sentences], columns)
 
 
 @figure(control_chart_data)
@@ -92,8 +87,7 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
             one.scatter(x[part], y[part], **look | scatter)
         if np.isfinite(limits).any():
             one.axhline(np.nanmax(limits), color=VERMILION, ls=(0, (4, 3)), lw=0.9)
-        roots = lambda values: np.sqrt(np.maximum(values, 0))  # noqa: E731 - a distance, of its square
-        one.set_yscale("function", functions=(roots, np.square))
+        one.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
         one.set(ylabel=name, ylim=(0, None))
     one.set_xlabel("row")
     one.get_figure().align_ylabels(axes)

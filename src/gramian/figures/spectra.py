@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gramian.answers.stability import Stability
 
 MOST_BARS = 40
-RULE = 11  # typographic points, the height of a rule
+RULE = 3.9  # millimetres, the height of a rule
 MARKED = 95  # % of the variance, whose number of components is shown
 KINDS = ("deterministic", "probabilistic", "estimate")  # of bounds, the strongest first
 
@@ -49,39 +49,30 @@ class Scree(Data):
 def scree_data(model: Any, choices: Iterable[ComponentChoice] | None = None) -> Scree:
     """Return what :func:`scree` draws."""
     model = fitted(model)
-    kept, variance = int(model.n_components_), known_variances(model)
+    kept, variance, ratios = int(model.n_components_), known_variances(model), shares_of(model)
     if not kept:
         raise DataError(NOTHING)
-    ratios = shares_of(model)
-    total, of = float(variance.sum()), f"the variance of {counted(kept, 'component')}"
+    of, total = f"the variance of {counted(kept, 'component')}", variance.sum()
     if ratios is not None:
-        total, of = float(variance[0]) / (float(ratios[0]) or 1.0), "the total variance"
-    share, number = 100 * variance / (total or 1.0), np.arange(1, len(variance) + 1)
+        of, total = "the total variance", variance[0] / (ratios[0] or 1.0)
+    share, number = 100 * variance / (float(total) or 1.0), np.arange(1, len(variance) + 1)
     cumulative = np.cumsum(share)
-    asked = list(_default_choices(model) if choices is None else getattr(choices, "choices", choices))
+    asked = list(getattr(choices, "choices", choices or ()))
     silent = ", ".join(choice.rule for choice in asked if choice.number is None)
+    if choices is None:
+        own = getattr(model, "component_choice_", None)
+        asked = list(choose_components(model).choices) if isinstance(model, PCA) else [own] if own else []
     enough = int(np.searchsorted(cumulative, MARKED - 1e-9)) + 1
     marked = enough if enough <= len(variance) else None
     more = f"more than the {counted(len(variance), 'known component')}"
     columns = {"component": number, "variance": variance, "share": share, "cumulative": cumulative}
-    return Scree(
-        "",
-        [
-            f"{counted(kept, 'component')} kept, {percent(float(share[:kept].sum()) / 100)} of {of}.",
-            f"{MARKED} % needs {more if marked is None else counted(marked, 'component')}.",
-            f"Rules without a result: {silent}." if silent else "",
-        ],
-        columns | {"kept": number <= kept},
-        marked,
-        [choice for choice in asked if choice.number is not None],
-    )
-
-
-def _default_choices(model: Any) -> list[ComponentChoice]:
-    if isinstance(model, PCA):
-        return [c for c in choose_components(model).choices if c.number is not None]
-    choice = getattr(model, "component_choice_", None)
-    return [] if choice is None else [choice]
+    said = [
+        f"{counted(kept, 'component')} kept, {percent(float(share[:kept].sum()) / 100)} of {of}.",
+        f"{MARKED} % needs {more if marked is None else counted(marked, 'component')}.",
+        f"Rules without a result: {silent}." if silent else "",
+    ]
+    rules = [choice for choice in asked if choice.number is not None]
+    return Scree("", said, columns | {"kept": number <= kept}, marked, rules)
 
 
 @figure(scree_data)
@@ -124,8 +115,8 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     'share of variance (%)'
     """
     x, _, share, cumulative, kept = data.columns.values()
-    many, more = len(x) > MOST_BARS, RULE * len(data.rules) / 72 * style.INCH
-    ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + more)
+    many, above = len(x) > MOST_BARS, RULE * len(data.rules)
+    ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + above)
     for name, part, colour in (("kept", kept, BLUE), ("left out", ~kept, LEFT_OUT)):
         if part.any() and not many:
             ax.bar(x[part], share[part], **{"color": colour, "label": name} | bar)
@@ -150,27 +141,26 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
 
 def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
     """Draw the number of each rule in a panel above the axes."""
+
+    def place_of(_: Any, __: Any) -> Bbox:
+        box, millimetre = ax.get_position(original=False), 1 / style.INCH / ax.get_figure().get_figheight()
+        return Bbox.from_bounds(box.x0, box.y1 + millimetre, box.width, RULE * len(rules) * millimetre)
+
     start, last = ax.get_xlim()
     above = ax.inset_axes([0, 1, 1, 1], sharex=ax)
-    lines = range(len(rules))
-    for line, choice in zip(lines, rules, strict=True):
+    above.set_axes_locator(place_of)
+    for line, choice in enumerate(rules):
         number = choice.number or 0
         x = min(max(number, start), last)
         above.plot(x, line, ">" if number > last else "D", color=style.ink(), ms=3.5, clip_on=False)
-        left = x > (np.sqrt(start * last) if ax.get_xscale() == "log" else (start + last) / 2)
+        left = ax.transLimits.transform(ax.transScale.transform((x, 0)))[0] > 0.5
         place = {"xytext": (-5 if left else 5, 0), "textcoords": "offset points", "va": "center"}
         above.annotate(choice.answer, (x, line), ha="right" if left else "left", **place)
     above.set_ylim(len(rules) - 0.5, -0.5)
-    style.ticks(above, "y", lines, [choice.rule for choice in rules])
+    style.ticks(above, "y", range(len(rules)), [choice.rule for choice in rules])
     above.tick_params(which="both", length=0, labelbottom=False)
     above.grid(axis="y", color=style.PALE, lw=0.6)
     above.spines[:].set_visible(False)
-
-    def place_of(_: Any, __: Any) -> Bbox:
-        box, height = ax.get_position(original=False), ax.get_figure().get_figheight()
-        return Bbox.from_bounds(box.x0, box.y1 + 0.05 / height, box.width, RULE * len(rules) / 72 / height)
-
-    above.set_axes_locator(place_of)
 
 
 def _plain_log(axis: Any) -> None:
@@ -258,8 +248,7 @@ def eigenvalues(data: Eigenvalues, ax: Any, **errorbar: Any) -> Any:
     axes = style.subplots(2, ax=ax, sharex=True, height_ratios=(2, 1), squeeze=False)
     upper, lower = axes.flat
     least = float(np.nanmin(y)) / 10  # intervals that reach 0 end at the axis
-    ends = np.maximum(low, least), np.where(np.isfinite(high), high, y)
-    reach = [np.maximum(y - ends[0], 0), np.maximum(ends[1] - y, 0)]
+    reach = np.maximum([y - np.maximum(low, least), np.where(np.isfinite(high), high, y) - y], 0)
     upper.errorbar(x, y, reach, **{"fmt": "o", "color": BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8} | errorbar)
     lower.plot(x, relative, "o", color=BLUE, ms=3.5)
     lower.axhline(data.tol, color=VERMILION, ls=(0, (4, 3)), lw=1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from gramian.figures import style
 
@@ -22,8 +19,7 @@ IDS = re.compile(r' id="([^"]+)"')
 REFERENCE = re.compile(r'(?:xlink:href="|(url\())#([^")]+)')
 TURNED = re.compile(r' transform="rotate\(-?0 [^"]*"')
 NUMBER = re.compile(r"(\d)(?:\.0+\b|(\.\d\d?)\d*)")
-IMAGE = re.compile(rb"base64,([^\"]+)")
-DPI, LARGE, COLOURS = 144, 10_000, 64  # of pixels in an .svg; characters from which they get fewer colours
+DPI = 144  # of pixels in an .svg
 USE = re.compile(r"<use (\S+ \S+ \S+)( [^>]*)/>")
 
 
@@ -76,17 +72,7 @@ def drawn(draw: Callable[[], Any], width: float | None = None) -> Drawn:
         if title := figure.get_suptitle():
             figure.suptitle("").set_in_layout(False)
         svg = style.encoded(axes, dpi=DPI)
-    return Drawn(IMAGE.sub(_with_fewer_colours, svg), title, style.caption(axes))
-
-
-def _with_fewer_colours(image: re.Match[bytes]) -> bytes:
-    """Return pixels of very many points as a picture of a quarter of the size."""
-    if len(image[0]) < LARGE:
-        return image[0]
-    content = io.BytesIO()
-    pixels = Image.open(io.BytesIO(base64.b64decode(image[1])))
-    pixels.quantize(COLOURS, method=Image.Quantize.FASTOCTREE).save(content, "PNG", optimize=True)
-    return b"base64," + base64.b64encode(content.getvalue())
+    return Drawn(svg, title, style.caption(axes))
 
 
 def in_page(draw: Callable[[], Any], width: float, name: str) -> dict[str, Any]:
