@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
@@ -57,65 +56,36 @@ DEFAULTS: dict[str, Any] = {
     "font.family": ["sans-serif", *(name for name in FALLBACKS if name in fontManager.get_font_names())],
     "font.sans-serif": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans"],
     "font.size": 8,
-    "text.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": INK,
     "axes.titlesize": 8,
     "axes.titlelocation": "left",
     "axes.prop_cycle": cycler(color=COLOURS),
     "axes.formatter.limits": (-4, 5),
-    "legend.fontsize": 7,
-    "legend.title_fontsize": 7,
-    "legend.frameon": False,
     "legend.handletextpad": 0.3,
     "legend.columnspacing": 1.2,
     "legend.borderaxespad": 0.2,
     "lines.linewidth": 1.2,
-    "lines.markersize": 4,
-    "patch.linewidth": 0.6,
-    **{f"{side}tick.labelsize": 7 for side in "xy"},
-    **{f"{side}tick.color": LINE for side in "xy"},
-    **{f"{side}tick.labelcolor": INK for side in "xy"},
-    **{f"{side}tick.major.width": 0.6 for side in "xy"},
-    **{f"{side}tick.major.size": 2.5 for side in "xy"},
-    **{f"{side}tick.minor.width": 0.4 for side in "xy"},
-    **{f"{side}tick.minor.size": 1.5 for side in "xy"},
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **dict.fromkeys(("legend.fontsize", "legend.title_fontsize", "xtick.labelsize", "ytick.labelsize"), 7),
+    **dict.fromkeys(("axes.linewidth", "patch.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 2.5),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+    "axes.edgecolor": LINE,
 }
-# What sets the look of ticks.
-TICKS = {
-    "major": {
-        **{"width": "major.width", "length": "major.size", "pad": "major.pad"},
-        **{"labelsize": "labelsize", "color": "color", "labelcolor": "labelcolor"},
-    },
-    "minor": {"width": "minor.width", "length": "minor.size"},
-}
+METADATA = {"svg": ("Date", "Creator", "Format", "Type"), "pdf": ("CreationDate",), "png": ("Software",)}
 FIXED = {"svg.fonttype": "none", "svg.hashsalt": "gramian", "svg.image_inline": True, "pdf.fonttype": 42}
 
 
-@dataclass(frozen=True)
-class Canvas:
-    """The width and height in millimetres of figures, None for the default, and whether pyplot makes them."""
-
-    width: float | None = None
-    height: float | None = None
-    pyplot: bool = True
-
-
-_canvas: ContextVar[Canvas] = ContextVar("canvas", default=Canvas())  # noqa: B039 - it is frozen
+# The width and height in millimetres of figures without pyplot, None for the default.
+_canvas: ContextVar[tuple[float | None, float | None] | None] = ContextVar("canvas", default=None)
 _lock = threading.RLock()  # rcParams are those of the process
 _own: WeakSet[Figure] = WeakSet()  # figures that we made
 _captions: WeakKeyDictionary[Figure, list[Any]] = WeakKeyDictionary()
 
 
 @contextmanager
-def canvas(
-    width_mm: float | None = None, height_mm: float | None = None, *, pyplot: bool = False
-) -> Iterator[None]:
-    """Draw figures of this size in millimetres, by default without pyplot: no window, no list of figures."""
-    token = _canvas.set(Canvas(width_mm, height_mm, pyplot))
+def canvas(width_mm: float | None = None, height_mm: float | None = None) -> Iterator[None]:
+    """Draw figures of this size in millimetres without pyplot: no window, no list of figures."""
+    token = _canvas.set((width_mm, height_mm))
     try:
         yield
     finally:
@@ -127,9 +97,6 @@ def defaults(**more: Any) -> Iterator[None]:
     """Apply our defaults, while a figure is made, to those of rcParams that nobody has changed."""
     with _lock:
         own = {name: value for name, value in DEFAULTS.items() if _is_unchanged(name)}
-        for name in ("xtick.color", "ytick.color"):  # of a style sheet, whose labels inherit it
-            if not _is_unchanged(name):
-                own |= {name.replace("color", "labelcolor"): mpl.rcParams[name]}
         if not (_is_unchanged("axes.facecolor") and _is_unchanged("text.color")):  # a style with its own ink
             own = {name: value for name, value in own.items() if not name.endswith("color")}
         with mpl.rc_context(own | more):
@@ -153,7 +120,8 @@ def styled(function: Callable[P, T]) -> Callable[P, T]:
 
 def width_mm() -> float:
     """Return the width in millimetres of the figure that is drawn now."""
-    return float(_canvas.get().width or mpl.rcParams["figure.figsize"][0] * INCH)
+    width, _ = _canvas.get() or (None, None)
+    return float(width or mpl.rcParams["figure.figsize"][0] * INCH)
 
 
 def subplots(
@@ -184,14 +152,13 @@ def subplots(
             many = "one matplotlib Axes" if rows * cols == 1 else f"{rows * cols} matplotlib Axes"
             raise ParameterError("ax", allowed=f"must be {many}", hint="Leave it out for a new figure.")
         return given.item() if rows * cols == 1 else given.reshape(rows, cols)
-    place = _canvas.get()
+    width, height = _canvas.get() or (None, None)
     across, up = mpl.rcParams["figure.figsize"]
-    is_own = tuple(mpl.rcParams["figure.figsize"]) == DEFAULTS["figure.figsize"]
-    if place.width is not None or is_own:
+    if width is not None or (across, up) == DEFAULTS["figure.figsize"]:
         across = width_mm() / INCH
-        up = (place.height or height_mm or across * INCH * HEIGHT / WIDTH) / INCH
+        up = (height or height_mm or across * INCH * HEIGHT / WIDTH) / INCH
     options = {"figsize": (across, up), "layout": "constrained"}
-    if place.pyplot:
+    if _canvas.get() is None:
         import matplotlib.pyplot as plt  # slow, and it would choose a window system in the server
 
         figure = plt.figure(**options)
@@ -200,11 +167,10 @@ def subplots(
     _own.add(figure)
     result = figure.subplots(rows, cols, **more)
     for one in np.atleast_1d(result).flat:  # ticks are made when they are drawn, with rcParams of then
-        for side in "xy":
-            for which, names in TICKS.items():
-                looks = {key: mpl.rcParams[f"{side}tick.{name}"] for key, name in names.items()}
-                known = {key: value for key, value in looks.items() if value != "inherit"}
-                one.tick_params(side, which=which, **known)
+        for side, axis in (("x", one.xaxis), ("y", one.yaxis)):
+            one.tick_params(side, labelsize=mpl.rcParams[f"{side}tick.labelsize"])
+            axis.get_major_ticks(1)
+            axis.get_minor_ticks(1)
     return result
 
 
@@ -290,25 +256,21 @@ def legend(
 
     ``first`` is the number of entries after which a row begins, if these are of two kinds.
     """
-    labels = [drawable(name) for name in names]
-    letters = max((len(label) for label in labels), default=1)
-    room = (width_mm() - 16) / INCH * 72 / size("legend.fontsize")  # in sizes of the font
-    columns = max(1, min(len(labels), int(room // (0.5 * letters + 3.4)))) if own else 1
-    parts = [range(first), range(first, len(labels))]
-    columns = max(1, min(columns, max(map(len, parts))))
-    order = [place for part in parts for place in [*part, *[-1] * (-len(part) % columns)]]
-    order = np.reshape(order, (-1, columns)).T.ravel().tolist()  # matplotlib fills columns
+    labels, columns = [drawable(name) for name in names], 1
     place: dict[str, Any] = {"loc": "best"}
     if own:
+        letters = 0.5 * max(map(len, labels), default=1) + 3.4  # in sizes of the font
+        room = (width_mm() - 16) / INCH * 72 / size("legend.fontsize")
+        columns = max(1, min(int(room // letters), max(first, len(labels) - first)))
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "ncols": columns, "alignment": "left"}
+    parts = [list(range(first)), list(range(first, len(labels)))]
+    every = [place for part in parts for place in part + [-1] * (-len(part) % columns)]
+    order = np.reshape(every, (-1, columns)).T.ravel().tolist()  # matplotlib fills columns
     shown = [handles[j] if j >= 0 else Line2D([], [], linestyle="") for j in order]
-    # A name that begins with "_" would be left out: names are set afterwards.
-    result = ax.legend(shown, [f"name {j}" for j in order], **place)
-    for text, j in zip(result.get_texts(), order, strict=True):
+    result = ax.legend(shown, list(map(str, order)), title=drawable(title), **place)
+    result.get_title().set(**PLAIN)
+    for text, j in zip(result.get_texts(), order, strict=True):  # afterwards: a name may begin with "_"
         text.set(text=labels[j] if j >= 0 else "", **PLAIN)
-    if title:
-        result.set_title(drawable(title))
-        result.get_title().set(**PLAIN)
     return result
 
 
@@ -393,7 +355,7 @@ def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes
     Text stays text in an .svg: whoever shows it may have the letters that our fonts lack.
     """
     content = io.BytesIO()
-    metadata: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
+    metadata: Any = dict.fromkeys(METADATA[kind])
     with defaults(**FIXED), warnings.catch_warnings():
         if kind == "svg":
             warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
@@ -419,7 +381,6 @@ HALO = re.compile(r'<g id="halo_">(\s*<text style=")')
 
 def _compact(svg: str) -> str:
     """Return an .svg without versions of programs, with edges of labels as a style, and small pictures."""
-    svg = re.sub(r"<metadata>.*?</metadata>\s*|<!DOCTYPE[^>]*>\s*", "", svg, count=2, flags=re.DOTALL)
     svg = HALO.sub(rf"<g>\1{EDGE}; ", svg)
     return PIXELS.sub(_few_colours, svg)
 
