@@ -386,7 +386,7 @@ class Arrows:
             *np.zeros_like(tips).T,
             *tips.T,
             **{"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches", "width": 0.9 / 72},
-            **{"headwidth": 5, "headlength": 8, "headaxislength": 8, "minlength": 0, "zorder": 4},
+            **{"headwidth": 4, "headlength": 7, "headaxislength": 7, "minlength": 0, "zorder": 4},
             color=style.ink(),
             alpha=np.where(np.arange(len(tips)) < NAMED_ARROWS, 1, PALE),
         )

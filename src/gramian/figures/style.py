@@ -366,23 +366,12 @@ def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes
             FigureCanvasSVG(figure).print_svg(content, metadata=metadata)
         else:
             figure.savefig(content, format=kind, **options)
-    return _compact(content.getvalue().decode()).encode() if kind == "svg" else content.getvalue()
-
-
-def is_real_text() -> bool:
-    """Return whether the .svg that is written now has text in place of outlines of letters."""
-    return bool(mpl.rcParams["svg.fonttype"] == "none")
+    if kind == "svg":
+        return PIXELS.sub(_few_colours, content.getvalue().decode()).encode()
+    return content.getvalue()
 
 
 PIXELS = re.compile(r"(data:image/png;base64,)\s*([A-Za-z0-9+/=\s]+)")
-EDGE = "paint-order: stroke; stroke: #ffffff; stroke-width: 2px; stroke-linejoin: round"
-HALO = re.compile(r'<g id="halo_">(\s*<text style=")')
-
-
-def _compact(svg: str) -> str:
-    """Return an .svg without versions of programs, with edges of labels as a style, and small pictures."""
-    svg = HALO.sub(rf"<g>\1{EDGE}; ", svg)
-    return PIXELS.sub(_few_colours, svg)
 
 
 def _few_colours(pixels: re.Match[str]) -> str:
