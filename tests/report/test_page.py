@@ -226,9 +226,7 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
         "PC1 separates `a` from `b` and `c`, by a larger `down` and a smaller `up` "
         "(all rows are on the side of their group)."
     )
-    assert second.startswith(
-        f"PC1 ({share:.2f} % of the variance) rises with `up` and falls with `down`; PC2 ("
-    )
+    assert second == f"PC1 ({share:.2f} % of the variance) rises with `up` and falls with `down`."
     page = read(model, table)
     assert f"{first} {second}".replace("`", "") in page.text
     assert len(findings(model)) == 2

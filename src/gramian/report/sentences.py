@@ -265,7 +265,7 @@ def _bound(model: Any) -> list[str]:
 
 
 def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None, X: Any = None) -> list[str]:
-    """Return at most two sentences: how the components tell groups apart, and what the first ones are.
+    """Return at most two sentences: how components tell groups apart, and what the first one or two are.
 
     Parameters
     ----------
@@ -288,8 +288,8 @@ def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None
     """
     k = min(DESCRIBED, int(model.n_components_))
     groups = _groups(model, labels, title, scores, X) if k else ""
-    about = [_about(model, place) for place in range(k)]
-    return [groups, *([f"{'; '.join(about)}."] if about else [])] if groups else [f"{one}." for one in about]
+    about = [f"{_about(model, place)}." for place in range(1 if groups else k)]
+    return [groups, *about] if groups else about
 
 
 def first_look(model: Any, table: Table | None, scores: Any = None) -> tuple[tuple[int, int], list[str]]:
