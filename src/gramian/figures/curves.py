@@ -13,7 +13,6 @@ from gramian.errors import DataError
 from gramian.figures import style
 from gramian.figures.drawing import Data, figure, whole
 from gramian.figures.names import fitted
-from gramian.figures.style import BLUE, COLOURS, VERMILION
 from gramian.statistics.candidates import Selection
 from gramian.statistics.components import kind_of
 
@@ -101,23 +100,20 @@ def selection(data: Candidates, ax: Any, **errorbar: Any) -> Any:
     """
     names, size, mean, error, chosen = data.columns.values()
     error, place = np.nan_to_num(error), np.arange(len(mean))
-    look = {"fmt": "o", "color": BLUE, "lw": 0.8, "ms": 3.5}
-    best = {"marker": "o", "ls": "", "color": VERMILION, "ms": 6, "zorder": 3}
+    x, y, bars = (size, mean, "yerr") if data.is_curve else (mean, place, "xerr")
+    ax = style.subplots(ax=ax, height_mm=None if data.is_curve else 16 + 4.5 * len(mean))
+    ax.errorbar(x, y, **{bars: error, "fmt": "o", "color": style.BLUE, "lw": 0.8, "ms": 3.5} | errorbar)
     if data.is_curve:
-        ax, order = style.subplots(ax=ax), np.argsort(size)
-        ax.plot(size[order], mean[order], color=BLUE, lw=0.8, alpha=0.6)
-        ax.errorbar(size, mean, error, **look | errorbar)
-        ax.plot(size[chosen], mean[chosen], **best)
+        order = np.argsort(size)
+        ax.plot(size[order], mean[order], color=style.BLUE, lw=0.8, alpha=0.6)
         style.words(ax, x=f"number of {data.unit}", y=data.measure)
         whole(ax.xaxis)
     else:
-        ax = style.subplots(ax=ax, height_mm=16 + 4.5 * len(mean))
-        ax.errorbar(mean, place, xerr=error, **look | errorbar)
-        ax.plot(mean[chosen], place[chosen], **best)
         style.words(ax, x=data.measure)
         ax.set_ylim(len(mean) - 0.4, -0.6)
         ax.grid(axis="y", color=style.PALE, lw=0.6)
         style.ticks(ax, "y", place.tolist(), names)
+    ax.plot(x[chosen], y[chosen], "o", color=style.VERMILION, ms=6, zorder=3)
     return ax
 
 
@@ -187,11 +183,9 @@ def reconstruction_errors(data: Data, ax: Any, **line: Any) -> Any:
     """
     group, count, error = data.columns.values()
     names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
-    handles = []
-    for place, name in enumerate(names):
-        look = {"color": COLOURS[place % len(COLOURS)], "ls": DASHES[place % len(DASHES)], "ms": 3}
-        few = {"marker": "o"} if count.max() <= 60 else {}
-        handles += ax.plot(count[group == name], error[group == name], **look | few | line)
+    ax.set_prop_cycle(color=style.COLOURS, ls=DASHES * 2)
+    look = {"marker": "o" if count.max() <= 60 else "", "ms": 3}
+    handles = [ax.plot(count[group == name], error[group == name], **look | line)[0] for name in names]
     ax.set(xlabel="number of components", ylabel="relative error of the reconstruction", ylim=(0, None))
     whole(ax.xaxis)
     if len(names) > 1:
@@ -285,7 +279,7 @@ def face_scores(data: Distributions, ax: Any, **stairs: Any) -> Any:
     names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
     handles = []
     for place, name in enumerate(names):
-        one, colour = group == name, COLOURS[place % len(COLOURS)]
+        one, colour = group == name, style.COLOURS[place % len(style.COLOURS)]
         edges = np.append(low[one], high[one][-1])
         ax.stairs(share[one], edges, **{"fill": True, "color": colour, "alpha": 0.35} | stairs)
         look = {"color": colour, "ls": DASHES[place % len(DASHES)], "lw": 1.1}

@@ -16,7 +16,6 @@ from gramian.errors import ParameterError
 from gramian.figures import style
 from gramian.figures.drawing import Data, figure, whole
 from gramian.figures.names import numbers_of, row_names_of
-from gramian.figures.style import BLUE, VERMILION
 from gramian.models.events import ONSET
 from gramian.models.monitor import monitor_of
 from gramian.statistics.components import feature_names_of
@@ -81,12 +80,12 @@ def control_chart(data: Data, ax: Any, **scatter: Any) -> Any:
     axes = style.subplots(len(names), ax=ax, sharex=True, squeeze=False)
     for one, name in zip(axes.flat, names, strict=True):
         y, limits = data.columns[name], data.columns[f"{name} limit"]
-        one.plot(x, y, color=BLUE, lw=0.4, alpha=0.5, rasterized=len(x) > style.RASTER)
-        for part, colour, marker in ((~alarms, BLUE, "o"), (alarms, VERMILION, "D")):
+        one.plot(x, y, color=style.BLUE, lw=0.4, alpha=0.5, rasterized=len(x) > style.RASTER)
+        for part, colour, marker in ((~alarms, style.BLUE, "o"), (alarms, style.VERMILION, "D")):
             look = {"color": colour, "marker": marker, "s": 8, "lw": 0, "rasterized": len(x) > style.RASTER}
             one.scatter(x[part], y[part], **look | scatter)
         if np.isfinite(limits).any():
-            one.axhline(np.nanmax(limits), color=VERMILION, ls=(0, (4, 3)), lw=0.9)
+            one.axhline(np.nanmax(limits), color=style.VERMILION, ls=(0, (4, 3)), lw=0.9)
         one.set_yscale("function", functions=(lambda y: np.sqrt(np.maximum(y, 0)), np.square))
         one.set(ylabel=name, ylim=(0, None))
     one.set_xlabel("row")
@@ -180,7 +179,7 @@ def contributions(data: Data, ax: Any, **barh: Any) -> Any:
     axes = style.subplots(1, len(parts), ax=ax, height_mm=18 + 4.2 * len(lines), sharey=True, squeeze=False)
     for one, name in zip(axes.flat, parts, strict=True):
         values = data.columns[name]
-        one.barh(lines, values, **{"color": np.where(values < 0, VERMILION, BLUE)} | barh)
+        one.barh(lines, values, **{"color": np.where(values < 0, style.VERMILION, style.BLUE)} | barh)
         one.set(xlabel=f"contribution to {name}", ylim=(len(lines) - 0.4, -0.6))
         style.zero_lines(one, y=False)
         one.tick_params(axis="y", length=0)
@@ -294,12 +293,11 @@ def contribution_map(data: Cells, ax: Any, **pcolormesh: Any) -> Any:
     mesh = ax.pcolormesh(
         np.arange(n + 1) + low - 0.5, np.arange(count + 1) - 0.5, data.values, **look | pcolormesh
     )
-    ax.axvline(data.start, color=BLUE, ls=(0, (4, 3)), lw=0.9)
+    ax.axvline(data.start, color=style.BLUE, ls=(0, (4, 3)), lw=0.9)
     ax.set(xlabel="row", ylim=(count - 0.5, -0.5))
     ax.tick_params(axis="y", length=0)
     ax.spines[:].set_visible(False)
     style.ticks(ax, "y", range(count), data.columns["column"][::n])
     whole(ax.xaxis)
-    bar = ax.get_figure().colorbar(mesh, ax=ax, label="of the limit", shrink=0.8, pad=0.02)
-    bar.outline.set_visible(False)
+    style.colour_bar(ax, mesh, "of the limit")
     return ax

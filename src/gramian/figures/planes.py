@@ -19,7 +19,7 @@ from gramian.figures import points, sheets, style
 from gramian.figures.drawing import Data, figure
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels
-from gramian.figures.names import component_titles, fitted, numbers_of, place_of
+from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
 from gramian.figures.points import Groups
 from gramian.figures.sheets import Sheet
 from gramian.kernels.auditing import AuditReport
@@ -33,6 +33,7 @@ CONSTANT = 1e-9  # range of scores relative to the largest, up to which nothing 
 SHOWN = 3  # components of a model
 SCORES = LinearSegmentedColormap.from_list("scores", ["#b35806", "#f1a340", "#a0a0a0", "#998ec3", "#542788"])
 MOST_POINTS, MOST_OF_RELATION = 400, 1000
+KINDS = {2: "curve", 3: "surface"}  # where an equation between so many columns holds
 FINE, COARSE = 240, 24  # cells along each axis of the grid of an equation, in the plane and in space
 VIEW = (35.0, 25.0)
 ZOOM = 1.1  # of the space of three columns
@@ -126,7 +127,10 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
             problem = f"Contours need a model of two columns, and this one has {d}."
             raise DataError(problem, "Fit it on two columns.")
     values = as_float64(numbers_of(X))
-    sides = [np.linspace(low, high, CELLS + 1) for low, high in _square(style.edges_of(values, margin=0.15))]
+    edges = np.array(style.edges_of(values, margin=0.15))
+    if style.is_comparable(edges):  # circles are circles
+        edges = edges.mean(axis=1, keepdims=True) + np.ptp(edges, axis=1).max() / 2 * np.array([-1, 1])
+    sides = [np.linspace(low, high, CELLS + 1) for low, high in edges.tolist()]
     grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
     columns, titles = {"x": grid[:, 0], "y": grid[:, 1]}, list[list[str]]()
     for place, model in enumerate(given, 1):
@@ -144,13 +148,6 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
     ]
     hues = Groups.of(hue, n, given[0], X)
     return Contours("", said, columns, values, rows, hues, feature_names_of(given[0]), sides, titles)
-
-
-def _square(edges: list[list[float]]) -> list[list[float]]:
-    """Return limits of equal length, so that circles are circles; ranges of very different length stay."""
-    half = max(high - low for low, high in edges) / 2
-    middles = [(low + high) / 2 for low, high in edges]
-    return [[middle - half, middle + half] for middle in middles] if style.is_comparable(edges) else edges
 
 
 def _levels(values: FloatArray) -> FloatArray:
@@ -289,44 +286,34 @@ class Relation(Rows):
 
 def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
     """Return what :func:`relation` draws; the columns are those of the equation."""
-    used, names = _columns_of(law), law.feature_names
+    used, names, values = _columns_of(law), law.feature_names, as_float64(numbers_of(X))
     if len(used) not in (2, 3):
-        raise DataError(
-            f"{law} is between {counted(len(used), 'column')}, and a figure shows two or three. Draw another "
-            "equation, or compute relations of two or three columns alone."
-        )
-    values = as_float64(numbers_of(X))
+        problem = f"{law} is between {counted(len(used), 'column')}, and a figure shows two or three."
+        raise DataError(problem, "Draw another equation, or compute relations of two or three columns alone.")
     values = values.reshape(len(values), -1)
     if values.shape[1] != len(names):
         raise DataError(f"X has {values.shape[1]} columns, and the equation is between {len(names)}.")
     some, n, called = values[:, used], len(values), [names[j] for j in used]
-    rows = evenly(n, MOST_OF_RELATION)
-    kind = "curve" if len(used) == 2 else "surface"
+    rows, hues = evenly(n, MOST_OF_RELATION), Groups.of(hue, n, None, X)
     said = [
-        f"It holds on the {kind}.",
+        f"It holds on the {KINDS[len(used)]}.",
         f"The rows are {law.residual:.2g} away from it (root mean square).",
         f"{len(rows):,} of {n:,} rows." if len(rows) < n else "",
     ]
-    columns = {name: some[rows, j] for j, name in enumerate(called)}
-    return Relation(
-        str(law), said, columns, some, rows, Groups.of(hue, n, None, X), called, zero_set(law, _ranges(some))
-    )
+    columns = dict(zip(called, some[rows].T, strict=True))
+    return Relation(str(law), said, columns, some, rows, hues, called, zero_set(law, some))
 
 
 def _columns_of(law: Any) -> npt.NDArray[Any]:
     """Return the places of the columns that occur in an equation."""
     if not hasattr(law, "powers"):
-        kind = type(law).__name__
-        raise DataError(f"A {kind} is no single equation. Pass one, such as gramian.relations(X)[0].")
+        problem = f"A {type(law).__name__} is no single equation."
+        raise DataError(problem, "Pass one, such as gramian.relations(X)[0].")
     return np.flatnonzero(np.asarray(law.powers).any(axis=0))
 
 
-def _ranges(values: FloatArray) -> list[list[float]]:
-    return [style.limits(column, margin=0.12) for column in values.T]
-
-
-def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> list[FloatArray]:
-    """Return where an equation between two or three columns holds, within limits of each.
+def zero_set(law: Any, points: FloatArray) -> list[FloatArray]:
+    """Return where an equation between two or three columns holds, in the range of points and around.
 
     Returns
     -------
@@ -337,13 +324,14 @@ def zero_set(law: Any, edges: Sequence[Sequence[float]]) -> list[FloatArray]:
     --------
     >>> import gramian
     >>> t = np.linspace(0, 6, 100)
-    >>> law = gramian.relations(np.column_stack([np.cos(t), np.sin(t)]))[0]
-    >>> (circle,) = zero_set(law, [(-2, 2), (-2, 2)])
+    >>> points = np.column_stack([np.cos(t), np.sin(t)])
+    >>> (circle,) = zero_set(gramian.relations(points)[0], points)
     >>> np.allclose(np.hypot(*circle.T), 1, atol=1e-3)
     True
     """
     used = _columns_of(law)
     cells = FINE if len(used) == 2 else COARSE
+    edges = (style.limits(column, margin=0.12) for column in points.T)
     sides = [np.linspace(low, high, cells + 1) for low, high in edges]
     grid = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
     rows = np.tile(law.origin, (grid[..., 0].size, 1))  # any value of columns that do not occur
@@ -452,20 +440,23 @@ def directions_data(
     """Return what :func:`directions` draws."""
     d = int(fitted(model).n_features_in_)
     if kind_of(model) is not ModelKind.PCA or d not in (2, 3):
-        raise DataError(
-            f"Directions are drawn for a PCA of two or three columns, and this is a {type(model).__name__} "
-            f"of {d}. Fit gramian.PCA to two or three columns, or draw a biplot."
-        )
+        problem = "Directions are drawn for a PCA of two or three columns, and this is a "
+        hint = "Fit gramian.PCA to two or three columns, or draw a biplot."
+        raise DataError(f"{problem}{type(model).__name__} of {d}.", hint)
     k = int(model.n_components_)
     r = min(d - 1, k) if components is None else check_integer("components", components, 1, min(2, k))
     called = component_names(k) if names is None else [str(name) for name in names]
     if len(called) != k:
         raise DataError(f"There are {len(called)} names for {k} directions. Give one for each.")
+    if law is not None and not len(_columns_of(law)) == len(law.feature_names) == d:
+        problem = f"{law} is not an equation between the {d} columns of the model."
+        raise DataError(problem, "Pass one of gramian.relations(X) in which each of them occurs.")
     scale = np.ones(d) if model.scale_ is None else as_float64(model.scale_)
+    unit = "" if model.scale_ is None else " / scale"
     mean, P = as_float64(model.mean_) / scale, as_float64(model.components_)
     every = as_float64(numbers_of(X)).reshape(-1, d)
-    rows = evenly(len(every), MOST_POINTS)
-    values, lengths = every[rows] / scale, np.sqrt(as_float64(model.explained_variance_))
+    rows, lengths = evenly(len(every), MOST_POINTS), np.sqrt(as_float64(model.explained_variance_))
+    values = every[rows] / scale
     Z = (values - mean) @ P[:r].T
     onto, plane = mean + Z @ P[:r], np.empty((0, d))
     if d == 3 and r == 2:
@@ -473,41 +464,27 @@ def directions_data(
         plane = mean + np.array([(a, b), (c, b), (c, e), (a, e), (a, b)]) @ P[:2]
     hues = Groups.of(hue, len(every), model, X)
     hues = hues if hues.values is None else replace(hues, values=hues.values[rows])
-    letters = "xyz"[:d]
-    columns = {"row": np.array(rows)} | dict(zip(letters, values.T, strict=True))
-    columns |= {f"projected {letter}": column for letter, column in zip(letters, onto.T, strict=True)}
-    columns |= dict(zip(component_names(r), Z.T, strict=True))
+    titles = [*"xyz"[:d], *(f"projected {letter}" for letter in "xyz"[:d]), *component_names(r)]
+    columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values, onto, Z]).T, strict=True))
     said = [
         f"Arrows: the roots of the variances, {', '.join(f'{length:.4g}' for length in lengths)}.",
         f"Thin lines lead to the projection on {' and '.join(called[:r])}, below.",
         "The rectangle lies in their plane." if len(plane) else "",
-        "" if law is None else f"{law} holds on the {'surface' if d == 3 else 'curve'}.",
-        "Unit: the scale of each column." if model.scale_ is not None else "",
+        "" if law is None else f"{law} holds on the {KINDS[d]}.",
+        "Unit: the scale of each column." if unit else "",
         f"{len(rows):,} of {len(every):,} rows, evenly spaced." if len(rows) < len(every) else "",
     ]
-    holds = [] if law is None else [part / scale for part in _on_law(law, every)]
+    titles = [axis_title(model, j).replace(f"PC{j + 1}", called[j], 1) for j in range(r)]
     scores = points.scores_data(model, mapped=Z, components=range(1, r + 1), ellipses=None)
-    titles = [scores.axis_titles[j].replace(f"PC{j + 1}", called[j], 1) if j < r else "" for j in (0, 1)]
-    axes = [name if model.scale_ is None else f"{name} / scale" for name in feature_names_of(model)]
-    shown: list[Any] = [values, np.arange(len(rows)), hues, axes, holds, mean, onto]
-    shown += [dict(zip(called, mean + lengths[:, None] * P, strict=True)), plane]
+    scores = replace(scores, axis_titles=(titles[0], "".join(titles[1:])), hue=hues, notes=[])
     if r == 1:  # on a line for each class
-        lines = dict(zip(hues.kinds, range(0, -len(hues.kinds), -1), strict=True))
-        up = [lines[kind] for kind in hues.values] if lines else np.zeros(len(Z))
-        scores = replace(scores, values=np.stack([Z[:, 0], up], axis=1))
-    shown.append(replace(scores, axis_titles=(titles[0], titles[1]), hue=hues, notes=[]))
-    return Directions("", said, columns, *shown)
-
-
-def _on_law(law: Any, X: FloatArray) -> Any:
-    """Return where an equation between all columns holds."""
-    used, d = _columns_of(law), X.shape[1]
-    if not len(law.feature_names) == len(used) == d:
-        raise DataError(
-            f"{law} is not an equation between the {d} columns of the model. Pass one of "
-            "gramian.relations(X) in which each of them occurs."
-        )
-    return zero_set(law, _ranges(X))
+        strips = [-hues.kinds.index(kind) for kind in hues.values] if hues.kinds else np.zeros(len(Z))
+        scores = replace(scores, values=np.column_stack([Z, strips]))
+    axes = [f"{name}{unit}" for name in feature_names_of(model)]
+    holds = [] if law is None else [line / scale for line in zero_set(law, every)]
+    arrows = dict(zip(called, mean + lengths[:, None] * P, strict=True))
+    shown = values, np.arange(len(rows)), hues, axes, holds
+    return Directions("", said, columns, *shown, mean, onto, arrows, plane, scores)
 
 
 @figure(directions_data)
@@ -572,19 +549,19 @@ def directions(data: Directions, ax: Any, *, view: tuple[float, float] = VIEW, *
     upper.plot(*feet.T, color=style.LINE, lw=0.5, alpha=0.6, zorder=1)
     upper.plot(*data.plane.T, color=style.BLUE, lw=0.8)
     tips = np.array(list(data.arrows.values()))
-    start, steps = np.broadcast_to(data.mean, tips.shape), tips - data.mean
+    steps = tips - data.mean
     arrow = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.006, "zorder": 3}
     arrow = arrow if d == 2 else {"arrow_length_ratio": 0.1, "lw": 1.5}
-    upper.quiver(*start.T, *steps.T, color=style.ink(), **arrow)
+    upper.quiver(*(tips - steps).T, *steps.T, color=style.ink(), **arrow)
     _draw_rows(upper, data, scatter, data.onto, tips, data.plane, view=view)
+    look: dict[str, Any] = {"color": style.ink(), "fontweight": "bold"}
     if d == 2:
         upper.plot(*data.onto.T, "o", mfc="none", mec=style.SOFT, mew=0.6, ms=3, zorder=1)
         labels, shafts = Labels(upper), data.mean + np.linspace(0, 1, 30)[:, None, None] * steps
         labels.block(np.concatenate([data.values, data.onto, shafts.reshape(-1, 2)]))
-        labels.add(tips, list(data.arrows), color=style.ink(), fontweight="bold")
-    for name, step in data.arrows.items() if d == 3 else ():
-        look = {"color": style.ink(), "fontweight": "bold", "zorder": 9}
-        upper.text(*(1.15 * step - 0.15 * data.mean), style.drawable(name), **look, **style.PLAIN)
+        labels.add(tips, list(data.arrows), **look)
+    for name, place in zip(data.arrows, tips + 0.15 * steps, strict=True) if d == 3 else ():
+        upper.text(*place, style.drawable(name), zorder=9, **look, **style.PLAIN)
     points.draw(data.scores, lower, **scatter)
     return axes
 
@@ -691,7 +668,7 @@ def whitening(data: Whitening | Sheet, ax: Any, **scatter: Any) -> Any:
         one.scatter(*pair.T, **look | scatter)
         one.plot(*ellipse.T, color=style.VERMILION, lw=1)
         edges = style.edges_of(pair, ellipse, margin=0.04)
-        style.set_edges(one, _square(edges) if place else edges)
+        style.set_edges(one, edges, equal=place > 0 and style.is_comparable(edges))
         style.words(one, x=x, y=y)
     return axes
 
@@ -707,17 +684,17 @@ def counter_example_data(report: AuditReport) -> Data:
     places = np.asarray(witness.points, dtype=float)
     n, d = places.shape
     weight = np.asarray(getattr(witness, "vector", np.ones(n)), dtype=float)
-    value = getattr(witness, "quadratic_form", None)
-    called = [f"x{place}" for place in range(1, n + 1)]
-    weighted = [f"{name}: v = {one:.3g}" for name, one in zip(called, weight, strict=True)]
-    columns = {"point": np.array(called), "name": np.array(called if value is None else weighted)}
-    columns |= {"first": places[:, 0], "second": places[:, 1] if d > 1 else np.zeros(n), "weight": weight}
+    names = labels = [f"x{place}" for place in range(1, n + 1)]
     why = "k(x, y) and k(y, x) differ."
-    if value is not None:
+    if (value := getattr(witness, "quadratic_form", None)) is not None:
+        labels = [f"{name}: v = {one:.3g}" for name, one in zip(names, weight, strict=True)]
         why = f"The sum of v_i v_j k(x_i, x_j) is {value:.4g}; for a kernel it is never negative. "
         why += "Next to each point is its weight v, to which its area is proportional; squares are negative."
     more = "Points with one coordinate lie on a line." if d == 1 else ""
     more = f"The first two of {d} coordinates." if d > 2 else more
+    first, second = np.column_stack([places, np.zeros(n)]).T[:2]
+    columns = {"point": np.array(names), "name": np.array(labels)}
+    columns |= {"first": first, "second": second, "weight": weight}
     return Data(f"Counterexample with {counted(n, 'point')}", [why, more], columns)
 
 
@@ -759,15 +736,12 @@ def counter_example(data: Data, ax: Any, **scatter: Any) -> Any:
     ax = style.subplots(ax=ax, height_mm=36 if flat else None)
     style.zero_lines(ax)
     sizes, places = 120 * np.abs(weight) / np.abs(weight).max(), np.stack([x, y], axis=1)
-    edges = style.edges_of(places, margin=0.2)
     for part, colour, marker in ((weight >= 0, style.BLUE, "o"), (weight < 0, style.VERMILION, "s")):
         look = {"s": sizes[part], "color": colour, "marker": marker, "lw": 0, "alpha": 0.9}
         ax.scatter(*places[part].T, **look | scatter)
-    for text, place, size in zip(name, places, np.sqrt(sizes), strict=True):
-        side = -1 if place[0] > np.mean(edges[0]) else 1
-        move = {"xytext": (side * (size / 2 + 2), 0), "textcoords": "offset points", "va": "center"}
-        ax.annotate(text, place, ha="left" if side > 0 else "right", **move)
-    style.set_edges(ax, edges)
+    for text, place in zip(name, places, strict=True):
+        ax.annotate(text, place, xytext=(8, 0), textcoords="offset points", va="center")
+    style.set_edges(ax, style.edges_of(places, margin=0.2))
     style.words(ax, x="first coordinate", y="" if flat else "second coordinate")
     if flat:
         ax.set_yticks([])

@@ -138,11 +138,9 @@ def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None
         [shown, *(as_float64(model.inverse_transform(Z)).reshape(shown.shape) for Z in kept)], 1
     )
     errors = np.linalg.norm(shown[:, None] - rebuilt, axis=2) / np.where(sizes > 0, sizes, 1.0)[:, None]
-    said = [
-        "original" if place == 0 else f"r={chosen[place - 1]}: {error:.3f}"
-        for line in errors
-        for place, error in enumerate(line)
-    ]
+    names = ["original", *(f"r={count}" for count in chosen)] * len(shown)
+    said = [f"{name}: {error:.3f}" for name, error in zip(names, errors.flat, strict=True)]
+    said[:: 1 + len(chosen)] = ["original"] * len(shown)
     columns = {"picture": said, "components": np.tile([k, *chosen], len(shown)), "error": errors.ravel()}
     notes = ["From r components, with the relative error |x - x~| / |x - mean|."]
     edges = np.tile(grey_range(shown), (len(said), 1))

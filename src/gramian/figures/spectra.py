@@ -16,7 +16,6 @@ from gramian.errors import DataError
 from gramian.figures import style
 from gramian.figures.drawing import Data, figure, whole
 from gramian.figures.names import NOTHING, fitted
-from gramian.figures.style import BLUE, LEFT_OUT, VERMILION
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.component_rules import ComponentChoice
 from gramian.statistics.components import known_variances, shares_of
@@ -117,21 +116,21 @@ def scree(data: Scree, ax: Any, **bar: Any) -> Any:
     x, _, share, cumulative, kept = data.columns.values()
     many, above = len(x) > MOST_BARS, RULE * len(data.rules)
     ax = style.subplots(ax=ax, height_mm=0.7 * style.width_mm() + above)
-    for name, part, colour in (("kept", kept, BLUE), ("left out", ~kept, LEFT_OUT)):
+    for name, part, colour in (("kept", kept, style.BLUE), ("left out", ~kept, style.LEFT_OUT)):
         if part.any() and not many:
             ax.bar(x[part], share[part], **{"color": colour, "label": name} | bar)
     if many:
-        ax.plot(x, share, **{"color": BLUE, "label": "share"} | bar)
+        ax.plot(x, share, **{"color": style.BLUE, "label": "share"} | bar)
         ax.set(xscale="log", xlim=(1, x[-1]))
         _plain_log(ax.xaxis)
     else:
         ax.set_xlim(0.4 - any(choice.number == 0 for choice in data.rules), len(x) + 0.6)
         whole(ax.xaxis)
-    ax.plot(x, cumulative, color=VERMILION, label="cumulative", marker="" if many else "o", ms=3)
+    ax.plot(x, cumulative, color=style.VERMILION, label="cumulative", marker="" if many else "o", ms=3)
     if data.marked is not None:
         start = ax.get_xlim()[0]
         ax.plot([start, data.marked], [MARKED, MARKED], color=style.ink(), lw=0.6, ls=(0, (3, 3)), zorder=0.5)
-        ax.plot(data.marked, cumulative[data.marked - 1], "o", color=VERMILION, mfc="white", ms=5)
+        ax.plot(data.marked, cumulative[data.marked - 1], "o", color=style.VERMILION, mfc="white", ms=5)
     ax.set(xlabel="component", ylabel="share of variance (%)", ylim=(0, 103))
     ax.legend(loc="center right")
     if data.rules:
@@ -249,9 +248,11 @@ def eigenvalues(data: Eigenvalues, ax: Any, **errorbar: Any) -> Any:
     upper, lower = axes.flat
     least = float(np.nanmin(y)) / 10  # intervals that reach 0 end at the axis
     reach = np.maximum([y - np.maximum(low, least), np.where(np.isfinite(high), high, y) - y], 0)
-    upper.errorbar(x, y, reach, **{"fmt": "o", "color": BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8} | errorbar)
-    lower.plot(x, relative, "o", color=BLUE, ms=3.5)
-    lower.axhline(data.tol, color=VERMILION, ls=(0, (4, 3)), lw=1)
+    upper.errorbar(
+        x, y, reach, **{"fmt": "o", "color": style.BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8} | errorbar
+    )
+    lower.plot(x, relative, "o", color=style.BLUE, ms=3.5)
+    lower.axhline(data.tol, color=style.VERMILION, ls=(0, (4, 3)), lw=1)
     upper.set(yscale="log", ylabel=data.unit)
     lower.set(yscale="log", ylabel="bound / largest", xlabel="component", xlim=(0.5, len(x) + 0.5))
     whole(lower.xaxis)
@@ -322,8 +323,7 @@ def stability(data: Data, ax: Any, **scatter: Any) -> Any:
         "lw": 0.5,
     }
     points = ax.scatter(x, variance, zorder=2, **look | scatter)
-    bar = ax.get_figure().colorbar(points, ax=ax, label="agreement", shrink=0.6, pad=0.02)
-    bar.outline.set_visible(False)
+    style.colour_bar(ax, points, "agreement")
     whole(ax.xaxis)
     ax.set(xlabel="component", ylabel="variance", ylim=(0, None), xlim=(0.5, len(x) + 0.5))
     return ax
