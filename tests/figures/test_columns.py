@@ -181,7 +181,7 @@ def test_kernel_pca_has_no_loadings(X):
     for draw in (lambda: figures.loadings(model), lambda: figures.biplot(model, X)):
         with pytest.raises(DataError, match="A KernelPCA has no loadings: its components are not"):
             draw()
-    with pytest.raises(DataError, match=r"A biplot needs two components, and the model has one\. Fit"):
+    with pytest.raises(DataError, match=r"A figure with arrows needs two components\. Fit more"):
         figures.biplot(gramian.PCA(1).fit(X), X)
-    with pytest.raises(DataError, match="A figure with arrows needs two components"):
+    with pytest.raises(DataError, match=r"A figure with arrows needs two components\. Name two"):
         figures.biplot(gramian.PCA(2).fit(X), X, components=2)

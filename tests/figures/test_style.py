@@ -146,12 +146,12 @@ def test_of_names_without_room_the_outermost_stay(pca):
     labels.block(points)
     labels.add(points, [f"name {i}" for i in range(54)], what="row name")
     _, boxes, _ = boxes_of(ax)
-    assert 0 < labels.hidden == 54 - len(boxes)
+    assert 0 < len(boxes) < 54
     assert {f"name {i}" for i in range(50, 54)} <= {text for text, _ in labels.boxes}
     assert overlaps(boxes) == 0
     assert (boxes[:, :2] >= ax.bbox.min).all()
     assert (boxes[:, 2:] <= ax.bbox.max).all()
-    assert labels.sentence() == f"{labels.hidden} of 54 row names hidden to avoid overlap."
+    assert labels.sentence() == f"{54 - len(boxes)} of 54 row names hidden to avoid overlap."
 
 
 def real_tables(folder):

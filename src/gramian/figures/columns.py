@@ -41,7 +41,6 @@ PALE = 0.3  # opacity of arrows without a name
 FIT = 0.8  # share of the room to the edge for the longest arrow
 # Of five kinds of lines and eight colours no two of 40 lines have the same.
 LINES = cycler(color=style.COLOURS * 5) + cycler(linestyle=["-", "--", ":", "-.", (0, (6, 1))] * 8)
-WEIGHTED = "all, weighted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,18 +112,11 @@ def loadings_data(
     titles = [component_titles(model, k)[place] for place in places]
     what = "loading (entry of a unit vector)" if data is None else "correlation of column with score"
     note = f"{what[:1].upper()}{what[1:]}; {len(places)} of {k} components."
-    return _loadings_data(names, titles, values, kind, what.split(" (")[0], note, position)
+    return _loadings_data(names, titles, values, kind, what.split(" (")[0], note, position, "")
 
 
 def _loadings_data(
-    names: Sequence[str],
-    components: Sequence[str],
-    values: FloatArray,
-    kind: Any,
-    what: str,
-    note: str,
-    position: str = "column",
-    title: str = "",
+    names: Any, titles: Any, values: FloatArray, kind: Any, what: str, note: str, position: str, title: str
 ) -> LoadingsData:
     items = np.arange(len(names), dtype=float), "column (position, counted from 0)"
     along, unit = (column_axis(names) if kind == "lines" else None) or items
@@ -132,21 +124,21 @@ def _loadings_data(
     few = f"The {MOST[kind]} of {len(names):,} columns with the largest loadings"
     if kind == "heat":
         largest = np.abs(values).max(axis=1)
-        drawn = [np.sort(_drawn(largest, kind, along))] * len(components)
+        drawn = [np.sort(_drawn(largest, kind, along))] * len(titles)
     elif kind == "lines":
         few = f"Of {len(names):,} columns the extremes of each of {STRETCHES} stretches"
-    elif len(components) > 1:
+    elif len(titles) > 1:
         few += " of each component"
     notes = [note, f"{few}."] if len(names) > MOST[kind] else [note]
     every = np.concatenate(drawn)
     columns = {
-        "component": np.repeat(components, [len(one) for one in drawn]).tolist(),
+        "component": np.repeat(titles, [len(one) for one in drawn]).tolist(),
         "column": [names[i] for i in every.tolist()],
         "position": along[every],
         "loading": np.concatenate([values[one, j] for j, one in enumerate(drawn)]),
     }
     position = unit or position if position == "column" else position
-    own = tuple(names), tuple(components), values, kind, along, position, what, drawn
+    own = tuple(names), tuple(titles), values, kind, along, position, what, drawn
     return LoadingsData(title, notes, columns, *own)
 
 
@@ -218,7 +210,7 @@ def rotation_data(result: Rotation) -> LoadingsData:
     shares = zip(result.names, result.ratio, strict=True)
     titles = [f"{name} ({100 * share:.1f} %)" for name, share in shares]
     note = f"Loadings rotated by {result.method}: component times standard deviation."
-    said = "heat", "loading", note, "", f"Rotated by {result.method}"
+    said = "heat", "loading", note, "column", f"Rotated by {result.method}"
     return _loadings_data(result.columns, titles, result.loadings, *said)
 
 
@@ -320,7 +312,7 @@ def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
     return ax
 
 
-def _directions(model: Any, least: int = 1, what: str = "A figure of loadings") -> FloatArray:
+def _directions(model: Any) -> FloatArray:
     if not kind_of(fitted(model)).linear:
         raise DataError(
             f"A {type(model).__name__} has no loadings: its components are not linear in the columns.",
@@ -329,8 +321,6 @@ def _directions(model: Any, least: int = 1, what: str = "A figure of loadings") 
     result = as_float64(model.components_).T
     if not result.shape[1]:
         raise DataError(NOTHING)
-    if result.shape[1] < least:
-        raise DataError(f"{what} needs two components, and the model has one.", "Fit more.")
     return result
 
 
@@ -439,10 +429,8 @@ def biplot_data(
     >>> data.points.values.shape, data.arrows.tips.shape
     ((30, 2), (4, 2))
     """
-    directions = _directions(model, 2, "A biplot")
+    arrows = Arrows(_directions(model)[:, _pair(model, components)], tuple(feature_names_of(model)))
     cloud = points.scores_data(model, X, components=components, **options)
-    pair = directions[:, _pair(components, directions.shape[1])]
-    arrows = Arrows(pair, tuple(feature_names_of(model)))
     return BiplotData(cloud.title, cloud.notes, cloud.columns, cloud, arrows)
 
 
@@ -501,10 +489,13 @@ def biplot(data: BiplotData, ax: Any, **scatter: Any) -> Any:
     return points.draw(data.points, ax, data.arrows, **scatter)
 
 
-def _pair(components: Any, k: int) -> list[int]:
+def _pair(model: Any, components: Any) -> list[int]:
+    """Return the places of two components of a linear model."""
+    k = _directions(model).shape[1]
     places = points.places_of(components, k)
     if len(places) < 2:
-        raise DataError("A figure with arrows needs two components.", "Name two, such as (1, 2).")
+        hint = "Fit more." if k == 1 else "Name two, such as (1, 2)."
+        raise DataError("A figure with arrows needs two components.", hint)
     return places
 
 
@@ -550,10 +541,9 @@ def correlation_circle_data(
     >>> gramian.figures.correlation_circle_data(gramian.PCA(2).fit(X)).columns["squares"].round(3).tolist()
     [1.0, 0.999, 0.021, 0.084]
     """
-    k = _directions(model, 2, "A correlation circle").shape[1]
-    places = _pair(components, k)
+    places = _pair(model, components)
     if X is None:
-        known = linear_columns(model, k).statistics
+        known = linear_columns(model, model.n_components_).statistics
         if "correlation" not in known:
             raise DataError("The model subtracts no mean, so it knows no correlations. Pass the data.")
         result = known["correlation"][:, places]
@@ -667,7 +657,7 @@ def metadata_data(description: Description) -> MetadataData:
     names = list(description.variables[:MOST_VARIABLES])
     if not names:
         raise DataError("No column of the metadata can be drawn.", " ".join(description.sentences()))
-    v, components = len(names), [WEIGHTED, *description.components[:SHOWN]]
+    v, components = len(names), ["all, weighted", *description.components[:SHOWN]]
     k = len(components)
     every = counted(len(description.explained_variance), "component")
     said = "r2, or eta squared of categories. * marks an adjusted p below 0.05. The first column weights "

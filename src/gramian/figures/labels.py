@@ -51,8 +51,6 @@ class Labels(Artist):  # type: ignore[misc]
     ----------
     boxes : list of (str, Bbox)
         After drawing, the texts that are shown and where, in pixels.
-    hidden : int
-        How many have no place.
 
     Examples
     --------
@@ -74,11 +72,6 @@ class Labels(Artist):  # type: ignore[misc]
         self.obstacles, self.arrows = np.empty((0, 2)), np.empty((0, 2))
         self.boxes: list[tuple[str, Bbox]] = []
         self.drawn: list[Artist] = []
-
-    @property
-    def hidden(self) -> int:
-        """How many labels have no place."""
-        return sum(len(group.texts) for group in self.groups) - len(self.boxes)
 
     def sentence(self) -> str:
         """Return how many labels of each kind are hidden."""

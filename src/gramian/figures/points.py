@@ -155,6 +155,8 @@ class ScoresData(Data):
     hue, style : Groups
         What sets the colours, and the markers if that is another.
     ellipses : tuple of Ellipse
+    drawn : ndarray of int
+        The places of the rows that are drawn: all, or a random sample of very many.
     """
 
     values: FloatArray
@@ -165,11 +167,7 @@ class ScoresData(Data):
     hue: Groups
     style: Groups
     ellipses: tuple[Ellipse, ...]
-
-    @property
-    def drawn(self) -> npt.NDArray[Any]:
-        """The places of the rows that are drawn: all, or a random sample of very many."""
-        return _drawn(len(self.values))
+    drawn: npt.NDArray[Any]
 
     def edges(self) -> list[list[float]]:
         """Return axis limits around the rows, and around ellipses that are not far larger."""
@@ -179,10 +177,6 @@ class ScoresData(Data):
         if not self.components[1:]:
             edges[1] = [0.5 - (len(self.hue.kinds) or 1), 0.5]
         return edges
-
-
-def _drawn(n: int) -> npt.NDArray[Any]:
-    return np.arange(n) if n <= DENSE else look.sampled_rows(n)
 
 
 def scores_data(
@@ -241,14 +235,15 @@ def scores_data(
     components = tuple(f"PC{place + 1}" for place in places)
     axis_titles = (axis_title(model, places[0]), "" if single else axis_title(model, places[1]))
     title = _separation(values[:, : len(places)], components, colours)
-    drawn, numbers = _drawn(n), getattr(X, "row_numbers", None)
+    drawn = np.arange(n) if n <= DENSE else look.sampled_rows(n)
+    numbers = getattr(X, "row_numbers", None)
     rows = range(n) if numbers is None else numbers
     kept = {"row": rows} if names is None else {"name": names}
     columns = {name: [given[i] for i in drawn.tolist()] for name, given in kept.items()}
     columns |= dict(zip([*components, "position"], values[drawn].T, strict=False))
     groups = {"group": colours.values, "style": markers.values}
     columns |= {name: own[drawn].tolist() for name, own in groups.items() if own is not None}
-    about = values, components, axis_titles, names, is_labelled, colours, markers, tuple(lines)
+    about = values, components, axis_titles, names, is_labelled, colours, markers, tuple(lines), drawn
     return ScoresData(title, notes + said, columns, *about)
 
 

@@ -202,8 +202,7 @@ def caption(drawn: Any) -> str:
 def _figure_of(drawn: Any) -> Figure:
     if isinstance(drawn, Figure):
         return drawn
-    first = next(np.asarray(drawn, dtype=object).flat)
-    result: Figure = first.get_figure(root=True) if hasattr(first, "get_subfigure") else first.figure
+    result: Figure = next(np.asarray(drawn, dtype=object).flat).figure.canvas.figure  # not a SubFigure
     return result
 
 
