@@ -128,7 +128,7 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
             raise DataError(problem, "Fit it on two columns.")
     values = as_float64(numbers_of(X))
     edges = np.array(style.edges_of(values, margin=0.15))
-    if style.is_comparable(edges):  # circles are circles
+    if style.is_comparable(edges.tolist()):  # circles are circles
         edges = edges.mean(axis=1, keepdims=True) + np.ptp(edges, axis=1).max() / 2 * np.array([-1, 1])
     sides = [np.linspace(low, high, CELLS + 1) for low, high in edges.tolist()]
     grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
