@@ -35,14 +35,8 @@ OF_OBJECTS = {
 }
 
 
-def of_page(colour: str) -> str:
-    """Return a colour as a page sets it, by a CSS variable."""
-    variable = style.VARIABLES.get(colour.lower())
-    return colour if variable is None else f"var(--figure-{variable}, {colour})"
-
-
-INK, SOFT, LINE, ZERO = map(of_page, (style.INK, style.SOFT, style.LINE, style.ZERO))
-BLUE, VERMILION = of_page(style.BLUE), of_page(style.VERMILION)
+INK, SOFT, LINE, ZERO = map(style.of_page, (style.INK, style.SOFT, style.LINE, style.ZERO))
+BLUE, VERMILION = style.of_page(style.BLUE), style.of_page(style.VERMILION)
 WORDS = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontWeight": "normal"}
 CONFIG: dict[str, Any] = {
     "font": "Arial, Helvetica, Liberation Sans, sans-serif",
@@ -199,7 +193,9 @@ def _looks(data: ScoresData, single: bool) -> dict[str, Any]:
     hue, named = data.hue, not (single or data.hue.is_many)
     looks: dict[str, Any] = {"color": {"value": BLUE}}
     if hue.kinds:
-        looks["color"] = _kinds("group", hue, [of_page(hue.colours()[kind]) for kind in hue.kinds], named)
+        looks["color"] = _kinds(
+            "group", hue, [style.of_page(hue.colours()[kind]) for kind in hue.kinds], named
+        )
     elif hue.values is not None:
         looks["color"] = field("group", title=drawable(hue.title) or None, scale={"scheme": "viridis"})
     if data.style.kinds:
@@ -223,7 +219,7 @@ def _outlines(data: ScoresData) -> list[dict[str, Any]]:
     layers, places = [], {"x": field("edge_x"), "y": field("edge_y"), "order": field("corner")}
     for one in data.ellipses:
         x, y = one.corners.T
-        colour, thick = of_page(data.hue.colours()[one.group]), 2.4 if one.of == "mean" else 1
+        colour, thick = style.of_page(data.hue.colours()[one.group]), 2.4 if one.of == "mean" else 1
         look = {"clip": True, "color": colour, "strokeWidth": thick, "opacity": 0.9}
         corners = table({"edge_x": x, "edge_y": y, "corner": np.arange(len(x))})
         layers.append(layer("line", corners, look, **places))
@@ -306,7 +302,7 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
     if data.kind == "lines":
         own = field("component", "nominal", title=None, scale={"domain": titles})
         colour = own | {
-            "scale": {"domain": titles, "range": list(map(of_page, style.COLOURS[: len(titles)]))}
+            "scale": {"domain": titles, "range": list(map(style.of_page, style.COLOURS[: len(titles)]))}
         }
         x, y = axis("position", data.position_title, format=".6~r"), axis("loading", data.value_title, edges)
         line = layer("line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=own, tooltip=tips)

@@ -174,6 +174,12 @@ def subplots(
     return result
 
 
+def of_page(colour: str) -> str:
+    """Return a colour as a page sets it, by a CSS variable."""
+    variable = VARIABLES.get(colour.lower())
+    return colour if variable is None else f"var(--figure-{variable}, {colour})"
+
+
 def size(name: str) -> float:
     """Return a size of rcParams, such as "legend.fontsize", in typographic points."""
     return float(FontProperties(size=mpl.rcParams[name]).get_size_in_points())

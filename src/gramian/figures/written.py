@@ -93,16 +93,10 @@ def _tag(tag: str, ids: Mapping[str, str]) -> str:
 
 def _attributes(looks: str) -> str:
     """Return a style as attributes, in the font and in the colours of the page."""
-    pairs = (one.partition(":") for one in looks.split(";"))
-    kept = {key.strip(): _colour(value.strip()) for key, _, value in pairs if key.strip() != "font-family"}
-    if kept == {"fill": _colour("#ffffff")}:  # a background
-        kept = {"fill": "none"}
-    return "".join(f' {key}="{value}"' for key, value in kept.items() if key)
-
-
-def _colour(value: str) -> str:
-    variable = style.VARIABLES.get(value.lower())
-    return value if variable is None else f"var(--figure-{variable}, {value})"
+    if looks == "fill: #ffffff":  # a background
+        return ' fill="none"'
+    pairs = (one.split(": ") for one in looks.split("; ") if one and not one.startswith("font-family"))
+    return "".join(f' {key}="{style.of_page(value)}"' for key, value in pairs)
 
 
 def _gathered(tags: Sequence[str]) -> Iterator[str]:
