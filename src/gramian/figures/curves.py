@@ -42,19 +42,15 @@ def selection_data(result: Any) -> Candidates:
     for name in ("history_", "selection_"):
         result = getattr(result, name, result)
     if not isinstance(result, Selection) or not len(result):
-        raise DataError(
-            "There is no selection to draw.",
-            'A filter compares numbers of features only with k="cv", and a search that was '
-            "stopped immediately has no candidates.",
-        )
-    error, sizes = [one.standard_error for one in result], [one.size for one in result]
-    chosen = -1 if result.choice is None else result.choice.place
+        hint = 'A filter compares numbers of features only with k="cv", and a search that was stopped '
+        raise DataError("There is no selection to draw.", f"{hint}immediately has no candidates.")
+    sizes = [one.size for one in result]
     columns = {
         "candidate": np.array([result.label_of(one) for one in result], dtype=object),
-        "size": np.array([np.nan if size is None else size for size in sizes]),
+        "size": np.array(sizes, dtype=float),
         "mean": np.array([one.mean for one in result], dtype=float),
-        "standard_error": np.array(error, dtype=float),
-        "chosen": np.arange(len(result)) == chosen,
+        "standard_error": np.array([one.standard_error for one in result], dtype=float),
+        "chosen": np.arange(len(result)) == (-1 if result.choice is None else result.choice.place),
     }
     said = [f"{result.about.splitlines()[0].rstrip('.')}."]
     said += [] if result.choice is None else [result.remarks()[0].lstrip("* ")]
@@ -281,9 +277,14 @@ def face_scores(data: Distributions, ax: Any, **stairs: Any) -> Any:
     for place, name in enumerate(names):
         one, colour = group == name, style.COLOURS[place % len(style.COLOURS)]
         edges = np.append(low[one], high[one][-1])
-        ax.stairs(share[one], edges, **{"fill": True, "color": colour, "alpha": 0.35} | stairs)
-        look = {"color": colour, "ls": DASHES[place % len(DASHES)], "lw": 1.1}
-        handles.append(ax.stairs(share[one], edges, **look))
+        look = {
+            "fill": True,
+            "fc": (colour, 0.35),
+            "ec": colour,
+            "ls": DASHES[place % len(DASHES)],
+            "lw": 1.1,
+        }
+        handles.append(ax.stairs(share[one], edges, **look | stairs))
     for at in data.thresholds.values():
         ax.axvline(at, color=style.ink(), ls=(0, (4, 3)), lw=0.9)
     style.words(ax, x=data.measure, y="share of the group (%)")

@@ -139,7 +139,7 @@ def biplot(data: BiplotData, width: float) -> dict[str, Any]:
     layers = [
         layer("rule", arrows, shaft, **places, x2={"datum": 0}, y2={"datum": 0}),
         layer("point", arrows, head | {"color": INK}, **places, angle=field("angle", scale=None)),
-        *names(tips[:NAMED_ARROWS], named, edges, size, outward=True, fontWeight="bold"),
+        *names(tips[:NAMED_ARROWS], named, edges, size, fontWeight="bold"),
     ]
     result = content(_cloud(data.points, edges, size, layers), data.points, "" if equal else UNEQUAL, about)
     return result | {"title": result["title"] or "Biplot"}
@@ -149,17 +149,16 @@ def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[A
     columns, single = data.columns, not data.components[1:]
     key = "name" if "name" in columns else "row"
     x, y = (*data.components, "position")[:2]
-    opacity = 0.85 if len(data.values) <= 2000 else 0.6
-    picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": opacity}
-    points = layer(
-        "point",
-        looks={"filled": True, "size": 36 if len(data.values) <= 500 else 18},
-        x=axis(x, data.axis_titles[0], edges[0]),
-        y=axis(y, data.axis_titles[1], edges[1], **dict.fromkeys(HIDDEN, False) if single else {}),
-        opacity={"condition": picked, "value": 0.12},
-        tooltip=[_tip(name, values) for name, values in columns.items() if name != "position"],
-        **_looks(data, single),
-    )
+    n, few = len(data.values), dict.fromkeys(HIDDEN, False) if single else {}
+    picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": 0.85 if n <= 2000 else 0.6}
+    places: Any = {
+        "x": axis(x, data.axis_titles[0], edges[0]),
+        "y": axis(y, data.axis_titles[1], edges[1], **few),
+    }
+    places["opacity"] = {"condition": picked, "value": 0.12}
+    places["tooltip"] = [_tip(name, values) for name, values in columns.items() if name != "position"]
+    look = {"filled": True, "size": 36 if n <= 500 else 18}
+    points = layer("point", looks=look, **places, **_looks(data, single))
     points["params"] = [{"name": "chosen", "select": "interval"}]
     zero = map(_zero, "x" if single else "xy")
     return {
@@ -231,32 +230,20 @@ def _texts(data: ScoresData, edges: Any, size: Sequence[int]) -> list[dict[str, 
     hue = data.hue
     if not data.components[1:]:
         above = [[edges[0][0], 0.35 - place] for place in range(len(hue.kinds))]
-        return names(above, hue.kinds, edges, size, right=True)
+        return names(above, hue.kinds, edges, size)
     if hue.is_many:
         medians = [np.median(data.values[hue.values == kind], axis=0) for kind in hue.classes]
         return names(medians, hue.classes, edges, size)
     return names(data.values, data.names or (), edges, size, color=SOFT) if data.is_labelled else []
 
 
-def names(
-    points: Any,
-    texts: Sequence[str],
-    edges: Any,
-    size: Sequence[int],
-    *,
-    outward: bool = False,
-    right: bool = False,
-    **look: Any,
-) -> list[dict[str, Any]]:
-    """Return a layer of names beside points, as many as do not cover each other: an earlier one wins."""
+def names(points: Any, texts: Sequence[str], edges: Any, size: Any, **look: Any) -> list[dict[str, Any]]:
+    """Return a layer of names outside points, as many as do not cover each other: an earlier one wins."""
     corner, unit = np.array(edges)[:, 0], np.ptp(edges, axis=1) / size
     boxes, placed = np.empty((0, 4)), []
-    sides = [(1, 0)] if right else [(1, 0), (-1, 0), (0, 1), (0, -1)]
     for point, text in zip(np.asarray(points), texts, strict=False):
         half = np.array([LETTER * len(text), TEXT]) / 2
-        if outward:
-            sides = sorted(sides, key=partial(np.dot, -point / unit))
-        for side in sides:
+        for side in sorted([(1, 0), (-1, 0), (0, 1), (0, -1)], key=partial(np.dot, -point / unit)):
             middle = (point - corner) / unit + side * (half + 6)
             box = np.hstack([middle - half, middle + half])
             apart = (boxes[:, :2] >= box[2:]) | (boxes[:, 2:] <= box[:2])

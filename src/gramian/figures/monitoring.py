@@ -287,12 +287,10 @@ def contribution_map(data: Cells, ax: Any, **pcolormesh: Any) -> Any:
     'x3'
     """
     count, n = data.values.shape
-    ax = style.subplots(ax=ax, height_mm=22 + 4.2 * count)
-    low = int(data.columns["position"][0])
+    ax, low = style.subplots(ax=ax, height_mm=22 + 4.2 * count), int(data.columns["position"][0])
+    x, y = np.arange(low, low + n + 1) - 0.5, np.arange(count + 1) - 0.5
     look = {"cmap": "Oranges", "norm": PowerNorm(0.5, vmin=0), "rasterized": True}
-    mesh = ax.pcolormesh(
-        np.arange(n + 1) + low - 0.5, np.arange(count + 1) - 0.5, data.values, **look | pcolormesh
-    )
+    mesh = ax.pcolormesh(x, y, data.values, **look | pcolormesh)
     ax.axvline(data.start, color=style.BLUE, ls=(0, (4, 3)), lw=0.9)
     ax.set(xlabel="row", ylim=(count - 0.5, -0.5))
     ax.tick_params(axis="y", length=0)

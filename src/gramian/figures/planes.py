@@ -68,9 +68,9 @@ def _draw_rows(ax: Any, data: Rows, scatter: dict[str, Any], *around: FloatArray
     points.draw_points(ax, data, **scatter)
     every = np.concatenate([data.values, *around])
     edges = [style.limits(column, margin=0.08) for column in every.T]
+    equal = style.is_comparable(edges)
     style.words(ax, x=data.names[0], y=data.names[1])
     if hasattr(ax, "zaxis"):
-        equal = style.is_comparable(edges)
         ax.set_zlabel(style.drawable(data.names[2]), **style.PLAIN)
         ax.set(xlim=edges[0], ylim=edges[1], zlim=edges[2])
         ax.set_box_aspect(np.ptp(edges, axis=1) if equal else None, zoom=ZOOM)
@@ -81,8 +81,7 @@ def _draw_rows(ax: Any, data: Rows, scatter: dict[str, Any], *around: FloatArray
             axis.labelpad = -7
             axis._axinfo["grid"].update(color=style.PALE, linewidth=0.5)
     else:
-        edges, equal = style.equal_units(ax, edges)
-        style.set_edges(ax, edges, equal)
+        style.set_edges(ax, style.equal_units(ax, edges)[0], equal)
     style.note(ax, "" if equal else "The axes have different scales: right angles do not look right.")
 
 

@@ -134,9 +134,7 @@ def reconstructions_data(model: Any, X: Any, counts: Sequence[int] | None = None
     mapped = as_float64(model.transform(shown.reshape(-1, *shape)))
     sizes = np.linalg.norm(shown - center_of(model), axis=1)
     kept = [np.where(np.arange(k) < count, mapped, 0.0) for count in chosen]
-    rebuilt = np.stack(
-        [shown, *(as_float64(model.inverse_transform(Z)).reshape(shown.shape) for Z in kept)], 1
-    )
+    rebuilt = np.stack([shown, *(np.reshape(model.inverse_transform(Z), shown.shape) for Z in kept)], axis=1)
     errors = np.linalg.norm(shown[:, None] - rebuilt, axis=2) / np.where(sizes > 0, sizes, 1.0)[:, None]
     names = ["original", *(f"r={count}" for count in chosen)] * len(shown)
     said = [f"{name}: {error:.3f}" for name, error in zip(names, errors.flat, strict=True)]

@@ -248,9 +248,8 @@ def eigenvalues(data: Eigenvalues, ax: Any, **errorbar: Any) -> Any:
     upper, lower = axes.flat
     least = float(np.nanmin(y)) / 10  # intervals that reach 0 end at the axis
     reach = np.maximum([y - np.maximum(low, least), np.where(np.isfinite(high), high, y) - y], 0)
-    upper.errorbar(
-        x, y, reach, **{"fmt": "o", "color": style.BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8} | errorbar
-    )
+    look = {"fmt": "o", "color": style.BLUE, "ms": 3.5, "capsize": 2, "lw": 0.8}
+    upper.errorbar(x, y, reach, **look | errorbar)
     lower.plot(x, relative, "o", color=style.BLUE, ms=3.5)
     lower.axhline(data.tol, color=style.VERMILION, ls=(0, (4, 3)), lw=1)
     upper.set(yscale="log", ylabel=data.unit)
@@ -264,11 +263,10 @@ def eigenvalues(data: Eigenvalues, ax: Any, **errorbar: Any) -> Any:
 
 def stability_data(result: Stability) -> Data:
     """Return what :func:`stability` draws; columns: component, variance, low, high, agreement."""
-    k = len(result.variances)
-    if not k:
+    if not (k := len(result.variances)):
         raise DataError(NOTHING)
-    sample = f"{result.n_resamples:,} samples of {result.n_samples:,} rows"
-    said = f"Bars: {100 * result.level:g} % bootstrap intervals from {sample}."
+    said = f"Bars: {100 * result.level:g} % bootstrap intervals from {result.n_resamples:,} samples of "
+    said += f"{result.n_samples:,} rows."
     low, high = result.variance_intervals.T
     columns = {"component": np.arange(1, k + 1), "variance": result.variances, "low": low, "high": high}
     columns["agreement"] = result.agreement
@@ -313,16 +311,8 @@ def stability(data: Data, ax: Any, **scatter: Any) -> Any:
     x, variance, low, high, agreement = data.columns.values()
     ax = style.subplots(ax=ax)
     ax.vlines(x, low, high, color=style.ink(), lw=0.8)
-    look = {
-        "c": agreement,
-        "cmap": "Blues",
-        "vmin": 0,
-        "vmax": 1,
-        "s": 30,
-        "edgecolors": style.ink(),
-        "lw": 0.5,
-    }
-    points = ax.scatter(x, variance, zorder=2, **look | scatter)
+    look = {"cmap": "Blues", "vmin": 0, "vmax": 1, "s": 30, "edgecolors": style.ink(), "lw": 0.5, "zorder": 2}
+    points = ax.scatter(x, variance, **{"c": agreement} | look | scatter)
     style.colour_bar(ax, points, "agreement")
     whole(ax.xaxis)
     ax.set(xlabel="component", ylabel="variance", ylim=(0, None), xlim=(0.5, len(x) + 0.5))
