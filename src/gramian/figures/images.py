@@ -51,9 +51,8 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture atomically to a .png file."""
-        content = self.png()
         with atomic_write(path) as file:
-            file.write(content)
+            file.write(self.png())
 
 
 def grey(values: npt.ArrayLike, low: float, high: float) -> Pixels:

@@ -71,9 +71,10 @@ def drawable(text: str) -> str:
 
 def table(columns: Mapping[str, Any], name: str = "") -> dict[str, Any]:
     """Return columns as data, a record for each row; numbers that are not finite are missing."""
-    lists = [[_value(value) for value in np.asarray(column).tolist()] for column in columns.values()]
-    values = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
-    return {"values": values} | ({"name": name} if name else {})
+    rows = zip(*(map(_value, np.asarray(column).tolist()) for column in columns.values()), strict=True)
+    return {"values": [dict(zip(columns, row, strict=True)) for row in rows]} | (
+        {"name": name} if name else {}
+    )
 
 
 def _value(value: Any) -> Any:

@@ -20,8 +20,6 @@ from gramian.figures.drawing import Data, figure
 from gramian.figures.images import beside
 from gramian.figures.labels import Labels
 from gramian.figures.names import axis_title, component_titles, fitted, numbers_of, place_of
-from gramian.figures.points import Groups
-from gramian.figures.sheets import Sheet
 from gramian.kernels.auditing import AuditReport
 from gramian.models.pca.estimator import PCA
 from gramian.statistics.associations import normal_ellipse
@@ -49,7 +47,7 @@ class Rows(Data):
     values : ndarray of shape (n, 2) or (n, 3)
     drawn : sequence of int
         The places of those that are drawn.
-    hue : Groups
+    hue : points.Groups
         What sets their colours.
     names : sequence of str
         Of the columns.
@@ -57,9 +55,9 @@ class Rows(Data):
 
     values: FloatArray
     drawn: Any
-    hue: Groups
+    hue: points.Groups
     names: Sequence[str]
-    style = Groups()
+    style = points.Groups()
     components = ("", "")
 
 
@@ -145,14 +143,15 @@ def kernel_contours_data(models: Any, X: Any, *, hue: Any = None, components: in
         f"{LEVELS} evenly spaced lines of equal score for each component, thin ones of negative scores.",
         f"{n:,} rows{f' ({MOST_POINTS} drawn)' if len(rows) < n else ''}.",
     ]
-    hues = Groups.of(hue, n, given[0], X)
+    hues = points.Groups.of(hue, n, given[0], X)
     return Contours("", said, columns, values, rows, hues, feature_names_of(given[0]), sides, titles)
 
 
 def _levels(values: FloatArray) -> FloatArray:
     """Return evenly spaced levels between the extremes."""
-    low, high, largest = (float(one) for one in (values.min(), values.max(), np.abs(values).max()))
-    return np.linspace(low, high, LEVELS + 2)[1:-1] if high - low > CONSTANT * largest else np.empty(0)
+    low, high = values.min(), values.max()
+    is_constant = high - low <= CONSTANT * max(abs(low), abs(high))
+    return np.empty(0) if is_constant else np.linspace(low, high, LEVELS + 2)[1:-1]
 
 
 def level_lines(grid: FloatArray, values: FloatArray) -> list[tuple[float, FloatArray]]:
@@ -293,7 +292,7 @@ def relation_data(law: Any, X: Any, *, hue: Any = None) -> Relation:
     if values.shape[1] != len(names):
         raise DataError(f"X has {values.shape[1]} columns, and the equation is between {len(names)}.")
     some, n, called = values[:, used], len(values), [names[j] for j in used]
-    rows, hues = evenly(n, MOST_OF_RELATION), Groups.of(hue, n, None, X)
+    rows, hues = evenly(n, MOST_OF_RELATION), points.Groups.of(hue, n, None, X)
     said = [
         f"It holds on the {KINDS[len(used)]}.",
         f"The rows are {law.residual:.2g} away from it (root mean square).",
@@ -461,7 +460,7 @@ def directions_data(
     if d == 3 and r == 2:
         (a, b), (c, e) = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
         plane = mean + np.array([(a, b), (c, b), (c, e), (a, e), (a, b)]) @ P[:2]
-    hues = Groups.of(hue, len(every), model, X)
+    hues = points.Groups.of(hue, len(every), model, X)
     hues = hues if hues.values is None else replace(hues, values=hues.values[rows])
     titles = [*"xyz"[:d], *(f"projected {letter}" for letter in "xyz"[:d]), *component_names(r)]
     columns = {"row": np.array(rows)} | dict(zip(titles, np.hstack([values, onto, Z]).T, strict=True))
@@ -584,7 +583,9 @@ class Whitening(Data):
     titles: Sequence[Sequence[str]]
 
 
-def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)) -> Whitening | Sheet:
+def whitening_data(
+    model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)
+) -> Whitening | sheets.Sheet:
     """Return what :func:`whitening` draws."""
     models = list(model) if isinstance(model, Sequence) else [model]
     if getattr(models[0], "picture_shape_", None) is not None:
@@ -616,7 +617,7 @@ def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 
 
 
 @figure(whitening_data)
-def whitening(data: Whitening | Sheet, ax: Any, **scatter: Any) -> Any:
+def whitening(data: Whitening | sheets.Sheet, ax: Any, **scatter: Any) -> Any:
     """Draw two columns, or pictures, before and after whitening.
 
     Parameters
@@ -656,7 +657,7 @@ def whitening(data: Whitening | Sheet, ax: Any, **scatter: Any) -> Any:
     >>> np.std(data.columns["after_x"], ddof=1).round(4).item()
     1.0
     """
-    if isinstance(data, Sheet):
+    if isinstance(data, sheets.Sheet):
         return sheets.draw(data, ax, **scatter)
     axes, panels = _panels([data.titles], ax, space=3)
     values = list(data.columns.values())[1:]

@@ -149,12 +149,10 @@ def _draw_rules(ax: Any, rules: Sequence[ComponentChoice]) -> None:
     above = ax.inset_axes([0, 1, 1, 1], sharex=ax)
     above.set_axes_locator(place_of)
     for line, choice in enumerate(rules):
-        number = choice.number or 0
-        x = min(max(number, start), last)
-        above.plot(x, line, ">" if number > last else "D", color=style.ink(), ms=3.5, clip_on=False)
-        left = ax.transLimits.transform(ax.transScale.transform((x, 0)))[0] > 0.5
-        place = {"xytext": (-5 if left else 5, 0), "textcoords": "offset points", "va": "center"}
-        above.annotate(choice.answer, (x, line), ha="right" if left else "left", **place)
+        x = min(max(choice.number or 0, start), last)
+        marker = ">" if (choice.number or 0) > last else "D"
+        above.plot(x, line, marker, color=style.ink(), ms=3.5, clip_on=False)
+        above.annotate(choice.answer, (x, line), xytext=(5, 0), textcoords="offset points", va="center")
     above.set_ylim(len(rules) - 0.5, -0.5)
     style.ticks(above, "y", range(len(rules)), [choice.rule for choice in rules])
     above.tick_params(which="both", length=0, labelbottom=False)
