@@ -41,7 +41,7 @@ def test_labels_are_joined_wherever_the_data_are_read(client, ids):
     model = fit(client, ids["data"], reading)
     query = {"data": ids["data"], **ROWS, "labels_from": ids["sheet"]}
     figures = client.get(f"{API}/models/{model}/figures", params=query).json()
-    assert figures["color"] == "group"
+    assert figures["hue"] == "group"
     assert {"group", "batch", "age"} <= {*figures["columns"]}
     scores = client.post(f"{API}/models/{model}/transform", params=query).json()
     assert scores["labels"] == ["A", "A", "A", "B", "B", "B"]

@@ -215,8 +215,8 @@ def fit(
         made.fit(data)
     seconds, table = time.perf_counter() - start, tables.completed(made, data)
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
-    _, answer = sentences.first_look(made, table, scores)
-    lines = [*answer[:1], sentences.headline(made), *sentences.used_lines(made, table), ""]
+    groups = [] if data.labels is None else sentences.first_look(made, table, scores)[1][:1]
+    lines = [*groups, sentences.headline(made), *sentences.used_lines(made, table), ""]
     kinds = loadings or "unit", format or "csv"
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),
