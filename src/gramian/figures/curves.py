@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -274,16 +275,9 @@ def face_scores(data: Distributions, ax: Any, **stairs: Any) -> Any:
     group, low, high, share = data.columns.values()
     names, own, ax = list(dict.fromkeys(group)), ax is None, style.subplots(ax=ax)
     handles = []
-    for place, name in enumerate(names):
-        one, colour = group == name, style.COLOURS[place % len(style.COLOURS)]
+    for name, colour, dashes in zip(names, cycle(style.COLOURS), cycle(DASHES), strict=False):
+        one, look = group == name, {"fill": True, "fc": (colour, 0.35), "ec": colour, "ls": dashes, "lw": 1.1}
         edges = np.append(low[one], high[one][-1])
-        look = {
-            "fill": True,
-            "fc": (colour, 0.35),
-            "ec": colour,
-            "ls": DASHES[place % len(DASHES)],
-            "lw": 1.1,
-        }
         handles.append(ax.stairs(share[one], edges, **look | stairs))
     for at in data.thresholds.values():
         ax.axvline(at, color=style.ink(), ls=(0, (4, 3)), lw=0.9)

@@ -72,9 +72,8 @@ def drawable(text: str) -> str:
 def table(columns: Mapping[str, Any], name: str = "") -> dict[str, Any]:
     """Return columns as data, a record for each row; numbers that are not finite are missing."""
     rows = zip(*(map(_value, np.asarray(column).tolist()) for column in columns.values()), strict=True)
-    return {"values": [dict(zip(columns, row, strict=True)) for row in rows]} | (
-        {"name": name} if name else {}
-    )
+    values = [dict(zip(columns, row, strict=True)) for row in rows]
+    return {"values": values, "name": name} if name else {"values": values}
 
 
 def _value(value: Any) -> Any:
@@ -96,9 +95,7 @@ def axis(name: str, title: str, edges: Sequence[float] | None = None, **look: An
     return field(name, title=drawable(title) or None, scale=scale, axis=look)
 
 
-def layer(
-    mark: str, data: Any = None, looks: Mapping[str, Any] | None = None, **channels: Any
-) -> dict[str, Any]:
+def layer(mark: str, data: Any = None, looks: Any = None, **channels: Any) -> dict[str, Any]:
     """Return marks that look like this, of the data of the figure or of their own."""
     own = {} if data is None else {"data": data}
     return {**own, "mark": {"type": mark, **(looks or {})}, "encoding": channels}
@@ -152,11 +149,9 @@ def _cloud(data: ScoresData, edges: Any, size: Sequence[int], arrows: Sequence[A
     x, y = (*data.components, "position")[:2]
     n, few = len(data.values), dict.fromkeys(HIDDEN, False) if single else {}
     picked = {"test": f"!picked || picked['r' + datum.{key}]", "value": 0.85 if n <= 2000 else 0.6}
-    places: Any = {
-        "x": axis(x, data.axis_titles[0], edges[0]),
-        "y": axis(y, data.axis_titles[1], edges[1], **few),
-    }
-    places["opacity"] = {"condition": picked, "value": 0.12}
+    places: Any = {"opacity": {"condition": picked, "value": 0.12}}
+    places["x"] = axis(x, data.axis_titles[0], edges[0])
+    places["y"] = axis(y, data.axis_titles[1], edges[1], **few)
     places["tooltip"] = [_tip(name, values) for name, values in columns.items() if name != "position"]
     look = {"filled": True, "size": 36 if n <= 500 else 18}
     points = layer("point", looks=look, **places, **_looks(data, single))
@@ -193,15 +188,15 @@ def _looks(data: ScoresData, single: bool) -> dict[str, Any]:
     hue, named = data.hue, not (single or data.hue.is_many)
     looks: dict[str, Any] = {"color": {"value": BLUE}}
     if hue.kinds:
-        looks["color"] = _kinds(
-            "group", hue, [style.of_page(hue.colours()[kind]) for kind in hue.kinds], named
-        )
+        colours = [style.of_page(hue.colours()[kind]) for kind in hue.kinds]
+        looks["color"] = _kinds("group", hue, colours, named)
     elif hue.values is not None:
         looks["color"] = field("group", title=drawable(hue.title) or None, scale={"scheme": "viridis"})
-    if data.style.kinds:
-        looks["shape"] = _kinds("style", data.style, _shapes(data.style), True)
-    elif hue.kinds:
-        looks["shape"] = _kinds("group", hue, _shapes(hue), named)
+    marked = data.style if data.style.kinds else hue
+    if marked.kinds:
+        shapes = [SHAPES[style.MARKERS.index(marked.markers()[kind])] for kind in marked.kinds]
+        own = marked is data.style
+        looks["shape"] = _kinds("style" if own else "group", marked, shapes, own or named)
     return looks
 
 
@@ -209,10 +204,6 @@ def _kinds(name: str, groups: Groups, looks: Sequence[str], named: bool) -> dict
     scale = {"domain": list(map(drawable, groups.kinds)), "range": looks}
     legend = {"columns": 4} if named else None
     return field(name, "nominal", title=drawable(groups.title) or None, scale=scale, legend=legend)
-
-
-def _shapes(groups: Groups) -> list[str]:
-    return [SHAPES[style.MARKERS.index(groups.markers()[kind])] for kind in groups.kinds]
 
 
 def _outlines(data: ScoresData) -> list[dict[str, Any]]:
@@ -289,9 +280,8 @@ def loadings(data: LoadingsData, width: float) -> dict[str, Any]:
     edges = style.limits(data.values, zero=True, margin=0.04)
     if data.kind == "lines":
         own = field("component", "nominal", title=None, scale={"domain": titles})
-        colour = own | {
-            "scale": {"domain": titles, "range": list(map(style.of_page, style.COLOURS[: len(titles)]))}
-        }
+        colours = list(map(style.of_page, style.COLOURS[: len(titles)]))
+        colour = own | {"scale": {"domain": titles, "range": colours}}
         x, y = axis("position", data.position_title, format=".6~r"), axis("loading", data.value_title, edges)
         line = layer("line", looks={"strokeWidth": 1.4}, x=x, y=y, color=colour, strokeDash=own, tooltip=tips)
         size = {"width": across, "height": round(across * style.HEIGHT / style.WIDTH * 0.8)}

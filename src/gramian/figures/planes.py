@@ -171,9 +171,7 @@ def _lines(sides: Any, values: FloatArray, level: float = 0.0) -> list[FloatArra
     return list(found)
 
 
-def _panels(
-    titles: Sequence[Sequence[Any]], ax: Any, space: int, more: int = 0, **options: Any
-) -> tuple[Any, list[tuple[Any, Any]]]:
+def _panels(titles: Sequence[Any], ax: Any, space: int, more: int = 0, **options: Any) -> tuple[Any, Any]:
     """Return square axes, and those of them that have a panel, with their titles; rows keep their panels."""
     most = max(1, int(style.width_mm() // PANEL))
     across = max(beside(len(row), most) for row in titles)
@@ -583,9 +581,7 @@ class Whitening(Data):
     titles: Sequence[Sequence[str]]
 
 
-def whitening_data(
-    model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)
-) -> Whitening | sheets.Sheet:
+def whitening_data(model: Any, X: Any, *, components: Sequence[int | str] = (1, 2)) -> Data:
     """Return what :func:`whitening` draws."""
     models = list(model) if isinstance(model, Sequence) else [model]
     if getattr(models[0], "picture_shape_", None) is not None:
@@ -617,7 +613,7 @@ def whitening_data(
 
 
 @figure(whitening_data)
-def whitening(data: Whitening | sheets.Sheet, ax: Any, **scatter: Any) -> Any:
+def whitening(data: Any, ax: Any, **scatter: Any) -> Any:
     """Draw two columns, or pictures, before and after whitening.
 
     Parameters
