@@ -32,13 +32,6 @@ class Data:
     columns: dict[str, Any]
 
 
-def finished(data: Data, ax: Any, title: str | None = None) -> Any:
-    """Return axes with a title, "auto" for that of the data, and the sentences below."""
-    style.heading(ax, data.title if title == "auto" else title)
-    style.note(ax, *data.notes)
-    return ax
-
-
 SHARED = [
     Parameter("title", Parameter.KEYWORD_ONLY, default="auto", annotation="str | None"),
     Parameter("ax", Parameter.KEYWORD_ONLY, default=None, annotation=Any),
@@ -61,7 +54,10 @@ def figure(data_of: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
         def drawn(*args: Any, title: str | None = "auto", ax: Any = None, **options: Any) -> Any:
             asked = {name: options.pop(name) for name in names & options.keys()}
             data = data_of(*args, **asked)
-            return finished(data, draw(data, ax, **options), title)
+            axes = draw(data, ax, **options)
+            style.heading(axes, data.title if title == "auto" else title)
+            style.note(axes, *data.notes)
+            return axes
 
         parameters = [*given, *own[2:-1], *SHARED, own[-1]]
         drawn.__signature__ = signature(draw).replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -116,7 +116,7 @@ def contributions_data(monitor: Any, X: Any, row: int | str | date) -> Data:
     columns = {"column": np.array(feature_names_of(given.model_), dtype=object)[top]}
     columns |= {name: part[top] for name, part in parts.items()}
     measured = [f"{name} {result[name][-1]:.4g} (limit {result[name + ' limit'][-1]:.4g})" for name in parts]
-    numbers = X.row_numbers if isinstance(X, Table) else None
+    numbers = getattr(X, "row_numbers", None)
     shown = names[place] if names else place if numbers is None else numbers[place]
     more = f"{len(top)} of {len(size):,} columns." if len(top) < len(size) else ""
     return Data(f"Contributions to row {shown}", [f"{', '.join(measured)}.", more], columns)

@@ -61,10 +61,9 @@ def draw(data: Sheet, ax: Any, **imshow: Any) -> Any:
 
 
 def _shape(model: Any) -> tuple[int, int]:
-    shape = getattr(model, "picture_shape_", None)
-    if shape is None:
+    if (shape := getattr(model, "picture_shape_", None)) is None:
         raise DataError("The model was not fitted on pictures. Fit it on a 3-D array or on picture files.")
-    return (int(shape[0]), int(shape[1]))
+    return int(shape[0]), int(shape[1])
 
 
 def components_data(model: Any, count: int = MOST_PICTURES) -> Sheet:
