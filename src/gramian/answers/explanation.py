@@ -165,6 +165,7 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
     Parameters
     ----------
     model : fitted PCA, KernelPCA or Monitor
+        The model whose components are used; of a monitor its model.
     X : array-like, frame, path, Scan or Table of shape (n_samples, n_features)
         Rows of the fit, or new ones.
     subset : int, str, sequence of them, or bool array of shape (n_samples,)
