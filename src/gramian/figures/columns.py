@@ -300,7 +300,7 @@ def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
     own, ax = ax is None, style.subplots(ax=ax, height_mm=0.6 * style.width_mm())
     style.zero_lines(ax, x=False)
     drawn = []
-    for values, shown, look in zip(data.values.T, data.drawn, LINES, strict=False):
+    for values, shown, look in zip(data.values.T, data.drawn, LINES(), strict=False):
         drawn += ax.plot(data.position[shown], values[shown], **look | {"linewidth": 1.0} | plot)
     title = data.value_title
     if len(drawn) > 1:

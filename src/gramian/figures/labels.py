@@ -145,11 +145,11 @@ class Labels(Artist):  # type: ignore[misc]
                 low, high = at + moves - half, at + moves + half
                 free = (low >= frame.min).all(axis=1) & (high <= frame.max).all(axis=1)
                 free &= _covered(low, high, boxes[:, :2], boxes[:, 2:]) == 0
+                low, high, moves, costs = low[free], high[free], moves[free], costs[free]
                 covered = _covered(low, high, dots - DOT * scale, dots + DOT * scale)
                 covered = covered + 3 * _covered(low, high, arrows - 0.5 * scale, arrows + 0.5 * scale)
-                free &= must | (covered == 0)
-                if free.any():
-                    best = int(np.argmin(np.where(free, costs + WEIGHTS[group.kind] * covered, np.inf)))
+                if len(covered) and (must or covered.min() == 0):
+                    best = int(np.argmin(costs + WEIGHTS[group.kind] * covered))
                     boxes = np.vstack([boxes, [*low[best], *high[best]]])
                     self._set(group.texts[place], at, at + moves[best], half - GAP * scale, scale)
 
@@ -189,5 +189,7 @@ def _candidates(half: Any, scale: float, away: Any, far: bool, over: bool) -> tu
 
 def _covered(low: FloatArray, high: FloatArray, lowest: FloatArray, highest: FloatArray) -> npt.NDArray[Any]:
     """Return how many of n boxes each of m boxes overlaps."""
+    near = (lowest < high.max(axis=0, initial=-np.inf)) & (highest > low.min(axis=0, initial=np.inf))
+    lowest, highest = lowest[near.all(axis=1)], highest[near.all(axis=1)]  # a few of very many
     overlaps = (lowest < high[:, None]) & (highest > low[:, None])
     return np.asarray(overlaps.all(axis=2).sum(axis=1))
