@@ -191,5 +191,5 @@ def _covered(low: FloatArray, high: FloatArray, lowest: FloatArray, highest: Flo
     """Return how many of n boxes each of m boxes overlaps."""
     near = (lowest < high.max(axis=0, initial=-np.inf)) & (highest > low.min(axis=0, initial=np.inf))
     lowest, highest = lowest[near.all(axis=1)], highest[near.all(axis=1)]  # a few of very many
-    overlaps = (lowest < high[:, None]) & (highest > low[:, None])
-    return np.asarray(overlaps.all(axis=2).sum(axis=1))
+    x, y = ((lowest[:, j] < high[:, j, None]) & (highest[:, j] > low[:, j, None]) for j in (0, 1))
+    return np.asarray(np.count_nonzero(x & y, axis=1))

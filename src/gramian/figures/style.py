@@ -305,7 +305,7 @@ def set_edges(ax: Axes, edges: Sequence[Sequence[float]], equal: bool = False) -
     ax.set_ylim(*edges[1], auto=None)
 
 
-def is_comparable(edges: Sequence[Sequence[float]]) -> bool:
+def is_comparable(edges: Sequence[Sequence[float]] | FloatArray) -> bool:
     """Return whether the longer range is at most three times the shorter, so that a unit may be the same."""
     spans = [high - low for low, high in edges]
     return max(spans) <= MOST_UNEQUAL * min(spans)
