@@ -302,11 +302,9 @@ def _lines(data: LoadingsData, ax: Any, **plot: Any) -> Any:
     drawn = []
     for values, shown, look in zip(data.values.T, data.drawn, LINES(), strict=False):
         drawn += ax.plot(data.position[shown], values[shown], **look | {"linewidth": 1.0} | plot)
-    title = data.value_title
+    title = data.value_title if len(drawn) > 1 else f"{data.value_title}, {data.components[0]}"
     if len(drawn) > 1:
         style.legend(ax, drawn, data.components, own=own)
-    else:
-        title = f"{title}, {data.components[0]}"
     ax.margins(x=0.01)
     style.words(ax, x=data.position_title, y=title)
     return ax
@@ -668,8 +666,9 @@ def metadata_data(description: Description) -> MetadataData:
     p = np.column_stack([np.full(v, np.nan), description.p_adjusted[:v, : k - 1]])
     columns = {"variable": np.repeat(names, k).tolist(), "component": components * v, "r2": r2.ravel()}
     columns |= {"p adjusted": p.ravel(), "rows": np.repeat(description.rows[:v], k)}
-    title = "Variance of the scores that metadata explain"
-    return MetadataData(title, notes, columns, names, components, r2, p)
+    return MetadataData(
+        "Variance of the scores that metadata explain", notes, columns, names, components, r2, p
+    )
 
 
 @figure(metadata_data)

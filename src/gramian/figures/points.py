@@ -27,7 +27,6 @@ from gramian.tables.labels import as_array, declared_levels, has_label, in_order
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
 
-Level = float | Literal["auto"] | None  # of ellipses
 NAMED = 60  # rows up to which points are labelled
 DENSE = 20_000  # rows above which the density and a sample are drawn
 BINS = (96, 72)
@@ -187,7 +186,7 @@ def scores_data(
     hue: Any = None,
     style: Any = None,
     labels: Any = None,
-    ellipses: Level = "auto",
+    ellipses: float | Literal["auto"] | None = "auto",
     mapped: Any = None,
 ) -> ScoresData:
     """Return what :func:`scores` draws, whose arguments these are.
@@ -236,9 +235,8 @@ def scores_data(
     axis_titles = (axis_title(model, places[0]), "" if single else axis_title(model, places[1]))
     title = _separation(values[:, : len(places)], components, colours)
     drawn = np.arange(n) if n <= DENSE else look.sampled_rows(n)
-    numbers = getattr(X, "row_numbers", None)
-    rows = range(n) if numbers is None else numbers
-    kept = {"row": rows} if names is None else {"name": names}
+    rows = getattr(X, "row_numbers", None)
+    kept = {"row": range(n) if rows is None else rows} if names is None else {"name": names}
     columns = {name: [given[i] for i in drawn.tolist()] for name, given in kept.items()}
     columns |= dict(zip([*components, "position"], values[drawn].T, strict=False))
     groups = {"group": colours.values, "style": markers.values}

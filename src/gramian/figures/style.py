@@ -200,8 +200,7 @@ def note(ax: Any, *sentences: Any) -> None:
 
 def caption(drawn: Any) -> str:
     """Return the sentences below a figure, of its Axes; what is known when it is drawn is said afterwards."""
-    parts = _captions.get(_figure_of(drawn), [])
-    said = [one if isinstance(one, str) else one.sentence() for one in parts]
+    said = [one if isinstance(one, str) else one.sentence() for one in _captions.get(_figure_of(drawn), [])]
     return " ".join(dict.fromkeys(filter(None, said)))
 
 
@@ -239,8 +238,7 @@ def words(ax: Axes, *, x: str | None = None, y: str | None = None, title: str | 
 
 def heading(ax: Any, title: str | None) -> None:
     """Set the title of a whole figure: above the legend of its own figure, or of the axes of a user."""
-    figure = _figure_of(ax)
-    first = next(np.asarray(ax, dtype=object).flat)
+    figure, first = _figure_of(ax), next(np.asarray(ax, dtype=object).flat)
     if title and figure in _own and figure.axes[0] is first:
         figure.suptitle(drawable(title, 120), x=0.01, ha="left", **PLAIN)
     elif title:
@@ -359,13 +357,12 @@ def encoded(drawn: Any, kind: str = "svg", *, dpi: float | None = None) -> bytes
 
     Text stays text in an .svg: whoever shows it may have the letters that our fonts lack.
     """
-    content = io.BytesIO()
+    content, figure = io.BytesIO(), _figure_of(drawn)
     metadata: Any = dict.fromkeys(METADATA[kind])
     with defaults(**FIXED), warnings.catch_warnings():
         if kind == "svg":
             warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         options = {"dpi": dpi or (300 if kind == "png" else 150), "metadata": metadata}
-        figure = _figure_of(drawn)
         if kind == "svg" and figure.canvas.manager is None:  # savefig would draw it twice
             figure.dpi = options["dpi"]
             FigureCanvasSVG(figure).print_svg(content, metadata=metadata)
