@@ -651,7 +651,7 @@ def on_pages(attack: Attack, home: Path, name: str) -> None:
     planted = home / "planted.html"
     planted.write_text(f"<p>{HOSTILE[0]}</p>")
     attack.check(RAN in dom(attack, program, planted.as_uri()), "the canary cannot sing: the check is void")
-    pages = [home / "r" / "report.html"]
+    pages = [home / "r" / "report.html", *home.glob("plots-svg/*.svg")]
     attack.check(len(pages) > 2, f"there are only the pages {pages}")
     for page in pages:
         attack.check(RAN not in dom(attack, program, page.as_uri()), f"{page.name} runs a script of a name")
