@@ -165,6 +165,7 @@ def real_tables(folder):
         yield table.select_dtypes("number").set_axis(names)
 
 
+@pytest.mark.walk
 def test_labels_overlap_at_no_size_of_real_tables(data_dir):
     shown = covering = 0
     for table in real_tables(data_dir):
