@@ -31,7 +31,7 @@ def table_with_everything():
 
 def places_of(walk):
     """Return where on the screen the points of the figure of scores are."""
-    walk.page.locator("[data-figure=scores] figure").scroll_into_view_if_needed()
+    walk.page.locator("[data-figure=scores] .place").scroll_into_view_if_needed()
     read = """all => all.map(one => { const box = one.getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2]; })"""
     return np.array(walk.page.locator(SYMBOLS).evaluate_all(read))
