@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
 
 import gramian
 from gramian.tables.table import Table
@@ -103,3 +104,18 @@ def test_a_large_table_is_looked_at_in_part():
     result = gramian.explain(gramian.PCA(2).fit(Y), Y, 7)
     assert len(result.versus) == 20_000
     assert "20,000 of 29,999" in str(result)
+
+
+def test_errors_say_which_argument_is_wrong_and_how(pca):
+    with pytest.raises(
+        ValueError, match="model is a StandardScaler, but must be a fitted PCA, KernelPCA or Monitor"
+    ):
+        gramian.explain(StandardScaler().fit(X), X, 0)
+    with pytest.raises(ValueError, match=r"subset has shape \(3,\), but X has 178 rows"):
+        gramian.explain(pca, X, [True, False, True])
+    with pytest.raises(ValueError, match="subset names no row"):
+        gramian.explain(pca, X, np.zeros(178, dtype=bool))
+    with pytest.raises(ValueError, match="178 rows leave fewer than two to compare with"):
+        gramian.explain(pca, X, np.arange(178) > 0)
+    with pytest.raises(ValueError, match=r"units has shape \(3,\), but X has 178 rows"):
+        gramian.explain(pca, X, CLASS == 0, units=[1, 2, 3])

@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import check_integer, counted
+from gramian.core.checks import check_integer, counted, evenly
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, ModelKind
 from gramian.errors import DataError, ParameterError
@@ -222,7 +222,7 @@ def explain(model: Any, X: Any, subset: Any, *, versus: Any = None, units: Any =
     if others.sum() < 2:
         raise DataError(f"{counted(n, 'row')} leave fewer than two to compare with. Name fewer in subset.")
     notes = []
-    if (others.sum()) > (most := max(1000, min(SAMPLE, CELLS // data.shape[1]))):
+    if others.sum() > (most := _most(data)):
         notes.append(f"{most:,} of {int(others.sum()):,} other rows were looked at, evenly spaced.")
     near, far = _part(chosen, most), _part(others, most)
     if chosen.sum() == 1 and versus is None:
@@ -265,7 +265,12 @@ def _mask(rows: Any, data: Rows, parameter: str) -> npt.NDArray[np.bool_]:
 
 def _part(mask: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.intp]:
     places = np.flatnonzero(mask)
-    return places if len(places) <= most else places[np.linspace(0, len(places) - 1, most).astype(np.intp)]
+    return places[evenly(len(places), most)]
+
+
+def _most(data: Rows) -> int:
+    """Return how many rows are looked at."""
+    return max(1000, min(SAMPLE, CELLS // data.shape[1]))
 
 
 def _name(data: Rows, row: int) -> str:
@@ -301,8 +306,8 @@ def unusual_rows(watch: Monitor, X: Any, statistics: RowStatistics, count: int) 
     data: Rows = model._new_rows(X, limit=memory_limit_bytes(model.memory_limit))
     if data.shape[0] < FEWEST:
         return []
-    places, most = statistics.worst(count), max(1000, min(SAMPLE, CELLS // data.shape[1]))
-    others = [_part(np.arange(data.shape[0]) != row, most) for row in places]
+    places = statistics.worst(count)
+    others = [_part(np.arange(data.shape[0]) != row, _most(data)) for row in places]
     explained = (
         _explained_row(watch, statistics.columns, data, *one, []) for one in zip(places, others, strict=True)
     )

@@ -14,7 +14,7 @@ from gramian.tables.codes import USUAL
 Kind = Literal["decimal point", "sign", "unit", "swapped", "missing", "copied row", "unit of the row"]
 FAR = 5.0  # robust standard deviations beyond which a value is extreme
 MIDDLE = (0.05, 0.95)  # quantiles between which a corrected value lies
-SLIPS = {10.0**k: k for k in (-3, -2, -1, 1, 2, 3)}
+SLIPS = tuple(10.0**k for k in (-3, -2, -1, 1, 2, 3))
 # What a value is multiplied by; Fahrenheit is no factor.
 UNITS = {
     25.4: "inches, not millimetres",
@@ -24,8 +24,10 @@ UNITS = {
     0.45359237: "pounds, not kilograms",
     1 / 0.45359237: "kilograms, not pounds",
 }
+WARM = 20.0  # degrees of either scale, below which a reading in the other one says little
 FEWEST = 20  # other values that say what is usual
 FEW = 0.25  # of the columns, or two, that may be extreme for the values to be slips
+CHANCE = 1e-6  # expected copies of a row among others with independent columns
 ALIKE = 0.9  # share of the columns of a row that one factor brings to the others
 
 
@@ -96,9 +98,9 @@ def causes_of(
     """
     if len(others) < FEWEST:
         return []
-    found = _of_row(row, others, row_names)
-    if found:
-        return found
+    causes = _of_row(row, others, row_names)
+    if causes:
+        return causes
     low, high = np.nanquantile(others, MIDDLE, axis=0)
     least, most = np.nanmin(others, axis=0), np.nanmax(others, axis=0)
     far = np.flatnonzero(robust_distances(row, others) > FAR).tolist()
@@ -120,8 +122,8 @@ def causes_of(
             one for one in candidates if one[0] and _usual(row[rest] * one[0], low[rest], high[rest]) >= usual
         )
         if len(candidates) == 1 and next(scaled, None) is None:
-            found.append(candidates[0][1])
-    return found
+            causes.append(candidates[0][1])
+    return causes
 
 
 def _is_swapped(pair: FloatArray, low: FloatArray, high: FloatArray) -> bool:
@@ -152,7 +154,7 @@ def _of_value(
     read("sign", 0.0, -value, "a slip of the sign")
     for factor, what in UNITS.items():
         read("unit", factor, value * factor, f"in {what}")
-    if abs(value) > FEWEST:
+    if abs(value) > WARM:
         read("unit", 0.0, (value - 32) / 1.8, "in degrees Fahrenheit, not Celsius")
         read("unit", 0.0, value * 1.8 + 32, "in degrees Celsius, not Fahrenheit")
     return result
@@ -161,13 +163,13 @@ def _of_value(
 def _of_row(row: FloatArray, others: FloatArray, row_names: Sequence[str]) -> list[Cause]:
     """Return the cause of a row that is the copy of another one, or wholly in another unit."""
     held = np.isfinite(row)
-    distinct = np.array([len(np.unique(column[np.isfinite(column)])) for column in others.T])
     if held.sum() < 3:
         return []
     copies = np.flatnonzero((others[:, held] == row[held]).all(axis=1))
-    chance = float(np.prod(1.0 / np.maximum(distinct[held], 1.0))) * len(others)
-    if len(copies) and chance < 1e-6 and np.ptp(row[held]) > 0:
-        return [Cause("copied row", "", None, None, f"has the same values as row {row_names[copies[0]]}")]
+    if len(copies) and np.ptp(row[held]) > 0:
+        distinct = [len(np.unique(column[np.isfinite(column)])) for column in others[:, held].T]
+        if len(others) * float(np.prod(1.0 / np.array(distinct))) < CHANCE:
+            return [Cause("copied row", "", None, None, f"has the same values as row {row_names[copies[0]]}")]
     low, high = np.nanquantile(others[:, held], MIDDLE, axis=0)
     values = row[held]
     if _usual(values, low, high) > (1 - ALIKE) * len(values):

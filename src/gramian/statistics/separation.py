@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.core.checks import evenly
 from gramian.core.records import FloatArray, IntArray
 
 PERMUTATIONS, CHANCE = 199, 0.01  # and the share of them that may be as good
@@ -73,7 +74,7 @@ def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | 
     rows = np.flatnonzero(usable[codes])
     if not 2 <= usable.sum() <= MOST_GROUPS:
         return None
-    rows = rows[np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(np.intp)]
+    rows = rows[evenly(len(rows), ROWS)]
     kinds, codes = np.unique(groups[rows].astype(np.str_), return_inverse=True)
     Z = np.ascontiguousarray(scores[rows, :COMPONENTS], dtype=np.float64)
     Z = Z - Z.mean(axis=0)
