@@ -23,6 +23,7 @@ from gramian.figures.names import axis_title, numbers_of, place_of, row_names_of
 from gramian.models.inputs import expected_columns
 from gramian.statistics.associations import curve, mean_ellipse, normal_ellipse, not_normal
 from gramian.statistics.components import decomposition_of, feature_names_of, kind_of
+from gramian.statistics.separation import separation_of
 from gramian.tables.labels import as_array, declared_levels, has_label, in_order, label_texts
 from gramian.tables.scan import Scan
 from gramian.tables.table import Table
@@ -463,22 +464,16 @@ def column_of(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[s
 
 
 def _separation(values: FloatArray, components: Sequence[str], groups: Groups) -> str:
-    """Return which groups a component separates from all others, without a single exception."""
+    """Return which groups a component separates from all others, without an exception among the rows looked at."""
     if not 1 < len(groups.classes) <= MOST_GROUPS:
         return ""
-    labelled = groups.values != WITHOUT
-    for name, column in zip(components, values[labelled].T, strict=True):
-        apart = []
-        for kind in groups.classes:
-            mask = groups.values[labelled] == kind
-            own, rest = column[mask], column[~mask]
-            if len(own) >= FEWEST and (own.min() > rest.max() or own.max() < rest.min()):
-                apart.append(look.drawable(kind))
-        if apart and len(groups.classes) == 2:
-            return f"{name} separates {' from '.join(map(look.drawable, groups.classes))}"
-        if apart:
-            return f"{name} separates {' and '.join(apart)}"
-    return ""
+    result = separation_of(values, np.where(groups.values == WITHOUT, "", groups.values))
+    if result is None or result.component is None or result.sided < 1:
+        return ""
+    name, sides = components[result.component], [result.group, result.others]
+    if len(groups.classes) == 2:
+        return f"{name} separates {' from '.join(look.drawable(kind) for side in sides for kind in side)}"
+    return f"{name} separates {' and '.join(map(look.drawable, result.group))}"
 
 
 def _ellipses(values: FloatArray, groups: Groups, level: float | str) -> tuple[list[Ellipse], list[str]]:

@@ -336,33 +336,35 @@ def _groups(model: Any, labels: Any, title: str, scores: Any, X: Any) -> str:
     if labels is None or scores is None:
         return ""
     texts = label_texts(as_array(labels))
-    found = separation_of(as_float64(scores), texts)
-    if found is None:
+    separation = separation_of(as_float64(scores), texts)
+    if separation is None:
         return ""
     of, shown = f"groups of {_name(title)}" if title else "groups", min(COMPONENTS, int(model.n_components_))
-    if found.component is None:
-        if found.p > UNTOLD:
+    if separation.component is None:
+        if separation.p > UNTOLD:
             which = "this component" if shown == 1 else "the first components"
             return f"The {of} are not told apart by {which}."
-        rates = f"for {_rounded(found.right)} of left-out rows, and {_rounded(found.chance)} by chance"
-        return f"The {of} overlap (the nearest group is right {rates})." if found.p <= CHANCE else ""
-    sides = [_and([_name(name) for name in side[:COLUMNS]]) for side in (found.group, found.others)]
-    if len(found.others) > COLUMNS:
-        sides[1] = f"the {len(found.others)} other groups"
-    if len(found.group) > COLUMNS:
-        sides[0] = f"{len(found.group)} {of}"
-    by = _columns_of(model, found, texts, X)
-    rows = "all rows" if found.sided == 1 else f"{percent(found.sided)} of the rows"
+        rates = (
+            f"for {_rounded(separation.right)} of left-out rows, and {_rounded(separation.chance)} by chance"
+        )
+        return f"The {of} overlap (the nearest group is right {rates})." if separation.p <= CHANCE else ""
+    sides = [_and([_name(name) for name in side[:COLUMNS]]) for side in (separation.group, separation.others)]
+    if len(separation.others) > COLUMNS:
+        sides[1] = f"the {len(separation.others)} other groups"
+    if len(separation.group) > COLUMNS:
+        sides[0] = f"{len(separation.group)} {of}"
+    by = _columns_of(model, separation, texts, X)
+    rows = "all rows" if separation.sided == 1 else f"{percent(separation.sided)} of the rows"
     sided = f"{rows} are on the side of their group"
-    return f"PC{found.component + 1} separates {sides[0]} from {sides[1]}{by} ({sided})."
+    return f"PC{separation.component + 1} separates {sides[0]} from {sides[1]}{by} ({sided})."
 
 
-def _columns_of(model: Any, found: Separation, texts: Any, X: Any) -> str:
+def _columns_of(model: Any, separation: Separation, texts: Any, X: Any) -> str:
     """Return the columns with the largest loadings in which the means of two sides differ that way."""
     if X is None or not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
         return ""
-    direction = as_float64(model.components_)[found.component] * (1 if found.above else -1)
-    means = [np.nanmean(X[np.isin(texts, side)], axis=0) for side in (found.group, found.others)]
+    direction = as_float64(model.components_)[separation.component] * (1 if separation.above else -1)
+    means = [np.nanmean(X[np.isin(texts, side)], axis=0) for side in (separation.group, separation.others)]
     agrees = direction * (means[0] - means[1]) > 0
     order = np.argsort(-np.abs(direction).round(6), kind="stable")[:COLUMNS]
     largest = [j for j in order if agrees[j] and abs(direction[j]) >= RELATIVE * abs(direction[order[0]])]

@@ -65,8 +65,8 @@ def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | 
     --------
     >>> scores = np.random.default_rng(0).normal(size=(40, 2))
     >>> kinds = np.where(scores[:, 1] > 0, "up", "down")
-    >>> found = separation_of(scores, kinds)
-    >>> found.component, found.group, found.others, found.above
+    >>> result = separation_of(scores, kinds)
+    >>> result.component, result.group, result.others, result.above
     (1, ('down',), ('up',), False)
     """
     kinds, codes, counts = np.unique(groups.astype(np.str_), return_inverse=True, return_counts=True)
@@ -113,7 +113,7 @@ def _nearest(Z: FloatArray, codes: IntArray) -> float:
 
 def _parted(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, npt.NDArray[np.bool_], float] | None:
     """Return the component that parts groups best, which are above, and the share of rows on their side."""
-    best, found = PARTED, None
+    best, result = PARTED, None
     counts = np.bincount(codes)
     for j in range(Z.shape[1]):
         means = np.bincount(codes, Z[:, j]) / counts
@@ -124,6 +124,6 @@ def _parted(Z: FloatArray, codes: IntArray, groups: int) -> tuple[int, npt.NDArr
             cut, above = (means[order[at - 1]] + means[order[at]]) / 2, upper[codes]
             on_side = (Z[:, j] > cut) == above
             share = min(float(on_side[above].mean()), float(on_side[~above].mean()))
-            if share >= best and (share > best or found is None):
-                best, found = share, (j, upper, float(on_side.mean()))
-    return found
+            if share >= best and (share > best or result is None):
+                best, result = share, (j, upper, float(on_side.mean()))
+    return result
