@@ -464,7 +464,7 @@ def column_of(name: str, model: Any, X: Any, what: str) -> tuple[Any, Sequence[s
 
 
 def _separation(values: FloatArray, components: Sequence[str], groups: Groups) -> str:
-    """Return which groups a component separates from all others, without an exception among the rows looked at."""
+    """Return which groups a component separates, if all rows that are looked at are on their side."""
     if not 1 < len(groups.classes) <= MOST_GROUPS:
         return ""
     result = separation_of(values, np.where(groups.values == WITHOUT, "", groups.values))
