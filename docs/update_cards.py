@@ -11,7 +11,7 @@ from gramian.app.server.tasks import example
 from gramian.faces import FaceSpace, read_faces
 from gramian.figures.images import grey, grey_range, signed
 from gramian.figures.style import COLOURS
-from gramian.statistics.associations import telling_pair
+from gramian.statistics.separation import separation_of
 
 PAGE = Path(__file__).parents[1] / "src" / "gramian" / "app" / "page"
 WIDTH, HEIGHT, EDGE = 250, 140, 22
@@ -79,7 +79,7 @@ def cards(folder):
     }
     for name, (model, table) in fits.items():
         scores = np.asarray(model.fit_transform(table))
-        result[f"{name}.svg"] = drawn(scores, table.labels, telling_pair(scores, table.labels)[0])
+        result[f"{name}.svg"] = drawn(scores, table.labels, separation_of(scores, table.labels).pair)
     count = 2 * COLUMNS - 1
     model = PCA(count).fit(digits)
     shape = digits.picture_shape

@@ -108,7 +108,7 @@ def test_rings_are_told_apart_by_the_third_component_of_a_kernel(arrive, sight):
     expect(page.get_by_role("heading", name="Lines of equal score")).to_be_visible()
     assert page.locator("[data-figure=contours] svg path").count() > 20
     expect(page.get_by_label("X axis")).to_have_value("1")
-    page.get_by_text("PC3 tells the groups of").click()
+    page.get_by_text("PC3 separates").click()
     expect(page.get_by_label("X axis")).to_have_value("3")
     expect(page.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
     fills = page.locator(SYMBOLS).evaluate_all("all => all.map(one => one.getAttribute('fill'))")

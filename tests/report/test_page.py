@@ -220,7 +220,8 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     table = Table(X, ("down", "up", "<b>rest"), labels=groups, label_name="kind", source="a.csv")
     model = gramian.PCA(2).fit(table)
     scores = model.transform(table)
-    first, second = findings(model, groups, "kind", scores, X)
+    pair, (first, second) = findings(model, groups, "kind", scores, X)
+    assert pair == (1, 2)
     share = 100 * model.explained_variance_ratio_[0]
     assert first == (
         "PC1 separates `a` from `b` and `c`, by a larger `down` and a smaller `up` "
@@ -229,14 +230,14 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     assert second == f"PC1 ({share:.2f} % of the variance) rises with `up` and falls with `down`."
     page = read(model, table)
     assert f"{first} {second}".replace("`", "") in page.text
-    assert len(findings(model)) == 2
-    size = findings(gramian.PCA(1).fit(rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 5))))
+    assert len(findings(model)[1]) == 2
+    size = findings(gramian.PCA(1).fit(rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 5))))[1]
     assert re.fullmatch(
         r"PC1 \(9[\d.]+ % of the variance\) is an overall size: all 5 columns rise together\.", *size
     )
-    assert len(findings(model, range(60), "id", scores)) == 2  # every row is a group of its own
+    assert len(findings(model, range(60), "id", scores)[1]) == 2  # every row is a group of its own
     kernel = gramian.KernelPCA(1, kernel="rbf").fit(X)
-    assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel))
+    assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel)[1])
 
 
 def test_scores_begin_with_the_first_two_components_and_a_link_leads_to_those_that_show_groups():
@@ -247,7 +248,7 @@ def test_scores_begin_with_the_first_two_components_and_a_link_leads_to_those_th
     model = gramian.KernelPCA(3, kernel="rbf", gamma=2.0).fit(table)
     page = report_page(Fitted(model, table))
     text = Read(page).text
-    assert "PC3 tells the groups of ring apart" in text
+    assert "PC3 separates inner from outer (all rows are on the side of their group)." in text
     titles = [
         text.count(f"PC{j} ({100 * model.explained_variance_ratio_[j - 1]:.1f} % of") for j in (1, 2, 3)
     ]
@@ -255,7 +256,7 @@ def test_scores_begin_with_the_first_two_components_and_a_link_leads_to_those_th
     assert titles[0] == titles[1] + 1  # PC1 and PC2, then PC3 and PC1
     first, second = re.findall(r'<figure(| id="telling") aria-label="Scores">', page)
     assert (first, second) == ("", ' id="telling"')
-    assert '<a href="#telling">PC3 tells the groups of' in page
+    assert '<a href="#telling">PC3 separates' in page
     # Where a row of a table is a block, its cells say what they are.
     assert re.search(r'<td class="n" data-of="T2">[\d.]+</td>', page)
     assert '<td class="say" data-of="largest contributions">' in page

@@ -87,7 +87,7 @@ def test_a_sentence_names_a_strong_column_of_the_other_sign():
         size * [1, 1, 1, -1] + 0.3 * rng.standard_normal((60, 4)) * [0.5, 0.6, 0.7, 1],
         ("displacement", "weight", "cylinders", "mpg"),
     )
-    said = findings(gramian.PCA(1, scale="unit").fit(cars))[0]
+    said = findings(gramian.PCA(1, scale="unit").fit(cars))[1][0]
     assert said.endswith("rises with `displacement` and `weight`, and falls with `mpg`.")
 
 

@@ -17,6 +17,20 @@ def test_the_component_that_parts_groups_is_found(component):
     assert found.p == 0.005
 
 
+def test_a_later_component_in_which_groups_overlap_least_is_shown_first():
+    rng = np.random.default_rng(0)
+    Z, kinds = rng.normal(size=(200, 4)), np.repeat(["a", "b"], 100)
+    assert separation_of(Z, kinds).pair == (1, 2)
+    Z[kinds == "b", 2] += 1.5
+    found = separation_of(Z, kinds)
+    assert (found.component, found.group, found.pair) == (2, (), (3, 1))
+    Z[kinds == "b", 2] += 5
+    assert (separation_of(Z, kinds).group, separation_of(Z, kinds).pair) == (("a",), (3, 1))
+    Z[kinds == "b", 0] += 1.2  # then they are no longer told apart much worse by the first
+    Z[kinds == "b", 2] -= 5
+    assert separation_of(Z, kinds).component is None
+
+
 def test_labels_without_meaning_separate_nothing():
     claims = []
     for seed in range(100):

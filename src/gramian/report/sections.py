@@ -189,7 +189,7 @@ class _Explained:
         if self.diagnosis is None:
             self.diagnosis = diagnosis_of(self.given, None if self.others else self.table)
         self.pair, self.findings = sentences.first_look(self.model, self.table, seen and seen.scores)
-        self.telling = self.findings.pop() if self.pair[0] != 1 else ""
+        self.telling = self.findings.pop(0) if self.pair[0] != 1 else ""
 
     def whole(self) -> Explanation:
         model, ok = self.model, self.model.certificate_.ok

@@ -15,7 +15,6 @@ from gramian.core.checks import counted, duration, listed, most_of, percent, sho
 from gramian.errors import shortened
 from gramian.report.facts import imputed_share, kernel_text, method_name, size_text, validity_text, versions
 from gramian.report.tables import feature_names
-from gramian.statistics.associations import telling_pair
 from gramian.statistics.components import component_names, feature_names_of, lags_of, shares_of
 from gramian.statistics.separation import CHANCE, COMPONENTS, Separation, separation_of
 from gramian.tables.labels import as_array, label_texts
@@ -264,8 +263,12 @@ def _bound(model: Any) -> list[str]:
 # ---------------------------------------------------------------- what the data show
 
 
-def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None, X: Any = None) -> list[str]:
-    """Return at most two sentences: how components tell groups apart, and what the first one or two are.
+def findings(
+    model: Any, labels: Any = None, title: str = "", scores: Any = None, X: Any = None
+) -> tuple[tuple[int, int], list[str]]:
+    """Return the two components that show groups, counted from 1, and at most two sentences.
+
+    They say how components tell groups apart, and what the first one or two are.
 
     Parameters
     ----------
@@ -282,32 +285,33 @@ def findings(model: Any, labels: Any = None, title: str = "", scores: Any = None
     >>> import gramian
     >>> X = np.column_stack([np.arange(40.0), np.arange(40) % 7])
     >>> model = gramian.PCA(1).fit(X)
-    >>> print(*findings(model, np.repeat(["a", "b"], 20), "kind", model.transform(X), X), sep="\\n")
+    >>> print(*findings(model, np.repeat(["a", "b"], 20), "kind", model.transform(X), X)[1], sep="\\n")
     PC1 separates `a` from `b`, by a smaller `x0` (all rows are on the side of their group).
     PC1 (97.20 % of the variance) rises with `x0`.
     """
     k = min(DESCRIBED, int(model.n_components_))
-    groups = _groups(model, labels, title, scores, X) if k else ""
+    texts = None if labels is None or scores is None or not k else label_texts(as_array(labels))
+    separation = None if texts is None else separation_of(as_float64(scores), texts)
+    groups = "" if separation is None else _groups(model, separation, title, texts, X)
     about = [f"{_about(model, place)}." for place in range(1 if groups else k)]
-    return [groups, *about] if groups else about
+    return (1, 2) if separation is None else separation.pair, [groups, *about] if groups else about
 
 
 def first_look(model: Any, table: Table | None, scores: Any = None) -> tuple[tuple[int, int], list[str]]:
-    """Return the two components that show the groups of the labels apart, and what the data show.
+    """Return the two components that show the groups of the labels, counted from 1, and what the data show.
 
-    Components are counted from 1. The last sentence says why they are not the first two, if they are not.
+    If they are not the first two, the first sentence says why.
     """
     labels = None if table is None else table.labels
     if labels is None or table is None or scores is None or len(labels) != len(scores):
-        return (1, 2), findings(model)
+        return findings(model)
     name, values = table.label_name or "", table.values
     X = (
         values
         if isinstance(values, np.ndarray) and values.shape == (len(labels), model.n_features_in_)
         else None
     )
-    pair, why = telling_pair(np.asarray(scores), labels, name) if scores.shape[1] > 1 else ((1, 2), "")
-    return pair, [*findings(model, labels, name, scores, X), *filter(None, [why])]
+    return findings(model, labels, name, scores, X)
 
 
 def _about(model: Any, place: int) -> str:
@@ -331,23 +335,20 @@ def _about(model: Any, place: int) -> str:
     return f"{name}{of} {pause.join(said)}"
 
 
-def _groups(model: Any, labels: Any, title: str, scores: Any, X: Any) -> str:
+def _groups(model: Any, separation: Separation, title: str, texts: Any, X: Any) -> str:
     """Return whether the first components tell groups apart, which one parts them, and by which columns."""
-    if labels is None or scores is None:
-        return ""
-    texts = label_texts(as_array(labels))
-    separation = separation_of(as_float64(scores), texts)
-    if separation is None:
-        return ""
     of, shown = f"groups of {_name(title)}" if title else "groups", min(COMPONENTS, int(model.n_components_))
-    if separation.component is None:
+    if separation.component is None or not separation.group:
         if separation.p > UNTOLD:
             which = "this component" if shown == 1 else "the first components"
             return f"The {of} are not told apart by {which}."
         rates = (
             f"for {_rounded(separation.right)} of left-out rows, and {_rounded(separation.chance)} by chance"
         )
-        return f"The {of} overlap (the nearest group is right {rates})." if separation.p <= CHANCE else ""
+        least = "" if separation.component is None else f", least along PC{separation.component + 1}"
+        return (
+            f"The {of} overlap{least} (the nearest group is right {rates})." if separation.p <= CHANCE else ""
+        )
     sides = [_and([_name(name) for name in side[:COLUMNS]]) for side in (separation.group, separation.others)]
     if len(separation.others) > COLUMNS:
         sides[1] = f"the {len(separation.others)} other groups"

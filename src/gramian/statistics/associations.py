@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import special
 
 from gramian.core.arrays import as_float64, memory_limit_bytes
-from gramian.core.checks import counted, percent
+from gramian.core.checks import counted
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import FloatArray, IntArray
 from gramian.engine.centered import center_rows
@@ -19,12 +19,10 @@ from gramian.errors import DataError
 from gramian.statistics.candidates import as_frame
 from gramian.statistics.components import component_names
 from gramian.tables.as_rows import as_rows
-from gramian.tables.labels import as_variable
 
 NUMBER, CATEGORY = "number", "category"
 MOST_CODES = 10  # distinct whole numbers up to which they are codes of categories
 SHOWN, LEVEL = 10, 0.05
-TELLING = 2.0  # times the share of variance between groups, from which another component is shown first
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,40 +94,6 @@ def associated(values: npt.NDArray[Any], scores: FloatArray) -> Association | st
     p = special.betainc(degrees[1] / 2, degrees[0] / 2, np.minimum(rest, 1.0))
     p, levels = np.where(U.any(axis=1), p, np.nan), 0 if number else c
     return Association(NUMBER if number else CATEGORY, n, levels, np.minimum(share, 1.0), p, r)
-
-
-def telling_pair(scores: FloatArray, labels: npt.NDArray[Any], name: str = "") -> tuple[tuple[int, int], str]:
-    """Return the two components that show groups apart, counted from 1, and why, if not the first two.
-
-    They are the first two unless another component has at least ``TELLING`` times the share of variance
-    between the groups of either. Then the one with the largest share comes first, and the first of the others
-    second.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-    labels : ndarray of shape (n,)
-    name : str
-        The name of the labels.
-
-    Examples
-    --------
-    >>> scores = np.array([[1.0, -1.0, 3.0], [-1.0, 1.0, 3.1], [1.0, 1.0, -3.0], [-1.0, -1.0, -3.1]])
-    >>> telling_pair(scores, np.array(["in", "in", "out", "out"]), "ring")[0]
-    (3, 1)
-    """
-    k = scores.shape[1]
-    found = associated(as_variable(name, labels), scores) if k > 2 else ""
-    if isinstance(found, str) or found.kind != CATEGORY:
-        return (1, min(2, k)), ""
-    best, usual = int(np.argmax(found.r2)), float(found.r2[:2].max())
-    if best < 2 or found.r2[best] < TELLING * usual:
-        return (1, 2), ""
-    who = f"`{name}`" if name else "the labels"
-    return (best + 1, 1), (
-        f"PC{best + 1} tells the groups of {who} apart: they explain {percent(float(found.r2[best]))} of its "
-        "variance."
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

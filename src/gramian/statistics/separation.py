@@ -1,4 +1,4 @@
-"""Whether components tell groups of rows apart, and which component parts which groups."""
+"""Whether components tell groups of rows apart, and which component shows that best."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ PERMUTATIONS, CHANCE = 199, 0.01  # and the share of them that may be as good
 COMPONENTS, ROWS = 5, 1000  # the first, and evenly spaced ones, that are looked at
 MOST_GROUPS, FEWEST = 50, 3  # and rows of a group
 PARTED = 0.9  # share of the rows of either side that are on it
+TELLING = 2.0  # times the share of variance between groups, from which another component is shown first
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,10 @@ class Separation:
     p : float
         Share of permutations, and of the labels themselves, that are as good.
     component : int or None
-        The component, from 0, that parts some groups from all others; None if there is none.
+        The component, from 0, that parts some groups from all others; else one after the second, if it has
+        at least ``TELLING`` times the share of variance between groups of either of the first two.
     group, others : tuple of str
-        The groups on the two sides, the smaller number first.
+        The groups on the two sides, the smaller number first; empty where none are parted.
     above : bool
         Whether ``group`` has the larger scores.
     sided : float
@@ -47,6 +49,12 @@ class Separation:
     others: tuple[str, ...] = ()
     above: bool = True
     sided: float = 0.0
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The two components that show the groups, from 1: the first two, or another and the first."""
+        component = self.component or 0
+        return (component + 1, 1) if component > 1 else (1, 2)
 
 
 def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | None:
@@ -86,7 +94,11 @@ def separation_of(scores: FloatArray, groups: npt.NDArray[Any]) -> Separation | 
     p = (1 + int((permuted >= right).sum())) / (1 + PERMUTATIONS)
     side = _parted(Z, codes, len(kinds)) if p <= CHANCE else None
     if side is None:
-        return Separation(right, float(permuted.mean()), p)
+        between = np.array([np.bincount(codes, z) ** 2 / np.bincount(codes) for z in Z.T]).sum(axis=1)
+        shares = between / (Z**2).sum(axis=0).clip(np.finfo(np.float64).tiny)
+        best = int(shares.argmax())
+        telling = p <= CHANCE and best > 1 and shares[best] >= TELLING * shares[:2].max()
+        return Separation(right, float(permuted.mean()), p, best if telling else None)
     component, upper, sided = side
     sides = [tuple(kinds[upper].tolist()), tuple(kinds[~upper].tolist())]
     above = len(sides[0]) <= len(sides[1]) and (len(kinds) > 2 or sides[0] < sides[1])

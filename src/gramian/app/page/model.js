@@ -84,7 +84,7 @@ function linkTo(words, pair) {
 
 async function all() {
   const about = await asked(`models/${id}/figures?${query}`), cards = {}, watched = about.figures.includes("control-chart");
-  const telling = about.pair[0] === 1 ? null : about.findings.pop();
+  const telling = about.pair[0] === 1 ? null : about.findings.shift();
   sentences(byId("findings"), about.findings);
   if (telling) byId("findings").append(" ", linkTo(telling, about.pair));
   for (const part of document.querySelectorAll("[data-figures]")) {
