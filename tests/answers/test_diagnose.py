@@ -19,11 +19,12 @@ from sklearn.pipeline import make_pipeline
 
 import gramian
 from gramian import PCA, KernelPCA, Monitor
-from gramian.answers.diagnose import diagnosis_of
+from gramian.answers.diagnose import diagnosis_of, trust_of
 from gramian.app.cli import main
 from gramian.errors import DataError, DiagnosticWarning, InputTypeError
 from gramian.kernels import Matern
 from gramian.report.facts import largest_loadings
+from gramian.tables.table import Table
 
 
 def factors(n, d, seed=0):
@@ -230,6 +231,27 @@ def test_notes_name_what_they_are_about():
     found = gramian.diagnose(PCA(2).fit(plane))
     assert found.findings[0].evidence["components"] == [1, 2]
     assert str(found).endswith("Only the model was examined: rows were not given.")
+
+
+def test_trust_is_red_for_what_misleads_amber_for_what_to_know_and_green_without():
+    X = factors(300, 8)
+    cases = [
+        (PCA(2), X * np.geomspace(1, 3000, 8), "red", "(scale-dominates)"),
+        (PCA(2), X, "green", "told apart by 300 rows"),
+        (PCA(3), factors(14, 8), "amber", "(few-rows)"),
+        (gramian.Whitener(), X, "amber", "not for this model"),
+    ]
+    for model, rows, level, reason in cases:
+        trust = trust_of(model.fit(rows), diagnosis_of(model, Table(rows)))
+        assert trust.level == level
+        assert reason in trust.reasons[0]
+        assert trust.reasons[-1] == model.certificate_.brief
+    cloud = PCA(2).fit(np.random.default_rng(0).standard_normal((400, 3)) * [1.02, 1.01, 0.2])
+    assert trust_of(cloud, gramian.diagnose(cloud, None)).level == "amber"
+    model = PCA(2).fit(X)
+    object.__setattr__(model.certificate_, "ok", False)
+    trust = trust_of(model, diagnosis_of(model, None))
+    assert (trust.level, trust.reasons[0]) == ("red", model.certificate_.brief)
 
 
 def test_the_order_of_rows_is_seen_as_a_step_or_a_trend_and_not_again_where_labels_show_it():

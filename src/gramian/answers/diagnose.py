@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gramian.core.notebook import Grid, Tabulated
 from gramian.core.records import Members, ModelKind
 from gramian.errors import InputTypeError
 from gramian.statistics.components import decomposition_of, kind_of, mapping_of
 from gramian.statistics.findings import Finding, model_findings
+from gramian.statistics.sampling import sampling_of
 
 NOTHING_FOUND = "No check found anything that misleads."
 ONLY_MODEL = "Only the model was examined: rows were not given."
+NOT_EXAMINED = "What may mislead is examined for PCA and kernel PCA, and not for this model."
 DIAGNOSED = ModelKind.PCA, ModelKind.KERNEL_PCA
+LEADING = 2  # components that a reader looks at first
+ANSWERS = {
+    "green": "Yes. No check found anything that misleads.",
+    "amber": "With care. Nothing was found that makes it wrong, but read these points first.",
+    "red": "Not as it stands. Read these points first.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,3 +183,36 @@ def serious_and_notes(diagnosis: Diagnosis | None) -> tuple[list[str], list[str]
     notes = [one.line() for one in diagnosis.notes if one.code != "not-separated"]
     more = [] if diagnosis.looked_at_rows else [ONLY_MODEL]
     return [one.line() for one in diagnosis.serious], [*notes, *more]
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Whether the answer of a fitted model can be trusted.
+
+    Attributes
+    ----------
+    level : {"green", "amber", "red"}
+        "red" where a finding is serious or the certificate does not hold; "amber" where there are notes, and
+        where the sample does not separate the first two components from their neighbours.
+    answer : str
+        One line.
+    reasons : tuple of str
+        What misleads, then what the sample can tell, then how exact the arithmetic is.
+    """
+
+    level: Literal["green", "amber", "red"]
+    answer: str
+    reasons: tuple[str, ...]
+
+
+def trust_of(model: Any, diagnosis: Diagnosis | None) -> Trust:
+    """Return whether the answer of a fitted model can be trusted: by diagnosis, sample and certificate."""
+    model = decomposition_of(mapping_of(model))
+    serious, notes = serious_and_notes(diagnosis)
+    notes += [NOT_EXAMINED] if diagnosis is None else []
+    sample, certificate = sampling_of(model), model.certificate_
+    mixed = sample is not None and not sample.separated[:LEADING].all()
+    level: Any = "red" if serious or not certificate.ok else "amber" if notes or mixed else "green"
+    reasons = [*serious, *notes, "" if sample is None else sample.brief]
+    reasons.insert(len(reasons) if certificate.ok else 0, certificate.brief)
+    return Trust(level, ANSWERS[level], tuple(filter(None, reasons)))
