@@ -409,3 +409,51 @@ def test_a_click_on_a_row_is_followed_by_the_reason(arrive, sight):
     page.get_by_role("button", name="What tells a from the others?").click()
     expect(page.locator("#explanation-title")).to_contain_text("The means of 30 rows and 30 others")
     walk.shot("group")
+
+
+def test_a_cell_is_corrected_set_to_missing_or_its_row_left_out_from_the_explanation(arrive, sight):
+    walk = arrive(*sight, refused=(422,))
+    page = walk.page
+    rows = [
+        f"r:{i},{10 + i * 37 % 101 / 50},{30 + i * 53 % 97 / 40},{5 + i * 29 % 89 / 60}" for i in range(60)
+    ]
+    rows[7] = "`r$ 7` <b>,113.4,31.2,5.8"
+    walk.upload("plots.csv", "\n".join(["plot,height,width,depth=cm", *rows]).encode())
+    walk.run()
+
+    def why(row):
+        page.get_by_role("button", name=f"select row {row}", exact=True).click()
+        page.get_by_role("button", name="Why is it there?").click()
+        page.locator("#explanation").wait_for()
+
+    why("`r$ 7` <b>")
+    expect(page.get_by_label("Correct", exact=True)).to_have_value("height")
+    expect(page.get_by_label("to", exact=True)).to_have_value("11.34")
+    walk.shot("mend")
+    first = page.url
+    page.get_by_role("button", name="Correct", exact=True).click()
+    page.wait_for_url(lambda url: "corrections=" in url)
+    page.wait_for_selector("main[data-ready]")
+    expect(page.locator("#code")).to_contain_text("corrections=['`r$ 7` <b>:height=11.34']")
+    expect(page.locator("h1")).to_have_text("PCA of plots.csv with height of `r$ 7` <b> corrected")
+    # The other cells of a row are corrected too; a value that is no number is refused in words.
+    why("r:3")
+    page.get_by_label("Correct", exact=True).select_option("depth=cm")
+    page.get_by_label("to", exact=True).fill("five")
+    page.get_by_role("button", name="Correct", exact=True).click()
+    expect(page.locator("#say")).to_contain_text("corrections='r:3:depth=cm=five' is not understood")
+    page.get_by_role("button", name="Set to missing").click()
+    page.wait_for_url(lambda url: "missing=em" in url)
+    page.wait_for_selector("main[data-ready]")
+    expect(page.locator("#code")).to_contain_text(
+        "missing='em', corrections=['`r$ 7` <b>:height=11.34', 'r:3:depth=cm=']"
+    )
+    page.get_by_role("link", name="Data and settings").click()
+    expect(page.get_by_label("Cells to correct")).to_have_value("`r$ 7` <b>:height=11.34, r:3:depth=cm=")
+    page.goto(first)
+    page.wait_for_selector("main[data-ready]")
+    why("`r$ 7` <b>")
+    page.get_by_role("button", name="Leave this row out").click()
+    page.wait_for_url(lambda url: "exclude=" in url)
+    page.wait_for_selector("main[data-ready]")
+    expect(page.locator("#numbers")).to_contain_text("59 rows")

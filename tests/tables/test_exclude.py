@@ -154,3 +154,52 @@ def test_tables_on_disk(tmp_path):
 def test_only_columns_of_the_file_are_read_for_it():
     assert ReadingOptions(exclude=("a", "k=v", "=")).groups == ("k=v", "=")
     assert ReadingOptions(exclude=("k=v",), transpose=True).groups == ()
+
+
+def test_single_cells_are_corrected(people, tmp_path):
+    read = scan(people / "x.csv", drop="kind").read().values
+    for cells, places in (
+        ("Ann:a=7", {(0, 1): 7}),
+        ({("Cal, C.", "a=b"): 2, (1, "x"): None}, {(2, 0): 2, (1, 2): np.nan}),
+        (["3:x=-1e3", "x=y:a="], {(3, 2): -1000, (4, 1): np.nan}),
+        ("Ann:a=7,Ann:a=8", {(0, 1): 8}),  # the last one
+    ):
+        wanted = read.copy()
+        for place, value in places.items():
+            wanted[place] = value
+        table = scan(people / "x.csv", drop="kind", corrections=cells, missing="em").read()
+        np.testing.assert_array_equal(table.values, wanted)
+        assert table.origin.asked[-1].startswith("cells were corrected: ")
+        assert "corrections" not in table.origin.reading  # which new rows are read by
+    # A row may be corrected and left out, and a transform follows.
+    table = scan(people / "x.csv", drop="kind", corrections="Ann:a=7,Bob:x=8", exclude="Ann", transform="log")
+    assert table.read().values[0, 2] == np.log(8)
+    np.save(tmp_path / "x.npy", np.arange(12).reshape(4, 3))
+    table = scan(tmp_path / "x.npy", columns="0,2", corrections="1:2=0.5").read()
+    assert table.values.tolist() == [[0, 2], [3, 0.5], [6, 8], [9, 11]]
+    path = tmp_path / "g.csv"
+    path.write_text("gene,s1,s2\ng1,1,2\ng2,4,3\n")
+    assert scan(path, transpose=True, corrections="s2:g1=9").read().values.tolist() == [[1, 4], [9, 3]]
+
+
+def test_cells_that_are_not_there(people, tmp_path):
+    for cells, said in (
+        ("Anne:a=1", r"'Anne:a=1' names 0 rows of .*, and must name one. Rows are named 'Ann', 'Bob'"),
+        ("Ann:aa=1", r"'aa': .* has no such column. Did you mean 'a'"),
+        ("Ann:kind=1", "has no such column"),
+        ("Ann:a", "is not understood. Write ROW:COLUMN=VALUE"),
+        ("Ann=1", "is not understood"),
+        ("Ann:a=1,5", "is not understood"),
+        ("Ann:a=inf", "is not understood"),
+        ({5: 3}, "corrections='5=3' is not understood"),
+    ):
+        with pytest.raises(ParameterError, match=said) as raised:
+            scan(people / "x.csv", drop="kind", corrections=cells).read()
+        assert raised.value.parameter == "corrections"
+    twice = tmp_path / "twice.csv"
+    twice.write_text("who,a,b\nAnn,1,2\nAnn,3,4\n")
+    with pytest.raises(ParameterError, match=r"names 2 rows of .*, and must name one"):
+        scan(twice, id="who", corrections="Ann:a=1").read()
+    Image.fromarray(np.full((3, 2), 1, np.uint8)).save(tmp_path / "1.png")
+    with pytest.raises(ParameterError, match="corrections needs a table of numbers in memory"):
+        scan([tmp_path / "1.png"], corrections="1.png:0=1").read()

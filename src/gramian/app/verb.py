@@ -494,6 +494,7 @@ def reading(
     answers: Annotated[Names, Option("A,B,..")] = None,
     below_limit: Annotated[Literal["missing", "half"] | None, Option()] = None,
     slips: Annotated[Literal["read", "missing"] | None, Option()] = None,
+    corrections: Annotated[Names, Option("ROW:COLUMN=VALUE,..")] = None,
 ) -> Any:
     """Choose which part of data is read, and how."""
 

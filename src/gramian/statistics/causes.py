@@ -46,6 +46,8 @@ class Cause:
         As it is, and as it may have been meant.
     why : str
         A clause with the evidence.
+    partner : str
+        The column that it may be swapped with.
     """
 
     kind: Kind
@@ -53,6 +55,7 @@ class Cause:
     value: float | None
     reading: float | None
     why: str
+    partner: str = ""
 
     def __str__(self) -> str:
         return f"{self.column} = {self.value:.6g} {self.why}" if self.column else f"The row {self.why}"
@@ -110,7 +113,7 @@ def causes_of(
         j = i + 1
         if _is_swapped(row[[i, j]], low[[i, j]], high[[i, j]]):
             why = f"may be swapped with {names[j]} = {row[j]:.6g}: each would be usual in the other column"
-            return [Cause("swapped", names[i], float(row[i]), float(row[j]), why)]
+            return [Cause("swapped", names[i], float(row[i]), float(row[j]), why, names[j])]
     for i in far:
         beside = [j for j in (i - 1, i + 1) if 0 <= j < len(row)]
         if any(least[j] <= row[i] <= most[j] and least[i] <= row[j] <= most[i] for j in beside):

@@ -107,6 +107,8 @@ def _completed(
         table = transpose(table)
     if labels is not None:
         table = with_labels(table, labels, None if reading.transpose else reading.rows, reading.id)
+    if reading.corrections is not None:
+        table = treatment.corrected(table, reading.corrections)
     if reading.exclude is not None:
         table = treatment.without(table, reading.exclude)
     if table.genome is not None and expected is None and not reading.transpose:

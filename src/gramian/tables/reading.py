@@ -52,6 +52,7 @@ class ReadingOptions:
     answers: Any = None
     below_limit: LimitPolicy | None = None
     slips: SlipPolicy | None = None
+    corrections: Any = None
 
     @property
     def given(self) -> dict[str, Any]:

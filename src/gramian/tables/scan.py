@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import os
 import re
 from collections import Counter
@@ -104,6 +105,10 @@ class Scan(reading.ReadingOptions):
     slips : {"read", "missing"}, optional
         Cells of a column of numbers that are none, at most one in twenty, and most likely meant as one:
         "7,9" beside 7.1, "O.5", "12.3.", "12 kg". By default an error names them; "read" takes them as meant.
+    corrections : dict of (row, column) to number, list of str or comma-separated str, optional
+        Other numbers for single cells, ``"ROW:COLUMN=VALUE"``; without VALUE the cell is missing. In Python
+        also ``{("W122", "ash"): 2.5, (17, "ash"): None}``. Rows are named or numbered as in ``exclude``. They
+        are the numbers of the file, before any transform.
     labels_from : path, optional
         Labels from another file: ``"FILE"``, ``"FILE:COLUMN"`` or ``"FILE.npz::KEY"``. They go to rows of
         the same name where both files name their rows, otherwise by order, one for each row. Of a FILE of
@@ -146,6 +151,7 @@ class Scan(reading.ReadingOptions):
             "na_values": _check_names("na_values", _as_texts(self.na_values)),
             "pivot": _check_pivot(self.pivot),
             "answers": _check_names("answers", self.answers),
+            "corrections": _check_corrections(self.corrections),
         }
         counts = {name: getattr(self, name) for name in ("header", "skip_footer", "skip_after_header")}
         checked |= {
@@ -301,6 +307,25 @@ def _check_pivot(names: Any) -> tuple[str, ...] | None:
     return three
 
 
+def _check_corrections(cells: Any) -> tuple[str, ...] | None:
+    """Return entries ROW:COLUMN=VALUE, also of a mapping with tuples of row and column."""
+    if isinstance(cells, Mapping):
+        keys = [":".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in cells]
+        values = ["" if value is None or value != value else str(value) for value in cells.values()]
+        cells = [f"{key}={value}" for key, value in zip(keys, values, strict=True)]
+    entries = _check_names("corrections", cells)
+    for entry in entries or ():
+        cell, _, value = entry.rpartition("=")
+        try:
+            well = ":" in cell and math.isfinite(float(value or 0))
+        except ValueError:
+            well = False
+        if not well:
+            how = "Write ROW:COLUMN=VALUE, where VALUE is a number, or nothing for a missing value."
+            raise ParameterError("corrections", entry, "is not understood", how)
+    return entries
+
+
 def _check_columns(name: str, names: Any) -> tuple[str, ...] | None:
     if isinstance(names, str) and names.startswith("@") and len(names) > 1:
         return read_names(names[1:])
@@ -367,10 +392,11 @@ def check_size(size: Any) -> tuple[int, int] | None:
 def _lasting(table: Table, key: str | None) -> dict[str, Any]:
     """Return the options that new rows of the same kind of file need too, with the array or sheet.
 
-    Which rows were read is no such option. Columns are known by the names of the features, and what fills
-    missing values by the model, where there are such.
+    Which rows were read, and what was corrected in them, is no such option. Columns are known by the names
+    of the features, and what fills missing values by the model, where there are such.
     """
-    options = dict(table.origin.reading) | {"key": key, "rows": None, "exclude": None, "unmatched": None}
+    options = dict(table.origin.reading) | {"key": key, "rows": None, "unmatched": None}
+    options |= {"exclude": None, "corrections": None}
     if table.feature_names is not None and not options["transpose"]:
         options |= {"columns": None, "drop": None}
     if options["missing"] != "drop-rows":
@@ -414,6 +440,7 @@ def _asked(options: Mapping[str, Any], labels_from: LabelPlace | None) -> tuple[
         "answers": f"{listed(scan.answers or ())} became 1 to {len(scan.answers or ())}",
         "below_limit": f"entries below a limit were read as {scan.below_limit}",
         "slips": f"slips in columns of numbers were {'read as meant' if scan.slips == 'read' else 'missing'}",
+        "corrections": f"cells were corrected: {listed(scan.corrections or ())}",
     }
     return tuple(sentences[name] for name in scan.given if name in sentences)
 

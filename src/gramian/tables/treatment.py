@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from gramian.errors import DataError, MissingValuesWarning, ParameterError
 from gramian.tables import stored
 from gramian.tables.labels import NO_LABEL, has_label
 from gramian.tables.memory import array_rows
-from gramian.tables.reading import IMPUTED, MissingPolicy, Transform, group_column
+from gramian.tables.reading import IMPUTED, MissingPolicy, Transform, group_column, unknown_columns
 from gramian.tables.rows import Holes, Rows, row_text
 from gramian.tables.source import dtype_of_rows
 from gramian.tables.table import Expected, Missing, RowsRequest, Table
@@ -600,19 +600,13 @@ def rows_named(table: Table, entries: Sequence[str], parameter: str) -> npt.NDAr
     """
     n = table.values.shape[0]
     rows = np.zeros(n, dtype=bool)
-    named: dict[str, list[int]] = {}
-    for row, name in enumerate(table.row_names or ()):
-        named.setdefault(name, []).append(row)
-    numbers = range(n) if table.row_numbers is None else table.row_numbers
-    known = {**table.groups, **table.metadata}
+    places, known = _places_of_rows(table), {**table.groups, **table.metadata}
     if table.labels is not None:
         known[table.label_name or "label"] = table.labels
     columns = {*known, *(table.feature_names or ())}
     for entry in entries:
-        if entry in named:
-            rows[named[entry]] = True
-        elif NUMBER.fullmatch(entry) and int(entry) in numbers:
-            rows[numbers.index(int(entry))] = True
+        if found := places(entry):
+            rows[found] = True
         elif (column := group_column(entry, columns)) is not None:
             values = known.get(column)
             if values is None:
@@ -621,8 +615,22 @@ def rows_named(table: Table, entries: Sequence[str], parameter: str) -> npt.NDAr
         elif table.labels is not None and (of_label := table.labels.astype(np.str_) == entry).any():
             rows |= of_label
         else:
-            raise _unknown(entry, table, numbers, known, parameter)
+            raise _unknown(entry, table, known, parameter)
     return rows
+
+
+def _places_of_rows(table: Table) -> Callable[[str], list[int]]:
+    """Return what finds rows by name, or by number in the file where no row has that name."""
+    named: dict[str, list[int]] = {}
+    for row, name in enumerate(table.row_names or ()):
+        named.setdefault(name, []).append(row)
+    numbers = range(table.values.shape[0]) if table.row_numbers is None else table.row_numbers
+
+    def places(entry: str) -> list[int]:
+        numbered = NUMBER.fullmatch(entry) and int(entry) in numbers
+        return named.get(entry) or ([numbers.index(int(entry))] if numbered else [])
+
+    return places
 
 
 def _rows_with(
@@ -652,7 +660,7 @@ def _text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any, parameter: str) -> ParameterError:
+def _unknown(entry: str, table: Table, known: Any, parameter: str) -> ParameterError:
     """Return the error for what is neither a row nor a column."""
     column, equals, value = entry.partition("=")
     columns = [*known, *(table.feature_names or ())]
@@ -662,10 +670,57 @@ def _unknown(entry: str, table: Table, numbers: Sequence[int], known: Any, param
         near += difflib.get_close_matches(
             entry, np.unique(table.labels.astype(np.str_))[:SEARCHED].tolist(), n=3
         )
-    if near:
-        advice = f"Did you mean {listed(dict.fromkeys(near[:3]))}?"
-    elif table.row_names is not None:
-        advice = f"Rows are named {listed(table.row_names)}. {ADVICE}"
-    else:
-        advice = f"Rows are numbered {numbers[0]} to {numbers[-1]}. {ADVICE}"
+    advice = f"Did you mean {listed(dict.fromkeys(near[:3]))}?" if near else f"{_numbering(table)} {ADVICE}"
     return ParameterError(parameter, entry, f"is neither a row nor a group of {table.source}", advice)
+
+
+def _numbering(table: Table) -> str:
+    """Return how rows are named, or numbered, as a sentence."""
+    if table.row_names is not None:
+        return f"Rows are named {listed(table.row_names)}."
+    numbers = range(table.values.shape[0]) if table.row_numbers is None else table.row_numbers
+    return f"Rows are numbered {numbers[0]} to {numbers[-1]}."
+
+
+# -------------------------------------------------------------------- cells
+
+
+def corrected(table: Table, entries: Sequence[str]) -> Table:
+    """Return a table with other numbers in some cells.
+
+    Parameters
+    ----------
+    table : Table
+    entries : sequence of str
+        ROW:COLUMN=VALUE, where the row is named, or numbered where no row has that name. Without a VALUE the
+        cell is missing.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown cell, a name of several rows, and a table that is not in memory.
+
+    Examples
+    --------
+    >>> table = Table(np.eye(2), feature_names=("x", "a:b"), row_names=("u", "v"))
+    >>> corrected(table, ("u:x=2.5", "1:a:b=")).values.tolist()
+    [[2.5, 0.0], [0.0, nan]]
+    """
+    if not isinstance(table.values, np.ndarray) or table.picture_shape is not None:
+        problem = f"needs a table of numbers in memory, which {table.source} is not"
+        raise ParameterError("corrections", allowed=problem, hint="Correct the file, or leave rows out.")
+    values = table.values.astype(table.values.dtype if table.values.dtype.kind == "f" else np.float64)
+    columns = table.feature_names or tuple(map(str, table.column_numbers or range(values.shape[1])))
+    places = _places_of_rows(table)
+    for entry in entries:
+        cell, _, value = entry.rpartition("=")
+        cuts = [place for place, letter in enumerate(cell) if letter == ":"]
+        found = [(cell[:cut], cell[cut + 1 :]) for cut in cuts if cell[cut + 1 :] in columns]
+        if not found:
+            raise unknown_columns("corrections", [cell[cuts[0] + 1 :]], columns, table.source)
+        row, column = next((one for one in found if places(one[0])), found[0])
+        if len(rows := places(row)) != 1:
+            problem = f"names {counted(len(rows), 'row')} of {table.source}, and must name one"
+            raise ParameterError("corrections", entry, problem, _numbering(table))
+        values[rows[0], columns.index(column)] = float(value or "nan")
+    return replace(table, values=values)

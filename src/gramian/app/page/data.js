@@ -114,8 +114,10 @@ function reading() {
   for (const [option, name] of Object.entries({ id: "row-names", weights: "weights", missing: "missing", transform: "transform" })) {
     if (value(name)) found[option] = value(name);
   }
-  const out = (value("exclude").match(/"[^"]*"|[^,]+/g) ?? []).map((one) => one.trim().replace(/^"(.*)"$/, "$1")).filter(Boolean);
-  if (out.length) found.exclude = out;
+  for (const name of ["exclude", "corrections"]) {
+    const entries = (value(name).match(/"[^"]*"|[^,]+/g) ?? []).map((one) => one.trim().replace(/^"(.*)"$/, "$1")).filter(Boolean);
+    if (entries.length) found[name] = entries;
+  }
   if (byId("transpose").checked) found.transpose = true;
   const ticked = names(uses.toSorted((one, other) => one.dataset.place - other.dataset.place));
   // A column that would name the rows unasked is used as numbers only where all columns are listed.
@@ -166,7 +168,7 @@ function ready(now = planned) {
 const busy = (on) => byId("run-card").setAttribute("aria-busy", String(on));
 
 // The field that an error of the plan is about.
-const FIELDS = { ...CONTROLS, kernel: "expression", weights: "weights", columns: "drop", drop: "drop",
+const FIELDS = { ...CONTROLS, kernel: "expression", weights: "weights", columns: "drop", drop: "drop", corrections: "corrections",
   labels_from: "labels-from", gamma: "sigma", skip_footer: "skip_footer", skip_after_header: "skip_after_header", header: "lines" };
 function wrong(error) {
   for (const name of [...Object.values(FIELDS), "plan-summary"]) if (byId(`${name}-error`)) complain(byId(name), "");
@@ -260,9 +262,9 @@ async function restore(model) {
   const { parameters: { n_components, scale, kernel }, reading: read } = (await asked(`models/${model}`)).facts.fit;
   const [label = "", ...shown] = [read.label ?? []].flat(), degree = /^poly\(degree=(\d+)\)$/.exec(kernel);
   const own = kernel && !degree && !["rbf", "cosine"].includes(kernel);
-  const exclude = [read.exclude ?? []].flat().map((one) => /[,"]/.test(one) ? `"${one}"` : one).join(", ");
+  const [exclude, corrections] = [read.exclude, read.corrections].map((some) => [some ?? []].flat().map((one) => /[,"]/.test(one) ? `"${one}"` : one).join(", "));
   const fields = { components: n_components, scale, kernel: own ? "own" : degree ? "poly" : kernel ?? "rbf", degree: degree?.[1] ?? 2,
-    "row-names": read.id, label, "labels-from": read.labels_from, exclude, missing: read.missing, weights: read.weights, transform: read.transform };
+    "row-names": read.id, label, "labels-from": read.labels_from, exclude, corrections, missing: read.missing, weights: read.weights, transform: read.transform };
   if (own) fields.expression = kernel;
   for (const [name, one] of Object.entries(fields)) if (byId(name)) byId(name).value = one ?? "";
   if (byId("transpose")) byId("transpose").checked = Boolean(read.transpose);

@@ -205,6 +205,7 @@ byId("why").addEventListener("click", ({ target }) => tried(async () => {
     ...[...facts.notes, ...notes].map((note) => element("li", { className: "soft" }, note)));
   byId("explanation-table").replaceChildren(element("thead", {}, element("tr", {}, ...["column", ...heads.map(([, head]) => head)].map((head, place) =>
     element("th", { scope: "col", className: place ? "n" : "" }, head)))), body);
+  offerMends(facts);
   byId("explanation").hidden = false;
   byId("explanation-title").focus();
   say("");
@@ -245,6 +246,41 @@ byId("only").addEventListener("click", ({ target }) => {
   return leaveOut(others, `of ${group ? group[1] : counted(chosen.size, "row")}`, target);
 });
 byId("clear").addEventListener("click", () => select(null));
+
+// Corrects the cell that is the likely cause, or another one of the row, or leaves the row out.
+let mended = {};
+function offerMends({ rows: [row], causes, columns: cells }) {
+  byId("mend").hidden = !own || group || chosen.size > 1;
+  byId("cell").hidden = Boolean(main.dataset.shape);
+  mended = { row, cells, causes: Object.fromEntries(causes.map((cause) => [cause.column, cause])) };
+  byId("mend-column").replaceChildren(...cells.slice(0, LISTED).map(({ column }) => new Option(column, column)));
+  if (causes[0]?.column) byId("mend-column").value = causes[0].column;
+  offerValue();
+}
+const plainNumber = (value) => value == null ? "" : String(Number(value.toPrecision(12)));
+function offerValue() {
+  const column = byId("mend-column").value, { partner, reading } = mended.causes[column] ?? {};
+  // Numbers of a transformed table are not those of the file.
+  byId("mend-value").value = fit.reading.transform ? "" : plainNumber(reading ?? mended.cells.find((cell) => cell.column === column).value);
+  byId("mend-cell").textContent = partner ? `Swap with ${partner}` : "Correct";
+}
+byId("mend-column").addEventListener("change", offerValue);
+function correct(values, words, button) {
+  const entries = Object.entries(values).map(([column, value]) => [`${mended.row}:${column}=`, value]);
+  const before = [fit.reading.corrections ?? []].flat().filter((one) => !entries.some(([cell]) => one.startsWith(cell)));
+  const holes = entries.some(([, value]) => !value) && [undefined, "error"].includes(fit.reading.missing);
+  const missing = holes ? { missing: fit.estimator === "PCA" ? "em" : "mean" } : {};
+  return refit(words, { reading: { corrections: [...before, ...entries.map((entry) => entry.join(""))], ...missing } }, button);
+}
+byId("mend").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const column = byId("mend-column").value, value = byId("mend-value").value.trim(), { partner, value: was } = mended.causes[column] ?? {};
+  if (!value) return say("Give the value of the cell, or set it to missing.", true);
+  correct({ [column]: value, ...(partner ? { [partner]: plainNumber(was) } : {}) }, `with ${column} of ${mended.row} corrected`, byId("mend-cell"));
+});
+byId("mend-missing").addEventListener("click", ({ target }) =>
+  correct({ [byId("mend-column").value]: "" }, `with ${byId("mend-column").value} of ${mended.row} missing`, target));
+byId("mend-row").addEventListener("click", ({ target }) => leaveOut([mended.row], `without ${mended.row}`, target));
 
 // The step that mends a serious finding, where it is another fit.
 const REMEDIES = {
