@@ -1,10 +1,14 @@
 import html
 import re
+import shutil
+import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
 import gramian
 from gramian.figures.style import VARIABLES
@@ -12,7 +16,7 @@ from gramian.models.monitor import monitor_of
 from gramian.report import page as pages
 from gramian.report import sections
 from gramian.report.facts import Fitted
-from gramian.report.page import report_page
+from gramian.report.page import as_page, report_page
 from gramian.report.sections import survey
 from gramian.report.sentences import findings
 from gramian.tables.table import Origin, Table
@@ -21,16 +25,18 @@ RNG = np.random.default_rng(0)
 HOSTILE = ("<script>alert(1)</script>", '"><img src=https://evil.example/x.png>', "عمود", 300 * "L")
 SKETCH = SimpleNamespace(title="", caption="", inline=lambda name: "<svg></svg>")
 SECTIONS = [
+    "Can I trust this?",
+    "What was done",
+    "Appendix",
     "Scores",
     "Loadings",
     "How many components",
     "Unusual rows",
     "Quality of the data",
-    "What is guaranteed",
+    "How exact it is",
     "How it was computed",
     "For a methods section",
     "To repeat it",
-    "Versions",
 ]
 
 
@@ -92,7 +98,8 @@ def test_a_page_has_everything_and_loads_nothing():
     model = gramian.PCA(2, scale="unit", random_state=0).fit(table)
     page = report_page(Fitted(model, table, reading={"path": "<b>.csv", "id": "x"}))
     result = Read(page)
-    assert result.sections == [*SECTIONS[:2], "Metadata", *SECTIONS[2:]]
+    first = ["Can I trust this?", "How the groups differ", "Why rows are unusual", "What was done"]
+    assert result.sections == [*first, *SECTIONS[2:5], "Metadata", *SECTIONS[5:]]
     assert result.loads == []
     assert not {"script", "i", "u"} & set(result.tags)
     assert "default-src 'none'" in page
@@ -115,7 +122,6 @@ def test_a_page_has_everything_and_loads_nothing():
         "X = gramian.scan('<b>.csv', id='x').read()",
         "gramian.PCA(n_components=2, scale='unit').fit(X)",
         "Jackson, J. E.",
-        "Rows that contribute most",
         "2 categories, n = 30",
     ):
         assert part in result.text, part
@@ -240,7 +246,7 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel)[1])
 
 
-def test_scores_begin_with_the_first_two_components_and_a_link_leads_to_those_that_show_groups():
+def test_the_first_figure_shows_the_components_of_the_groups_and_the_appendix_the_first_two():
     angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     ring = np.repeat(["inner", "outer"], 60)
     X = np.repeat([0.4, 1.0], 60)[:, None] * np.tile(np.stack([np.cos(angle), np.sin(angle)], axis=1), (2, 1))
@@ -253,10 +259,66 @@ def test_scores_begin_with_the_first_two_components_and_a_link_leads_to_those_th
         text.count(f"PC{j} ({100 * model.explained_variance_ratio_[j - 1]:.1f} % of") for j in (1, 2, 3)
     ]
     assert titles[2] >= 1
-    assert titles[0] == titles[1] + 1  # PC1 and PC2, then PC3 and PC1
-    first, second = re.findall(r'<figure(| id="telling") aria-label="Scores">', page)
-    assert (first, second) == ("", ' id="telling"')
-    assert '<a href="#telling">PC3 separates' in page
+    assert titles[0] == titles[1] + 1  # PC3 and PC1, then PC1 and PC2
+    first, appendix = page.split("<h2>Appendix</h2>")
+    assert [part.count('aria-label="Scores"') for part in (first, appendix)] == [1, 1]
+    assert "PC3 (" in first.split("</figure>")[0]
     # Where a row of a table is a block, its cells say what they are.
     assert re.search(r'<td class="n" data-of="T2">[\d.]+</td>', page)
     assert '<td class="say" data-of="largest contributions">' in page
+
+
+def test_the_first_page_says_how_groups_differ_why_rows_are_unusual_and_whether_to_trust_it(few_figures):
+    wine = load_wine(as_frame=True)
+    kinds = np.array(["<b>red", "rose", "white"])[wine.target]
+    table = Table(wine.data.to_numpy(), tuple(wine.data), labels=kinds, label_name="kind", source="w.csv")
+    whole = sections.explanation(Fitted(gramian.PCA(3, scale="unit").fit(table), table))
+    parts = {one.title: one.parts for one in whole.first}
+    said, grid = parts["How the groups differ"]
+    assert "differ by more than chance in 13 of 13 columns" in said
+    assert grid.heads == ("column", "<b>red", "rose", "white", "variance between groups")
+    frame = wine.data.assign(kind=kinds)
+    means = frame.groupby("kind").mean()
+    between = (frame.groupby("kind").transform("mean") - wine.data.mean()).var() / wine.data.var()
+    largest = between.sort_values(ascending=False)[:5]
+    assert [row[0] for row in grid.rows] == list(largest.index)
+    assert [row[4] for row in grid.rows] == [f"{100 * share:.0f} %" for share in largest]
+    assert grid.rows[0][1:4] == tuple(f"{mean:.4g}" for mean in means[largest.index[0]])
+    reasons = parts["Why rows are unusual"]
+    assert 1 <= len(reasons) <= 3
+    assert all(" is unusual: " in reason for reason in reasons)
+    assert [title for title in parts if title][2:] == ["Can I trust this?", "What was done"]
+    assert parts["What was done"][0] == "- Data: `w.csv`"
+    assert whole.trust.level == "green"
+    assert '<article class="first green">' in as_page(whole)
+    # What misleads comes first.
+    raw = sections.explanation(Fitted(gramian.PCA(2).fit(table), table))
+    assert raw.first[0].title == "Can I trust this?"
+    assert "(scale-dominates)" in raw.first[0].parts[2]
+    chance = replace(table, labels=np.random.default_rng(0).permutation(kinds))
+    same = sections.explanation(Fitted(gramian.PCA(3, scale="unit").fit(chance), chance))
+    assert (
+        "differ in no column by more than chance"
+        in {one.title: one.parts for one in same.first}["How the groups differ"][0]
+    )
+
+
+@pytest.mark.walk
+def test_the_first_page_prints_on_one_sheet(tmp_path):
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("chromium prints it, which is not installed")
+    rng = np.random.default_rng(0)
+    names = tuple(f"{'a long name of a column '[:20]}{j}" for j in range(40))
+    kinds = np.repeat([f"group {i} of six with a long name" for i in range(6)], 20)
+    X = rng.normal(size=(120, 40)) + 3 * rng.normal(size=(6, 40)).repeat(20, axis=0)
+    X[[5, 50, 99], 3] += 90
+    table = Table(X, names, labels=kinds, label_name="kind", source="long.csv", notes=("a note",) * 9)
+    page = report_page(Fitted(gramian.PCA(12).fit(table), table))
+    alone = re.sub(
+        r'<div class="appendix">.*?</div>\s*</main>', "<p>Appendix</p></main>", page, flags=re.DOTALL
+    )
+    (tmp_path / "r.html").write_text(alone, encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--print-to-pdf={tmp_path / 'r.pdf'}"]
+    subprocess.run([chromium, *flags, str(tmp_path / "r.html")], check=True, capture_output=True, timeout=90)
+    assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "r.pdf").read_bytes())) == 2

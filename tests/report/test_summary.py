@@ -26,15 +26,15 @@ def test_the_page_tells_everything():
     text = page(gramian.PCA(11, scale="unit", random_state=0).fit(X))
     for part in (
         "# PCA of ``a`b.csv``",
-        "\n\nSample: PC1",
-        "\n\nCertified: every eigenvalue within",
+        "\n- Sample: PC1",
+        "\n- Certified: every eigenvalue within",
         "SHA-256: `abab",
         "Rows 5 to 44 of the source",
         "Row names were taken from the first column",
         "Components 11 to 11 of 11: [eigenvalues.csv]",
         "gramian fit 'a b.csv' -o r",
         "scaled to unit variance. Variances were computed with divisor n - 1.",
-        "## What is guaranteed",
+        "## How exact it is",
         f"numpy {np.__version__}",
     ):
         assert part in text

@@ -13,35 +13,21 @@ from typing import Any
 
 from gramian.core import checks
 from gramian.core.atomic import atomic_write
-from gramian.core.notebook import Grid
+from gramian.core.notebook import Grid, Section
 from gramian.errors import GramianError, MissingExtraError
 from gramian.figures.registry import FIGURES, function_of
 from gramian.report.facts import Fitted, versions
-from gramian.report.sections import TELLING, Beside, Code, Drawing, Explanation, Folded, Part, explanation
+from gramian.report.sections import Beside, Code, Drawing, Explanation, Folded, Part, explanation
 
 LONGEST = 60  # characters of a name
-CODE = re.compile(r"(``|`)(.+?)\1")
+CODE, STRONG = re.compile(r"(``|`)(.+?)\1"), re.compile(r"^\*\*(.+)\*\*$")
 TITLES = {figure.name: figure.title for figure in FIGURES}
-COMPUTATION = {
-    *("Quality of the data", "What is guaranteed", "How it was computed"),
-    *("For a methods section", "To repeat it", "Versions"),
-}
 ROOM = 105  # mm: text of a figure is readable on a phone and in a column of a wide page
 
 
-def write_report(
-    path: str | os.PathLike[str], fitted: Fitted, drawn: Mapping[str, Any] | None = None
-) -> None:
-    """Write the report of a fitted model to a file, which appears whole or not at all.
-
-    Parameters
-    ----------
-    path : path-like
-    fitted : Fitted
-    drawn : mapping of str to Drawn, optional
-        Figures that were drawn before, by name.
-    """
-    write_text(path, as_page(explanation(fitted), drawn))
+def write_report(path: str | os.PathLike[str], fitted: Fitted) -> None:
+    """Write the report of a fitted model to a file, which appears whole or not at all."""
+    write_text(path, report_page(fitted))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -58,27 +44,19 @@ def report_page(fitted: Fitted) -> str:
 def as_page(whole: Explanation, drawn: Mapping[str, Any] | None = None) -> str:
     """Return a report as HTML, with the figures that were drawn before, by name."""
     figures = Figures(drawn)
-    inside = {one.title: page for one in whole.sections if (page := as_html(one.parts, figures))}
-    links = "".join(f'<a href="#s{place}">{text(title)}</a>' for place, title in enumerate(inside))
-    pages = (_section(title, page) for title, page in inside.items())
-    sections = (f'<section id="s{place}">\n{page}\n</section>' for place, page in enumerate(pages))
-    told = f' <a href="#{TELLING}">{text(whole.telling)}</a>' if whole.telling else ""
-    head = "\n".join(
-        [
-            f"<h1>{text(whole.title)}</h1>",
-            *(f'<p class="bad">{text(warning)}</p>' for warning in whole.warnings),
-            f'<p class="lead">{text(whole.findings)}{told}</p>',
-            f'<p class="soft">{text(whole.headline)}</p><ul class="tiles">',
-            *(f"<li><b>{size}</b><span>{name}</span></li>" for name, size in whole.sizes.items()),
-            "</ul>",
-            *(f'<p class="soft">{text(note)}</p>' for note in (*whole.notes, *figures.notes)),
-            f"<nav>{links}</nav>",
-        ]
-    )
+    first = [_section(one, as_html(one.parts, figures)) for one in whole.first]
+    pages = [(one.title, as_html(one.parts, figures)) for one in whole.sections]
+    head = [f"<h1>{text(whole.title)}</h1>", f'<p class="lead">{text(whole.findings)}</p>', *first]
+    notes = (f'<p class="soft">{text(note)}</p>' for note in figures.notes)
     template = Template(files("gramian.report").joinpath("page.html").read_text(encoding="utf-8"))
     today, version = date.today().isoformat(), versions()["gramian"]
-    foot = f"Written on {today} by gramian {version}. This page loads no external resources."
-    return template.substitute(title=escaped(whole.title), head=head, body="\n".join(sections), foot=foot)
+    return template.substitute(
+        title=escaped(whole.title),
+        level=whole.trust.level,
+        first="\n".join([*head, *notes]),
+        appendix="\n".join(_folded(title, page, "h2") for title, page in pages if page),
+        foot=f"Written on {today} by gramian {version}. This page loads no external resources.",
+    )
 
 
 def as_html(parts: Iterable[Part], figures: Figures) -> str:
@@ -134,10 +112,9 @@ class Figures:
             self.notes.append(f"No figure {title!r}: {error}")
             return ""
         self.drawn += 1
-        anchor = f' id="{drawing.anchor}"' if drawing.anchor else ""
         inside = f"<p>{escaped(figure.title or title)}</p>{figure.inline(f'f{self.drawn}')}"
         caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
-        return f'<figure{anchor} aria-label="{html.escape(title)}">{inside}{caption}</figure>'
+        return f'<figure aria-label="{html.escape(title)}">{inside}{caption}</figure>'
 
 
 def drawn(drawing: Drawing) -> Any:
@@ -167,7 +144,7 @@ def text(value: object) -> str:
     >>> text("Source: `<b>.csv`")
     'Source: <code dir="auto">&lt;b&gt;.csv</code>'
     """
-    return CODE.sub(r'<code dir="auto">\2</code>', escaped(value))
+    return STRONG.sub(r"<b>\1</b>", CODE.sub(r'<code dir="auto">\2</code>', escaped(value)))
 
 
 def name(value: object) -> str:
@@ -217,13 +194,12 @@ def table(cells: Grid) -> str:
     return _folded(cells.more, whole) if cells.more else whole
 
 
-def _section(title: str, inside: str) -> str:
-    """Return a section; those about the computation open when they are clicked."""
-    head = f"<h2>{text(title)}</h2>"
-    if title not in COMPUTATION:
-        return f"{head}\n{inside}"
-    return f"<details><summary>{head}</summary>\n{inside}\n</details>"
+def _section(section: Section, inside: str) -> str:
+    """Return a section of the first page."""
+    kind = section.title.partition(" ")[0].lower() or "figure"
+    head = f"<h2>{text(section.title)}</h2>\n" if section.title else ""
+    return f'<section class="{kind}">\n{head}{inside}\n</section>' if inside else ""
 
 
-def _folded(summary: str, inside: str) -> str:
-    return f"<details><summary>{text(summary)}</summary>\n{inside}\n</details>"
+def _folded(summary: str, inside: str, head: str = "span") -> str:
+    return f"<details><summary><{head}>{text(summary)}</{head}></summary>\n{inside}\n</details>"

@@ -92,14 +92,14 @@ def write_results(folder: Path, fitted: Fitted, report: bool = False) -> Written
         written = Written(place, fitted.format)
         written.add(MODEL, fitted.model.save)
         known = _write_scores(written, fitted)
-        whole = sections.explanation(fitted, known=known)
+        whole = sections.explanation(fitted, known=None if report else known)
         _write_tables(written, fitted)
         drawn = _write_figures(written, whole)
         linear = fitted.model.model_kind.linear and fitted.model.n_components_
         if linear and fitted.table.picture_shape is not None:
             _write_pictures(written, fitted)
         if report:
-            written.add(REPORT, lambda path: page.write_report(path, fitted, drawn=drawn))
+            written.add(REPORT, lambda path: page.write_text(path, page.as_page(whole, drawn)))
         with atomic_write(place / PAGE) as file:
             file.write(summary_page(fitted, whole, written.files, written.notes).encode())
     return replace(written, folder=folder, files=[*written.files, PAGE])
@@ -118,11 +118,10 @@ def own_files(folder: Path) -> list[str]:
 def summary_page(fitted: Fitted, whole: Explanation, files: Sequence[str], notes: Sequence[str]) -> str:
     """Return the summary as Markdown, with links to ``files`` in the same folder and ``notes`` about them."""
     lines = [f"# {facts.method_name(fitted.model)} of {sentences.quoted(fitted.table.source)}"]
-    for said in (*whole.warnings, whole.headline, whole.findings, whole.telling, *whole.notes):
-        lines += ["", said] if said else []
-    inside = {one.title: as_markdown(one.parts, files) for one in whole.sections}
+    lines += ["", whole.findings] if whole.findings else []
+    inside = {one.title: as_markdown(one.parts, files) for one in (*whole.first, *whole.sections)}
     for title, parts in (inside | {"Files": _files(fitted, files, notes)}).items():
-        lines += ["", f"## {title}", "", *parts] if parts else []
+        lines += [*(["", f"## {title}"] if title else []), "", *parts] if parts else []
     return shown_lines("\n".join(lines)) + "\n"
 
 
@@ -161,7 +160,7 @@ def _files(fitted: Fitted, files: Sequence[str], notes: Sequence[str]) -> list[s
         "contribution",
         "loadings": f"the loadings of each column of the data ({kind})",
         "imputed": "the imputed entries: row, column, value, standard error",
-        "report": "a report with figures, unusual rows and all component rules, for a browser",
+        "report": "the same with all figures, for a browser and for printing",
         "mean": "the mean picture",
         "components": "the components as pictures, also as single files in [components/](components/)",
     }
@@ -198,7 +197,8 @@ def _write_figures(written: Written, whole: Explanation) -> dict[str, Any]:
     """Write the figures as files, and return them by name for the report, which has the same."""
     drawn = dict[str, Any]()
     try:
-        for drawing in sections.flat(part for section in whole.sections for part in section.parts):
+        both = (*whole.first, *whole.sections)
+        for drawing in sections.flat(part for section in both for part in section.parts):
             if isinstance(drawing, sections.Drawing) and drawing.name in DRAWN:
                 name = f"{drawing.name}.svg"
                 if name not in written.files:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,34 +14,34 @@ import numpy as np
 from gramian import figures
 from gramian.answers.choose_components import choose_components
 from gramian.answers.describe import describe
-from gramian.answers.diagnose import diagnosis_of, serious_and_notes
+from gramian.answers.diagnose import Trust, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64, dense, memory_limit_bytes
-from gramian.core.checks import counted, duration, evenly, listed, most_of, percent, slices
+from gramian.core.checks import counted, duration, evenly, listed, slices
 from gramian.core.notebook import Grid, Section
-from gramian.errors import DiagnosticWarning, UnavailableError, ignoring
+from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shortened
 from gramian.figures.names import component_titles
-from gramian.models.pca.tables import linear_rows
 from gramian.report import sentences
-from gramian.report.facts import Fitted, component_rows, imputed_share, method_name, size_text, versions
-from gramian.report.tables import pieces_of, row_names
-from gramian.statistics import sampling
+from gramian.report.facts import NAME, Fitted, component_rows, imputed_share, method_name, size_text, versions
+from gramian.report.tables import pieces_of
+from gramian.statistics.associations import adjusted, associated
 from gramian.statistics.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
 from gramian.statistics.components import decomposition_of, feature_names_of, mapping_of
+from gramian.tables.labels import as_array, in_order, label_texts
 from gramian.tables.metadata import labels_of
 from gramian.tables.table import Table
 
 if TYPE_CHECKING:
     from gramian.models.events import RowStatistics
 
+FEW, MOST_GROUPS, LEVEL = 5, 6, 0.05  # columns and groups of the first page, and of adjusted p values
 FIRST, MOST = 10, 200  # components at once, and at most
 UNUSUAL, TOP, LOADED = 10, 10, 5  # rows, columns of a component, components
-TELLING = "telling"  # the anchor of scores of a component that tells groups apart
 BLOCK_BYTES = 64 << 20
 MOST_DRAWN = 1_000_000  # rows
 MOST_SCORES = 8  # components of which all scores are kept, to compare groups
 PATIENCE = 10.0  # seconds predicted for one rule
 SECONDS = 1e-9  # of a number, for each of the smaller side, to find eigenvalues
-EXPLAINED, MOST_EXPLAINED = 3, 2_000_000  # unusual rows whose reasons are told, and numbers of their table
+EXPLAINED, MOST_EXPLAINED = 3, 2_000_000  # unusual rows with reasons, and numbers of a table looked at again
 PASSING = 1e-7  # of a number, to draw it again
 
 
@@ -55,11 +56,10 @@ class Code:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure by its name in the registry, drawn when it is shown; a link leads to that with an anchor."""
+    """A figure by its name in the registry, drawn when it is shown."""
 
     name: str
     draw: Callable[[], Any]
-    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,17 +86,19 @@ class Explanation:
 
     Attributes
     ----------
-    telling : str
-        Which other component tells the groups apart; figures begin with the first two. "" if these do.
+    findings : str
+        What the data show.
+    first : tuple of Section
+        Of the first page, which fits a sheet: one figure, how groups differ, why rows are unusual, whether to
+        trust it, and what was done.
+    sections : tuple of Section
+        Of the appendix.
     """
 
     title: str
     findings: str
-    telling: str
-    warnings: tuple[str, ...]
-    headline: str
-    sizes: Mapping[str, str]
-    notes: tuple[str, ...]
+    trust: Trust
+    first: tuple[Section, ...]
     sections: tuple[Section, ...]
 
 
@@ -142,8 +144,11 @@ def as_json(whole: Explanation) -> dict[str, Any]:
             return {"code": part.lines}
         return {"figure": part.name} if isinstance(part, Drawing) else part
 
-    sections = [{"title": one.title, "parts": list(map(value, flat(one.parts)))} for one in whole.sections]
-    return vars(whole) | {"sections": sections}
+    def values(sections: Iterable[Section]) -> list[dict[str, Any]]:
+        return [{"title": one.title, "parts": list(map(value, flat(one.parts)))} for one in sections]
+
+    facts = {"first": values(whole.first), "sections": values(whole.sections)}
+    return vars(whole) | {"trust": vars(whole.trust)} | facts
 
 
 def explanation(
@@ -161,6 +166,11 @@ def explanation(
         components, no unusual rows, no metadata.
     """
     return _Explained(fitted, used or versions(), known).whole()
+
+
+def _sections(made: Mapping[str, Callable[[], Iterable[Part]]]) -> tuple[Section, ...]:
+    """Return the sections that are not empty."""
+    return tuple(Section(title, parts) for title, make in made.items() if (parts := (*make(),)))
 
 
 class _Explained:
@@ -189,24 +199,19 @@ class _Explained:
         if self.diagnosis is None:
             self.diagnosis = diagnosis_of(self.given, None if self.others else self.table)
         self.pair, self.findings = sentences.first_look(self.model, self.table, seen and seen.scores)
-        self.telling = self.findings.pop(0) if self.pair[0] != 1 else ""
+        self.figure = self._first_figure()
 
     def whole(self) -> Explanation:
-        model, ok = self.model, self.model.certificate_.ok
-        ratios = model.explained_variance_ratio_
-        number, share = most_of(() if ratios is None else ratios)
-        first = "" if number == self.k else f" by the first {'one' if number == 1 else number}"
-        sizes = {
-            "rows": f"{model.n_samples_:,}",
-            "pixels" if self.pictures else "columns": f"{model.n_features_in_:,}",
-            "of the entries imputed": percent(filled) if (filled := imputed_share(model)) else "",
-            "components": f"{self.k:,}",
-            f"of the variance{first}": percent(share) if number else "",
-            "numerical rank": f"{model.rank_:,}" if model.rank_ < self.k else "",
-            "certificate": "" if ok else "DOES NOT HOLD",
+        trust = trust_of(self.given, self.diagnosis)
+        first = {
+            "": lambda: filter(None, [self.figure]),
+            "How the groups differ": self.groups,
+            "Why rows are unusual": self.reasons,
+            "Can I trust this?": lambda: (f"**{trust.answer}**", "", *sentences.as_items(trust.reasons)),
+            "What was done": lambda: sentences.done_lines(self.model, self.table),
         }
-        failed = "" if ok else "The certificate does not hold. See What is guaranteed."
-        serious, notes = serious_and_notes(self.diagnosis)
+        if trust.level == "red":  # what misleads comes before what it shows
+            first = {"Can I trust this?": first.pop("Can I trust this?")} | first
         sections = {
             "Scores": self.rows,
             "Components as pictures" if self.pictures else "Loadings": self.columns,
@@ -214,25 +219,86 @@ class _Explained:
             "How many components": self.components,
             "Unusual rows": self.unusual,
             "Quality of the data": self.data,
-            "What is guaranteed": self.guaranteed,
+            "How exact it is": self.exactness,
             "How it was computed": self.computed,
             "For a methods section": self.methods,
             "To repeat it": self.repeat,
-            "Versions": self.versions,
         }
-        what = "Eigenfaces" if self.kind.faces else method_name(model)
+        what = "Eigenfaces" if self.kind.faces else method_name(self.model)
         return Explanation(
             title=what + sentences.of_what(self.given, self.table, others=self.others),
             findings=" ".join(self.findings),
-            telling=self.telling,
-            warnings=tuple(filter(None, [*serious, failed])),
-            headline=sentences.headline(model),
-            sizes={name: size for name, size in sizes.items() if size},
-            notes=tuple(filter(None, [*notes, sampling.sampling_note(model), model.certificate_.brief])),
-            sections=tuple(
-                Section(title, parts) for title, part in sections.items() if (parts := (*part(),))
-            ),
+            trust=trust,
+            first=_sections(first),
+            sections=_sections(sections),
         )
+
+    def _first_figure(self) -> Drawing | None:
+        """Return the figure of the first page, which the appendix does not repeat."""
+        if self.survey is not None:
+            return self._scores(self.pair)
+        if self.k and self.kind.linear and self.model.n_features_in_ > 1:
+            return self._components()
+        return Drawing("scree", lambda: figures.scree(self.model, self.choices or None)) if self.k else None
+
+    def _scores(self, pair: tuple[int, int]) -> Drawing:
+        assert self.survey is not None
+        table, shown, known = self.table, self.survey.shown, {"mapped": self.survey.scores}
+        table = table if shown is None else replace(table, **table.labels_at(shown))
+        known |= {"components": pair} if pair != (1, 2) else {}
+        return Drawing("scores", lambda: figures.scores(self.model, table, **known))
+
+    def _components(self) -> Drawing:
+        if self.pictures:
+            return Drawing("components", lambda: figures.components(self.given))
+        return Drawing("loadings", lambda: figures.loadings(self.model))
+
+    def _beside(self, *drawn: Drawing) -> Beside:
+        """Return figures beside each other, without the one of the first page."""
+        return Beside(tuple(one for one in drawn if self.figure is None or one.name != self.figure.name))
+
+    def groups(self) -> Iterable[Part]:
+        """Yield the means of the groups in the columns where they differ most."""
+        table = self.table
+        if table is None or table.labels is None or not self._is_small() or imputed_share(self.model):
+            return
+        texts, X = label_texts(as_array(table.labels)), as_float64(dense(table.values))
+        kinds = in_order({*texts.tolist()} - {""}, table.levels.get(table.label_name or "", ()))
+        found = associated(texts, X) if len(kinds) <= MOST_GROUPS else ""
+        if isinstance(found, str):
+            return
+        names, p = feature_names_of(self.model), np.where(np.isfinite(found.p), found.p, 1.0)
+        differ = adjusted(p) < LEVEL
+        of = f"the groups of {sentences.quoted(table.label_name)}" if table.label_name else "the groups"
+        if not differ.any():
+            yield f"The means of {of} differ in no column by more than chance."
+            return
+        order = [j for j in np.argsort(-found.r2, kind="stable") if differ[j]][:FEW]
+        means = np.stack([X[texts == kind].mean(axis=0) for kind in kinds], axis=1)
+        rows = [
+            (names[j], *(f"{mean:.4g}" for mean in means[j]), f"{100 * found.r2[j]:.0f} %") for j in order
+        ]
+        many = f"{differ.sum():,} of {counted(len(names), 'column')}"
+        yield f"The means of {of} differ by more than chance in {many}; most in:"
+        heads = ("column", *(shortened(kind, NAME) for kind in kinds), "variance between groups")
+        yield Grid(heads, rows, kinds="r" + "n" * (len(kinds) + 1))
+
+    def reasons(self) -> Iterable[Part]:
+        """Yield why the most unusual rows of a small table are so."""
+        result = None if self.survey is None or self.quick else self.survey.statistics
+        if result is None or not self._is_small():
+            return
+        from gramian.answers.explanation import unusual_rows
+        from gramian.models.monitor import monitor_of
+
+        with suppress(UnavailableError):  # a kernel without derivatives
+            for one in unusual_rows(monitor_of(self.fitted.model), self.table, result, EXPLAINED):
+                yield f"- {' '.join([one.sentence, *(f'{cause}.' for cause in one.causes)])}"
+
+    def _is_small(self) -> bool:
+        """Return whether all rows of a table of numbers may be looked at again."""
+        table = self.table
+        return bool(table.in_memory and table.values.size <= MOST_EXPLAINED and not self.pictures)
 
     def rows(self) -> Iterable[Part]:
         model, data, seen = self.model, self.table, self.survey
@@ -250,10 +316,7 @@ class _Explained:
             elif self.others:
                 yield "These are not the rows of the fit."
             table = data if seen.shown is None else replace(data, **data.labels_at(seen.shown))
-            drawn = [Drawing("scores", lambda: figures.scores(model, table, mapped=seen.scores))]
-            if self.telling:
-                known: dict[str, Any] = {"mapped": seen.scores, "components": self.pair}
-                drawn.append(Drawing("scores", lambda: figures.scores(model, table, **known), TELLING))
+            drawn = [self._scores((1, 2))] if self.pair != (1, 2) else []
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
                 drawn.append(Drawing("biplot", lambda: figures.biplot(model, table, mapped=seen.scores)))
             yield Beside((*drawn,))
@@ -264,13 +327,13 @@ class _Explained:
         model, names = self.model, feature_names_of(self.model)
         if not model.model_kind.linear or not self.k:
             return
+        drawn = [self._components()] if len(names) > 1 else []
         if self.pictures:
-            yield Beside((Drawing("components", lambda: figures.components(self.given)),))
+            yield self._beside(*drawn)
             return
-        drawn = [Drawing("loadings", lambda: figures.loadings(model))] if len(names) > 1 else []
         if drawn and self.k > 1 and not self.kind.whitens and model.center:
             drawn.append(Drawing("correlation-circle", lambda: figures.correlation_circle(model)))
-        yield Beside((*drawn,))
+        yield self._beside(*drawn)
         of = f"{TOP} of {len(names):,} columns" if len(names) > TOP else counted(len(names), "column")
         loadings = as_float64(model.components_[: min(LOADED, self.k, max(1, model.rank_))]).T
         facts = {"mean": as_float64(model.mean_)}
@@ -315,8 +378,8 @@ class _Explained:
         if k > FIRST:
             more = f"Components {FIRST + 1} to {min(k, MOST)} of {k:,}"
             tables.append(Grid(heads, rows[FIRST:], kinds="rnnnn", more=more, file="eigenvalues"))
-        scree = Drawing("scree", lambda: figures.scree(model, self.choices or None))
-        yield Beside((scree, (*tables,)))
+        scree = self._beside(Drawing("scree", lambda: figures.scree(model, self.choices or None)))
+        yield Beside((*scree.parts, (*tables,)))
         if self.choices or self.left_out:
             yield f"This model keeps {counted(k, 'component')}. {self._recommended()}"
         if self.choices:
@@ -355,41 +418,8 @@ class _Explained:
             title = "row (from 0)" if self.table.row_names is None else "name"
             heads = (title, *names, "alarm", "largest contributions")
             yield " ".join([result.summary, *map(str, result.frozen), *result.limits.sentences])
-            for one in self._explained(result):
-                yield f"- {' '.join([one.sentence, *(f'{cause}.' for cause in one.causes)])}"
             kinds = "r" + "n" * len(names) + "tt"
             yield Grid(heads, rows, kinds=kinds, caption="Largest T2 or SPE, relative to its limit")
-        count = min(LOADED, int(self.model.rank_))
-        if self.kind.kernel or result is None or result.rows != "fit" or not count:
-            return
-        statistics = linear_rows(self.model, self.table, count).statistics
-        if "contribution" not in statistics:  # of rows that count differently
-            return
-        title, entries = row_names(self.table)
-        scores, cos2, shares = (statistics[name] for name in ("coordinate", "cos2", "contribution"))
-
-        def line(i: int, j: int) -> list[str]:
-            return [str(entries[i]), f"{scores[i, j]:.4g}", f"{cos2[i, j]:.3f}", percent(shares[i, j])]
-
-        said = (
-            "For each component, the rows that contribute most to its variance. cos2 is the share of the "
-            "squared distance of a row from the mean that the component represents."
-        )
-        tables = self._largest((title, "score", "cos2", "contribution"), shares, line)
-        yield Folded("Rows that contribute most", (said, tables))
-
-    def _explained(self, statistics: RowStatistics) -> Sequence[Any]:
-        """Return why the most unusual rows of a small table are so."""
-        from gramian.answers.explanation import unusual_rows
-        from gramian.models.monitor import monitor_of
-
-        values = self.table.values
-        if not self.table.in_memory or values.size > MOST_EXPLAINED or self.pictures:
-            return ()
-        try:
-            return unusual_rows(monitor_of(self.fitted.model), self.table, statistics, EXPLAINED)
-        except UnavailableError:  # a kernel without derivatives
-            return ()
 
     def data(self) -> Iterable[Part]:
         model, seen = self.model, self.survey
@@ -412,10 +442,10 @@ class _Explained:
             yield f"- {said} of an earlier row" if seen.repeated else "- There are no duplicate rows"
         yield from sentences.as_items(getattr(self.given, "notes_", ()))
 
-    def guaranteed(self) -> Iterable[Part]:
+    def exactness(self) -> Iterable[Part]:
         if self.k:
             bounds = Drawing("eigenvalues", lambda: figures.eigenvalues(self.model))
-            yield Beside((bounds, (*sentences.guaranteed_lines(self.model),)))
+            yield Beside((bounds, (*sentences.exactness_lines(self.model),)))
 
     def computed(self) -> Iterable[Part]:
         yield from sentences.computed_lines(self.model, self.fitted.seconds)
@@ -436,9 +466,7 @@ class _Explained:
             yield "The data came from standard input. Provide the same bytes again."
         yield "In Python:"
         yield Code(sentences.python_calls(self.given, None if self.others else self.fitted.reading), "python")
-
-    def versions(self) -> Iterable[Part]:
-        return (f"- {package} {number}" for package, number in self.used.items())
+        yield from ("With:", "", *(f"- {package} {number}" for package, number in self.used.items()))
 
 
 # ---------------------------------------------------------------- results that sections share

@@ -74,12 +74,24 @@ def used_lines(model: Any, table: Table) -> list[str]:
     """Return the columns that were used, what the user chose while reading, and constant columns."""
     names = [] if table.picture_shape is not None else feature_names(table)
     lines = [f"Columns: {listed(names)}"] if names else []
-    read = [*table.origin.asked, *filter(None, [table.missing.note])]
-    lines += [f"Read: {'; '.join(read)}"] if read else []
+    lines += [f"Read: {'; '.join(read)}"] if (read := _read(table)) else []
     constant = [names[place] for place in getattr(model, "constant_features_", ()) if names]
     if constant:
         lines.append(f"Constant: {listed(constant)}; without variance, so not scaled")
     return lines
+
+
+def done_lines(model: Any, table: Table | None) -> list[str]:
+    """Return what was done, as a Markdown list of three: data, treatment, and components."""
+    source = getattr(model, "reading_", {}).get("source", "") if table is None else table.source
+    data = [f"Data: {quoted(source) if source else counted(model.n_samples_, 'row')}"]
+    data += [] if table is None else _read(table)
+    return as_items(["; ".join(data), f"Treatment: {' '.join(_treatment(model))}", headline(model)])
+
+
+def _read(table: Table) -> list[str]:
+    """Return what was asked for while reading, and what was done about missing values."""
+    return [*table.origin.asked, *filter(None, [table.missing.note])]
 
 
 def _where(model: Any) -> str:
@@ -146,7 +158,7 @@ def computed_lines(model: Any, seconds: float | None = None) -> list[str]:
     return lines if seconds is None else [*lines, f"- Time: {duration(seconds)}"]
 
 
-def guaranteed_lines(model: Any) -> list[str]:
+def exactness_lines(model: Any) -> list[str]:
     """Return the certificate as a sentence and a Markdown list of reasons."""
     first, *others = str(model.certificate_).splitlines()
     repair = getattr(model, "repair_", None)
@@ -171,6 +183,7 @@ def methods_paragraph(model: Any, table: Table | None = None, used: Mapping[str,
         f"{gramian} ({', '.join(others)}).",
         *_reading(table),
         *_treatment(model),
+        *_divisor(model),
         *_selection(model),
         f'Eigenvalues and eigenvectors were computed by the solver "{plan.solver}" from the {plan.matrix}.',
         *_bound(model),
@@ -216,17 +229,21 @@ def _treatment(model: Any) -> list[str]:
         "genotype": "divided by sqrt(2 p (1 - p)) for allele frequencies p",
         "given": "each divided by a given number",
     }
-    weighted = vars(model).get("_unequal", False)
-    rows = "the sum of the weights" if weighted else "n"
-    divisor = f"Variances were computed with divisor {rows if model.ddof == 0 else f'{rows} - {model.ddof}'}."
     if model.model_kind.whitens:
         by, rule = model.regularization_, model.regularization
         added = [] if by is None else [f"The covariance matrix was regularised by {rule} ({by:.4g})."]
-        return ["The data were centred.", divisor, *added]
+        return ["The data were centred.", *added]
     rule = model.scale if model.scale is None or isinstance(model.scale, str) else "given"
     scaled = f" and {scales[rule]}" if rule in scales else ""
     whitened = ["Scores were scaled to unit variance."] if model.whiten else []
-    return [f"Columns were {'' if model.center else 'not '}centred{scaled}.", divisor, *whitened]
+    return [f"Columns were {'' if model.center else 'not '}centred{scaled}.", *whitened]
+
+
+def _divisor(model: Any) -> list[str]:
+    if model.model_kind.kernel:
+        return []
+    rows = "the sum of the weights" if vars(model).get("_unequal", False) else "n"
+    return [f"Variances were computed with divisor {rows if model.ddof == 0 else f'{rows} - {model.ddof}'}."]
 
 
 def _selection(model: Any) -> list[str]:

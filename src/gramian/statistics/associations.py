@@ -264,19 +264,19 @@ def described(
     r2, p, r = (
         np.array([getattr(result, name) for result in found]).reshape(-1, k) for name in ("r2", "p", "r")
     )
-    adjusted, tested = np.full(p.shape, np.nan), np.isfinite(p)
+    p_adjusted, tested = np.full(p.shape, np.nan), np.isfinite(p)
     if tested.any():
-        adjusted[tested] = _adjusted(p[tested])
+        p_adjusted[tested] = adjusted(p[tested])
     kinds = [result.kind for result in found]
     rows, levels = (
         np.array([getattr(result, name) for result in found], dtype=np.int64) for name in ("rows", "levels")
     )
     shown = [list(columns) for columns in top]
-    numbers = (rows, levels, r2, p, adjusted, r, weighted[order])
+    numbers = (rows, levels, r2, p, p_adjusted, r, weighted[order])
     return Description(variances, shown, measure, names, kinds, *numbers, left_out, joined)
 
 
-def _adjusted(p: FloatArray) -> FloatArray:
+def adjusted(p: FloatArray) -> FloatArray:
     """Return p-values adjusted by Benjamini and Hochberg.
 
     ``scipy.stats`` has the same, but its import takes longer than a report.

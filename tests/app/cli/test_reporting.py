@@ -44,7 +44,6 @@ def test_other_rows_that_are_as_many_as_those_of_the_fit_are_not_taken_for_them(
             gramian.works(f"report m.gramian {name}.csv -o page.html")
             page = (folder / "page.html").read_text("utf-8")
             assert ("These are not the rows of the fit." in page) is not own
-            assert ("Rows that contribute most" in page) is own
             assert (f"scan('{name}.csv'" in code_of(folder / "page.html")[-1]) is own
             assert (f", applied to {name}.csv</h1>" in page) is not own
 
@@ -59,7 +58,8 @@ def test_reports_of_other_rows_of_no_rows_and_of_a_fit(folder, gramian):
     assert whole["files"] == ["new.html"]
     parts = {section["title"]: section["parts"] for section in whole["sections"]}
     assert parts["Scores"][0].startswith("These are 5 rows.")
-    assert {"figure": "scores"} in parts["Scores"]
+    assert {"figure": "biplot"} in parts["Scores"]
+    assert whole["first"][0] == {"title": "", "parts": [{"figure": "scores"}]}
     tables = [part["heads"] for part in parts["Unusual rows"] if "heads" in part]
     assert tables[0] == ["name", "T2", "SPE", "alarm", "largest contributions"]
     new = (folder / "new.html").read_text(encoding="utf-8")
