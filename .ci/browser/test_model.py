@@ -241,6 +241,12 @@ def test_scores_are_above_the_fold_and_findings_above_the_numbers(arrive):
     expect(page.get_by_role("heading", level=1)).to_contain_text("with columns of unit variance")
     page.wait_for_selector("main[data-ready]")
     expect(finding).to_have_count(0)
+    trust = page.locator("#trust")
+    expect(trust.locator("summary")).to_have_text(
+        "Can I trust this? Yes. No check found anything that misleads."
+    )
+    trust.locator("summary").click()
+    expect(trust).to_contain_text("Certified: every eigenvalue within")
     expect(page.locator("#numbers")).to_contain_text("66.53 % of the variance")
 
 
@@ -334,12 +340,14 @@ def test_a_wild_row_is_named_as_in_the_file_and_left_out_under_that_name(arrive,
     walk.run()
     expect(page.locator(".finding")).to_contain_text("Row 56 alone has")
     expect(page.locator("#rows-table tbody tr").first).to_contain_text("56")
-    expect(page.locator("#clean")).to_have_count(0)
+    expect(page.locator("#trust summary")).to_have_text(
+        "Can I trust this? Not as it stands. Read these points first."
+    )
     page.get_by_role("button", name="Refit without row 56").click()
     page.wait_for_url("**exclude=56**")
     page.wait_for_selector("main[data-ready]")
     expect(page.locator("h1")).to_have_text("PCA of reactor_log.csv without row 56")
-    expect(page.locator("#clean")).to_have_text("No check found anything that misleads.")
+    expect(page.locator("#trust summary")).to_contain_text("With care.")
     walk.shot("refit")
 
 

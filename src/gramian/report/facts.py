@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian.answers.diagnose import Diagnosis, diagnosis_of
+from gramian.answers.diagnose import Diagnosis, diagnosis_of, trust_of
 from gramian.core.arrays import as_float64
 from gramian.core.checks import counted, percent, plain, shown, six_digits
 from gramian.core.records import Certificate, ModelKind, Plan
@@ -261,7 +261,7 @@ def diagnosis_facts(diagnosis: Diagnosis | None) -> dict[str, Any]:
 
 
 def info_facts(model: Any, kind: str, diagnosis: Diagnosis | None = None) -> dict[str, Any]:
-    """Return the facts of a fitted model, with its components and what misleads in them if it has some.
+    """Return the facts of a fitted model, its components, what misleads in them and whether to trust them.
 
     Parameters
     ----------
@@ -272,8 +272,9 @@ def info_facts(model: Any, kind: str, diagnosis: Diagnosis | None = None) -> dic
         By default of the model alone.
     """
     if model.model_kind.has_components:
-        found = diagnosis_facts(diagnosis_of(model) if diagnosis is None else diagnosis)
-        return {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model), **found}
+        diagnosis = diagnosis_of(model) if diagnosis is None else diagnosis
+        about = {"model": model_facts(model) | {"kind": kind}, "components": component_facts(model)}
+        return about | {"trust": plain(asdict(trust_of(model, diagnosis)))} | diagnosis_facts(diagnosis)
     if model.model_kind is ModelKind.MONITOR:
         return info_facts(model.model_, type(model.model_).__name__, diagnosis) | {
             "limits": str(model.limits_)

@@ -12,7 +12,6 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from jinja2 import ChainableUndefined, Environment, PackageLoader
 
-from gramian.answers.diagnose import NOTHING_FOUND, ONLY_MODEL
 from gramian.app.server import routes
 from gramian.app.server.fields import ID, KINDS, PageQuery, Reading, Refusal
 from gramian.app.server.routes import Server
@@ -206,7 +205,6 @@ def model(
         # Without its data it cannot be fitted again.
         fit=fit if fit and any(source.id == fit["data"] for source in sources) else None,
         back=_back(item, fit) if fit else "",
-        clean=[NOTHING_FOUND, *([] if item.facts.get("diagnosed_rows") else [ONLY_MODEL])],
         galleries=state.all("gallery"),
     )
 
