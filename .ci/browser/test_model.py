@@ -465,3 +465,43 @@ def test_a_cell_is_corrected_set_to_missing_or_its_row_left_out_from_the_explana
     page.wait_for_url(lambda url: "exclude=" in url)
     page.wait_for_selector("main[data-ready]")
     expect(page.locator("#numbers")).to_contain_text("59 rows")
+
+
+def test_the_address_of_a_view_shows_it_again_in_another_browser(arrive, sight):
+    walk, other = arrive(*sight), arrive(*sight)
+    page = walk.page
+    walk.upload("groups.csv", groups())
+    walk.run()
+    page.get_by_label("Y axis").select_option("PC3")
+    page.get_by_label("Colour").select_option("place")
+    page.get_by_label("Arrows").uncheck()
+    page.get_by_role("button", name="select row 7", exact=True).click()
+    page.get_by_role("button", name="Why is it there?").click()
+    page.locator("#explanation").wait_for()
+    expect(page.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
+    for one in (page, other.page):
+        if one is page:
+            page.reload()
+        else:
+            one.goto(page.url)
+        one.wait_for_selector("main[data-ready]")
+        expect(one.get_by_label("X axis")).to_have_value("1")
+        expect(one.get_by_label("Y axis")).to_have_value("3")
+        expect(one.get_by_label("Colour")).to_have_value("place")
+        expect(one.get_by_label("Arrows")).not_to_be_checked()
+        expect(one.locator("[data-figure=scores] svg")).to_contain_text("PC3 (")
+        expect(one.locator("#explanation-title")).to_contain_text("Row 7 is not unusual")
+    # A group, Back, and names that are nowhere.
+    page.get_by_label("Group", exact=True).select_option("north")
+    group = page.url
+    page.get_by_role("navigation", name="Parts").get_by_role("link", name="Loadings").click()
+    page.get_by_role("button", name="Clear").click()
+    page.go_back()
+    page.wait_for_selector("main[data-ready]")
+    expect(page.locator("#selected")).to_have_text("Group north is selected.")
+    page.goto(
+        f"{group.split('&hue')[0]}&hue=<b>&selected=nobody&group=$`<i>&components=99,x&style=none#nowhere"
+    )
+    page.wait_for_selector("main[data-ready]")
+    expect(page.get_by_label("Colour")).to_have_value("")
+    expect(page.locator("#selected")).to_contain_text("Click points")
