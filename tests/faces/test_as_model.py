@@ -6,13 +6,11 @@ import pytest
 from damaged import refusals_of_damaged
 from drawn import drawn_faces
 from gramian import figures
-from gramian.core.records import ModelKind
 from gramian.errors import DataError
 from gramian.faces import FaceSpace
 from gramian.faces.face_images import relight
 from gramian.report.facts import Fitted
 from gramian.report.page import report_page
-from gramian.statistics.components import decomposition_of, kind_of
 
 
 def test_wrong_contents_of_a_file_are_refused_or_harmless(tmp_path, monkeypatch):
@@ -60,11 +58,3 @@ def test_thresholds_of_face_scores_and_how_to_repeat_the_report():
     page = report_page(Fitted(FaceSpace(4).fit(drawn_faces(5, 3, size=(24, 28))), None))
     assert "Turk" in page
     assert "gramian.faces.FaceSpace(n_components=4).fit(X)" in page
-
-
-def test_a_space_of_faces_is_made_of_a_decomposition():
-    faces = np.random.default_rng(0).uniform(0, 255, (12, 16, 12))
-    space = FaceSpace(3).fit(faces)
-    assert kind_of(space) is ModelKind.FACES
-    assert decomposition_of(space) is space.decomposition_
-    assert decomposition_of(space.decomposition_) is space.decomposition_

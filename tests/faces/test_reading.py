@@ -149,12 +149,6 @@ def test_colours_of_print_animations_and_floats(tmp_path):
     assert read_faces(write(tmp_path / "float", {"1.tif": encoded(values, "TIFF")})).pictures[0, 0, 0] == 0.25
 
 
-def test_floats_that_are_no_numbers_are_bad(tmp_path):
-    values = np.full((12, 10), np.nan, dtype=np.float32)
-    with pytest.raises(DataError, match=r"Picture 0 \(counted from 0\) contains NaN or infinity"):
-        read_faces(write(tmp_path, {"1.tif": encoded(values, "TIFF")}))
-
-
 BAD = {
     "text.png": (b"hello", "is not a picture despite its name"),
     "cut.png": (encoded(grey(5, 60, 60))[:-700], "cannot be read: it is truncated, damaged"),

@@ -264,12 +264,6 @@ def test_large_data_is_thinned_out_and_left_as_it_is():
     assert_array_equal(X, before)
 
 
-def test_columns_may_have_names():
-    pandas = pytest.importorskip("pandas")
-    X = pandas.DataFrame({"age": [1.0, 2.0, 3.0], "size": [1.0, 5.0, 4.0]})
-    assert audit('rbf(sigma=1).on("age")', X).valid is True
-
-
 def test_a_precomputed_matrix():
     K = [[1, 2, 0], [2, 1, 0], [0, 0, 1]]
     report = audit("precomputed", K)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
 from gramian import kernels
 from gramian.errors import InputTypeError, ParameterError
@@ -48,15 +47,6 @@ def test_what_carries_its_own_parameters_is_itself():
                 kernels.kernel_from_name(kernel, **extra)
 
 
-def test_a_function_takes_keyword_arguments():
-    def product(x, y, factor):
-        return factor * float(x @ y)
-
-    kernel = kernels.kernel_from_name(product, params={"factor": 3.0})
-    assert kernel == kernels.FunctionKernel(product, {"factor": 3.0})
-    assert_allclose(kernel.gram([[1.0, 2.0]], [[3.0, 4.0]]), [[33.0]])
-
-
 def test_files_may_hold_every_kernel_there_is_but_functions():
     offered = {
         name: cls
@@ -98,12 +88,6 @@ def test_what_is_said_of_a_formula():
         for key, _ in row.parameters:
             # Every parameter stands in the formula, or is one of its names for the width.
             assert key in row.formula or key == "nu", name
-
-
-def test_only_the_sigmoid_is_refuted():
-    assert [name for name in expression.FORMULAS if ROWS[name].validity == "refuted"] == ["sigmoid"]
-    assert all(ROWS[name].validity == "proven" for name in expression.FORMULAS if name != "sigmoid")
-    assert ROWS["a function"].validity == ROWS["precomputed"].validity == "unknown"
 
 
 def test_combinations_are_proven_if_their_parts_are():

@@ -316,18 +316,6 @@ def test_iris_as_published():
     assert_allclose(model.eigenvalues_, [251928.541, 7354.3506, 3576.1253], rtol=2e-8)
 
 
-def test_circles_are_separated_by_an_rbf_kernel_and_not_by_pca():
-    X, y = make_circles(400, noise=0.05, factor=0.3, random_state=0)
-    straight = LogisticRegression()
-    flat = PCA(2).fit_transform(X)
-    assert straight.fit(flat, y).score(flat, y) < 0.7
-    model = KernelPCA(2, kernel="rbf", gamma=3.0)
-    bent = model.fit_transform(X)
-    assert straight.fit(bent, y).score(bent, y) > 0.99
-    X_new, y_new = make_circles(100, noise=0.05, factor=0.3, random_state=1)
-    assert straight.score(model.transform(X_new), y_new) > 0.99
-
-
 def exact_rbf(X, sigma):
     """The Gram matrix by differences in extended precision."""
     wide = X.astype(np.longdouble)
@@ -521,26 +509,18 @@ def test_a_negative_eigenvalue_among_those_asked_for_is_named():
 
 
 def test_negative_eigenvalues_outside_of_what_is_asked_for_are_allowed():
-    for solver in ["dense", "krylov"]:
-        values = np.concatenate([[9.0, 7.0, 6.0], 0.1 * np.linspace(-1, 1, 56)])
-        K = indefinite(values)
-        with pytest.warns(IndefiniteKernelWarning, match=r"of -0\.\d+ or below.*repair=.clip.") as caught:
-            model = KernelPCA(3, kernel="precomputed", solver=solver, random_state=0).fit(K)
+    smaller = [[9.0, 7.0, 6.0], 0.1 * np.linspace(-1, 1, 56)]
+    larger = [[4.0, 2.0], [-9.0, -8.0, -7.0], 0.1 * np.ones(50)]
+    for parts, solver in product((smaller, larger), ("dense", "krylov")):
+        K, wanted, size = indefinite(np.concatenate(parts)), parts[0], "[89]" if parts is larger else "0"
+        model = KernelPCA(len(wanted), kernel="precomputed", solver=solver, random_state=0)
+        with pytest.warns(IndefiniteKernelWarning, match=rf"of -{size}\S* or below.*repair=.clip.") as caught:
+            model.fit(K)
         assert [warning.filename for warning in caught] == [__file__]
-        assert_allclose(model.eigenvalues_, [9.0, 7.0, 6.0], rtol=1e-9)
+        assert_allclose(model.eigenvalues_, wanted, rtol=1e-8)
         assert model.explained_variance_ratio_ is None
-        assert model.certificate_.ok
+        assert model.certificate_.ok or parts is larger
         assert np.isfinite(model.transform(K)).all()
-
-
-def test_negative_eigenvalues_larger_in_size_than_those_asked_for():
-    for solver in ["dense", "krylov"]:
-        values = np.concatenate([[4.0, 2.0], [-9.0, -8.0, -7.0], 0.1 * np.ones(50)])
-        model = KernelPCA(2, kernel="precomputed", solver=solver, random_state=0)
-        with pytest.warns(IndefiniteKernelWarning, match=r"of -[89]\S* or below"):
-            model.fit(indefinite(values))
-        assert_allclose(model.eigenvalues_, [4.0, 2.0], rtol=1e-8)
-        assert model.explained_variance_ratio_ is None
 
 
 def test_a_fraction_of_an_indefinite_matrix_is_refused():
@@ -682,19 +662,6 @@ def test_grid_search_of_a_precomputed_matrix():
     pipe = make_pipeline(KernelPCA(2, kernel="precomputed"), LogisticRegression())
     search = GridSearchCV(pipe, {"kernelpca__n_components": [1, 2]}, cv=3)
     assert search.fit(pairwise.rbf_kernel(X, gamma=3.0), y).best_score_ > 0.95
-
-
-def test_same_seed_same_answer():
-    for solver in ["dense", "krylov"]:
-        X = data(300, 4)
-        models = [KernelPCA(4, kernel="rbf", solver=solver, random_state=seed).fit(X) for seed in (5, 5, 6)]
-        # Threads add up in another order each time: the same to rounding, not to the last bit.
-        assert_allclose(models[0].eigenvalues_, models[1].eigenvalues_, rtol=1e-13)
-        assert_allclose(models[0].eigenvectors_, models[1].eigenvectors_, atol=1e-9)
-        assert_allclose(models[0].eigenvectors_, models[2].eigenvectors_, atol=1e-4)
-        for state in (np.random.RandomState(5), np.random.default_rng(5)):
-            other = KernelPCA(4, kernel="rbf", solver=solver, random_state=state).fit(X)
-            assert_allclose(other.eigenvalues_, models[0].eigenvalues_, rtol=1e-9)
 
 
 def test_parallel_fits_agree():

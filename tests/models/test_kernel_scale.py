@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gramian import KernelPCA, Monitor, choose_components, describe, load
+from gramian import KernelPCA, Monitor, choose_components, describe
 from gramian.core.arrays import to_numpy
 from gramian.errors import DataError, MemoryLimitError, ParameterError
 from gramian.kernels import RBF
@@ -148,17 +148,6 @@ def test_pre_images_are_in_the_units_of_the_data(kernel):
         if kernel != "linear":  # exact, but for the rounding of what is handed back
             assert_allclose(residuals, expected[1], atol=1e-5)
         assert (rows[:, 4] == X[0, 4]).all()
-
-
-def test_a_saved_model_and_one_of_an_older_version(tmp_path):
-    path = tmp_path / "m.gramian"
-    for options in ({}, {"solver": "nystroem", "n_landmarks": 20}, {"solver": "random-features"}):
-        model = KernelPCA(3, kernel="rbf", scale="unit", **options).fit(X)
-        model.save(path)
-        again = load(path)
-        assert_array_equal(again.transform(NEW), model.transform(NEW))
-        assert_array_equal(again.scale_, model.scale_)
-        assert again.get_params()["scale"] == "unit"
 
 
 def test_what_is_no_scale_and_what_has_no_columns(monkeypatch):

@@ -602,12 +602,6 @@ def test_a_stream_of_single_rows_has_limits_when_it_has_a_model():
     assert monitor.predict(X[:1]).shape == (1,)
 
 
-def test_rows_of_the_fit_are_recognised():
-    monitor = Monitor(PCA(3)).fit(X)
-    assert monitor.statistics(X, rows="auto")["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
-    assert monitor.statistics(NEW[:1500], rows="auto")["T2 limit"][0] == monitor.limits_.deciding()["T2"]
-
-
 def test_a_monitor_of_the_model_alone():
     model = PCA(3).fit(X)
     monitor = monitor_of(model, alpha=0.05)

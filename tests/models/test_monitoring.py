@@ -158,31 +158,6 @@ def test_the_limit_of_jackson_and_mudholkar_has_no_gap_where_its_power_is_zero()
     assert np.abs(np.diff(limits)).max() < 0.05 * limits.max()
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.01])
-@pytest.mark.parametrize("centered", [True, False])
-def test_simulated_rates_of_t2(alpha, centered):
-    # All d columns are components: the distributions are exact, the rates binomial.
-    n, d, repetitions = 30, 3, 600
-    X = RNG.normal(size=(repetitions, n, d))
-    mean = X.mean(axis=1, keepdims=True) if centered else 0.0
-    C, new = X - mean, RNG.normal(size=(repetitions, 10, d)) - mean
-    precision = np.linalg.inv(np.swapaxes(C, 1, 2) @ C / (n - 1))
-    for rows, of_fit in ((C, True), (new, False)):
-        T2 = np.einsum("rij,rjk,rik->ri", rows, precision, rows).ravel()
-        rate = np.mean(t2_limit(alpha, n, d, of_fit=of_fit, centered=centered) < T2)
-        # Rows of one fit depend on each other a little, hence four standard errors.
-        assert abs(rate - alpha) < 4 * np.sqrt(alpha * (1 - alpha) / len(T2)), (of_fit, rate)
-
-
-@pytest.mark.parametrize("alpha", [0.05, 0.01])
-def test_simulated_rates_of_spe(alpha):
-    # The variances are known, as after many rows: both approximations are good.
-    left = np.array([0.6, 0.5, 0.3, 0.2, 0.2, 0.1, 0.1])
-    SPE = (RNG.normal(size=(20_000, 7)) ** 2 * left).sum(axis=1)
-    for limit in (spe_limit(alpha, left), box_limit(alpha, left.sum(), 2 * (left**2).sum())):
-        assert abs(np.mean(limit < SPE) - alpha) < 5 * np.sqrt(alpha / 20_000) + 0.1 * alpha
-
-
 def test_empirical_limits_hold_for_both_statistics_together():
     for alpha in (0.05, 0.01):
         rates = []

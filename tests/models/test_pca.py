@@ -21,9 +21,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gramian
 from gramian import PCA, scan
 from gramian.core.arrays import as_float64, numpy_dtype
-from gramian.core.records import SolveRequest, Target
-from gramian.engine.operator import TableCosts
-from gramian.engine.solving import plan
 from gramian.errors import CertificateWarning, DataError, MemoryLimitError, ParameterError, RankWarning
 from helpers import covering, spectrum_matrix
 
@@ -266,17 +263,6 @@ def test_sparse_one_hot_tables_have_variances_more_often_than_a_block_is_wide(se
     assert certificate.completeness.limit in str(certificate)
 
 
-def test_krylov_finds_a_cluster_whole():
-    singular = np.r_[[10.0] * 4, 9.0, 3 * 0.97 ** np.arange(150)]
-    X = spectrum_matrix(1200, 700, singular, seed=14)
-    model = PCA(5, solver="krylov", random_state=3).fit(X)
-    assert model.spectrum_.route == "krylov"
-    assert_allclose(model.singular_values_, singular[:5], rtol=1e-9)
-    _, _, vectors = definition(X)
-    ours = model.components_[:4].T @ model.components_[:4]
-    assert_allclose(ours, vectors[:, :4] @ vectors[:, :4].T, atol=1e-5)
-
-
 @pytest.mark.parametrize("shape", [(900, 600), (600, 900)])
 def test_krylov_that_stalls_hands_over(shape):
     X = spectrum_matrix(*shape, np.linspace(1.0, 0.9999, 500), seed=15)
@@ -291,15 +277,6 @@ def test_krylov_that_stalls_hands_over(shape):
     scores = model.transform(X)
     assert_allclose(scores.T @ scores, np.diag(expected**2), atol=1e-12)
     assert model.certificate_.ok
-
-
-def test_krylov_on_rank_deficient_data():
-    X = spectrum_matrix(1000, 600, [9, 4, 1], seed=16)
-    with pytest.warns(RankWarning, match="rank 3"):
-        model = PCA(8, solver="krylov", random_state=0).fit(X)
-    assert model.spectrum_.route == "krylov"
-    assert_allclose(model.singular_values_, [9, 4, 1, 0, 0, 0, 0, 0], rtol=1e-10)
-    assert (model.transform(X)[:, 3:] == 0).all()
 
 
 @pytest.mark.parametrize("shape", [(2000, 800), (800, 2000)])
@@ -344,16 +321,6 @@ def test_us_arrests_scaled(data_dir):
     assert_allclose(model.summary().cumulative[-1], 1.0)
     table = pd.read_csv(source, index_col=0)
     assert_allclose(model.transform(source), model.transform(table), atol=1e-14)
-
-
-def test_nci60_scaled(data_dir):
-    table = pd.read_csv(data_dir / "tables" / "ISLR_NCI60.csv", index_col=0)
-    X = table.iloc[:, :-1].to_numpy()
-    assert X.shape == (64, 6830)
-    expected = [27.8535, 21.4814, 19.8205, 17.0326, 15.9718]
-    for solver in ("auto", "full", "gram"):
-        deviations = np.sqrt(PCA(5, scale="unit", solver=solver).fit(X).explained_variance_)
-        assert_allclose(deviations, expected, atol=5e-5)
 
 
 @pytest.mark.walk
@@ -591,12 +558,6 @@ def test_the_plan_is_what_fit_follows():
             assert model.fit(X).plan_ == plan
             if solver not in ("auto", "krylov"):
                 assert plan.solver == model.spectrum_.route == solver
-
-
-def test_the_plan_needs_no_pass_over_the_data():
-    X = np.full((50, 7), np.nan)
-    expected = plan(TableCosts((50, 7), np.dtype("f8")), SolveRequest(Target(), 1e-6, 1 << 40))
-    assert PCA(memory_limit=1 << 40).plan(X) == expected
 
 
 def test_a_route_that_does_not_fit_is_refused_before_work(monkeypatch):
@@ -838,26 +799,14 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-shapes = st.tuples(st.integers(2, 25), st.integers(1, 12), st.integers(0, 10**6))
-solvers = st.sampled_from(SOLVERS)
-
-
 def data(shape):
     n, d, seed = shape
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, d)) * 2.0 ** rng.integers(-4, 4, d) + rng.integers(-9, 9, d)
 
 
-def variances(X, solver, **parameters):
-    return PCA(solver=solver, random_state=0, **parameters).fit(X).explained_variance_
-
-
-def assert_same(values, expected):
-    assert_allclose(values, expected, atol=1e-11 * max(expected[0], 1e-300))
-
-
 @settings(max_examples=40)
-@given(shapes, solvers)
+@given(st.tuples(st.integers(2, 25), st.integers(1, 12), st.integers(0, 10**6)), st.sampled_from(SOLVERS))
 def test_any_data_gives_the_definition(shape, solver):
     X = data(shape)
     model = PCA(solver=solver, random_state=0).fit(X)
@@ -967,7 +916,7 @@ def test_a_plan_needs_only_a_shape():
     for shape in ((40, 9), (9, 400)):
         X = rng.standard_normal(shape)
         for model in (PCA(3), PCA(0.9), PCA("parallel")):
-            assert str(model.plan(X)) == str(model.plan(shape))
+            assert str(model.plan(X)) == str(model.plan(shape)) == str(model.plan(np.full(shape, np.nan)))
     lines = PCA(3).plan((10**6, 10**4)).matrices
     assert lines[0].startswith("covariance matrix, 10,000 x 10,000, O(n d^2 + d^3): about ")
     assert lines[1].startswith("dual Gram matrix, 1,000,000 x 1,000,000, O(n^2 d + n^3): about ")

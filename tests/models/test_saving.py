@@ -156,6 +156,7 @@ KERNEL_PCAS = {
     "laplacian": KernelPCA(3, kernel="laplacian"),
     "cosine": KernelPCA(0.8, kernel="cosine"),
     "uncentred": KernelPCA(2, kernel="rbf", center=False),
+    "scaled": KernelPCA(2, kernel="rbf", scale="unit"),
     "Matern": KernelPCA(3, kernel=kernels.Matern(2.0, 2.5)),
     "RationalQuadratic": KernelPCA(3, kernel=kernels.RationalQuadratic(2.0, 0.5)),
     "Sigmoid": KernelPCA(2, kernel=kernels.Sigmoid(0.01, 0.5), repair="clip"),

@@ -142,15 +142,6 @@ def test_the_number_of_components_of_a_model_is_kept():
     assert choice.tried[1].size in (2, 5)
 
 
-def test_oil_flow_is_curved(data_dir):
-    X = np.loadtxt(data_dir / "tables" / "oil_flow" / "DataTrn.txt")
-    choice = choose(X, None, ("linear", "rbf(sigma=1)"))
-    straight, curved = (trial.mean for trial in choice.tried)
-    assert choice.best == RBF(sigma=1)
-    assert curved < 0.75 * straight
-    assert "300 of the 1,000 rows were used, evenly spaced." in choice.notes
-
-
 def test_notes():
     labels = choose(RINGS, RING, criterion="preimage")
     assert labels.notes[-1] == "criterion='preimage' does not use the labels."

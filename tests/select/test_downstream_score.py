@@ -54,12 +54,6 @@ def test_it_is_the_pipeline():
             assert result.size == number
 
 
-def test_on_rings_rbf_beats_linear():
-    estimator = LogisticRegression()
-    narrow, linear = ask(RBF(sigma=0.5), estimator, (4, 8)), ask(Linear(), estimator, (1, 2))
-    assert narrow.mean > linear.mean + 2 * linear.standard_error
-
-
 def test_components_beyond_the_rank_are_not_named_and_one_fold_has_no_error():
     assert ask(Linear(), DummyClassifier(), (1, 2, 8)).size == 1
     assert ask(Linear(), KNeighborsClassifier(3), (2, 8)).size == 2

@@ -110,12 +110,3 @@ def test_the_tolerance_is_a_bound_on_both_residuals(rng):
     (circle,), _ = found(X, tol=0.1)
     assert max(circle.distance, circle.held_out) < 0.1
     assert found(X, tol=circle.distance / 1.1)[0] == []
-
-
-def test_nothing_depends_on_units(rng):
-    x = rng.normal(size=200)
-    X = np.column_stack([x, x**2 + 0.01 * rng.normal(size=200)])
-    (plain,), _ = found(X)
-    (scaled,), _ = found(X * [1e-8, 1e5])
-    np.testing.assert_allclose(scaled.vector, plain.vector, rtol=1e-6)
-    assert scaled.distance == pytest.approx(plain.distance, rel=1e-6)

@@ -110,14 +110,9 @@ def test_scale_changes_nothing():
         np.testing.assert_allclose(
             chi2_score(X * scale, y).values / scale, chi2_score(X, y).values, rtol=1e-12
         )
-
-
-def test_columns_of_very_different_scale_do_not_disturb_each_other():
     X, y = IRIS
-    scales = [1e-90, 1.0, 1e90, 1e8]
-    np.testing.assert_allclose(
-        f_score(X * scales, y, discrete=True).values, f_score(X, y, discrete=True).values, rtol=1e-9
-    )
+    mixed = f_score(X * [1e-90, 1, 1e90, 1e8], y, discrete=True)
+    np.testing.assert_allclose(mixed.values, f_score(X, y, discrete=True).values, rtol=1e-9)
 
 
 def test_a_constant_feature_has_0_and_p_value_1():

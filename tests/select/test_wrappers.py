@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.model_selection import ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -75,27 +75,6 @@ def test_the_same_as_scikit_learn():
         assert ours.score_ == pytest.approx(expected.mean())
         assert ours.standard_error_ == pytest.approx(expected.std(ddof=1) / 2)
         np.testing.assert_allclose(ours.history_.chosen.fold_scores, expected, atol=1e-9)
-
-
-def mixture(n=300):
-    """Column 0 alone says most; together with 1 and 2 it says nothing new."""
-    rng = np.random.default_rng(3)
-    b, c, noise, other = rng.standard_normal((4, n))
-    X = np.column_stack([b + c + 0.8 * noise, b, c, other])
-    return X, b + c + 0.3 * rng.standard_normal(n)
-
-
-def test_floating_wins_where_a_mixture_is_the_best_single_feature():
-    for estimator in [LinearRegression(), make_pipeline(StandardScaler(), Ridge(solver="lsqr"))]:
-        X, y = mixture()
-        plain = SequentialFeatureSelector(estimator, n_features_to_select=2).fit(X, y)
-        floating = SequentialFeatureSelector(estimator, n_features_to_select=2, floating=True).fit(X, y)
-        assert plain.get_support(indices=True).tolist() == [0, 1]
-        assert floating.get_support(indices=True).tolist() == [1, 2]
-        assert plain.score_ == pytest.approx(0.779, abs=0.001)
-        assert floating.score_ == pytest.approx(0.964, abs=0.001)
-        pairs = [cross_val_score(estimator, X[:, c], y).mean() for c in combinations(range(4), 2)]
-        assert floating.score_ == pytest.approx(max(pairs))
 
 
 def test_the_choice_is_what_it_says():
@@ -414,35 +393,6 @@ def test_files(tmp_path):
 @pytest.mark.walk
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-RNG = np.random.default_rng(1)
-NOISE = RNG.standard_normal((60, 4))
-ANSWER = np.where(NOISE[:, 1] + 0.5 * RNG.standard_normal(60) > 0, "yes", "no")
-
-
-def by_hand(train):
-    """Greedy selection on some rows, with scikit-learn's cross-validation."""
-    X, y = NOISE, ANSWER
-    now, visited = [], []
-    while len(now) < 4:
-        options = [j for j in range(4) if j not in now]
-        means = [
-            cross_val_score(
-                GaussianNB(), X[train][:, sorted([*now, j])], y[train], cv=StratifiedKFold(3)
-            ).mean()
-            for j in options
-        ]
-        now = [*now, options[int(np.argmax(np.array(means) >= max(means) - 1e-12))]]
-        visited.append((max(means), sorted(now)))
-    best = max(score for score, _ in visited)
-    return next(subset for score, subset in visited if score >= best - 1e-12)
-
-
-def test_the_selection_is_that_of_the_loop_written_out():
-    for train, _ in StratifiedKFold(3).split(NOISE, ANSWER):
-        result = SequentialFeatureSelector(GaussianNB(), cv=3).fit(NOISE[train], ANSWER[train])
-        assert np.flatnonzero(result.support_).tolist() == by_hand(train)
 
 
 def test_an_exhaustive_search_scores_every_subset():
