@@ -19,7 +19,7 @@ PROJECT = PYPROJECT["project"]
 EXTRAS = [line for lines in PROJECT["optional-dependencies"].values() for line in lines]
 # Names of packages that differ from those of their modules.
 PACKAGES = {
-    **{"PIL": "pillow", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python"},
+    **{"PIL": "pillow", "sklearn": "scikit-learn", "vl_convert": "vl-convert-python", "docx": "python-docx"},
     **dict.fromkeys(("mpl_toolkits", "cycler", "contourpy"), "matplotlib"),
 }
 # Imported for somebody who passes such a frame, or asks for one.

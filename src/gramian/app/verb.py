@@ -152,12 +152,15 @@ class Context(NamedTuple):
         The command line of the shell.
     to_folder : bool
         Whether a folder of all results will be written.
+    out : str
+        The file that was asked for.
     """
 
     model: str = ""
     reading: Mapping[str, Any] | None = None
     command: Sequence[str] = ()
     to_folder: bool = False
+    out: str = ""
 
 
 @dataclass(frozen=True)

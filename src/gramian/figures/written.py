@@ -64,15 +64,15 @@ def content(draw: Callable[[], Any], kind: str, width: float | None = None) -> b
         return style.encoded(draw(), kind)
 
 
-def drawn(draw: Callable[[], Any], width: float | None = None) -> Drawn:
-    """Return a figure as .svg, so many millimetres wide, with its title and its sentences apart from it."""
+def drawn(draw: Callable[[], Any], width: float | None = None, kind: str = "svg") -> Drawn:
+    """Return a figure as a file, so many millimetres wide, with its title and its sentences apart from it."""
     with style.canvas(width):
         axes = draw()
         figure = next(np.asarray(axes, dtype=object).flat).figure
         if title := figure.get_suptitle():
             figure.suptitle("").set_in_layout(False)
-        svg = style.encoded(axes, dpi=DPI)
-    return Drawn(svg, title, style.caption(axes))
+        file = style.encoded(axes, kind, dpi=DPI if kind == "svg" else None)
+    return Drawn(file, title, style.caption(axes))
 
 
 def in_page(draw: Callable[[], Any], width: float, name: str) -> dict[str, Any]:

@@ -89,7 +89,14 @@ def as_html(parts: Iterable[Part], figures: Figures) -> str:
 
 
 class Figures:
-    """Draws figures for one page, and notes those that it cannot draw.
+    """Draws figures for one report, and notes those that it cannot draw.
+
+    Parameters
+    ----------
+    known : mapping of str to Drawn, optional
+        Figures that were drawn before, by name.
+    form : tuple of int and str
+        Millimetres, and the kind of file; by default .svg for a page.
 
     Attributes
     ----------
@@ -97,29 +104,36 @@ class Figures:
     notes : list of str
     """
 
-    def __init__(self, known: Mapping[str, Any] | None = None) -> None:
-        self.drawn, self.notes, self.known = 0, list[str](), dict(known or {})
+    def __init__(self, known: Mapping[str, Any] | None = None, form: tuple[Any, ...] = ()) -> None:
+        self.drawn, self.notes, self.known, self.form = 0, list[str](), dict(known or {}), form
+
+    def drawing(self, drawing: Drawing) -> Any:
+        """Return a drawn figure, or None with a note of the reason."""
+        title = TITLES[drawing.name]
+        try:
+            figure = self.known.pop(drawing.name, None) or drawn(drawing, *self.form)
+        except MissingExtraError as error:
+            self.notes += [] if str(error) in self.notes else [str(error)]
+            return None
+        except GramianError as error:  # such as constant data: the page has other figures
+            self.notes.append(f"No figure {title!r}: {error}")
+            return None
+        self.drawn += 1
+        return figure
 
     def show(self, drawing: Drawing) -> str:
         """Return a figure as HTML, or "" with a note of the reason."""
-        title = TITLES[drawing.name]
-        try:
-            figure = self.known.pop(drawing.name, None) or drawn(drawing)
-        except MissingExtraError as error:
-            self.notes += [] if str(error) in self.notes else [str(error)]
+        figure, title = self.drawing(drawing), TITLES[drawing.name]
+        if figure is None:
             return ""
-        except GramianError as error:  # such as constant data: the page has other figures
-            self.notes.append(f"No figure {title!r}: {error}")
-            return ""
-        self.drawn += 1
         inside = f"<p>{escaped(figure.title or title)}</p>{figure.inline(f'f{self.drawn}')}"
         caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
         return f'<figure aria-label="{html.escape(title)}">{inside}{caption}</figure>'
 
 
-def drawn(drawing: Drawing) -> Any:
-    """Return a figure with its heading and sentences, as wide as in a report."""
-    return function_of("written", "drawn")(drawing.draw, ROOM)
+def drawn(drawing: Drawing, room: float = ROOM, kind: str = "svg") -> Any:
+    """Return a figure with its heading and sentences, by default as in a report for a browser."""
+    return function_of("written", "drawn")(drawing.draw, room, kind)
 
 
 # ---------------------------------------------------------------- HTML from text, all of which is escaped

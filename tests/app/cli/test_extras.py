@@ -24,7 +24,7 @@ BLOCKED = {
             "torch",
         ),
         *("onnx", "skl2onnx", "onnxruntime", "anndata"),
-        *("matplotlib", "vl_convert", "fastapi", "starlette", "uvicorn", "jinja2"),
+        *("matplotlib", "vl_convert", "fastapi", "starlette", "uvicorn", "jinja2", "docx"),
     ),
 }
 RUN = """
@@ -98,6 +98,7 @@ def test_commands_without_extras_work_or_name_the_extra(folder):
     ]
     refused = {
         "images": ["fit", "pictures-of-people", "-o", "f.gramian"],
+        "docx": ["report", "table", "-o", "report.docx"],
         "plots": ["plot", "table", "a.csv", "-o", "figures"],
         "gpu": ["fit", "a.csv", "--device", "cuda"],
         "onnx": ["export", "table", "-o", "m.onnx"],

@@ -88,8 +88,10 @@ def check_out(
     """
     from gramian.core.atomic import check_writable
 
-    if ends and Path(out).suffix.lower() not in ends:
-        raise ParameterError(name, out, f": {writes}", f"Name a file that ends in {' or '.join(ends)}.")
+    if ends and (suffix := Path(out).suffix.lower()) not in ends:
+        printed = " A browser prints an .html file as .pdf." if suffix == ".pdf" and ".html" in ends else ""
+        advice = f"Name a file that ends in {' or '.join(ends)}.{printed}"
+        raise ParameterError(name, out, f": {writes}", advice)
     if out != "-":
         check_writable(out)
         check_not_input(out, *inputs)

@@ -144,12 +144,13 @@ def report(
     *,
     meta: verb.Meta = None,
     context: verb.Context = verb.Context(),
-) -> Annotated[verb.Result, verb.Output("file", default="report.html", ends=(".html", ".htm"))]:
-    """Explain a saved model on one page for a browser.
+) -> Annotated[verb.Result, verb.Output("file", default="report.html", ends=(".html", ".htm", ".docx"))]:
+    """Explain a saved model in a report.
 
-    The page has the method and its error bounds, what every rule for the number of components says, figures,
-    unusual rows, important columns, a methods paragraph for a paper, and the code that repeats the fit. It
-    loads nothing from elsewhere. With --label or --meta it says how much these explain of each component.
+    The first page prints on one sheet: what the data show, a figure, how groups differ, why rows are unusual,
+    whether to trust it, and what was done. An appendix has the method and its error bounds, what every rule
+    for the number of components says, figures, important columns, a methods paragraph for a paper, and the
+    code that repeats the fit. With --label or --meta it says how much these explain of each component.
     Without DATA it lists what needs the data.
 
     Parameters
@@ -160,7 +161,7 @@ def report(
     Files
     -----
     out : FILE
-        A .html file.
+        An .html file for a browser, which loads nothing from elsewhere, or a .docx for a word processor.
     """
     from gramian.models.model_file import read_model
     from gramian.report import sections
@@ -169,6 +170,10 @@ def report(
     from gramian.report.tables import completed
     from gramian.statistics.components import mapping_of
 
+    if as_docx := context.out.lower().endswith(
+        ".docx"
+    ):  # raises without its extra, before anything is computed
+        from gramian.report.document import as_document
     fitted = mapping_of(model)
     if data is not None and fitted.model_kind.faces:
         problem = "The report of a faces model needs no DATA."
@@ -179,8 +184,8 @@ def report(
         reading = _as_fitted(context.reading, fitted)
     versions = read_model(verb.model_path(context.model)).versions if context.model else None
     whole = sections.explanation(Fitted(model, table, reading=reading), versions)
-    page = as_page(whole).encode("utf-8", "replace")
-    return verb.Result(facts=sections.as_json(whole), content=page)
+    content = as_document(whole) if as_docx else as_page(whole).encode("utf-8", "replace")
+    return verb.Result(facts=sections.as_json(whole), content=content)
 
 
 def _as_fitted(reading: Mapping[str, Any], model: Any) -> dict[str, Any]:
