@@ -67,7 +67,8 @@ def _candidates(x: FloatArray) -> Iterator[float]:
 
 def _is_code(value: float, x: FloatArray) -> bool:
     count, rest = int((x == value).sum()), x[x != value]
-    if len(rest) < FEWEST:
+    usual = value in USUAL or (value == 0.0 and count >= 2)
+    if len(rest) < FEWEST or (count < 2 and not usual):
         return False
     first, third = np.quantile(rest, [0.25, 0.75])
     reach = FENCES * (third - first)
@@ -77,10 +78,9 @@ def _is_code(value: float, x: FloatArray) -> bool:
         return False
     low, high = float(rest.min()), float(rest.max())
     if not low <= value <= high:
-        usual = value in USUAL or (value == 0.0 and count >= 2)
         outside = not first - reach <= value <= third + reach
         far = min(abs(value - low), abs(value - high)) > (1.0 if usual else FAR) * (high - low)
-        return (outside and far and (usual or count >= 2)) or (value in USUAL and value < 0 <= low)
+        return (outside and far) or (value in USUAL and value < 0 <= low)
     if value not in WITHIN or not bool((rest == np.rint(rest)).all()):
         return False
     values, counts = np.unique(rest[np.abs(rest - value) <= NEIGHBOURS], return_counts=True)

@@ -7,12 +7,14 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from gramian.core.records import FloatArray
+from gramian.core.records import FloatArray, IntArray
 from gramian.tables.preview import Column
 
 GRAMS = 4096  # hashed pieces of names
@@ -60,6 +62,7 @@ def telling(names: Iterable[str]) -> list[bool]:
     return [bool(stem) and alike[stem] < MANY_ALIKE for stem in stems]
 
 
+@lru_cache(1 << 14)
 def grams(name: str) -> list[int]:
     """Return hashed pieces of a name: its words, pieces of three and four letters, the first and last."""
     words = tokens(name)
@@ -83,85 +86,95 @@ def features(columns: Sequence[Column], rows: int, texts: int) -> FloatArray:
         Rows of the table, and its columns of text.
     """
     X = np.column_stack([column.sample[:ROWS] for column in columns if column.sample is not None])
-    p = X.shape[1]
-    F = {name: np.zeros(p) for name in FEATURES[:-1]}
-    for j, column in enumerate(columns):
-        for name, value in _of_values(column, X[:, j], rows).items():
-            F[name][j] = value
-    with np.errstate(invalid="ignore"):
-        D = np.diff(X, axis=0)
-        pairs = np.maximum(np.isfinite(D).sum(axis=0), 1)
-        F["rising"], F["falling"] = (D > 0).sum(axis=0) / pairs, (D < 0).sum(axis=0) / pairs
-        F["flat"], F["steps"] = (D == 0).sum(axis=0) / pairs, (D == 1).sum(axis=0) / pairs
-        F["monotone"] = ((F["rising"] == 0) | (F["falling"] == 0)) & (F["flat"] < 1)
-        lowest = np.array([math.nan if column.low is None else column.low for column in columns])
-        F["restarts"] = ((X[1:] == lowest) & (D < 0)).sum(axis=0) / pairs
+    with np.errstate(all="ignore"):
+        known, there = _of_values(columns, X, rows), np.isfinite(X).any(axis=0)
+    F = {name: np.where(there, known.get(name, 0.0), name == "missing") for name in FEATURES[:-1]}
     _of_table(F, columns, X, rows, texts)
-    return np.column_stack([F[name] for name in FEATURES[:-1]]).astype(np.float64)
+    return np.column_stack([F[name] for name in FEATURES[:-1]])
 
 
-def _signed_log(value: float | None) -> float:
-    return 0.0 if value is None else math.copysign(math.log1p(abs(value)), value)
-
-
-def _of_values(column: Column, x: FloatArray, rows: int) -> dict[str, float]:
-    """Return what the values of one column say, without their neighbours."""
-    v = x[np.isfinite(x)]
-    if not len(v):
-        return {"missing": 1.0}
-    values, counts = np.unique(v, return_counts=True)
-    low, high = column.low or 0.0, column.high or 0.0
-    there = max(rows - column.missing, 1)
-    distinct = max(column.distinct, 1)
-    whole, share = column.whole, counts / len(v)
-    changes = np.diff(v)
-    steps = changes[changes != 0]
-    scaled = v / (np.abs(v).max() or 1.0)
-    deviation = scaled.std()
-    z = (scaled - scaled.mean()) / deviation if deviation > 0 else np.zeros_like(v)
-    squares = z * z
-    f: dict[str, float] = {
-        "missing": column.missing / max(rows, 1),
-        "whole": whole,
-        "distinct": math.log1p(distinct),
-        "distinct share": distinct / there,
-        "binary": distinct == 2,
-        "few": distinct <= 10,
-        "low": _signed_log(low),
-        "high": _signed_log(high),
-        "range": math.log1p((high - low + 1) / distinct) if whole else -1.0,
-        "starts": low in (0, 1),
-        "consecutive": whole and distinct > 1 and high - low + 1 == distinct,
-        "year": whole and low >= 1800 and high <= 2100,
-        "runs": math.log((1 + np.count_nonzero(changes)) / len(values)),
-        "even": counts.std() / counts.mean() if len(values) > 1 else 0.0,
-        "entropy": -(share * np.log(share)).sum() / math.log(len(values)) if len(values) > 1 else 0.0,
-        "top": share.max(),
-        "skew": float(np.clip((squares * z).mean(), -10, 10)),
-        "kurtosis": float(np.clip((squares * squares).mean(), 0, 50)),
-        "auto": float((z[1:] * z[:-1]).mean()) if len(z) > 2 else 0.0,
-        "positive": low > 0,
-        "hundred": low >= 0 and high <= 100,
-        "one": low >= 0 and high <= 1,
+def _of_values(columns: Sequence[Column], X: FloatArray, rows: int) -> dict[str, Any]:
+    """Return what the values of each column say, without its neighbours."""
+    missing, distinct, low, high, whole = (
+        np.array([getattr(one, fact) or 0 for one in columns], dtype=np.float64)
+        for fact in ("missing", "distinct", "low", "high", "whole")
+    )
+    V = np.take_along_axis(X, np.argsort(~np.isfinite(X), axis=0, kind="stable"), axis=0)  # NaN at the end
+    m = np.maximum(np.isfinite(V).sum(axis=0), 1)
+    ordered, several = np.sort(V, axis=0), np.maximum(distinct, 1)
+    counts, at, most = _repeats(ordered)
+    k = np.maximum(np.bincount(at, minlength=len(m)), 1)
+    share, usual = counts / m[at], m / k
+    steps = np.diff(V, axis=0)
+    steps[steps == 0] = math.nan
+    moved = np.isfinite(steps).sum(axis=0)
+    _, _, equal = _repeats(np.sort(np.round(steps / _size(steps), 9), axis=0))
+    D = np.diff(X, axis=0)
+    pairs = np.maximum(np.isfinite(D).sum(axis=0), 1)
+    rising, falling, flat = (hits.sum(axis=0) / pairs for hits in (D > 0, D < 0, D == 0))
+    Z = _standardised(V / _size(V), m)
+    digits, few = np.floor(np.log10(np.maximum(np.abs(V), 1))), V[:: max(1, len(V) // 50)]
+    written = np.array([few != np.round(few, d) for d in range(12)]) & (np.abs(few) >= 1e-4)  # not 1e-05
+    decimals = written.sum(axis=(0, 1)) / np.maximum(np.isfinite(few).sum(axis=0), 1)
+    gaps = np.diff(ordered, axis=0)
+    gaps = np.sort(np.where(gaps > 0, gaps, math.nan), axis=0)
+    middle = np.take_along_axis(gaps, np.stack([(k - 2) // 2, (k - 1) // 2]), axis=0).mean(axis=0)
+    of_whole = {
+        "range": np.log1p((high - low + 1) / several),
+        "digits": np.fmax.reduce(digits, axis=0),
+        "same digits": (digits == digits[0]).sum(axis=0) / m,
+        "tens": (np.rint(V / 10) * 10 == V).sum(axis=0) / m,
+        "gap": np.where(k > 1, np.log1p(middle), 0.0),
     }
-    if len(steps):
-        _, repeats = np.unique(np.round(steps / np.abs(steps).max(), 9), return_counts=True)
-        f["equal steps"] = repeats.max() / len(steps)
-    if whole:
-        digits = np.floor(np.log10(np.maximum(np.abs(v), 1)))
-        f |= {
-            "digits": digits.max(),
-            "same digits": (digits == digits[0]).mean(),
-            "tens": (v % 10 == 0).mean(),
-        }
-        f["gap"] = math.log1p(np.median(np.diff(values))) if len(values) > 1 else 0.0
-        f["decimals"] = 0.0
-    else:
-        f |= dict.fromkeys(("digits", "same digits", "tens", "gap"), -1.0)
-        texts = [repr(value) for value in v[:: max(1, len(v) // 50)].tolist()]
-        f["decimals"] = float(np.mean([0 if "e" in t else min(len(t.partition(".")[2]), 12) for t in texts]))
-        f["degrees"] = low >= -180 and high <= 180 and distinct > 5 and f["decimals"] >= 3
-    return {name: float(value) for name, value in f.items()}
+    return {name: np.where(whole, value, -1.0) for name, value in of_whole.items()} | {
+        "missing": missing / max(rows, 1),
+        "whole": whole,
+        "distinct": np.log1p(several),
+        "distinct share": several / np.maximum(rows - missing, 1),
+        "binary": several == 2,
+        "few": several <= 10,
+        "low": np.copysign(np.log1p(np.abs(low)), low),
+        "high": np.copysign(np.log1p(np.abs(high)), high),
+        "starts": (low == 0) | (low == 1),
+        "consecutive": whole * (several > 1) * (high - low + 1 == several),
+        "year": whole * (low >= 1800) * (high <= 2100),
+        "runs": np.log((1 + moved) / k),
+        "even": np.sqrt(np.bincount(at, (counts - usual[at]) ** 2, len(m)) / k) / usual,
+        "entropy": -np.bincount(at, share * np.log(share), len(m)) / np.log(np.maximum(k, 2)),
+        "top": most / m,
+        "skew": np.clip((Z * Z * Z).sum(axis=0) / m, -10, 10),
+        "kurtosis": np.clip(((Z * Z) ** 2).sum(axis=0) / m, 0, 50),
+        "auto": np.where(m > 2, (Z[1:] * Z[:-1]).sum(axis=0) / (m - 1), 0.0),
+        "positive": low > 0,
+        "hundred": (low >= 0) & (high <= 100),
+        "one": (low >= 0) & (high <= 1),
+        "equal steps": equal / np.maximum(moved, 1),
+        "rising": rising,
+        "falling": falling,
+        "flat": flat,
+        "steps": (D == 1).sum(axis=0) / pairs,
+        "restarts": ((X[1:] == low) & (D < 0)).sum(axis=0) / pairs,
+        "monotone": ((rising == 0) | (falling == 0)) & (flat < 1),
+        "decimals": decimals,
+        "degrees": (low >= -180) & (high <= 180) & (several > 5) & (decimals >= 3),
+    }
+
+
+def _repeats(ordered: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return how often each value of sorted columns occurs, of which column it is, and the most of each."""
+    begins, most = np.isfinite(ordered), np.zeros(ordered.shape[1], dtype=np.int64)
+    ends = np.cumsum(begins.sum(axis=0))
+    begins[1:] &= ordered[1:] != ordered[:-1]
+    at, row = np.nonzero(begins.T)
+    counts = np.diff(row + np.append(0, ends)[at], append=ends[-1])
+    np.maximum.at(most, at, counts)
+    return counts, at, most
+
+
+def _size(X: FloatArray) -> FloatArray:
+    """Return the largest amount in each column, 1 where that is 0 or absent."""
+    size = np.fmax.reduce(np.abs(X), axis=0)
+    return np.where(size > 0, size, 1.0)
 
 
 def _of_table(
@@ -170,10 +183,8 @@ def _of_table(
     """Add what the other columns say."""
     n, p = X.shape
     held = np.isfinite(X)
-    means = np.where(held, X, 0.0).sum(axis=0) / np.maximum(held.sum(axis=0), 1)
-    Y = np.where(held, X, means)
-    size = np.abs(Y).max(axis=0)
-    Y = Y / np.where(size > 0, size, 1.0)
+    Y = np.where(held, X, np.nansum(X, axis=0) / np.maximum(held.sum(axis=0), 1))
+    Y = Y / _size(Y)
     Z, R = _standardised(Y), _standardised(rankdata(Y, axis=0))
     C, S = np.abs(Z.T @ Z / n), np.abs(R.T @ R / n)
     order = _standardised(np.arange(n, dtype=np.float64)[:, None])
@@ -202,10 +213,12 @@ def _of_table(
     _of_lags(F, X)
 
 
-def _standardised(X: FloatArray) -> FloatArray:
-    X = X - X.mean(axis=0)
-    deviation = X.std(axis=0)
-    return np.asarray(X / np.where(deviation > 1e-12, deviation, np.inf))
+def _standardised(X: FloatArray, count: Any = None) -> FloatArray:
+    """Return columns with mean 0 and deviation 1 over so many rows, and 0 where a value is missing."""
+    count = len(X) if count is None else count
+    C = np.nan_to_num(X - np.nansum(X, axis=0) / count)
+    deviation = np.sqrt((C * C).sum(axis=0) / count)
+    return np.asarray(C / np.where(deviation > 1e-12, deviation, np.inf))
 
 
 def _of_groups(F: dict[str, FloatArray], columns: Sequence[Column], X: FloatArray) -> None:
@@ -213,6 +226,7 @@ def _of_groups(F: dict[str, FloatArray], columns: Sequence[Column], X: FloatArra
     n, p = X.shape
     numbers = np.array([column.distinct for column in columns])
     grouping = [j for j in range(p) if columns[j].whole and 2 <= numbers[j] <= n / 2]
+    codes = {j: np.unique(X[:, j], return_inverse=True)[1] for j in grouping}
     for j in sorted(grouping, key=lambda j: -numbers[j])[:GROUPINGS]:
         order = np.argsort(X[:, j], kind="stable")
         group, Y = X[order, j], X[order]
@@ -228,9 +242,8 @@ def _of_groups(F: dict[str, FloatArray], columns: Sequence[Column], X: FloatArra
         F["rising in"] = np.where(others, np.maximum(F["rising in"], rising), F["rising in"])
         F["steps in"] = np.where(others, np.maximum(F["steps in"], steps), F["steps in"])
         for i in grouping:
-            if i != j and numbers[i] * numbers[j] >= n:
-                pairs = X[:, i] + 1j * X[:, j]
-                F["key"][[i, j]] = np.maximum(F["key"][[i, j]], float(len(np.unique(pairs)) == n))
+            if i != j and numbers[i] * numbers[j] >= n and np.diff(np.sort(codes[i] * n + codes[j])).all():
+                F["key"][[i, j]] = 1.0
 
 
 def _of_lags(F: dict[str, FloatArray], X: FloatArray) -> None:

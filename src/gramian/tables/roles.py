@@ -263,15 +263,17 @@ def _judged(columns: Sequence[Column], facts: FloatArray, named: bool) -> list[R
     shares = trees["shares"].astype(np.float64) / 255.0
     out = 1.0 - shares[:, LEARNED.index("measure")]
     node = np.tile(trees["roots"].astype(np.intp), (len(X), 1))
-    moved, row = np.zeros(X.shape), np.arange(len(X))[:, None]
+    moved, row = np.zeros(X.size), np.arange(len(X))[:, None]
     while (inner := feature[node] < X.shape[1]).any():
         split = np.where(inner, feature[node], 0)
         after = np.where(X[row, split] <= threshold[node], node + 1, right[node])
         after = np.where(inner, after, node)
-        np.add.at(moved, (np.broadcast_to(row, node.shape), split), out[after] - out[node])
+        moved += np.bincount((row * X.shape[1] + split).ravel(), (out[after] - out[node]).ravel(), X.size)
         node = after
     probabilities = shares[node].mean(axis=1)
-    found = [_role(*one) for one in zip(columns, X, probabilities, moved, named_so, strict=True)]
+    found = [
+        _role(*one) for one in zip(columns, X, probabilities, moved.reshape(X.shape), named_so, strict=True)
+    ]
     runs = [j for j, column in enumerate(columns) if _is_unrelated_run(column, facts[j], len(columns))]
     if len(runs) == 1:  # several are measurements without signal
         found[runs[0]] = Role(columns[runs[0]].name, "identifier", RUN, "counts the rows in another order")
@@ -303,6 +305,8 @@ def _role(
         return Role(column.name, "time", max(doubt, LAGGED), f"holds {date}")
     if column.counts:
         return Role(column.name, "counter", max(doubt, LAGGED), "counts the rows")
+    if doubt <= (SURE if _has_unit(column) else DOUBTFUL if named else OUT):
+        return Role(column.name, "measure", 1 - doubt, "varies freely")
     against = [FEATURES[j] for j in np.argsort(-moved) if moved[j] > 0]
     leading = [name for name in against[:8] if name in EVIDENCE]
     texts = [text(column, f) for name in leading for holds, text in [EVIDENCE[name]] if holds(f[name])]
@@ -311,8 +315,6 @@ def _role(
     clauses = [*called, *(f"it {text}" for text in dict.fromkeys(texts))][:2]
     values = f"it has {column.distinct:,} different {'whole numbers' if f['whole'] else 'values'}"
     evidence = " and ".join(clauses) or values
-    if doubt <= (SURE if _has_unit(column) else DOUBTFUL if named else OUT):
-        return Role(column.name, "measure", 1 - doubt, "varies freely")
     if doubt <= OUT:
         return Role(column.name, "measure", 1 - doubt, f"may be {_a(kind)}: {evidence}", otherwise=kind)
     is_exact, exactly = EVIDENCE["exact"]
@@ -328,9 +330,10 @@ def _role(
 def _date_in(column: Column) -> str:
     """Return what dates or times the numbers of a column are; "" if they are none."""
     assert column.sample is not None
-    x, low, high = column.sample[np.isfinite(column.sample)], column.low or 0.0, column.high or 0.0
-    if column.distinct < FEWEST or low <= 0:
+    low, high = column.low or 0.0, column.high or 0.0
+    if column.distinct < FEWEST or low <= 1700:
         return ""
+    x = column.sample[np.isfinite(column.sample)]
     called = {*re.findall("date|datum|time|stamp|epoch|year|jahr", column.name.casefold())}
     rising, hundreds, rest = bool((np.diff(x) > 0).all()), x // 100 % 100, x % 100
     days = ((hundreds >= 1) & (hundreds <= 12) & (rest >= 1) & (rest <= 31)).all()
