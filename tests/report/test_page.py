@@ -16,9 +16,9 @@ from gramian.models.monitor import monitor_of
 from gramian.report import page as pages
 from gramian.report import sections
 from gramian.report.facts import Fitted
+from gramian.report.headline import headline
 from gramian.report.page import as_page, report_page
 from gramian.report.sections import survey
-from gramian.report.sentences import findings
 from gramian.tables.table import Origin, Table
 
 RNG = np.random.default_rng(0)
@@ -226,8 +226,9 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     table = Table(X, ("down", "up", "<b>rest"), labels=groups, label_name="kind", source="a.csv")
     model = gramian.PCA(2).fit(table)
     scores = model.transform(table)
-    pair, (first, second) = findings(model, groups, "kind", scores, X)
-    assert pair == (1, 2)
+    answer = headline(model, table, scores)
+    first, second = answer.sentences
+    assert (answer.kind, answer.pair) == ("groups", (1, 2))
     share = 100 * model.explained_variance_ratio_[0]
     assert first == (
         "PC1 separates `a` from `b` and `c`, by a larger `down` and a smaller `up` "
@@ -236,14 +237,18 @@ def test_a_page_begins_with_what_the_data_show(few_figures):
     assert second == f"PC1 ({share:.2f} % of the variance) rises with `up` and falls with `down`."
     page = read(model, table)
     assert f"{first} {second}".replace("`", "") in page.text
-    assert len(findings(model)[1]) == 2
-    size = findings(gramian.PCA(1).fit(rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 5))))[1]
+    assert len(headline(model).sentences) == 2
+    model_of_size = gramian.PCA(1).fit(rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 5)))
+    size = headline(model_of_size).sentences
     assert re.fullmatch(
         r"PC1 \(9[\d.]+ % of the variance\) is an overall size: all 5 columns rise together\.", *size
     )
-    assert len(findings(model, range(60), "id", scores)[1]) == 2  # every row is a group of its own
+    own = Table(X, labels=np.arange(60), label_name="id")
+    assert headline(model, own, scores).kind == "clusters"  # every label is a group of its own
     kernel = gramian.KernelPCA(1, kernel="rbf").fit(X)
-    assert re.fullmatch(r"PC1 explains [\d.]+ % of the variance in feature space\.", *findings(kernel)[1])
+    assert re.fullmatch(
+        r"PC1 explains [\d.]+ % of the variance in feature space\.", *headline(kernel).sentences
+    )
 
 
 def test_the_first_figure_shows_the_components_of_the_groups_and_the_appendix_the_first_two():

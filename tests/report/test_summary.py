@@ -6,9 +6,10 @@ from scipy import sparse
 
 import gramian
 from gramian.report.facts import Fitted
+from gramian.report.headline import headline
 from gramian.report.results import summary_page
 from gramian.report.sections import Survey, explanation
-from gramian.report.sentences import findings, headline, methods_paragraph
+from gramian.report.sentences import in_brief, methods_paragraph
 from gramian.tables.table import Origin, Table
 
 X = np.random.default_rng(0).normal(size=(40, 12)) * np.arange(1, 13)
@@ -67,15 +68,15 @@ def test_the_page_says_which_rule_chose_and_which_shares_are_unknown():
     model = gramian.PCA(1).fit(X)
     model.explained_variance_ratio_ = None
     assert page(model).count("| not known | not known |") == 1
-    assert headline(model) == "PCA of 40 rows x 12 columns: 1 component."
+    assert in_brief(model) == "PCA of 40 rows x 12 columns: 1 component."
 
 
-def test_a_headline_does_not_say_that_all_components_have_all_of_the_variance():
+def test_a_result_does_not_say_that_all_components_have_all_of_the_variance():
     number = int(np.searchsorted(np.cumsum(gramian.PCA().fit(X).explained_variance_ratio_), 0.95)) + 1
-    said = headline(gramian.PCA().fit(X))
+    said = in_brief(gramian.PCA().fit(X))
     assert f"12 components; the first {number} have 9" in said
     assert (
-        headline(gramian.PCA(1).fit(X[:2, :1]))
+        in_brief(gramian.PCA(1).fit(X[:2, :1]))
         == "PCA of 2 rows x 1 column: 1 component, 100.00 % of the variance."
     )
 
@@ -87,7 +88,7 @@ def test_a_sentence_names_a_strong_column_of_the_other_sign():
         size * [1, 1, 1, -1] + 0.3 * rng.standard_normal((60, 4)) * [0.5, 0.6, 0.7, 1],
         ("displacement", "weight", "cylinders", "mpg"),
     )
-    said = findings(gramian.PCA(1, scale="unit").fit(cars))[1][0]
+    said = headline(gramian.PCA(1, scale="unit").fit(cars)).sentences[0]
     assert said.endswith("rises with `displacement` and `weight`, and falls with `mpg`.")
 
 

@@ -212,6 +212,11 @@ def kernel_text(model: Any) -> str:
     return str(getattr(model, "kernel", None) or "") if kernel is None else repr(kernel)
 
 
+def where_text(model: Any) -> str:
+    """Return where the variance of a kernel PCA is; "" for others."""
+    return " in feature space" if model.model_kind.kernel else ""
+
+
 def validity_text(model: Any) -> str:
     """Return the proof of positive semidefiniteness, a chain of closure rules; "" without a kernel."""
     kernel = getattr(model, "kernel_", None)

@@ -22,6 +22,7 @@ from gramian.errors import DiagnosticWarning, UnavailableError, ignoring, shorte
 from gramian.figures.names import component_titles
 from gramian.report import sentences
 from gramian.report.facts import NAME, Fitted, component_rows, imputed_share, method_name, size_text, versions
+from gramian.report.headline import headline
 from gramian.report.tables import pieces_of
 from gramian.statistics.associations import adjusted, associated
 from gramian.statistics.component_rules import KERNEL_RULES, REPEATS, RULES, ComponentChoice
@@ -198,7 +199,7 @@ class _Explained:
         self.diagnosis = fitted.diagnosis
         if self.diagnosis is None:
             self.diagnosis = diagnosis_of(self.given, None if self.others else self.table)
-        self.pair, self.findings = sentences.first_look(self.model, self.table, seen and seen.scores)
+        self.answer = headline(self.model, self.table, seen and seen.scores, self.diagnosis)
         self.figure = self._first_figure()
 
     def whole(self) -> Explanation:
@@ -227,7 +228,7 @@ class _Explained:
         what = "Eigenfaces" if self.kind.faces else method_name(self.model)
         return Explanation(
             title=what + sentences.of_what(self.given, self.table, others=self.others),
-            findings=" ".join(self.findings),
+            findings=" ".join(self.answer.sentences),
             trust=trust,
             first=_sections(first),
             sections=_sections(sections),
@@ -235,8 +236,10 @@ class _Explained:
 
     def _first_figure(self) -> Drawing | None:
         """Return the figure of the first page, which the appendix does not repeat."""
+        if self.answer.figure == "control-chart":
+            return Drawing("control-chart", lambda: figures.control_chart(self.fitted.model, self.table))
         if self.survey is not None:
-            return self._scores(self.pair)
+            return self._scores(self.answer.pair)
         if self.k and self.kind.linear and self.model.n_features_in_ > 1:
             return self._components()
         return Drawing("scree", lambda: figures.scree(self.model, self.choices or None)) if self.k else None
@@ -316,7 +319,7 @@ class _Explained:
             elif self.others:
                 yield "These are not the rows of the fit."
             table = data if seen.shown is None else replace(data, **data.labels_at(seen.shown))
-            drawn = [self._scores((1, 2))] if self.pair != (1, 2) else []
+            drawn = [self._scores((1, 2))] if self.answer.pair != (1, 2) else []
             if self.kind.linear and not self.pictures and model.n_features_in_ > 1 and self.k > 1:
                 drawn.append(Drawing("biplot", lambda: figures.biplot(model, table, mapped=seen.scores)))
             yield Beside((*drawn,))

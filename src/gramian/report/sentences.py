@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from gramian.core.arrays import as_float64
-from gramian.core.checks import counted, duration, listed, most_of, percent, shown
-from gramian.errors import shortened
-from gramian.report.facts import imputed_share, kernel_text, method_name, size_text, validity_text, versions
+from gramian.core.checks import counted, duration, listed, most_of, percent
+from gramian.report.facts import (
+    imputed_share,
+    kernel_text,
+    method_name,
+    size_text,
+    validity_text,
+    versions,
+    where_text,
+)
 from gramian.report.tables import feature_names
-from gramian.statistics.components import component_names, feature_names_of, lags_of, shares_of
-from gramian.statistics.separation import CHANCE, COMPONENTS, Separation, separation_of
-from gramian.tables.labels import as_array, label_texts
+from gramian.statistics.components import lags_of, shares_of
 from gramian.tables.names import base_name
 from gramian.tables.table import Table
 
@@ -53,8 +57,8 @@ def of_what(model: Any, table: Table | None, *, others: bool = False) -> str:
     return f"{of}, applied to {rows}{name}"
 
 
-def headline(model: Any) -> str:
-    """Return the result in a sentence."""
+def in_brief(model: Any) -> str:
+    """Return size and variance of a result in a sentence."""
     share, ratios = imputed_share(model), shares_of(model)
     imputed = f" ({percent(share)} of the entries imputed)" if share else ""
     count = counted(model.n_components_, "component")
@@ -64,7 +68,7 @@ def headline(model: Any) -> str:
     centred = getattr(model, "center", True)
     what = "variance" if centred else "energy (second moments: no mean was subtracted)"
     number, share = most_of(ratios)
-    part = f"{percent(share)} of the {what}{_where(model)}"
+    part = f"{percent(share)} of the {what}{where_text(model)}"
     if number == len(ratios):
         return f"{result}, {part}."
     return f"{result}; the first {'one has' if number == 1 else f'{number} have'} {part}."
@@ -86,16 +90,12 @@ def done_lines(model: Any, table: Table | None) -> list[str]:
     source = getattr(model, "reading_", {}).get("source", "") if table is None else table.source
     data = [f"Data: {quoted(source) if source else counted(model.n_samples_, 'row')}"]
     data += [] if table is None else _read(table)
-    return as_items(["; ".join(data), f"Treatment: {' '.join(_treatment(model))}", headline(model)])
+    return as_items(["; ".join(data), f"Treatment: {' '.join(_treatment(model))}", in_brief(model)])
 
 
 def _read(table: Table) -> list[str]:
     """Return what was asked for while reading, and what was done about missing values."""
     return [*table.origin.asked, *filter(None, [table.missing.note])]
-
-
-def _where(model: Any) -> str:
-    return " in feature space" if model.model_kind.kernel else ""
 
 
 def _size(model: Any) -> str:
@@ -248,7 +248,7 @@ def _divisor(model: Any) -> list[str]:
 
 def _selection(model: Any) -> list[str]:
     k, ratios = model.n_components_, shares_of(model)
-    what = ("variance" if getattr(model, "center", True) else "second moments") + _where(model)
+    what = ("variance" if getattr(model, "center", True) else "second moments") + where_text(model)
     number = f"{counted(k, 'component was', 'components were')} retained"
     choice = getattr(model, "component_choice_", None)
     if choice is not None and choice.rule in METHODS:
@@ -275,137 +275,6 @@ def _bound(model: Any) -> list[str]:
         f"Each computed eigenvalue was certified to lie within {radius:.1e} of an eigenvalue of the {exact}, "
         "relative to the largest."
     ]
-
-
-# ---------------------------------------------------------------- what the data show
-
-
-def findings(
-    model: Any, labels: Any = None, title: str = "", scores: Any = None, X: Any = None
-) -> tuple[tuple[int, int], list[str]]:
-    """Return the two components that show groups, counted from 1, and at most two sentences.
-
-    They say how components tell groups apart, and what the first one or two are.
-
-    Parameters
-    ----------
-    model : fitted PCA, KernelPCA or Whitener
-    labels : array-like of shape (n,), optional
-    title : str
-        The name of the labels.
-    scores : array-like of shape (n, at least 1), optional
-    X : ndarray of shape (n, d), optional
-        The rows, to say by which columns groups differ.
-
-    Examples
-    --------
-    >>> import gramian
-    >>> X = np.column_stack([np.arange(40.0), np.arange(40) % 7])
-    >>> model = gramian.PCA(1).fit(X)
-    >>> print(*findings(model, np.repeat(["a", "b"], 20), "kind", model.transform(X), X)[1], sep="\\n")
-    PC1 separates `a` from `b`, by a smaller `x0` (all rows are on the side of their group).
-    PC1 (97.20 % of the variance) rises with `x0`.
-    """
-    k = min(DESCRIBED, int(model.n_components_))
-    texts = None if labels is None or scores is None or not k else label_texts(as_array(labels))
-    separation = None if texts is None else separation_of(as_float64(scores), texts)
-    groups = "" if separation is None else _groups(model, separation, title, texts, X)
-    about = [f"{_about(model, place)}." for place in range(1 if groups else k)]
-    return (1, 2) if separation is None else separation.pair, [groups, *about] if groups else about
-
-
-def first_look(model: Any, table: Table | None, scores: Any = None) -> tuple[tuple[int, int], list[str]]:
-    """Return the two components that show the groups of the labels, counted from 1, and what the data show.
-
-    If they are not the first two, the first sentence says why.
-    """
-    labels = None if table is None else table.labels
-    if labels is None or table is None or scores is None or len(labels) != len(scores):
-        return findings(model)
-    name, values = table.label_name or "", table.values
-    X = (
-        values
-        if isinstance(values, np.ndarray) and values.shape == (len(labels), model.n_features_in_)
-        else None
-    )
-    return findings(model, labels, name, scores, X)
-
-
-def _about(model: Any, place: int) -> str:
-    """Return the share of a component, and the columns of its largest loadings."""
-    name, ratios = component_names(place + 1)[place], shares_of(model)
-    share = "" if ratios is None else f"{percent(float(ratios[place]))} of the variance{_where(model)}"
-    if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
-        return f"{name} explains {share}" if share else f"{name} has no known share of the variance"
-    direction, names = as_float64(model.components_)[place], feature_names_of(model)
-    of = f" ({share})" if share else ""
-    order = np.argsort(-np.abs(direction).round(6), kind="stable")
-    strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]
-    large, opposite = strong[:COLUMNS], strong[direction[strong] * direction[strong[0]] < 0][:1]
-    if len(opposite) and not np.isin(opposite, large).any():
-        large = np.append(large[:-1], opposite)  # the strongest column of the other sign has a place
-    if len(names) > COLUMNS and direction.min() >= RELATIVE * direction.max():
-        return f"{name}{of} is an overall size: all {len(names)} columns rise together"
-    verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
-    said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
-    pause = " and " if len(large) == 2 else ", and "
-    return f"{name}{of} {pause.join(said)}"
-
-
-def _groups(model: Any, separation: Separation, title: str, texts: Any, X: Any) -> str:
-    """Return whether the first components tell groups apart, which one parts them, and by which columns."""
-    of, shown = f"groups of {_name(title)}" if title else "groups", min(COMPONENTS, int(model.n_components_))
-    if separation.component is None or not separation.group:
-        if separation.p > UNTOLD:
-            which = "this component" if shown == 1 else "the first components"
-            return f"The {of} are not told apart by {which}."
-        rates = (
-            f"for {_rounded(separation.right)} of left-out rows, and {_rounded(separation.chance)} by chance"
-        )
-        least = "" if separation.component is None else f", least along PC{separation.component + 1}"
-        return (
-            f"The {of} overlap{least} (the nearest group is right {rates})." if separation.p <= CHANCE else ""
-        )
-    sides = [_and([_name(name) for name in side[:COLUMNS]]) for side in (separation.group, separation.others)]
-    if len(separation.others) > COLUMNS:
-        sides[1] = f"the {len(separation.others)} other groups"
-    if len(separation.group) > COLUMNS:
-        sides[0] = f"{len(separation.group)} {of}"
-    by = _columns_of(model, separation, texts, X)
-    rows = "all rows" if separation.sided == 1 else f"{percent(separation.sided)} of the rows"
-    sided = f"{rows} are on the side of their group"
-    return f"PC{separation.component + 1} separates {sides[0]} from {sides[1]}{by} ({sided})."
-
-
-def _columns_of(model: Any, separation: Separation, texts: Any, X: Any) -> str:
-    """Return the columns with the largest loadings in which the means of two sides differ that way."""
-    if X is None or not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
-        return ""
-    direction = as_float64(model.components_)[separation.component] * (1 if separation.above else -1)
-    means = [np.nanmean(X[np.isin(texts, side)], axis=0) for side in (separation.group, separation.others)]
-    agrees = direction * (means[0] - means[1]) > 0
-    order = np.argsort(-np.abs(direction).round(6), kind="stable")[:COLUMNS]
-    largest = [j for j in order if agrees[j] and abs(direction[j]) >= RELATIVE * abs(direction[order[0]])]
-    names = feature_names_of(model)
-    sized = (
-        ("larger", [j for j in largest if direction[j] > 0]),
-        ("smaller", [j for j in largest if direction[j] < 0]),
-    )
-    parts = [f"a {word} {_and([_name(names[j]) for j in some])}" for word, some in sized if some]
-    return f", by {' and '.join(parts)}" if parts else ""
-
-
-def _rounded(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _name(name: str) -> str:
-    """Return a name between backticks, without those of its own, and not longer than a line."""
-    return f"`{shortened(shown(name).replace('`', chr(39)), LONGEST_NAME)}`"
-
-
-def _and(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 # ---------------------------------------------------------------- code

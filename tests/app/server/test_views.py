@@ -26,8 +26,8 @@ from gramian.figures.registry import FIGURES, available
 from gramian.figures.style import VARIABLES
 from gramian.kernels import audit, kernel_from_name
 from gramian.kernels.widths import median_distance
+from gramian.report.headline import headline
 from gramian.report.sections import survey
-from gramian.report.sentences import findings
 from helpers import npy
 from served import BINARY, CSV, FACES, X, client_of, fitted
 
@@ -582,8 +582,7 @@ def test_choices_and_findings_of_the_figures(visitor, models, beside):
     listed = visitor.get(place, params=query).json()
     assert (listed["hue"], listed["groups"]) == ("kind", {"kind": sorted(set(table.labels))})
     model = models["pca"][0]
-    _, said = findings(model, table.labels, "kind", model.transform(table))
-    assert listed["findings"] == said
+    assert listed["findings"] == [*headline(model, table, model.transform(table)).sentences]
     scores = visitor.get(f"{place}/scores", params=query | {"hue": "", "style": "kind"}).json()["spec"]
     rows = max(numbers_in(scores), key=len)
     assert "style" in rows[0]

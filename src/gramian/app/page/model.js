@@ -7,11 +7,9 @@ import { follow, query as queryOf } from "./run.js";
 
 const main = byId("main"), id = main.dataset.id, k = Number(main.dataset.components), columns = Number(main.dataset.columns);
 const fit = JSON.parse(main.dataset.fit);  // the order of the fit, if its data are here
-const asking = new URLSearchParams(location.search), shown = new URLSearchParams(asking);
-for (const name of ["components", "hue", "style", "arrows", "selected", "group", "why"]) asking.delete(name);  // of the view alone
-const own = fit && asking.get("data") === fit.data;
+const asking = new URLSearchParams(location.search), own = fit && asking.get("data") === fit.data;
 const query = own ? queryOf(fit.data, fit.reading) : asking;  // the rows of the fit are read as the fit has read them
-const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000, LONGEST = 6000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit; characters of an address
+const CLOSE = 120, LISTED = 200, NAMED = 5, FEW = 12, MOST = 1000;  // pixels from the top of a part that counts as read; rows of the list; named rows; columns with arrows at first; rows of one refit
 const FOLLOWS = { scores: ["components", "hue", "style"], "correlation-circle": ["components"], contours: ["hue"], directions: ["hue"] };
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
@@ -21,33 +19,6 @@ if (query.get("data") && byId("results-item") && main.dataset.kind !== "FaceSpac
 byId("data")?.addEventListener("change", (event) => {
   location.search = event.target.value ? `?data=${event.target.value}` : "";
 });
-
-// ------------------------------------------------------------------ the view is its address
-
-let address = location.search, restored = false;
-// Writes what is shown into the address, so that a reload and another browser show the same; null takes it away.
-function remember(changes) {
-  const url = new URL(location);
-  for (const [name, one] of Object.entries(changes)) {
-    url.searchParams.delete(name);
-    for (const entry of [one ?? []].flat()) url.searchParams.append(name, entry);
-  }
-  if (url.search.length > LONGEST) url.searchParams.delete("selected");
-  address = url.search;
-  history.replaceState(null, "", url);
-}
-addEventListener("popstate", () => location.search === address || location.reload());
-
-// Shows the selection, its explanation and the part of the page that the address names.
-function restore() {
-  restored = true;
-  const known = new Set(order.length ? order : points().map(drawnKey)), kind = shown.get("group");
-  const keys = shown.getAll("selected").filter((key) => known.has(key));
-  if (keys.length) select(new Set(keys), null, false);
-  else if (kind) Object.assign(byId("group"), { value: kind }).dispatchEvent(new Event("change"));
-  if (chosen && shown.get("why")) byId("why").click();
-  else if (location.hash && !scrollY) byId(location.hash.slice(1))?.scrollIntoView();
-}
 
 // ------------------------------------------------------------------ parts of the page
 
@@ -79,26 +50,19 @@ function chooser(words, values, chosen) {
 function choosers(cards, { columns: named, groups, hue, figures }) {
   const axes = Array.from({ length: Math.min(k, 50) }, (_, place) => [String(place + 1), `PC${place + 1}`]);
   const none = (all) => [["", "none"], ...all.map((name) => [name, name])];
-  const [x = "1", y = "2"] = shown.get("components")?.split(",") ?? [];
-  const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: shown.has("arrows") ? shown.get("arrows") === "yes" : columns <= FEW });
-  if (k > 1) all.components = [chooser("X| axis", axes, x), chooser("Y| axis", axes, y)];
-  if (named.length) all.hue = [chooser("Colour", none(named), shown.get("hue") ?? hue)];
-  if (Object.keys(groups).length) all.style = [chooser("Shape", none(Object.keys(groups)), shown.get("style") ?? "")];
+  const all = {}, arrows = element("input", { type: "checkbox", id: "arrows", checked: columns <= FEW });
+  if (k > 1) all.components = [chooser("X| axis", axes, "1"), chooser("Y| axis", axes, "2")];
+  if (named.length) all.hue = [chooser("Colour", none(named), hue)];
+  if (Object.keys(groups).length) all.style = [chooser("Shape", none(Object.keys(groups)), "")];
   const follows = (name) => (FOLLOWS[name] ?? []).filter((option) => all[option]);
   const redraw = (name) => cards[name].redraw(Object.fromEntries(follows(name).map((option) => [option, all[option].map(({ select }) => select.value).join(",")])),
     name === "scores" && figures.includes("biplot") && arrows.checked ? "biplot" : name);
   for (const [option, chosen] of Object.entries(all)) {
-    for (const { select } of chosen) select.addEventListener("change", () => {
-      remember({ [option]: chosen.map(({ select: one }) => one.value).join(",") });
-      Object.keys(cards).filter((name) => follows(name).includes(option)).forEach(redraw);
-    });
+    for (const { select } of chosen) select.addEventListener("change", () => Object.keys(cards).filter((name) => follows(name).includes(option)).forEach(redraw));
   }
   const fields = Object.values(all).flat().map(({ field }) => field);
   if (figures.includes("biplot")) fields.push(element("div", {}, element("label", { title: "A biplot: an arrow for each column, in the direction in which it rises" }, arrows, " Arrows")));
-  arrows.addEventListener("change", () => {
-    remember({ arrows: arrows.checked ? "yes" : "no" });
-    redraw("scores");
-  });
+  arrows.addEventListener("change", () => redraw("scores"));
   cards.scores?.head.after(element("div", { className: "choosers" }, ...fields));
   const regroup = () => offerGroups(all.hue?.[0].select.value, groups);
   all.hue?.[0].select.addEventListener("change", regroup);
@@ -144,7 +108,6 @@ async function all() {
     await redraw(name);
     if (name === "scores" && watched) await unusual();
   }
-  restore();
   const { python, methods } = await asked(`models/${id}/code?${query}`);
   byId("code").textContent = python;
   if (methods) {
@@ -210,7 +173,6 @@ function select(keys, ofGroup = null, narrow = true) {
   const sampled = points().length < order.length, partial = sampled && narrow && !group;  // a box around some of its rows
   byId("selected").textContent = !chosen ? "Click points or rows to select them, or drag a box around points."
     : group ? `Group ${group[1]} is selected.` : `${counted(chosen.size, "row")}${partial ? " of the drawn sample" : ""} selected: ${names}`;
-  if (restored) remember({ selected: group ? null : chosen && [...chosen], group: group?.[1], why: null });
   for (const button of [byId("without"), byId("only")]) button.hidden = !chosen || !own || partial;
   byId("clear").hidden = !chosen;
   byId("why").hidden = !chosen || !EXPLAINED.has(main.dataset.kind) || (!group && chosen.size > EXPLAINABLE);
@@ -243,7 +205,6 @@ byId("why").addEventListener("click", ({ target }) => tried(async () => {
     ...[...facts.notes, ...notes].map((note) => element("li", { className: "soft" }, note)));
   byId("explanation-table").replaceChildren(element("thead", {}, element("tr", {}, ...["column", ...heads.map(([, head]) => head)].map((head, place) =>
     element("th", { scope: "col", className: place ? "n" : "" }, head)))), body);
-  remember({ why: "yes" });
   offerMends(facts);
   byId("explanation").hidden = false;
   byId("explanation-title").focus();

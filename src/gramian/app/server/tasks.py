@@ -45,10 +45,11 @@ from gramian.models.kernel_pca.projection import as_scaled
 from gramian.models.model_file import read_model
 from gramian.report import facts as facts_of
 from gramian.report.facts import Fitted
+from gramian.report.headline import Headline, headline
 from gramian.report.page import report_page
 from gramian.report.results import write_results
 from gramian.report.sections import MOST_SCORES
-from gramian.report.sentences import first_look, methods_lines, python_calls
+from gramian.report.sentences import methods_lines, python_calls
 from gramian.report.tables import completed, feature_names, write_table
 from gramian.statistics.components import component_names, decomposition_of, expanded, mapping_of, reader_of
 from gramian.tables import reading
@@ -603,15 +604,15 @@ def figures(model: Message, data: Message | None) -> Message:
     labels = {} if table is None else labels_of(table)
     names = [] if table is None or table.feature_names is None else table.feature_names[:MOST_NAMES]
     usual = _hue(table, None)
-    pair, said = _telling(fitted, table)
+    answer = _answer(fitted, table)
     return {
         "figures": list(titles),
         "titles": titles,
         "columns": [*labels, *names],
         "groups": {name: kinds for name, values in labels.items() if (kinds := _kinds(table, name, values))},
         "hue": usual if isinstance(usual, str) else "",
-        "pair": list(pair),
-        "findings": said,
+        "pair": list(answer.pair),
+        "findings": list(answer.sentences),
     }
 
 
@@ -621,14 +622,14 @@ def _kinds(table: Any, name: str, values: Any) -> list[str]:
     return kinds if len(kinds) <= MOST_CLASSES else []
 
 
-def _telling(fitted: Any, table: Table | None) -> tuple[tuple[int, int], list[str]]:
-    """Return the two components that show the groups apart, and what the data show."""
+def _answer(fitted: Any, table: Table | None) -> Headline:
+    """Return what the data show."""
     if not fitted.model_kind.has_components:
-        return (1, 2), []
+        return Headline("components", ())
     if table is None or not fitted.model_kind.gives_scores:
-        return first_look(decomposition_of(fitted), None)
-    scores = _scores(fitted, table)[:, :MOST_SCORES]
-    return first_look(fitted, replace(table, labels=folders_of(table)), scores)
+        return headline(decomposition_of(fitted))
+    scores, diagnosis = _scores(fitted, table)[:, :MOST_SCORES], diagnosis_of(fitted, table)
+    return headline(fitted, replace(table, labels=folders_of(table)), scores, diagnosis)
 
 
 # ------------------------------------------------------------------- downloads

@@ -205,18 +205,19 @@ def fit(
 
     from gramian.answers.diagnose import diagnosis_of
     from gramian.report import facts, sentences, tables
+    from gramian.report.headline import headline
 
     made = _ready(model, data)
     start, scores = time.perf_counter(), np.empty((0, 0))
     # Scores of a table in a file are computed when they are written.
-    if data.in_memory and (context.to_folder or data.labels is not None):
+    if data.in_memory:
         scores = np.asarray(made.fit_transform(data))
     else:
         made.fit(data)
     seconds, table = time.perf_counter() - start, tables.completed(made, data)
     diagnosis, command = diagnosis_of(made, table), tuple(context.command)
-    groups = [] if data.labels is None else sentences.first_look(made, table, scores)[1][:1]
-    lines = [*groups, sentences.headline(made), *sentences.used_lines(made, table), ""]
+    answer = headline(made, table, scores, diagnosis).sentences[:1] if made.model_kind.has_components else ()
+    lines = [*answer, sentences.in_brief(made), *sentences.used_lines(made, table), ""]
     kinds = loadings or "unit", format or "csv"
     return verb.Result(
         "\n".join([*lines, *model_lines(made, diagnosis, verbose)]),

@@ -1,0 +1,290 @@
+"""What a fit shows, in a sentence for each kind of table: groups, time, noise, pictures, clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.signal import find_peaks
+
+from gramian.answers.departure import Departure, departure_of
+from gramian.answers.diagnose import Diagnosis
+from gramian.core.arrays import as_float64
+from gramian.core.checks import counted, percent, shown
+from gramian.core.records import FloatArray
+from gramian.errors import shortened
+from gramian.report.facts import where_text
+from gramian.statistics.clusters import Parted, parted
+from gramian.statistics.components import component_names, feature_names_of, shares_of
+from gramian.statistics.separation import CHANCE, COMPONENTS, Separation, separation_of
+from gramian.statistics.units import column_axis
+from gramian.tables.labels import as_array, label_texts
+from gramian.tables.table import Table
+
+DESCRIBED = 2  # components
+COLUMNS, RELATIVE = 3, 0.5  # of a component, and their least loading relative to the largest
+UNTOLD = 0.1  # share of permuted labels as good as theirs, above which groups are said not to be told apart
+LONGEST_NAME = 60  # characters
+PEAKS, PROMINENT = 2, 0.5  # of a curve of loadings that are named, and their prominence relative to its range
+STRAIGHT = 0.95  # correlation of a curve with a straight line
+
+
+@dataclass(frozen=True, eq=False)
+class Headline:
+    """What a fit shows.
+
+    Attributes
+    ----------
+    kind : {"groups", "time", "pictures", "noise", "clusters", "components"}
+        What the first sentence is about.
+    sentences : tuple of str
+        The answer; then what the first one or two components are.
+    figure : str
+        The figure in the registry that shows it.
+    pair : tuple of int
+        The two components that show it, counted from 1.
+    evidence : Separation, Departure, Parted or None
+        What the first sentence says, as numbers.
+    """
+
+    kind: Literal["groups", "time", "pictures", "noise", "clusters", "components"]
+    sentences: tuple[str, ...]
+    figure: str = "scores"
+    pair: tuple[int, int] = (1, 2)
+    evidence: Separation | Departure | Parted | None = None
+
+
+def headline(
+    model: Any, table: Table | None = None, scores: Any = None, diagnosis: Diagnosis | None = None
+) -> Headline:
+    """Return what a fit shows.
+
+    Groups of labels come first, then a departure in time, noise, and groups without labels: each is said
+    where a test says so. Else the first components are described.
+
+    Parameters
+    ----------
+    model : fitted PCA, KernelPCA or Whitener
+    table : Table, optional
+        The rows of the fit, or new ones.
+    scores : array-like of shape (n_samples, at least 1), optional
+        Of these rows.
+    diagnosis : Diagnosis, optional
+        Says whether there is more than noise.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> X = np.column_stack([np.arange(40.0), np.arange(40) % 7])
+    >>> model, table = gramian.PCA(1).fit(X), Table(X, labels=np.repeat(["a", "b"], 20), label_name="kind")
+    >>> print(*headline(model, table, model.transform(X)).sentences, sep="\\n")
+    PC1 separates `a` from `b`, by a smaller `x0` (all rows are on the side of their group).
+    PC1 (97.20 % of the variance) rises with `x0`.
+    """
+    k = int(model.n_components_)
+    known = table is not None and scores is not None and len(scores) == table.values.shape[0]
+    Z = as_float64(scores) if known and k else np.empty((0, 0))
+    tests = (_groups, _time, _noise, _pictures, _clusters) if k else ()
+    first = next(filter(None, (test(model, table, Z, diagnosis) for test in tests)), None)
+    described = min(DESCRIBED, k) if first is None else 0 if first.kind == "noise" else 1
+    about = tuple(f"{_about(model, place)}." for place in range(described))
+    if first is None:
+        return Headline("components", about)
+    return replace(first, sentences=(*first.sentences, *about))
+
+
+def _groups(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
+    """Say whether the first components tell the groups of the labels apart, and which one parts them."""
+    labels = None if table is None else table.labels
+    if labels is None or table is None or not len(Z):
+        return None
+    texts, title = label_texts(as_array(labels)), table.label_name or ""
+    result = separation_of(Z, texts)
+    if result is None:
+        return None
+    of = f"groups of {_name(title)}" if title else "groups"
+    if result.component is not None and result.group:
+        said = f"PC{result.component + 1} separates {_sides(result, of)}{_by(model, result, texts, table)}."
+    elif result.p > UNTOLD:
+        which = "this component" if min(COMPONENTS, int(model.n_components_)) == 1 else "the first components"
+        said = f"The {of} are not told apart by {which}."
+    elif result.p > CHANCE:
+        return None
+    else:
+        rates = f"for {_rounded(result.right)} of left-out rows, and {_rounded(result.chance)} by chance"
+        least = "" if result.component is None else f", least along PC{result.component + 1}"
+        said = f"The {of} overlap{least} (the nearest group is right {rates})."
+    return Headline("groups", (said,), pair=result.pair, evidence=result)
+
+
+def _sides(result: Separation, of: str) -> str:
+    """Return the groups on either side of a component."""
+    sides = [_and([_name(name) for name in side[:COLUMNS]]) for side in (result.group, result.others)]
+    if len(result.others) > COLUMNS:
+        sides[1] = f"the {len(result.others)} other groups"
+    if len(result.group) > COLUMNS:
+        sides[0] = f"{len(result.group)} {of}"
+    return f"{sides[0]} from {sides[1]}"
+
+
+def _by(model: Any, result: Separation, texts: Any, table: Table) -> str:
+    """Return the columns in which two sides differ, and how many rows are on theirs."""
+    rows = "all rows" if result.sided == 1 else f"{percent(result.sided)} of the rows"
+    group, others = (np.isin(texts, side) for side in (result.group, result.others))
+    by = _columns_of(model, result.component or 0, result.above, table, group, others)
+    return f"{by} ({rows} are on the side of their group)"
+
+
+def _columns_of(
+    model: Any,
+    component: int,
+    above: bool,
+    table: Table,
+    group: npt.NDArray[np.bool_],
+    others: npt.NDArray[np.bool_],
+) -> str:
+    """Return the columns with the largest loadings in which the means of two sides differ that way."""
+    X = table.values
+    rows = isinstance(X, np.ndarray) and X.shape == (len(group), model.n_features_in_)
+    if not rows or not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
+        return ""
+    direction = as_float64(model.components_)[component] * (1 if above else -1)
+    agrees = direction * (np.nanmean(X[group], axis=0) - np.nanmean(X[others], axis=0)) > 0
+    order = np.argsort(-np.abs(direction).round(6), kind="stable")[:COLUMNS]
+    largest = [j for j in order if agrees[j] and abs(direction[j]) >= RELATIVE * abs(direction[order[0]])]
+    names = feature_names_of(model)
+    sized = (
+        ("larger", [j for j in largest if direction[j] > 0]),
+        ("smaller", [j for j in largest if direction[j] < 0]),
+    )
+    parts = [f"a {word} {_and([_name(names[j]) for j in some])}" for word, some in sized if some]
+    return f", by {' and '.join(parts)}" if parts else ""
+
+
+def _time(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
+    """Say when rows in the order of time leave the pattern of their first half."""
+    found = None if table is None else departure_of(model, table)
+    if found is None:
+        return None
+    start, end = (datetime.fromisoformat(name.replace(" ", "T", 1)) for name in (found.start, found.end))
+    lasts = f" and lasts {_lasting((end - start).total_seconds())}" if end > start else ""
+    both = " and " in found.statistic
+    verb, limit = ("reach", "their limits") if both else ("reaches", "its limit")
+    said = (
+        f"As in the first half of the rows until {found.last}; then {_name(found.column)} leaves the pattern "
+        f"of the others: it begins at {found.start}{lasts} ({found.statistic} {verb} "
+        f"{found.excess:.2g} times {limit})."
+    )
+    more = f"{counted(found.further, 'later event')} in the control chart." if found.further else ""
+    return Headline("time", (said, *filter(None, [more])), "control-chart", evidence=found)
+
+
+def _lasting(seconds: float) -> str:
+    """Return a time in the two largest units that it has."""
+    minutes = round(seconds / 60)
+    if not minutes:
+        return counted(round(seconds), "second")
+    sizes = (("day", minutes // 1440), ("hour", minutes // 60 % 24), ("minute", minutes % 60))
+    parts = [counted(size, unit) for unit, size in sizes]
+    first = next(i for i, (_, size) in enumerate(sizes) if size)
+    return " ".join(part for part, (_, size) in zip(parts, sizes, strict=True) if size) if first else parts[0]
+
+
+def _noise(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
+    """Say that no direction has more variance than unrelated columns would give it."""
+    if diagnosis is None or "no-signal" not in diagnosis.codes:
+        return None
+    said = (
+        f"These {counted(model.n_samples_, 'row')} show no direction that unrelated columns would not show."
+    )
+    return Headline("noise", (said,), "scree")
+
+
+def _pictures(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
+    """Say how well components rebuild a picture of the fit."""
+    ratios = shares_of(model)
+    if getattr(model, "picture_shape_", None) is None or not model.model_kind.linear or ratios is None:
+        return None
+    lost = np.sqrt(max(0.0, 1.0 - float(ratios.sum())))
+    said = (
+        f"{counted(model.n_components_, 'component')} rebuild a picture of the fit up to {percent(lost)} of "
+        "its difference from the mean picture (root mean square)."
+    )
+    return Headline("pictures", (said,), "components")
+
+
+def _clusters(model: Any, table: Table | None, Z: FloatArray, diagnosis: Diagnosis | None) -> Headline | None:
+    """Say that rows without labels fall into groups."""
+    found = parted(Z) if len(Z) and table is not None else None
+    if found is None or table is None:
+        return None
+    above = int(found.above.sum())
+    group = found.above if 2 * above <= len(Z) else ~found.above
+    by = _columns_of(model, found.component, group is found.above, table, group, ~group)
+    said = (
+        f"The rows form at least two groups along PC{found.component + 1}, of {len(Z) - group.sum():,} and "
+        f"{group.sum():,}{': the smaller has' + by.removeprefix(', by') if by else ''} (one group without a "
+        "gap looks like this in fewer than 1 of 1,000 tables)."
+    )
+    pair = (1, 2) if found.component < 2 else (found.component + 1, 1)
+    return Headline("clusters", (said,), pair=pair, evidence=found)
+
+
+# ------------------------------------------------------------------ components
+
+
+def _about(model: Any, place: int) -> str:
+    """Return the share of a component, and the columns of its largest loadings."""
+    name, ratios = component_names(place + 1)[place], shares_of(model)
+    share = "" if ratios is None else f"{percent(float(ratios[place]))} of the variance{where_text(model)}"
+    if not model.model_kind.linear or getattr(model, "picture_shape_", None) is not None:
+        return f"{name} explains {share}" if share else f"{name} has no known share of the variance"
+    direction, names = as_float64(model.components_)[place], feature_names_of(model)
+    of = f"{name} ({share})" if share else name
+    if len(names) > COLUMNS and direction.min() >= RELATIVE * direction.max():
+        return f"{of} is an overall size: all {len(names)} columns rise together"
+    axis = column_axis(names)
+    if axis is not None and (curve := _along(direction, *axis)):
+        return f"{of} {curve}"
+    order = np.argsort(-np.abs(direction).round(6), kind="stable")
+    strong = order[np.abs(direction[order]) >= RELATIVE * np.abs(direction[order[0]])]
+    large, opposite = strong[:COLUMNS], strong[direction[strong] * direction[strong[0]] < 0][:1]
+    if len(opposite) and not np.isin(opposite, large).any():
+        large = np.append(large[:-1], opposite)  # the strongest column of the other sign has a place
+    verbs = (("rises with", large[direction[large] > 0]), ("falls with", large[direction[large] < 0]))
+    said = [f"{verb} {_and([_name(names[j]) for j in some])}" for verb, some in verbs if len(some)]
+    pause = " and " if len(large) == 2 else ", and "
+    return f"{of} {pause.join(said)}"
+
+
+def _along(direction: FloatArray, places: FloatArray, unit: str) -> str:
+    """Return what a curve of loadings along an axis is: a slope, or peaks; "" where it is neither."""
+    unit = f" {unit}" if unit else ""
+    if abs(float(np.corrcoef(direction, places)[0, 1])) >= STRAIGHT:
+        first, last = (places[0], places[-1]) if direction[0] < direction[-1] else (places[-1], places[0])
+        return f"is a slope: it rises steadily from {first:,g} to {last:,g}{unit}"
+    said = []
+    for sign, word in ((1, "peaks"), (-1, "dips")):
+        ends = np.pad(sign * direction, 1, constant_values=float((sign * direction).min()))
+        tops, _ = find_peaks(ends, prominence=PROMINENT * float(np.ptp(direction)))
+        high = [j for j in tops if ends[j] >= RELATIVE * np.abs(direction).max()]
+        high = sorted(high, key=lambda j: -ends[j])[:PEAKS]
+        if high:
+            said.append(f"{word} at {_and([f'{places[j - 1]:,g}{unit}' for j in high])}")
+    return " and ".join(said)
+
+
+def _rounded(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _name(name: str) -> str:
+    """Return a name between backticks, without those of its own, and not longer than a line."""
+    return f"`{shortened(shown(name).replace('`', chr(39)), LONGEST_NAME)}`"
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)

@@ -1,0 +1,127 @@
+"""Whether rows form groups along a component: the dip test of a single peak."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import isotonic_regression
+
+from gramian.core.checks import evenly
+from gramian.core.records import FloatArray, IntArray
+
+# The dip times the root of the number of rows: above it for fewer than 1 in 1,000 uniform samples.
+DIP, ROWS, COMPONENTS = 0.6, 2000, 5
+LEAST, SMALLEST = 0.05, 5  # share and number of the rows of a group
+VALLEY, NEAR = 0.5, 0.25  # rows in the valley relative to those at the means; near, of the distance of these
+PLACES = 41  # that are tried for the valley
+
+
+@dataclass(frozen=True)
+class Parted:
+    """Two groups of rows with few rows between them.
+
+    Attributes
+    ----------
+    component : int
+        From 0.
+    above : ndarray of bool, shape (n,)
+        The rows of the group with the larger scores.
+    dip : float
+        Hartigan's dip times the root of the number of rows that were looked at.
+    """
+
+    component: int
+    above: npt.NDArray[np.bool_]
+    dip: float
+
+
+def parted(scores: FloatArray) -> Parted | None:
+    """Return the first component along which the rows have more than one peak; None if there is none.
+
+    The dip is compared with that of a uniform distribution, the one with a single peak that has the largest.
+    Groups of fewer than a twentieth of the rows are outliers, and scores of few values are none.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+
+    References
+    ----------
+    Hartigan, J. A., and Hartigan, P. M. (1985). The dip test of unimodality. Annals of Statistics 13, 70-84.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> two = np.concatenate([rng.normal(size=80), rng.normal(8, size=40)])[:, None]
+    >>> int(parted(two).above.sum())
+    40
+    >>> parted(rng.exponential(size=(120, 1)))
+    """
+    some = np.array(evenly(len(scores), ROWS), dtype=np.intp)
+    for j in range(min(COMPONENTS, scores.shape[1])):
+        x = np.sort(scores[some, j])
+        if len(np.unique(x)) < max(4 * SMALLEST, len(x) / 2):
+            continue
+        distance = dip(x) * np.sqrt(len(x))
+        if distance <= DIP:
+            continue
+        cut, means = _halves(x)
+        between, *peaks = _near(x, np.array([cut, *means]), means).tolist()
+        lower = int(np.searchsorted(x, cut))
+        large = min(lower, len(x) - lower) >= max(SMALLEST, LEAST * len(x))
+        if large and between <= VALLEY * min(peaks):
+            return Parted(j, scores[:, j] > cut, float(distance))
+    return None
+
+
+def dip(x: FloatArray) -> float:
+    """Return the largest distance of a sample's distribution from the nearest one with a single peak.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        In rising order.
+    """
+    values, first = np.unique(x, return_index=True)
+    below, upto = first / len(x), np.append(first[1:], len(x)) / len(x)
+
+    def bent(ends: slice, low: FloatArray, high: FloatArray, rising: bool) -> float:
+        """Return how far ``high`` is at most above the convex line below ``low``, or the mirror image."""
+        gaps = np.diff(values[ends])
+        if not len(gaps):
+            return 0.0
+        slopes = isotonic_regression(np.diff(low[ends]) / gaps, weights=gaps, increasing=rising).x
+        line = low[ends][0] + np.concatenate([[0.0], np.cumsum(slopes * gaps)])
+        return float(np.abs(high[ends] - line).max())
+
+    def sides(peak: int) -> tuple[float, float]:
+        """Return the distances left and right of a peak: the first rises with its place, the second falls."""
+        return bent(slice(peak + 1), below, upto, True), bent(slice(peak, None), upto, below, False)
+
+    low, high = 0, len(values) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        left, right = sides(middle)
+        low, high = (middle, high) if left < right else (low, middle)
+    return min(max(sides(low)), max(sides(high))) / 2
+
+
+def _halves(x: FloatArray) -> tuple[float, tuple[float, float]]:
+    """Return the means of the two groups of sorted numbers with the least squares, and the valley between."""
+    n = np.arange(1, len(x))
+    sums = np.cumsum(x)
+    lower, upper = sums[:-1] / n, (sums[-1] - sums[:-1]) / (len(x) - n)
+    at = int(np.argmax(n * (len(x) - n) * (upper - lower) ** 2))
+    means = float(lower[at]), float(upper[at])
+    places = np.linspace(*means, PLACES)
+    counts = _near(x, places, means)
+    valley = np.flatnonzero(counts == counts.min())
+    return float(places[valley[len(valley) // 2]]), means
+
+
+def _near(x: FloatArray, places: FloatArray, means: tuple[float, float]) -> IntArray:
+    """Return how many of the sorted numbers are near each place, relative to the distance of the means."""
+    width = NEAR * (means[1] - means[0])
+    return np.searchsorted(x, places + width, "right") - np.searchsorted(x, places - width)

@@ -1,0 +1,120 @@
+"""What a fit shows, in the sentence that its kind of table asks for."""
+
+import re
+
+import numpy as np
+import pytest
+
+import gramian
+from gramian.answers.departure import departure_of
+from gramian.answers.diagnose import diagnosis_of
+from gramian.report.headline import headline
+from gramian.tables.table import Table
+
+
+def answer(X, n_components=2, names=None, **table):
+    table = Table(X, names, **table)
+    model = gramian.PCA(n_components, scale="unit").fit(table)
+    return headline(model, table, model.transform(table), diagnosis_of(model, table))
+
+
+def hours(n):
+    start = np.datetime64("2024-05-01T00:00:00")
+    return tuple(str(start + np.timedelta64(i, "h")).replace("T", " ") for i in range(n))
+
+
+def process(rng, n=400, d=6):
+    return rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) + 0.4 * rng.normal(size=(n, d))
+
+
+def test_a_sensor_that_leaves_its_pattern_is_named_with_begin_and_length():
+    X = process(np.random.default_rng(0))
+    X[300:330, 4] += 4 * X[:, 4].std()
+    result = answer(X, names=tuple("abcdef"), row_names=hours(400))
+    assert (result.kind, result.figure) == ("time", "control-chart")
+    assert result.evidence.column == "e"
+    assert result.evidence.reference == "2024-05-09 07:00:00"
+    first = result.sentences[0]
+    assert first.startswith("As in the first half of the rows until 2024-05-13 11:00:00; then `e` leaves")
+    assert re.search(
+        r"it begins at 2024-05-13 12:00:00 and lasts 1 day( \d hours?)? \(T2 and SPE reach ", first
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_process_without_a_fault_has_no_departure(seed):
+    X = process(np.random.default_rng(seed))
+    table = Table(X, row_names=hours(400))
+    assert departure_of(gramian.PCA(2, scale="unit").fit(table), table) is None
+
+
+def test_rows_without_times_holes_and_few_rows_have_no_departure():
+    X = process(np.random.default_rng(0))
+    X[300:330, 4] += 4 * X[:, 4].std()
+    pca = gramian.PCA(2, scale="unit").fit(X)
+    assert departure_of(pca, Table(X, row_names=hours(400))) is not None
+    assert departure_of(pca, Table(X)) is None
+    assert departure_of(pca, Table(X, row_names=hours(400)[::-1])) is None
+    assert departure_of(pca, Table(X[:50], row_names=hours(50))) is None
+    holed = X.copy()
+    holed[0, 0] = np.nan
+    assert departure_of(pca, Table(holed, row_names=hours(400))) is None
+
+
+def test_noise_is_said_and_its_components_are_not_described():
+    result = answer(np.random.default_rng(0).normal(size=(60, 5)))
+    assert result.kind == "noise"
+    assert result.sentences == ("These 60 rows show no direction that unrelated columns would not show.",)
+
+
+def test_groups_without_labels_are_counted_and_told_by_their_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    X[:30, 1] += 9
+    X[:30, 2] += 7
+    result = answer(X, names=("a", "b", "c", "d"))
+    assert result.kind == "clusters"
+    assert result.sentences[0].startswith(
+        "The rows form at least two groups along PC1, of 60 and 30: the smaller has a larger `b` and `c` ("
+    )
+    assert result.evidence.above.sum() in (30, 60)
+
+
+@pytest.mark.parametrize("shape", ["normal", "exponential", "uniform", "whole numbers", "outliers"])
+def test_one_cloud_of_any_shape_is_no_two_groups(shape):
+    rng = np.random.default_rng(1)
+    values = {
+        "normal": lambda: rng.normal(size=(300, 3)),
+        "exponential": lambda: rng.exponential(size=(300, 3)) ** 2,
+        "uniform": lambda: rng.uniform(size=(300, 3)),
+        "whole numbers": lambda: rng.integers(0, 2, size=(300, 3)).astype(float),
+        "outliers": lambda: np.concatenate([rng.normal(size=(290, 3)), rng.normal(50, 1, size=(10, 3))]),
+    }
+    assert answer(values[shape]()).kind != "clusters"
+
+
+def test_pictures_are_told_by_what_their_components_rebuild():
+    pictures = np.random.default_rng(0).normal(size=(20, 4, 5))
+    table = Table(pictures, picture_shape=(4, 5))
+    model = gramian.PCA(6).fit(pictures)
+    lost = np.linalg.norm(pictures - model.inverse_transform(model.transform(pictures)))
+    lost /= np.linalg.norm(pictures - pictures.mean(axis=0))
+    result = headline(model, table, model.transform(pictures))
+    assert result.figure == "components"
+    assert f"up to {100 * lost:.2f} % of its difference from the mean picture" in result.sentences[0]
+
+
+def test_components_of_spectra_are_peaks_slopes_and_levels():
+    rng = np.random.default_rng(0)
+    places = np.arange(900.0, 1700.0, 2.0)
+    names = tuple(f"{place:g} nm" for place in places)
+    band = np.exp(-(((places - 1450) / 40) ** 2)) - 0.8 * np.exp(-(((places - 1100) / 40) ** 2))
+    shapes = {
+        "peaks at 1,450 nm and dips at 1,100 nm": band,
+        "is a slope: it rises steadily from 900 to 1,698 nm": (places - 1250) / 400,
+        "is an overall size: all 400 columns rise together": np.ones_like(places),
+    }
+    for said, shape in shapes.items():
+        X = rng.normal(size=(50, 1)) * shape + 0.01 * rng.normal(size=(50, 400))
+        first = headline(gramian.PCA(1).fit(Table(X, names))).sentences[0]
+        assert re.sub(r"PC1 \([\d.]+ % of the variance\) ", "", first) == f"{said}."
