@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -64,6 +64,7 @@ IMPUTED = 20_000  # entries on which the number of components that impute is cho
 MOST_IMPUTING = 8
 MOST_SHOWN, MOST_NAMED = 8, 12  # kinds of columns to leave out, each with a line; names in it
 KNOWN = {one.name for one in fields(ReadingOptions)}
+ADDED = ("drop", "na_values", "exclude")  # to what a user chose
 
 
 def _words(text: str) -> set[str]:
@@ -179,7 +180,7 @@ class Proposals(Members[Proposal]):
             Arguments of :func:`gramian.scan`.
         """
         found = self.active.reading
-        for name in ("drop", "na_values", "exclude"):
+        for name in ADDED:
             if name in found:
                 found[name] = [*(getattr(reading, name) or ()), *found[name]]
         return found
@@ -308,37 +309,27 @@ def proposals(
     reading, parameters = reading or ReadingOptions(), parameters or {}
     if seen is None or seen.genotypes or reading.label_row is not None:
         return Proposals(tuple(_kernel(None, parameters)) if method == "kernel-pca" else ())
-    seen = replace(seen, marks={}, slips={}) if again is None else seen
-    marks, slips = _marks(seen, reading), _slips(seen, reading)
-    first = tuple(one for one in (slips, marks) if one is not None)
-    if first:
-        changed: dict[str, Any] = {"slips": "read"} if slips else {}
-        changed |= {"na_values": (*(reading.na_values or ()), *marks.value)} if marks else {}
-        reading = replace(reading, **changed)
-        again = None if again is None else partial(again, **changed)
-        rest = proposals((again and again()) or seen, method, reading, parameters, again)
-        return replace(rest, items=(*first, *rest))
+    seen = replace(seen, marks={}, slips={}, odd_rows=(), answers=((), ())) if again is None else seen
+    items, changed = list[Proposal](), dict[str, Any]()
+    for finders in (
+        (_slips, _marks),
+        (_odd_rows,),
+        (_answers,),
+        (_long,),
+    ):  # each in the table of those before
+        found = [one for find in finders if (one := find(seen, reading)) is not None]
+        more = {one.option: one.value for one in found}
+        more |= {name: (*(getattr(reading, name) or ()), *more[name]) for name in ADDED if name in more}
+        other = again(**changed, **more) if found and again is not None else None
+        items += found
+        if other is not None or "na_values" in more:
+            seen, reading, changed = other or seen, replace(reading, **more), changed | more
+            if "pivot" in more:
+                reading = replace(reading, id=more["pivot"][0], labels_from="")  # nothing else names rows
     if set(INFINITE) & set(reading.na_values or ()):
         seen = replace(seen, columns=tuple(map(_with_infinite_missing, seen.columns)))
-    odd = _odd_rows(seen, reading)
-    if odd is not None and again is not None:
-        some: dict[str, Any] = {"exclude": (*(reading.exclude or ()), *odd.value)}
-        if (cases := again(**some)) is not None:
-            cases = replace(cases, odd_rows=())
-            rest = proposals(cases, method, replace(reading, **some), parameters, partial(again, **some))
-            if not {"transpose", "pivot"} & {one.option for one in rest}:  # rows would be others
-                return replace(rest, items=(odd, *rest))
-    long = _long(seen, reading)
-    for one in filter(None, (_answers(seen, reading), long)):
-        option = {one.option: one.value}
-        if again is not None and (other := again(**option)) is not None:
-            reading = replace(reading, **option, **({"id": one.value[0]} if one is long else {}))
-            rest = proposals(other, method, reading, parameters, partial(again, **option))
-            rest = rest.only(lambda each: each.option != "label") if one is long else rest
-            return replace(rest, items=(one, *rest))
     table = _Table(seen, method, reading, parameters)
-    found = tuple(table.proposals())
-    return Proposals(found if long is None else (long, *found), table.doubtful, table.alone)
+    return Proposals((*items, *table.proposals()), table.doubtful, table.alone)
 
 
 class _Table:
@@ -364,13 +355,13 @@ class _Table:
             # Of columns without names, or of some rows, some are constant by chance.
             if role.role != "constant" or not column.distinct or (seen.whole and seen.named)
         }
+        self.names_rows = self._id() if reading.id is None else None
+        self.swaps = not reading.transpose and self._is_swapped()
 
     def proposals(self) -> Iterator[Proposal]:
         """Yield what is proposed."""
-        names_rows = self._id() if self.reading.id is None else None
-        swap = not self.reading.transpose and self._is_swapped(names_rows)
-        swapped = swap or self.reading.transpose
-        if swap and names_rows is not None:
+        names_rows, swapped = self.names_rows, self.swaps or self.reading.transpose
+        if self.swaps and names_rows is not None:
             why = f'"{names_rows.value}" names genes, elements or the like, and samples are usually rows'
             yield Proposal("transpose", True, why, {"rows": self.rows, "columns": self.seen.width})
         if names_rows is not None:
@@ -539,9 +530,11 @@ class _Table:
                 why = f'"{column.name}" is none of the {len(along):,} columns along an axis'
                 yield Proposal("drop", column.name, why, _facts(column, "odd"))
 
-    def _is_swapped(self, names_rows: Proposal | None) -> bool:
+    def _is_swapped(self) -> bool:
         """Return whether rows are genes, and columns samples."""
-        column = next((one for one in self.free if names_rows and one.name == names_rows.value), None)
+        column = next(
+            (one for one in self.free if self.names_rows and one.name == self.names_rows.value), None
+        )
         numbers = [one for one in self.free if one.sample is not None]
         numbers = [one for one in numbers if not self.block or one.name in self.block]
         if column is None or column.sample is not None or len(numbers) < 3:
@@ -862,7 +855,9 @@ def _free(seen: Preview, reading: ReadingOptions) -> set[str]:
 
 def _odd_rows(seen: Preview, reading: ReadingOptions) -> Proposal | None:
     """Return rows that are no cases: sums and means of others, and quality controls."""
-    if not seen.odd_rows or reading.transpose or reading.pivot:
+    if not seen.odd_rows or reading.transpose or reading.pivot or _long(seen, reading):
+        return None
+    if _Table(seen, "pca", reading, {}).swaps:  # rows would be others
         return None
     why = first_few(seen.odd_rows, lambda one: f'"{one[1]}" {one[2]}', most=MOST_SHOWN)
     entries = [f"{name}={value}" for name, value, _ in seen.odd_rows]
