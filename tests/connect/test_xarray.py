@@ -311,9 +311,7 @@ def test_missing_values_are_those_of_pca():
     ds = pca(SEA, n_components=2, missing="projection")
     assert np.allclose(project(ds, field), model.transform(X), rtol=0, atol=1e-9)
     for given in (field, field.chunk(time=6)):
-        with pytest.raises(
-            MissingValuesError, match="3 values are missing in 2 of 20 samples, at cells that"
-        ):
+        with pytest.raises(MissingValuesError, match="3 values are missing in 2 of 20 samples, at cells"):
             pca(given, n_components=2)
     with pytest.raises(MissingValuesError, match="2 values are missing in 1 of 1 sample, at cells that take"):
         project(pca(SEA, n_components=2), field[7])
@@ -468,14 +466,10 @@ def test_results_and_new_fields_must_belong_together():
     for results, given in ((ds, both), (two, SST)):
         with pytest.raises(InputTypeError, match=", but the components were fitted to a Data"):
             project(results, given)
-    with pytest.raises(
-        InputTypeError, match=r"ds is not what gramian\.connect\.xarray\.pca or rotate returns\. Pass"
-    ):
+    with pytest.raises(InputTypeError, match=r"ds is not what gramian\.connect\.xarray\.pca or rotate"):
         inverse(SST)
     for options in ({"n_components": 3}, {"scores": ds.scores.assign_coords(component=[1, 7])}):
-        with pytest.raises(
-            ParameterError, match=r"n_components=3 must be a whole|scores belong to components 1, 7,"
-        ):
+        with pytest.raises(ParameterError, match=r"n_components=3 must be a whole|scores belong to"):
             inverse(ds, **options)
 
 

@@ -79,6 +79,13 @@ def rng():
 
 
 def test_every_picture_is_held_out_once_and_people_as_a_whole():
+    for people in [None, np.repeat("only one", 12)]:
+        parts, how = folds(12, people, rng())
+        assert [len(part) for part in sorted(parts, key=len)] == [2, 2, 2, 3, 3]
+        assert "split by pictures" in how
+    assert len(folds(6, np.array(list("aabbcc")), rng())[0]) == 3
+    parts, how = folds(2, None, rng())
+    assert (parts, how) == ([], "there are too few pictures to calibrate the limit for faces (2)")
     people = np.repeat([f"p{i}" for i in range(13)], 4)
     parts, how = folds(52, people, rng())
     assert len(parts) == 5
@@ -88,16 +95,6 @@ def test_every_picture_is_held_out_once_and_people_as_a_whole():
     assert how == (
         "the limit for faces was calibrated on 52 held-out pictures, split by people, with 5 more fits"
     )
-
-
-def test_pictures_are_held_out_without_people_and_of_few_people():
-    for people in [None, np.repeat("only one", 12)]:
-        parts, how = folds(12, people, rng())
-        assert [len(part) for part in sorted(parts, key=len)] == [2, 2, 2, 3, 3]
-        assert "split by pictures" in how
-    assert len(folds(6, np.array(list("aabbcc")), rng())[0]) == 3
-    parts, how = folds(2, None, rng())
-    assert (parts, how) == ([], "there are too few pictures to calibrate the limit for faces (2)")
 
 
 def test_of_many_pictures_one_part_is_held_out(monkeypatch):

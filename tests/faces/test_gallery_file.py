@@ -193,9 +193,7 @@ def test_places_where_nothing_can_be_made(tmp_path):
 def test_a_protected_folder(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(
-            FileError, match=r"cannot be written: .* is write-protected\. Choose another place"
-        ):
+        with pytest.raises(FileError, match=r"cannot be written: .* is write-protected\. Choose another"):
             create_file(tmp_path / "g", CONTENT)
     finally:
         tmp_path.chmod(0o700)

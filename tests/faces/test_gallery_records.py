@@ -19,7 +19,7 @@ def batch(people=("Anna", "Ben"), vectors=((1, 2), (3, 4)), hashes=None, sources
     return as_batch(people, vectors, hashes, sources, pictures, 2)
 
 
-def test_a_batch_is_what_is_stored():
+def test_a_batch_is_what_is_stored_and_said_in_words():
     rows = batch(sources=["a/1.png", "b/\udc80.png"], pictures=[b"0", b"1"])
     assert [(row.person, row.digest, row.source, bytes(row.original)) for row in rows] == [
         ("Anna", digest("0"), "a/1.png", b"0"),
@@ -28,6 +28,9 @@ def test_a_batch_is_what_is_stored():
     assert [row.vector.tolist() for row in rows] == [[1, 2], [3, 4]]
     assert [(row.source, row.original) for row in batch()] == [("", None)] * 2
     assert list(batch(people=[], vectors=np.empty((0, 2)), hashes=[])) == []
+    assert str(Enrolled({"Anna": 1}, ())) == "1 picture of 1 person enrolled"
+    several = Enrolled({"Anna": 1000, "Ben": 0}, (("Ben", "b.png"),))
+    assert str(several) == "1,000 pictures of 2 people enrolled, 1 known already"
 
 
 def test_vectors_of_any_kind_become_floats(array_kind):
@@ -54,12 +57,6 @@ def test_what_does_not_fit_together():
     ):
         with pytest.raises(DataError, match=match):
             batch(**given)
-
-
-def test_what_was_stored_in_words():
-    assert str(Enrolled({"Anna": 1}, ())) == "1 picture of 1 person enrolled"
-    several = Enrolled({"Anna": 1000, "Ben": 0}, (("Ben", "b.png"),))
-    assert str(several) == "1,000 pictures of 2 people enrolled, 1 known already"
 
 
 def model(**changed):

@@ -35,9 +35,6 @@ def test_names_that_cannot_be():
         for name in names:
             with pytest.raises(DataError, match=match):
                 person_name(name)
-
-
-def test_a_name_is_text():
     with pytest.raises(InputTypeError, match=r"s name must be text, not bytes\."):
         person_name(b"Anna")
 

@@ -220,13 +220,9 @@ def test_damaged_and_foreign_files(tmp_path):
 def test_only_what_is_read_here_is_offered(tmp_path):
     for name in ["t.csv", "t.txt", "t.csv.gz", "t.parquet", "t.xlsx", "t.foo", "t"]:
         (tmp_path / name).write_text("1,2\n")
-        with pytest.raises(
-            FileError, match=r"is not a folder, a \.zip archive, a picture \(\.png \.jpg"
-        ) as one:
+        with pytest.raises(FileError, match=r"is not a folder, a \.zip archive, a picture \(\.png") as one:
             read_faces(tmp_path / name)
-        with pytest.raises(
-            DataError, match=r"is not named like a picture\. A list of paths is for"
-        ) as several:
+        with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is") as several:
             read_faces([tmp_path / name])
         for error in (one, several):
             offered = str(error.value).removeprefix(str(tmp_path / name))
@@ -245,9 +241,7 @@ def test_a_pipe_under_the_name_of_a_file_is_not_waited_for(name, tmp_path):
         pytest.skip("this system has no named pipes")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / name).symlink_to(tmp_path / "pipe")
-    with pytest.raises(
-        GramianError, match=r"is not a regular file\. Save its|is not a regular file\. Leave it out\."
-    ):
+    with pytest.raises(GramianError, match=r"is not a regular file\. Save its|is not a regular file\."):
         read_faces(tmp_path / name)
 
 
@@ -282,7 +276,7 @@ def test_arrays_with_people_and_names(tmp_path):
     assert (faces.people, faces.names, faces.pictures.shape) == (None, ("0", "1", "2"), (3, 9, 8))
 
 
-def test_people_that_do_not_fit_are_refused_and_names_left_out(tmp_path):
+def test_people_and_names_that_do_not_fit_or_are_composed(tmp_path):
     for y in [list("aab"), ["a", "a", "b", "", "c", "c"], [1, 1, 2, 2, 3, np.nan]]:
         np.savez(tmp_path / "f.npz", X=some(), y=y)
         with pytest.raises(DataError, match=r",\), but a text or whole number for each of the 6 pictures"):
@@ -291,16 +285,19 @@ def test_people_that_do_not_fit_are_refused_and_names_left_out(tmp_path):
     faces = read_faces(tmp_path / "f.npz")
     assert faces.names == ("0", "1")
     assert faces.notes[0].startswith("pictures are named by their numbers because ")
-
-
-def test_names_can_be_printed_and_people_are_one_however_composed(tmp_path):
     np.savez(tmp_path / "f.npz", X=some(2), y=["e\u0301", "\u00e9"], name=["\x1b[2Jq", "b"])
     faces = read_faces(tmp_path / "f.npz")
     assert faces.names == ("\ufffd[2Jq", "b")
     assert faces.people == ("\u00e9", "\u00e9")
 
 
-def test_pictures_that_are_not_finite_or_have_no_face(tmp_path):
+def test_arrays_that_are_no_pictures_of_faces(tmp_path):
+    np.save(tmp_path / "f.npy", np.eye(3))
+    with pytest.raises(DataError, match=r"Pictures of faces have three axes \(n, height, width\), not"):
+        read_faces(tmp_path / "f.npy")
+    (tmp_path / "g.npz").write_bytes(b"text")
+    with pytest.raises(FileError, match=r"g\.npz cannot be read: it is truncated, damaged or protected"):
+        read_faces(tmp_path / "g.npz")
     pictures = some().astype(float)
     pictures[4, 0, 0] = np.nan
     np.savez(tmp_path / "f.npz", X=pictures)
@@ -310,15 +307,6 @@ def test_pictures_that_are_not_finite_or_have_no_face(tmp_path):
         np.save(tmp_path / "f.npy", some(height=4, width=4))
         with pytest.raises(DataError, match=r"is 4x4 pixels, below the minimum of 8 pixels a side\."):
             read_faces(tmp_path / "f.npy", size=size)
-
-
-def test_arrays_that_are_no_pictures(tmp_path):
-    np.save(tmp_path / "f.npy", np.eye(3))
-    with pytest.raises(DataError, match=r"Pictures of faces have three axes \(n, height, width\), not"):
-        read_faces(tmp_path / "f.npy")
-    (tmp_path / "g.npz").write_bytes(b"text")
-    with pytest.raises(FileError, match=r"g\.npz cannot be read: it is truncated, damaged or protected"):
-        read_faces(tmp_path / "g.npz")
 
 
 def test_a_size_that_does_not_fit(tmp_path, monkeypatch):

@@ -173,7 +173,7 @@ def test_the_default_is_the_least_rate_that_can_be_counted_and_larger_ones_need_
     assert world.recogniser(far=0.1).notes_ == ()
 
 
-def test_one_picture_each_is_enough_to_be_known():
+def test_one_picture_is_enough_to_be_known():
     world = World(15, 1)
     recogniser = world.recogniser(far=0.1)
     assert recogniser.discriminant_ is None
@@ -181,9 +181,6 @@ def test_one_picture_each_is_enough_to_be_known():
     assert "0 of 15 people have two pictures" in recogniser.notes_[0]
     likeness = recogniser.similarity(world.pictures(world.places))
     assert np.mean(likeness.argmax(axis=1) == np.arange(15)) >= 0.85
-
-
-def test_some_people_with_one_picture_among_others():
     world = World(15, 3)
     kept = np.ones(45, dtype=bool)
     kept[[1, 2, 4, 5]] = False
@@ -301,9 +298,7 @@ def test_names_may_be_numbers_and_come_one_after_the_other(world):
 def test_scores_of_faces_go_with_their_threshold(world):
     recogniser = world.recogniser(far=0.05)
     for scores, threshold in (([1.0], None), (None, 0.5)):
-        with pytest.raises(
-            ParameterError, match=r"face_scores and face_threshold belong together\. Give both"
-        ):
+        with pytest.raises(ParameterError, match=r"face_scores and face_threshold belong together\. Give"):
             recogniser.identify(world.vectors[:1], scores, threshold)
     with pytest.raises(ValueError, match=r"zip\(\) argument"):
         recogniser.verify(world.vectors[:2], "p00", [1.0], 0.5)

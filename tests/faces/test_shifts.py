@@ -11,9 +11,7 @@ from gramian.faces.face_images import COPIES, moved, shift_covariance, shift_pix
 
 def test_a_share_is_one_pixel_at_least_or_is_refused():
     for shift in [-0.01, 0.26, float("nan"), "far", None, True]:
-        with pytest.raises(
-            ParameterError, match=r"must be a number of at least 0 and of at most 0\.25\. It is"
-        ):
+        with pytest.raises(ParameterError, match=r"must be a number of at least 0 and of at most 0\.25\."):
             shift_pixels(shift, 100)
     assert [shift_pixels(shift, 50) for shift in (0, 0.001, 0.04, 0.25)] == [0, 1, 2, 12]
 

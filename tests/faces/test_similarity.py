@@ -58,12 +58,9 @@ def test_blocks_of_queries_change_nothing(monkeypatch):
     np.testing.assert_allclose(Matcher(vectors, people, cosine=True).similarity(queries), whole, atol=1e-6)
 
 
-def test_a_vector_of_zeros_is_like_nobody():
+def test_what_is_the_same_is_as_alike_as_can_be_and_zeros_are_like_nobody():
     vectors, people, queries = some_people(0)
     assert not Matcher(vectors, people, cosine=True).similarity(0 * queries[:1]).any()
-
-
-def test_what_is_the_same_is_as_alike_as_can_be():
     vectors, people, _ = some_people(1)
     own = np.arange(len(people)), people
     cosines = Matcher(vectors, people, cosine=True).similarity(vectors)

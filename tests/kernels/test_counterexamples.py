@@ -41,12 +41,6 @@ def test_a_function_that_changes_its_mind_is_refused():
         examiner.confirm(examiner.examine(np.array([[1.0], [2.0]])))
 
 
-def test_points_are_shown_as_they_are():
-    assert auditing.show_point(np.array([0.1, 1 / 3])) == "(0.1, 0.3333333333333333)"
-    assert auditing.show_point(np.array([0.1, 1 / 3]), exact=False) == "(0.1, 0.3333)"
-    assert auditing.show_point(np.arange(9.0)) == "(0, 1, 2, 3, 4, 5, ...)"
-
-
 def examiner(kernel):
     return auditing.Examiner(kernel_from_name(kernel), 1e-10)
 
@@ -106,11 +100,14 @@ def test_the_printed_table_is_enough_to_check():
     assert "for a kernel it is never negative" in str(result)
 
 
-def test_large_witnesses_are_printed_without_their_matrix():
+def test_points_are_shown_as_they_are_and_large_witnesses_without_their_matrix():
     trial = examiner(lambda x, y: float(x[0] == y[0]) - 0.1).examine(np.arange(12.0)[:, None])
     text = str(auditing.certified(trial))
     assert "k(x_i, x_j)\n" not in text
     assert text.count("\n") == 13
+    assert auditing.show_point(np.array([0.1, 1 / 3])) == "(0.1, 0.3333333333333333)"
+    assert auditing.show_point(np.array([0.1, 1 / 3]), exact=False) == "(0.1, 0.3333)"
+    assert auditing.show_point(np.arange(9.0)) == "(0, 1, 2, 3, 4, 5, ...)"
 
 
 def test_an_asymmetry_in_few_digits():

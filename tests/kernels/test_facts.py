@@ -11,7 +11,7 @@ from gramian.kernels import RBF, Linear, Sigmoid
 from gramian.kernels.facts import CLOSURE, ORDER, Facts, Series
 
 
-def test_a_proof_names_every_part():
+def test_a_proof_names_every_part_and_the_one_that_is_none():
     lines = str((RBF(sigma=2) + 3 * Linear()).validity).splitlines()
     assert [line.partition(":")[0] for line in lines] == [
         "rbf(sigma=2) + 3 * linear()",
@@ -20,9 +20,6 @@ def test_a_proof_names_every_part():
         "    linear()",
     ]
     assert all(": proven. " in line for line in lines)
-
-
-def test_a_part_that_is_none_is_named_where_it_stands():
     lines = str((RBF() * Sigmoid(gamma=1.0)).validity).splitlines()
     assert lines[0].startswith("rbf() * sigmoid(gamma=1.0): unknown.")
     assert lines[1].startswith("  rbf(): proven.")

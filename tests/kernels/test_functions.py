@@ -133,10 +133,17 @@ def test_functions_see_numpy_whatever_the_rows_are(kind, function):
     assert_array_equal(np.asarray(K), FunctionKernel(function).gram(X, Y))
 
 
-def test_anything_but_one_finite_number_is_refused():
+def test_anything_but_one_finite_number_is_refused_and_errors_come_through():
     for bad in [np.nan, np.inf, [1.0, 2.0], np.ones((1, 1)), None, "one", 1j]:
         with pytest.raises(DataError, match=r"; it must return one finite number for two rows\."):
             FunctionKernel(lambda x, y, bad=bad: bad).gram(X)
+
+    def fails(x, y):
+        raise ZeroDivisionError("from the function")
+
+    for vectorised in (None, True, False):
+        with pytest.raises(ZeroDivisionError, match="from the function"):
+            FunctionKernel(fails, vectorised=vectorised).gram(X)
 
 
 @pytest.mark.parametrize("good", [1, np.float32(0.5), np.array(2.0), True])
@@ -159,15 +166,6 @@ def test_numbers_of_any_kind_are_taken(good):
 def test_functions_said_to_take_many_rows_have_to(function):
     with pytest.raises(DataError, match=r"; it must return finite numbers of shape \(6, 6\)\."):
         FunctionKernel(function, vectorised=True).gram(X)
-
-
-def test_errors_of_the_function_come_through():
-    def fails(x, y):
-        raise ZeroDivisionError("from the function")
-
-    for vectorised in (None, True, False):
-        with pytest.raises(ZeroDivisionError, match="from the function"):
-            FunctionKernel(fails, vectorised=vectorised).gram(X)
 
 
 def test_claims_nothing():
@@ -200,16 +198,13 @@ def test_what_a_value_costs_is_measured(vectorised):
     assert sum(shape[0] if vectorised else 1 for shape in counted) <= 100
 
 
-def test_compares_by_function_and_parameters():
+def test_compares_and_prints_by_function_and_parameters():
     assert FunctionKernel(laplace, {"width": 1.0}) == FunctionKernel(laplace, {"width": 1.0})
     assert FunctionKernel(laplace, {"width": 1.0}) != FunctionKernel(laplace, {"width": 2.0})
     assert FunctionKernel(laplace, vectorised=True) != FunctionKernel(laplace)
     assert FunctionKernel(laplace) != FunctionKernel(many)
     assert hash(FunctionKernel(laplace, {"width": 1.0})) == hash(FunctionKernel(laplace, {"width": 1.0}))
     assert FunctionKernel(laplace).get_params() == {"function": laplace, "params": None, "vectorised": None}
-
-
-def test_printed_forms():
     assert repr(FunctionKernel(laplace)) == "callable(function=laplace)"
     assert str(FunctionKernel(laplace)) == "laplace(x, y)"
     assert str(FunctionKernel(lambda x, y: 0)) == "<lambda>(x, y)"

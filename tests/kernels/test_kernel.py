@@ -163,7 +163,7 @@ def test_copies_pickles_and_clones(kernel):
         assert part is getattr(kernel, "left", None) or part is not clone(kernel).parts[0]
 
 
-def test_parameters_are_set_by_name():
+def test_parameters_are_set_by_name_also_inside_of_others():
     kernel = RBF(gamma=1.0)
     assert kernel.set_params(gamma=2.0) is kernel
     assert kernel == RBF(gamma=2.0)
@@ -173,9 +173,6 @@ def test_parameters_are_set_by_name():
         Linear().set_params(gamma=1.0)
     with pytest.raises(ParameterError, match=r"sigma__a is no parameter of RBF\. It has: sigma, gamma\."):
         RBF(sigma=1.0).set_params(sigma__a=1.0)
-
-
-def test_parameters_inside_of_others():
     kernel = (RBF(sigma=1.0) + 2 * Polynomial()).normalized()
     assert kernel.get_params(deep=False) == {"kernel": RBF(sigma=1.0) + 2 * Polynomial()}
     names = set(kernel.get_params())
@@ -235,7 +232,7 @@ def test_what_is_no_table_of_rows_is_refused():
                 made.gram(left, right)
 
 
-def test_binding_leaves_the_kernel_and_the_data_alone(kernel):
+def test_binding_and_scratch_memory_change_nothing(kernel):
     before, rows = repr(kernel), X.copy()
     rows.flags.writeable = False
     kernel.gram(rows)
@@ -243,9 +240,6 @@ def test_binding_leaves_the_kernel_and_the_data_alone(kernel):
     kernel.bind(rows)
     assert repr(kernel) == before
     assert_array_equal(rows, X)
-
-
-def test_scratch_memory_changes_nothing(kernel):
     bound = kernel.bind(X)
     left, right = bound.encode(X)
     expected = bound.tile(left, right)

@@ -68,9 +68,7 @@ def test_rows_that_are_no_numbers_and_kernels_that_need_all_entries_are_refused(
     with pytest.raises(DataError, match=r"X is sparse, and callable\(function=<lambda>\) takes no"):
         kernel_from_name(lambda x, y: float(x @ y)).gram(X)
     for bad in [np.nan, 1j]:
-        with pytest.raises(
-            DataError, match=r"X has NaN or infinity, for which a|X holds complex128, which is not"
-        ):
+        with pytest.raises(DataError, match=r"X has NaN or infinity, for which a|X holds complex128, which"):
             Linear().gram(sp.csr_array(np.array([[bad, 0.0]])))
 
 

@@ -113,9 +113,7 @@ def test_frames():
     assert_allclose(
         Whitener().fit(some).eigenvalues_, Whitener().fit(frame[frame.a > 0]).eigenvalues_, rtol=1e-12
     )
-    with pytest.raises(
-        DataError, match=r"(?s)same order.*Put them in order with X\[model.feature_names_in_\]"
-    ):
+    with pytest.raises(DataError, match=r"(?s)same order.*Put them in order with"):
         model.transform(lazy[NAMES[::-1]])
     with pytest.raises(DataError, match="yet now missing:\n- h"):
         model.transform(lazy[NAMES[:-1]])
@@ -147,9 +145,7 @@ def test_exact_kernel_pca_brings_the_rows_here():
         assert_allclose(ours.compute(), whole, atol=1e-6)
     _, residuals = model.denoise(chunked(X[:20]), return_error=True)
     assert_allclose(residuals, model.denoise(X[:20], return_error=True)[1], atol=1e-9)
-    with pytest.raises(
-        MemoryLimitError, match=r"This needs all 300 rows of the Dask array in memory \(19\.2"
-    ):
+    with pytest.raises(MemoryLimitError, match=r"This needs all 300 rows of the Dask array in memory"):
         KernelPCA(3, kernel="rbf", memory_limit=50_000).fit(chunked(X))
 
 

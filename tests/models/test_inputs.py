@@ -17,9 +17,7 @@ def test_tolerances():
     assert check_tol(None, np.dtype("f8")) == 1e-6
     assert check_tol(None, np.dtype("f4")) == 1e-5
     for value in (0, 1, -1e-3, np.nan, "1e-3", True, [1e-3]):
-        with pytest.raises(
-            ParameterError, match=r"must be a number above 0 and below 1\. It bounds residuals"
-        ):
+        with pytest.raises(ParameterError, match=r"must be a number above 0 and below 1\. It bounds"):
             check_tol(value, np.dtype("f8"))
 
 

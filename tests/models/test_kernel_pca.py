@@ -502,9 +502,7 @@ def indefinite(values, seed=0):
 def test_a_negative_eigenvalue_among_those_asked_for_is_named():
     K = indefinite([5.0, 3.0, -2.0])
     for asked in (3, 4, None):
-        with pytest.raises(
-            IndefiniteKernelError, match="The Gram matrix has the eigenvalue -2, negative beyond"
-        ):
+        with pytest.raises(IndefiniteKernelError, match="The Gram matrix has the eigenvalue -2, negative"):
             KernelPCA(asked, kernel="precomputed").fit(K)
 
 
@@ -591,9 +589,7 @@ def test_a_random_symmetric_matrix_gives_its_eigenvalues_or_an_error(n, k, seed)
         assert_allclose(model.eigenvalues_, eigenvalues[:k], rtol=1e-8)
         assert np.isfinite(model.transform(K)).all()
     elif eigenvalues[-1] < -1e-9:
-        with pytest.raises(
-            IndefiniteKernelError, match=r"eigenvalues are positive\. Ask for no more components than"
-        ):
+        with pytest.raises(IndefiniteKernelError, match=r"eigenvalues are positive\. Ask for no more"):
             model.fit(K)
     else:
         with pytest.warns(RankWarning, match="has rank"):

@@ -603,9 +603,7 @@ def test_what_cannot_impute_says_so_at_once(method):
     with pytest.raises(DataError, match="The weights sum to 1, but sums of squares are divided by"):
         PCA(2, missing=method).fit(HOLED, sample_weight=np.full(N, 1 / N))
     some = np.arange(N) < 3
-    with pytest.raises(
-        (ParameterError, DataError), match=r"1 column has no entry at all: column 7\. Nothing"
-    ):
+    with pytest.raises((ParameterError, DataError), match=r"1 column has no entry at all: column 7\."):
         PCA(2, missing=method).fit(HOLED, sample_weight=some)
 
 

@@ -111,9 +111,7 @@ def test_held_out_rows_are_those_of_models_without_them():
 
 
 def test_few_rows_for_the_components_are_warned_of():
-    with pytest.warns(
-        FewRowsWarning, match="14 rows are few for limits with 3 components.*Fit at least 15 rows"
-    ):
+    with pytest.warns(FewRowsWarning, match="14 rows are few for limits with 3 components.*Fit at least 15"):
         monitor = Monitor(PCA(3)).fit(X[:14])
     assert "14 rows are few" in str(monitor.limits_)
     assert "rows are few" not in str(Monitor(PCA(3)).fit(X[:15]).limits_)
@@ -637,9 +635,7 @@ def test_kernels_without_spe_have_t2():
         assert table["T2 limit"][0] == monitor.limits_.deciding("fit")["T2"]
         assert ("SPE" in table.columns, said in str(monitor.limits_)) == (False, True)
         assert set(table["contributor 1"]) == {""}
-        with pytest.raises(
-            UnavailableError, match=r"contributions need the derivative of the kernel\. There is"
-        ):
+        with pytest.raises(UnavailableError, match=r"contributions need the derivative of the kernel\."):
             monitor.contributions(rows)
 
 
@@ -721,9 +717,7 @@ def test_lags_warn_of_rows_that_are_not_at_equal_distances():
         monitor.predict(Table(frame.to_numpy()[::-1].copy(), tuple("abcdefghi"), zoned))
     plain = Monitor(PCA(3)).fit(frame)
     plain.statistics(gap)
-    with pytest.warns(
-        DiagnosticWarning, match="399 rows of 400 .*Sort rows by time: events are runs of rows.$"
-    ):
+    with pytest.warns(DiagnosticWarning, match="399 rows of 400 .*Sort rows by time: events are runs of"):
         plain.statistics(frame[::-1])
     # What the warning says to do: empty rows, or the parts one by one.
     with pytest.warns(MissingValuesWarning):

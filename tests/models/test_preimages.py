@@ -245,14 +245,10 @@ def test_kernels_without_distances():
     model = KernelPCA(2, kernel="rbf(gamma=0.05) - 0.2 * linear", repair="clip").fit(X)
     assert model.preimage_.method == "ridge"
     assert model.denoise(NEW).shape == NEW.shape
-    with pytest.raises(
-        IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space is -"
-    ):
+    with pytest.raises(IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space"):
         model.denoise(NEW, return_error=True)
     model.set_params(preimage="gradient")
-    with pytest.raises(
-        IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space is -"
-    ):
+    with pytest.raises(IndefiniteKernelError, match="The squared distance of pre-image 0 in feature space"):
         model.denoise(NEW)
 
 

@@ -54,9 +54,7 @@ def test_models_are_made_as_ever():
 
 def test_tol_of_nought_says_what_scikit_learn_means_by_it():
     for kind in (gramian.PCA, gramian.KernelPCA):
-        with pytest.raises(
-            gramian.errors.ParameterError, match=r"tol=0\.0 must be a number above 0 and below 1\. It bounds"
-        ):
+        with pytest.raises(gramian.errors.ParameterError, match=r"tol=0\.0 must be a number above 0 and"):
             kind(1, tol=0.0).fit([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])
 
 

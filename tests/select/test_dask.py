@@ -57,8 +57,6 @@ def test_what_needs_all_rows_has_a_limit(monkeypatch):
     assert np.abs(left.compute()).max() < 1e-12
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "9kB")
     for needy in (relations, lambda X: FeatureFilter("f").fit(X, LABELS)):
-        with pytest.raises(
-            MemoryLimitError, match=r"This needs all 200 rows of the Dask array in memory \(9\.6"
-        ):
+        with pytest.raises(MemoryLimitError, match=r"This needs all 200 rows of the Dask array in memory"):
             needy(LAZY)
     assert FeatureFilter("f", k=2).fit(LAZY, LABELS).k_ == 2

@@ -162,9 +162,6 @@ def test_constant_and_equal_columns(score):
                 assert model.pvalues_[[0, -1]].tolist() == [1, 1]
             if redundancy is None:
                 assert {model.ranking_[0], model.ranking_[-1]} == {9, 10}
-
-
-def test_all_columns_constant(score):
     model = FeatureFilter(score, 1, random_state=0).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
     assert model.scores_.tolist() == [0, 0, 0]
     assert model.ranking_.tolist() == [1, 2, 3]
@@ -230,7 +227,7 @@ def test_parameters_that_cannot_be():
             FeatureFilter(**{"score_func": "f"} | given).fit(*WINE)
 
 
-def test_data_that_cannot_be():
+def test_data_and_folds_that_cannot_be_are_refused_before_the_ranking():
     X, y = WINE
     for rows, labels, match in [
         (X, None, "FeatureFilter requires y to be"),
@@ -242,9 +239,10 @@ def test_data_that_cannot_be():
             FeatureFilter("f").fit(rows, labels)
     with pytest.raises(DataError, match='redundancy="mrmr" compares every feature with every other'):
         FeatureFilter("f", redundancy="mrmr").fit(sp.csr_matrix(X), y)
+    X, y = np.random.default_rng(0).standard_normal((12, 3)), [0] * 6 + [1] * 6
+    with pytest.raises(DataError, match="training rows of fold 1 all have the same label"):
+        FeatureFilter("f", cv=model_selection.KFold(2)).fit(X, y)
 
-
-def test_what_cannot_be_validated_is_refused_before_the_ranking():
     def never(X, y):
         raise AssertionError("ranked")
 
@@ -318,7 +316,7 @@ def test_ranking_choice_and_reason():
     assert str(model).startswith("FeatureFilter(")
 
 
-def test_thirty_are_listed():
+def test_thirty_are_listed_and_notes_come_last():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 100)), np.repeat([0, 1], 25)
     text = FeatureFilter("f", 40).fit(X, y).summary()
@@ -327,6 +325,9 @@ def test_thirty_are_listed():
     assert "... and 95 more, 35 of them selected" in FeatureFilter("f", 40).fit(X, y).summary(5)
     assert "more" not in FeatureFilter("f", 40).fit(X, y).summary(100).split("Selected")[0]
     assert "... and 70 more\n" in FeatureFilter("f", 3).fit(X, y).summary()
+    X = np.arange(12.0).reshape(6, 2)
+    text = FeatureFilter(lambda X, y: [np.nan, 1.0], k=1).fit(X, [0, 1] * 3).summary()
+    assert text.endswith("gave NaN for 1 features, which rank last.")
 
 
 def test_heads_and_labels():
@@ -343,7 +344,14 @@ def test_heads_and_labels():
     assert " score " in text
 
 
-def test_infinite_scores_have_full_bars():
+def test_scores_of_any_size_are_aligned_and_infinite_ones_have_full_bars():
+    X, y = WINE_FRAME
+    width = max(map(len, X.columns))
+    for scale, first in ((1e-90, "1.654e-86"), (1.0, "16,540.07"), (1e90, "1.654e+94")):
+        lines = FeatureFilter("chi2", 3).fit(X * scale, y).summary().splitlines()[2:15]
+        scores = [line[6 + width : 6 + width + 11] for line in lines]
+        assert scores[0].strip() == first
+        assert all(score[-1].isdigit() for score in scores)
     y = np.array([0, 0, 1, 1])
     X = np.column_stack([y, [1.0, 2.0, 2.5, 4.0], np.ones(4)])
     lines = FeatureFilter("f", 1).fit(X, y).summary().splitlines()
@@ -352,22 +360,6 @@ def test_infinite_scores_have_full_bars():
     assert lines[4].split() == ["3", "x2", "0.000", "1"]
     lines = FeatureFilter("f", 1).fit(X[:, [0, 2]], y).summary().splitlines()
     assert lines[2].endswith("█" * 20 + " selected")
-
-
-def test_scores_of_any_size_are_aligned():
-    X, y = WINE_FRAME
-    width = max(map(len, X.columns))
-    for scale, first in ((1e-90, "1.654e-86"), (1.0, "16,540.07"), (1e90, "1.654e+94")):
-        lines = FeatureFilter("chi2", 3).fit(X * scale, y).summary().splitlines()[2:15]
-        scores = [line[6 + width : 6 + width + 11] for line in lines]
-        assert scores[0].strip() == first
-        assert all(score[-1].isdigit() for score in scores)
-
-
-def test_notes_come_last():
-    X = np.arange(12.0).reshape(6, 2)
-    text = FeatureFilter(lambda X, y: [np.nan, 1.0], k=1).fit(X, [0, 1] * 3).summary()
-    assert text.endswith("gave NaN for 1 features, which rank last.")
 
 
 def in_folds(sizes, scores):
@@ -417,9 +409,3 @@ def test_tried_sizes():
         sizes = tried_sizes(d, 10**6)
         assert sizes[-1] == d
         assert (np.diff(sizes) > 0).all()
-
-
-def test_folds_that_cannot_be():
-    X, y = np.random.default_rng(0).standard_normal((12, 3)), [0] * 6 + [1] * 6
-    with pytest.raises(DataError, match="training rows of fold 1 all have the same label"):
-        FeatureFilter("f", cv=model_selection.KFold(2)).fit(X, y)

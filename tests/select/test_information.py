@@ -66,7 +66,7 @@ def test_permutations_leave_the_first_row_alone():
         assert len(np.unique(permuted[1:, 0])) > 10
 
 
-def test_rows_of_single_classes_are_left_out():
+def test_classes_and_values_of_a_single_row_tell_nothing():
     X, codes = table()
     X = X[:, [0, 2]]
     extra = np.vstack([X, [[100.0, 100.0], [200.0, -200.0]]])
@@ -75,9 +75,6 @@ def test_rows_of_single_classes_are_left_out():
     with_them = compared(extra, labels, classes=True, discrete=[False, False])
     without = compared(X, codes, classes=True, discrete=[False, False])
     assert with_them == pytest.approx(without, abs=0.02)
-
-
-def test_a_discrete_column_of_single_values_tells_nothing_about_a_number():
     X = np.arange(10.0)[:, None]
     assert compared(X, np.linspace(0, 1, 10) ** 2, classes=False, discrete=[True]) == 0.0
 
@@ -188,15 +185,12 @@ def test_many_values_on_both_sides_need_no_table_of_all_pairs():
     assert mutual_information.plug_in(x, x) == pytest.approx(math.log(200_000))
 
 
-def test_columns_are_scaled_as_scikit_learn_scales_them():
+def test_columns_are_scaled_as_in_scikit_learn_after_a_far_offset():
     X = np.random.default_rng(0).standard_normal((40, 3)) * [1, 1e-8, 1e5] + [0, 0, 3e6]
     noise = np.random.RandomState(0).standard_normal((40, 3))
     scaled = scale(X, with_mean=False)
     expected = scaled + 1e-10 * np.maximum(1, np.abs(scaled).mean(axis=0)) * noise
     np.testing.assert_allclose(mutual_information.noisy(X.T, noise.T).T, expected, rtol=1e-14, atol=1e-14)
-
-
-def test_a_far_offset_is_subtracted():
     x = np.random.default_rng(0).integers(0, 1000, (1, 50)).astype(np.float64)
     np.testing.assert_allclose(
         mutual_information.unit_scale(x + 2.0**30), mutual_information.unit_scale(x - x.mean()), rtol=1e-10

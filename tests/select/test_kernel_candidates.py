@@ -79,10 +79,12 @@ def test_names_expressions_objects_functions_and_models():
     assert result[4].gamma is None
 
 
-def test_other_parameters_of_a_model_stay():
+def test_other_parameters_of_a_model_and_widths_of_columns_stay():
     (one,) = as_candidates([KernelPCA(kernel="poly", degree=2, preimage="ridge", center=False)], ROWS)
     assert one.kernel == Polynomial(2, 1 / 3, 1.0)
     assert (one.preimage, one.center, one.degree) == ("ridge", False, 3)
+    (one,) = as_candidates(["rbf(sigma=(1, 2, 3))"], ROWS)
+    assert repr(one.kernel) == "rbf(sigma=(1, 2, 3))"
 
 
 def test_what_depends_on_the_data_becomes_a_number():
@@ -94,11 +96,6 @@ def test_what_depends_on_the_data_becomes_a_number():
     assert result[1].kernel.gamma == pytest.approx(0.5 / np.median(pdist(X)) ** 2)
     assert result[2].kernel.gamma == pytest.approx(1 / np.median(pdist(X, "cityblock")))
     assert repr(result[3].kernel) == "linear().on(1)"
-
-
-def test_one_width_for_every_column_stays():
-    (one,) = as_candidates(["rbf(sigma=(1, 2, 3))"], ROWS)
-    assert repr(one.kernel) == "rbf(sigma=(1, 2, 3))"
 
 
 def test_what_is_wrong_is_said():
@@ -118,8 +115,5 @@ def test_what_is_wrong_is_said():
     ]:
         with pytest.raises(kind, match=match):
             as_candidates(given, ROWS)
-
-
-def test_a_median_of_equal_rows_is_refused():
     with pytest.raises(DataError, match=r"The median distance of rows is 0, which is no width\. Give"):
         as_candidates(["rbf(sigma='median')"], as_rows(np.ones((5, 2))))

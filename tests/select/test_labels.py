@@ -24,16 +24,13 @@ def test_what_looks_discrete():
         assert looks_discrete(np.asarray(y)) is discrete
 
 
-def test_classes_are_coded_in_order():
+def test_classes_are_coded_in_order_and_numbers_keep_their_type():
     codes, classes, _ = as_target(["b", "a", "b"], 3)
     assert codes.tolist() == [1, 0, 1]
     assert classes.tolist() == ["a", "b"]
     data = as_labelled(X, list("xyxyxy"), estimator="test")
     assert data.original.tolist() == list("xyxyxy")
     assert data.names == ("x0", "x1")
-
-
-def test_numbers_mixed_objects_and_data_keep_their_type():
     numbers, classes, _ = as_target([1, 2, 3], 3, discrete=False)
     assert numbers.dtype == np.float64
     assert classes is None
@@ -44,7 +41,7 @@ def test_numbers_mixed_objects_and_data_keep_their_type():
     assert as_labelled(X.astype(np.float32), TWO, estimator="test").X.dtype == np.float32
 
 
-def test_labels_that_cannot_be_used():
+def test_labels_that_cannot_be_used_are_refused():
     for y, match in [
         (None, r"test requires y to be passed, but the target y is None"),
         ([0, 1], r"y has 2 labels but X has 6 rows"),
@@ -58,9 +55,6 @@ def test_labels_that_cannot_be_used():
     ]:
         with pytest.raises(DataError, match=match):
             as_labelled(X, y, estimator="test")
-
-
-def test_text_fractions_and_unknown_kinds_are_refused():
     with pytest.raises(DataError, match="Unknown label type: y contains text such as"):
         as_target(["a", "b"], 2, discrete=False)
     with pytest.raises(DataError, match=r"Unknown label type: continuous"):

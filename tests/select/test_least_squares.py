@@ -62,12 +62,20 @@ def test_a_walk_there_and_back_is_the_same_as_a_fresh_start():
         np.testing.assert_allclose(walked, fresh.scores(np.array(kept, dtype=int), rest, True), rtol=1e-11)
 
 
-def test_rows_that_score_themselves():
+def test_rows_that_score_themselves_and_constant_labels_in_a_fold():
     X, y = table()
     rows = np.arange(len(X))
     scorer = least_squares_scorer(LinearRegression(), X, y, [(rows, rows)], None)
     result = scorer.scores(np.array([0, 3]), single([5]), True)
     assert result[0, 0] == pytest.approx(LinearRegression().fit(X[:, [0, 3, 5]], y).score(X[:, [0, 3, 5]], y))
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    y = np.r_[np.full(4, 2.0), np.arange(8.0)]
+    folds = list(KFold(3).split(X))
+    scorer = least_squares_scorer(Ridge(), X, y, folds, None)
+    expected = by_definition(Ridge(), X, y, folds, None, [{0}, {1}])
+    np.testing.assert_allclose(
+        scorer.scores(np.array([], dtype=int), single([0, 1]), True), expected, rtol=1e-9
+    )
 
 
 def test_dependent_columns_are_left_to_the_estimator():
@@ -109,17 +117,6 @@ def test_more_columns_than_rows():
         kept = np.arange(0, 20)
         expected = by_definition(Ridge(), X, y, folds, None, [{*kept, 40}])
         np.testing.assert_allclose(scorer.scores(kept, single([40]), True), expected, rtol=1e-7)
-
-
-def test_a_constant_label_in_a_fold():
-    X = np.random.default_rng(0).standard_normal((12, 3))
-    y = np.r_[np.full(4, 2.0), np.arange(8.0)]
-    folds = list(KFold(3).split(X))
-    scorer = least_squares_scorer(Ridge(), X, y, folds, None)
-    expected = by_definition(Ridge(), X, y, folds, None, [{0}, {1}])
-    np.testing.assert_allclose(
-        scorer.scores(np.array([], dtype=int), single([0, 1]), True), expected, rtol=1e-9
-    )
 
 
 def test_what_it_cannot_do_exactly_is_left_to_the_estimator():

@@ -58,16 +58,13 @@ def test_labels_may_be_text_and_relabelling_changes_nothing():
         assert np.array_equal(result, mutual_information(X, codes, random_state=0))
 
 
-def test_scale_does_not_matter():
+def test_scale_does_not_matter_and_an_offset_loses_only_what_its_rounding_loses():
     for factor in [1e-95, 1e95]:
         X, y = load_iris(return_X_y=True)
         result = mutual_information(X * factor, y, discrete=False, random_state=0)
         np.testing.assert_allclose(
             result, mutual_information(X, y, discrete=False, random_state=0), atol=1e-12
         )
-
-
-def test_an_offset_in_float32_loses_only_what_its_rounding_loses():
     X, y = load_iris(return_X_y=True)
     far = (X + 1e4).astype(np.float32)
     np.testing.assert_allclose(
@@ -141,7 +138,7 @@ def test_a_file_brings_its_labels(tmp_path):
     assert result.values[1] == pytest.approx(math.log(2))
 
 
-def test_parameters_out_of_range_are_refused():
+def test_parameters_out_of_range_and_labels_that_never_repeat_are_refused():
     for options, match in [
         ({"n_neighbors": 0}, r"n_neighbors=0 must be a whole number of at least 1"),
         ({"n_neighbors": True}, r"n_neighbors=True must be a whole number"),
@@ -157,9 +154,6 @@ def test_parameters_out_of_range_are_refused():
         X, y = load_iris(return_X_y=True)
         with pytest.raises(ValueError, match=match):
             mutual_information(X, y, **options)
-
-
-def test_labels_that_never_repeat_are_refused():
     with pytest.raises(DataError, match="All 5 labels are different, so no row has a neighbour in"):
         mutual_information(np.eye(5) / 3, list("abcde"), discrete=False)
 

@@ -75,7 +75,5 @@ def test_what_one_pass_cannot_tell_is_refused(monkeypatch):
     with pytest.raises(DataError, match=r'Input X contains NaN: row 500, column 2\. Use missing="em"'):
         relations(da.from_array(X, chunks=(70, 7)), 1)
     monkeypatch.setenv("GRAMIAN_MEMORY_LIMIT", "9kB")
-    with pytest.raises(
-        MemoryLimitError, match=r"This needs all 700 rows of the Dask array in memory \(39\.2"
-    ):
+    with pytest.raises(MemoryLimitError, match=r"This needs all 700 rows of the Dask array in memory"):
         relations(da.from_array(X, chunks=(70, 7)))

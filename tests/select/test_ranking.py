@@ -145,16 +145,13 @@ def copula_information(X):
     return table
 
 
-def test_ties_go_to_the_first_column():
+def test_ties_go_to_the_first_column_and_the_rest_follows_by_its_last_value():
     relevance = np.array([0.2, 0.5, 0.5, 0.5])
     table = np.eye(4)
     assert filters.greedy_order(relevance, table.__getitem__, 4).tolist() == [1, 2, 3, 0]
     # The same sums in another order.
     relevance = np.array([0.1 + 0.2, 0.3])
     assert filters.greedy_order(relevance[::-1], np.zeros((2, 2)).__getitem__, 2).tolist() == [0, 1]
-
-
-def test_the_rest_follows_by_what_it_has_after_the_last_step():
     rng = np.random.default_rng(0)
     relevance, table = rng.random(8), np.abs(np.corrcoef(rng.standard_normal((8, 9))))
     order = filters.greedy_order(relevance, table.__getitem__, 3).tolist()
@@ -169,9 +166,6 @@ def test_shared_information_is_that_of_the_gaussian_copula():
     expected = copula_information(X)
     for j in range(13):
         np.testing.assert_allclose(shared(j), expected[j], rtol=1e-9, atol=1e-12)
-
-
-def test_information_is_that_of_normal_variables_and_constant_columns_share_none():
     rng = np.random.default_rng(3)
     x = rng.standard_normal(20000)
     X = np.column_stack([x, 0.8 * x + 0.6 * rng.standard_normal(20000)])

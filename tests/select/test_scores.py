@@ -77,7 +77,7 @@ def test_chi2_is_that_of_scikit_learn():
         np.testing.assert_allclose(chi2_score(counts.astype(float), y[::5]).values, expected, rtol=1e-12)
 
 
-def test_centred_before_squared():
+def test_an_offset_is_taken_off_before_anything_is_squared():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 20)
     x = np.round(1e8 + rng.standard_normal(60) + 0.3 * y, 4)
@@ -87,9 +87,6 @@ def test_centred_before_squared():
     share = float(exact_squared_correlation(x, numbers))
     result = f_score(x[:, None], numbers, discrete=False).values[0]
     assert result == pytest.approx(share / (1 - share) * 58, rel=1e-9)
-
-
-def test_float32_with_an_offset():
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], 30)
     X = (1000 + rng.standard_normal((60, 5)) + y[:, None]).astype("f4")

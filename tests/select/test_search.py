@@ -147,7 +147,7 @@ def test_ties_go_to_the_first_and_a_limit_ends_the_search():
     assert [s.size for s in backward(Told(len), singles(5), limit=5)] == [5]
 
 
-def test_groups_that_exceed_the_limit_are_not_tried():
+def test_groups_that_exceed_the_limit_are_neither_tried_nor_left():
     space = Space((np.array([0, 1, 2]), np.array([3, 4]), np.array([5])), np.array([], dtype=np.intp))
     steps = list(forward(Told(len), space, limit=4))
     assert [s.moved for s in steps] == [(0, 1, 2), (5,)]
@@ -158,9 +158,6 @@ def test_groups_that_exceed_the_limit_are_not_tried():
     steps = list(forward(Told(lambda s: -len(s)), space, limit=2))
     assert [s.subset for s in steps] == [(5,)]
     assert choose(steps, "size", 2).why == "the most that the groups allow of the 2 that were requested"
-
-
-def test_backward_leaves_a_group_that_is_small_enough():
     space = Space((np.array([0, 1, 2]), np.array([3, 4])), np.array([], dtype=np.intp))
     steps = list(backward(Told(len), space, limit=2))
     assert [s.subset for s in steps] == [(0, 1, 2, 3, 4), (3, 4)]
@@ -231,16 +228,13 @@ def step(size, *scores, start=0):
     return SearchStep.in_folds(subset, size, np.array(scores), number=1, action="add", moved=(0,))
 
 
-def test_best_takes_the_fewest_of_tied():
+def test_every_rule_takes_the_fewest_of_tied_by_its_definition():
     steps = [step(3, 0.9, 0.7), step(1, 0.5, 0.5), step(2, 0.8, 0.8), step(2, 0.8, 0.8, start=1)]
     result = choose(steps, "best")
     assert result.place == 2
     assert result.why == "the best mean of all steps; 2 other subsets tie"
     assert choose(steps[:3], "best").why == "the best mean of all steps; another subset ties"
     assert choose(steps[1:2], "best").why == "the best mean of all steps"
-
-
-def test_one_standard_error_is_that_of_the_best():
     # Mean 0.8 with a standard error of 0.1 / sqrt(2) * sqrt(2) / sqrt(2) = 0.1.
     best = step(4, 0.7, 0.9)
     assert best.standard_error == pytest.approx(0.1)
@@ -249,9 +243,6 @@ def test_one_standard_error_is_that_of_the_best():
     assert result.place == 2
     assert result.why == "the fewest within one standard error, 0.1, of the best mean, 0.8 with 4 features"
     assert choose([step(1, 0.7, 0.7), best], "one-se").place == 0
-
-
-def test_size_takes_the_best_of_the_largest_up_to_the_limit():
     steps = [step(2, 0.5, 0.5), step(3, 0.9, 0.9), step(2, 0.6, 0.6)]
     assert choose(steps, "size", 2).place == 2
     assert choose(steps, "size", 4).place == 1
@@ -263,13 +254,7 @@ def search(wanted="best", *, direction="forward", floating=False, patience=None,
     )
 
 
-def test_share_is_not_lost_to_rounding():
-    names = tuple(f"x{j}" for j in range(100))
-    assert int(0.29 * 100) == 28
-    assert search_of(space_of(None, None, names), 0.29, "forward", False, None).limit == 29
-
-
-def test_numbers_that_are_none_or_cannot_be_reached_are_refused():
+def test_numbers_that_cannot_be_reached_are_refused_and_shares_not_rounded_away():
     for wanted in ["auto", 0, 11, True, None, 1.0, float("nan")]:
         with pytest.raises(ParameterError, match="n_features_to_select="):
             search(wanted)
@@ -278,3 +263,6 @@ def test_numbers_that_are_none_or_cannot_be_reached_are_refused():
     assert search(3, fixed=[0, 1, 2]).limit == 3
     with pytest.raises(ParameterError, match=r"n_features_to_select=0\.4 is 4 features, but 5 are in the"):
         search(0.4, groups=[[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]])
+    names = tuple(f"x{j}" for j in range(100))
+    assert int(0.29 * 100) == 28
+    assert search_of(space_of(None, None, names), 0.29, "forward", False, None).limit == 29

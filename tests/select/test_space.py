@@ -15,11 +15,7 @@ def plain(groups=None, fixed=None, names=NAMES):
     return [group.tolist() for group in space.free], space.fixed.tolist()
 
 
-def test_each_feature_is_a_group_by_itself():
-    assert plain() == ([[0], [1], [2], [3], [4]], [])
-
-
-def test_groups_as_lists_and_as_labels():
+def test_groups_are_lists_or_labels_or_each_feature_by_itself():
     for groups in [
         [[1, 2], [3, 4]],
         [("weight", "height"), ["green", 3]],
@@ -30,13 +26,11 @@ def test_groups_as_lists_and_as_labels():
         [None, "size", "size", 5, 5],
     ]:
         assert plain(groups) == ([[0], [1, 2], [3, 4]], [])
-
-
-def test_groups_come_in_the_order_of_their_first_feature():
+    assert plain() == ([[0], [1], [2], [3], [4]], [])
     assert plain([[4, 2], [3, 0]])[0] == [[0, 3], [1], [2, 4]]
 
 
-def test_fixed_as_numbers_names_and_mask():
+def test_fixed_as_numbers_names_and_mask_hold_their_group():
     for fixed in [
         [1, 0],
         ["height", "age"],
@@ -47,9 +41,6 @@ def test_fixed_as_numbers_names_and_mask():
         {0, 1},
     ]:
         assert plain(fixed=fixed) == ([[2], [3], [4]], [0, 1])
-
-
-def test_fixed_features_hold_their_group():
     assert plain(fixed=[]) == plain(fixed=np.zeros(5, dtype=bool)) == plain()
     assert plain([[1, 2], [3, 4]], fixed=["weight"]) == ([[0], [3, 4]], [1, 2])
     with pytest.raises(ParameterError, match=r"fixed=\[2\] includes all 5 features, with their groups\."):

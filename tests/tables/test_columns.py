@@ -24,7 +24,7 @@ def make(data, names=..., **choice):
     )
 
 
-def test_columns_that_become_row_names():
+def test_columns_that_become_row_names_and_those_that_do_not():
     table = make([["a", "b"], [1, 2]])
     assert table.row_names == ("a", "b")
     assert table.notes == ('row names were taken from column "c0", which holds unique text',)
@@ -36,9 +36,6 @@ def test_columns_that_become_row_names():
         assert table.row_names == ("1", "2")
         assert table.feature_names == ("x",)
         assert "row names were taken from" in table.notes[0]
-
-
-def test_columns_that_do_not_become_row_names():
     for first in ([1, 1], [1.5, 2.5], [1, None]):
         assert make([first, [1.5, 2.5]], ["", "x"]).feature_names == ("column 0", "x")
     assert make([[1, 2]], [""]).values.tolist() == [[1], [2]]
@@ -52,13 +49,7 @@ def test_id_is_used_and_an_index_beside_it_is_left_out():
     assert make([["u", "v"], [5, 6], [3, 4]], id="c1", drop=("c0",)).row_names == ("5", "6")
 
 
-def test_label_before_the_names():
-    table = make([["u", "u"], ["a", "b"], [1, 2]], label="c0")
-    assert table.labels.tolist() == ["u", "u"]
-    assert table.row_names == ("a", "b")
-
-
-def test_labels_of_every_kind():
+def test_labels_of_every_kind_also_before_the_names():
     for values, expected in [
         ([1, 2], [1, 2]),
         ([1.5, None], [1.5, np.nan]),
@@ -67,6 +58,9 @@ def test_labels_of_every_kind():
         ([True, False], ["True", "False"]),
     ]:
         np.testing.assert_array_equal(make([values, [1, 2]], label="c0").labels, expected)
+    table = make([["u", "u"], ["a", "b"], [1, 2]], label="c0")
+    assert table.labels.tolist() == ["u", "u"]
+    assert table.row_names == ("a", "b")
 
 
 def test_columns_that_hold_no_numbers_are_refused_and_counted():
@@ -81,15 +75,24 @@ def test_columns_that_hold_no_numbers_are_refused_and_counted():
     ):
         with pytest.raises(DataError, match=rf"x\.parquet has {count} no numbers:"):
             make(columns)
+    for columns, choice, said in (
+        ([], {}, r"rows\. Add at least one row of numbers\."),
+        ([pa.array([], pa.float64())], {}, r"rows\. Add at least one row of numbers\."),
+        ([[1, 2]], {"drop": ("c0",)}, r"numeric columns\. At least one column"),
+        ([["a", "b"], ["u", "u"]], {}, "numeric columns:"),
+    ):
+        with pytest.raises(DataError, match=rf"x\.parquet has no {said}"):
+            make(columns, **choice)
 
 
-def test_numbers_of_every_type():
+def test_numbers_of_every_type_are_rounded_to_floats():
     for kind in (pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(5, 2)):
         column = pa.array(np.array([1, 2], np.float16) if kind == pa.float16() else [1, 2], kind)
         table = make([column])
         single = kind in (pa.float16(), pa.float32())
         assert table.values.dtype == (np.float32 if single else np.float64)
         assert table.values.tolist() == [[1], [2]]
+    assert make([[2**53 + 1]]).values[0, 0] == 2.0**53
 
 
 def test_dictionaries_booleans_nulls_and_string_views():
@@ -105,10 +108,6 @@ def test_dictionaries_booleans_nulls_and_string_views():
     )
     assert table.row_names == ("a", "b")
     np.testing.assert_array_equal(table.values, [[5, 1, np.nan], [6, np.nan, np.nan]])
-
-
-def test_integers_beyond_the_mantissa_are_rounded():
-    assert make([[2**53 + 1]]).values[0, 0] == 2.0**53
 
 
 def test_chunks_are_joined_and_rows_cut():
@@ -131,17 +130,6 @@ def test_repeated_missing_and_trailing_names():
     assert table.notes == ("an empty last column without a name was left out",)
 
 
-def test_nothing_numeric_is_refused():
-    for columns, choice, said in (
-        ([], {}, r"rows\. Add at least one row of numbers\."),
-        ([pa.array([], pa.float64())], {}, r"rows\. Add at least one row of numbers\."),
-        ([[1, 2]], {"drop": ("c0",)}, r"numeric columns\. At least one column"),
-        ([["a", "b"], ["u", "u"]], {}, "numeric columns:"),
-    ):
-        with pytest.raises(DataError, match=rf"x\.parquet has no {said}"):
-            make(columns, **choice)
-
-
 def written(table):
     buffer = io.BytesIO()
     parquet.write_table(table, buffer)
@@ -154,15 +142,12 @@ def read_parquet(file, name):
     return batch, source.names
 
 
-def test_parquet_gives_columns_and_names():
+def test_parquet_gives_columns_and_names_the_index_of_pandas_first():
     columns, names = read_parquet(written(pa.table({"x": [1], "y": [2.5]})), "x")
     assert names == ("x", "y")
     assert [column.to_pylist() for column in columns] == [[1], [2.5]]
     with pytest.raises(DataError, match=r"x has no columns\. Give each column of numbers a name of"):
         read_parquet(written(pa.table({})), "x")
-
-
-def test_the_index_of_pandas_comes_first():
     for name in (None, "place"):
         frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name=name))
         columns, names = read_parquet(written(pa.Table.from_pandas(frame)), "x")

@@ -242,10 +242,13 @@ def test_sparse_columns_are_taken_into_memory_or_refused(tmp_path, monkeypatch):
         as_rows(path)
 
 
-def test_what_is_kept_by_rows_is_transposed_in_memory_or_refused(tmp_path):
+def test_what_cannot_be_transposed_or_has_one_row_is_refused_as_in_memory(tmp_path):
     path = save_annotated(tmp_path / "x.h5ad", counts())
     with pytest.raises(MemoryLimitError, match="transpose=True reads columns, but"):
         as_rows(scan(path, transpose=True), limit=12_000_000)
+    np.save(tmp_path / "x.npy", np.ones((1, 900_000)))
+    with pytest.raises(DataError, match=r"holds 1 row, and a minimum of 2 is required by PCA\. Give"):
+        PCA(1, memory_limit="20MB").fit(tmp_path / "x.npy")
 
 
 def test_damaged_sparse_data_is_refused(tmp_path):
@@ -262,12 +265,6 @@ def test_damaged_sparse_data_is_refused(tmp_path):
     np.savez(tmp_path / "x.npz", shape=[9000.5, 700.0], **parts)
     with pytest.raises(FileError, match=r"cannot be read: it is .* damaged"):
         as_rows(tmp_path / "x.npz", limit=12_000_000)
-
-
-def test_one_row_in_a_large_file_is_refused_as_in_memory(tmp_path):
-    np.save(tmp_path / "x.npy", np.ones((1, 900_000)))
-    with pytest.raises(DataError, match=r"holds 1 row, and a minimum of 2 is required by PCA\. Give"):
-        PCA(1, memory_limit="20MB").fit(tmp_path / "x.npy")
 
 
 def test_a_sparse_npz_is_sparse_rows(tmp_path):

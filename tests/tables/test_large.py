@@ -445,9 +445,7 @@ def test_later_rows_of_another_kind_than_the_first_ones_raise(tmp_path):
         path.write_text(
             text([(cell, *row) for cell, row in zip(cells, rows, strict=True)], f"{name}\ta\tb\tc", "\t")
         )
-        with pytest.raises(
-            DataError, match=r"has 1 column that holds no numbers:|, but later rows have the same"
-        ):
+        with pytest.raises(DataError, match=r"has 1 column that holds no numbers:|, but later rows have"):
             scan(path).open(LIMIT)
     path.write_text(text([(*row, "" if i < 500 else 1) for i, row in enumerate(rows)], "a,b,c,"))
     with pytest.raises(DataError, match="the last column has no name and is empty in the first"):

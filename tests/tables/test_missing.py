@@ -21,7 +21,7 @@ def test_finite_and_integer_tables_come_back_as_they_are():
         assert handle_missing(whole, "mean").values is values
 
 
-def test_means_are_those_of_the_others_at_every_scale():
+def test_means_are_those_of_the_others_at_every_scale_and_need_one():
     filled = handle_missing(table([[1, NAN], [NAN, 3], [2, 5]], notes=("before",)), "mean")
     np.testing.assert_allclose(filled.values, [[1, 4], [1.5, 3], [2, 5]], rtol=1e-15)
     assert filled.notes == ("before", "2 missing values in 2 columns were filled with column means")
@@ -30,30 +30,24 @@ def test_means_are_those_of_the_others_at_every_scale():
         assert handle_missing(whole) is whole
         filled = handle_missing(table([[scale], [scale], [NAN]]), "mean")
         np.testing.assert_allclose(filled.values[2, 0], scale, rtol=1e-15)
-
-
-def test_mean_keeps_type_order_and_the_original():
-    holed = Table(np.asfortranarray([[1, NAN], [3, 4]], dtype=np.float32))
-    filled = handle_missing(holed, "mean").values
-    assert filled.dtype == np.float32
-    assert filled.flags.f_contiguous
-    assert np.isnan(holed.values[0, 1])
-
-
-def test_mean_fills_pictures_pixel_by_pixel():
-    pictures = np.arange(12.0).reshape(2, 2, 3)
-    pictures[0, 1, 1] = NAN
-    filled = handle_missing(Table(pictures, picture_shape=(2, 3)), "mean").values
-    assert filled.shape == (2, 2, 3)
-    assert filled[0, 1, 1] == filled[1, 1, 1]
-
-
-def test_mean_of_an_empty_column_is_refused():
     with pytest.raises(DataError, match='missing="mean" needs a value in every column, but column'):
         handle_missing(table([[1, NAN], [2, NAN]], feature_names=("y", "x")), "mean")
     many = np.full((2, 12), NAN)
     with pytest.raises(DataError, match='missing="mean" needs a value in every column, but column'):
         handle_missing(Table(many), "mean")
+
+
+def test_mean_keeps_type_order_and_the_original_and_fills_pictures_by_pixel():
+    holed = Table(np.asfortranarray([[1, NAN], [3, 4]], dtype=np.float32))
+    filled = handle_missing(holed, "mean").values
+    assert filled.dtype == np.float32
+    assert filled.flags.f_contiguous
+    assert np.isnan(holed.values[0, 1])
+    pictures = np.arange(12.0).reshape(2, 2, 3)
+    pictures[0, 1, 1] = NAN
+    filled = handle_missing(Table(pictures, picture_shape=(2, 3)), "mean").values
+    assert filled.shape == (2, 2, 3)
+    assert filled[0, 1, 1] == filled[1, 1, 1]
 
 
 def test_drop_rows_takes_names_and_labels_along():

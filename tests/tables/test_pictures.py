@@ -31,7 +31,6 @@ from gramian.tables.formats.pictures import (
     readable,
     resized,
 )
-from gramian.tables.names import natural_key
 from gramian.tables.reading import ReadingOptions
 
 
@@ -134,7 +133,7 @@ def test_deep_grey_keeps_its_values():
     np.testing.assert_array_equal(read(encoded(values, "TIFF")).values[0], values)
 
 
-def test_size_resizes():
+def test_size_resizes_and_keeps_kind_and_mean():
     for array in (grey(8, 6), grey(8, 6).astype(np.uint16) * 257):
         table = read(encoded(array), encoded(np.ascontiguousarray(array[:4])), size=(3, 2))
         assert table.values.shape == (2, 2, 3)
@@ -142,9 +141,6 @@ def test_size_resizes():
         flat = read(encoded(np.full_like(array, 200)), size=(3, 2)).values
         assert (flat == 200).all()
     np.testing.assert_array_equal(read(encoded(grey()), size=(3, 4)).values[0], grey())
-
-
-def test_resizing_keeps_kind_and_mean():
     for dtype in (np.uint8, np.uint16, np.int32, np.float32, np.float64):
         values = (np.add.outer(np.arange(40), np.arange(30)) * 3).astype(dtype)
         result = resized(values, (15, 20))
@@ -166,29 +162,19 @@ def test_orientation_is_applied():
         assert table.picture_shape == turn(grey()).shape
 
 
-def test_different_sizes_and_depths_are_refused_before_decoding():
-    with pytest.raises(DataError, match=r"pictures of different sizes: 0\.png is 3x4, 1\.png is 4x3"):
-        read(encoded(grey()), encoded(grey(3, 4))[:60])
-    with pytest.raises(DataError, match=r"pictures of different kinds: 0\.png has uint8 grey values,"):
-        read(encoded(grey()), encoded(grey().astype(np.uint16)))
-
-
 def test_rows_open_only_what_is_asked_for():
     table = read(b"not opened", encoded(grey()), b"nor this", rows=slice(1, 2))
     assert table.row_names == ("1.png",)
 
 
-def test_several_frames_are_noted():
-    buffer = io.BytesIO()
-    frames = [Image.fromarray(grey(seed=seed)) for seed in (0, 1)]
-    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:])
-    assert read(buffer.getvalue()).notes == ("1 picture has several frames, and only the first was used",)
-
-
-def test_what_is_no_picture_is_refused():
+def test_what_is_no_picture_or_of_another_size_or_depth_is_refused():
     for data in (b"", b"hello, I am text", b"\x89PNG\r\n\x1a\n"):
         with pytest.raises(FileError, match=r"0\.png is not a picture despite its name, or its first"):
             read(data)
+    with pytest.raises(DataError, match=r"pictures of different sizes: 0\.png is 3x4, 1\.png is 4x3"):
+        read(encoded(grey()), encoded(grey(3, 4))[:60])
+    with pytest.raises(DataError, match=r"pictures of different kinds: 0\.png has uint8 grey values,"):
+        read(encoded(grey()), encoded(grey().astype(np.uint16)))
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP"])
@@ -219,12 +205,6 @@ def test_bytes_and_pixels_are_limited_and_the_limit_is_said(monkeypatch):
     monkeypatch.setattr(module, "LARGEST_FILE", 20)
     with pytest.raises(DataError, match=r"0\.png has more than the 20 bytes that a picture may have\."):
         read(encoded(grey()))
-
-
-def test_natural_order():
-    names = ["s10/1.pgm", "s2/10.pgm", "s2/9.pgm", "s02/9.pgm", "9" * 5000 + ".pgm", "a", "1a"]
-    ordered = sorted(names, key=natural_key)
-    assert ordered.index("s2/9.pgm") < ordered.index("s2/10.pgm") < ordered.index("s10/1.pgm")
 
 
 def test_folder_in_natural_order_with_a_note_of_what_was_skipped(tmp_path):
@@ -259,16 +239,13 @@ def test_links_that_lead_in_a_circle_are_not_followed(tmp_path, link):
     assert names == ["own/1.png"]
 
 
-def test_folder_without_pictures(tmp_path):
+def test_folders_without_pictures_or_that_are_gone(tmp_path):
     with pytest.raises(DataError, match=r"holds no pictures and no other files\. Pictures are \.png"):
         pictures_in_folder(tmp_path)
     for index in range(5):
         (tmp_path / f"{index}.csv").write_text("1")
     with pytest.raises(DataError, match=r"holds no pictures but 5 other files \(0\.csv, 1\.csv, 2\.csv"):
         pictures_in_folder(tmp_path)
-
-
-def test_folders_that_cannot_be_listed_and_pictures_that_are_gone(tmp_path):
     with pytest.raises(FileError, match=r"cannot be listed: No such file or directory\."):
         pictures_in_folder(tmp_path / "gone")
     with pytest.raises(FileError, match=r"cannot be read: No such file or directory\. Check the path\."):
@@ -286,11 +263,6 @@ def test_names_that_are_not_unicode_can_be_printed(tmp_path):
         pytest.skip("this file system takes only Unicode names")
     names = read_pictures(pictures_in_folder(tmp_path)[0], "folder").row_names
     assert names[0].encode("utf-8").endswith(b".png")
-
-
-def test_list_keeps_its_order(tmp_path):
-    paths = [tmp_path / "b.png", tmp_path / "a.jpg"]
-    assert [picture.name for picture in pictures_in_list(paths)[0]] == [p.as_posix() for p in paths]
 
 
 def archive(**entries):

@@ -164,7 +164,7 @@ def test_pictures_keep_their_shape(array_kind):
     np.testing.assert_array_equal(to_numpy(rows.in_memory()), X.astype(array_kind.dtype))
 
 
-def test_frames_give_names():
+def test_frames_and_files_give_names(tmp_path):
     frame = pd.DataFrame(X[:3], columns=list("abcdef"), index=["r", "s", "t"])
     rows = as_rows(frame)
     assert rows.feature_names == tuple("abcdef")
@@ -174,6 +174,18 @@ def test_frames_give_names():
     polars = as_rows(pl.DataFrame(X, schema=list("abcdef")))
     assert polars.feature_names == tuple("abcdef")
     assert polars.row_names is None
+    file = tmp_path / "t.csv"
+    file.write_text("name,x,y\na,1,2\nb,3,5\n")
+    for source in (file, scan(file), scan(str(file)).read()):
+        rows = as_rows(source)
+        assert rows.in_memory().tolist() == [[1, 2], [3, 5]]
+        assert rows.feature_names == ("x", "y")
+        assert rows.row_names == ("a", "b")
+        assert rows.table.source.endswith("t.csv")
+    np.save(tmp_path / "p.npy", np.arange(24, dtype=np.uint8).reshape(4, 3, 2))
+    rows = as_rows(Path(tmp_path / "p.npy"))
+    assert rows.picture_shape == (3, 2)
+    assert rows.dtype == np.float32
 
 
 def test_numbers_and_dates_of_a_frame_are_names_as_text():
@@ -204,21 +216,6 @@ def test_numbers_and_dates_of_a_frame_are_names_as_text():
     assert as_rows(pd.DataFrame(X[:5])[:3]).row_names is None
 
 
-def test_files_give_names_and_the_table(tmp_path):
-    file = tmp_path / "t.csv"
-    file.write_text("name,x,y\na,1,2\nb,3,5\n")
-    for source in (file, scan(file), scan(str(file)).read()):
-        rows = as_rows(source)
-        assert rows.in_memory().tolist() == [[1, 2], [3, 5]]
-        assert rows.feature_names == ("x", "y")
-        assert rows.row_names == ("a", "b")
-        assert rows.table.source.endswith("t.csv")
-    np.save(tmp_path / "p.npy", np.arange(24, dtype=np.uint8).reshape(4, 3, 2))
-    rows = as_rows(Path(tmp_path / "p.npy"))
-    assert rows.picture_shape == (3, 2)
-    assert rows.dtype == np.float32
-
-
 def test_text_is_neither_data_nor_a_path():
     for text in ("faces.npz::X", b"faces.npz"):
         with pytest.raises(InputTypeError, match=r"\. To read a file, write gramian\.scan\("):
@@ -237,19 +234,6 @@ def test_the_first_bad_entry_is_named_unless_left_to_the_caller(rows_kind):
             rows.require_finite()
 
 
-def test_names_of_the_bad_entry_are_said():
-    frame = pd.DataFrame(np.ones((4, 3)), columns=list("abc"), index=["first", "second", "third", "fourth"])
-    frame.iloc[1, 2] = np.nan
-    with pytest.raises(DataError, match=r"Input X contains NaN: row 1 \(named"):
-        as_rows(frame)
-
-
-def test_finite_numbers_whose_sum_is_not_pass():
-    as_rows(np.full((10, 4), 1.7e308))
-    as_rows(sp.csr_matrix(np.full((10, 4), 1.7e308)))
-    as_rows(sp.csr_matrix((5, 4)))
-
-
 def test_bad_entries_are_counted_over_all_blocks():
     values = np.ones((40, 100_000), dtype=np.float32)
     values[37, 99_999] = np.nan
@@ -261,7 +245,7 @@ def test_bad_entries_are_counted_over_all_blocks():
         as_rows(values)
 
 
-def test_dtypes():
+def test_dtypes_and_tables_of_other_kinds():
     for given_dtype, returned in [
         *[("f4", "f4"), ("f8", "f8"), (">f8", "f8"), ("u1", "f4"), ("i1", "f4"), ("u2", "f4")],
         *[("i2", "f4"), ("f2", "f4"), ("i4", "f8"), ("i8", "f8"), ("?", "f8"), ("O", "f8")],
@@ -270,9 +254,6 @@ def test_dtypes():
         rows = as_rows(made)
         assert rows.dtype == rows.in_memory().dtype == np.dtype(returned)
         np.testing.assert_array_equal(rows.in_memory(), made.astype(float))
-
-
-def test_tables_of_other_kinds():
     for make in (pd.DataFrame, lambda x: pl.DataFrame(np.array(x)), list, tuple):
         np.testing.assert_array_equal(as_rows(make(SMALL)).in_memory(), SMALL)
     frame = pd.DataFrame(SMALL).astype("Int64")

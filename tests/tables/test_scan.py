@@ -67,13 +67,6 @@ def test_rows_and_columns_are_dropped_and_nan_is_refused_with_the_row_of_the_fil
     assert scan(path, drop="kind", missing="drop-columns").read().feature_names == ("x",)
 
 
-def test_transposing_comes_after_choosing_and_before_missing_values(path):
-    turned = scan(path, columns=["x", "y"], transpose=True, missing="drop-columns").read()
-    assert turned.values.tolist() == [[1, 5, 7], [2, 6, 8]]
-    assert turned.feature_names == ("a", "c", "d")
-    assert turned.row_names == ("x", "y")
-
-
 def test_rows(path):
     for text, expected in [
         ("1:3", slice(1, 3)),
@@ -89,11 +82,17 @@ def test_rows(path):
         assert later.read().values[:, 0].tolist() == [1, 3, 5, 7][expected]
 
 
-def test_names_with_commas_can_be_quoted(tmp_path):
+def test_names_can_be_quoted_and_arrays_come_contiguous_in_native_order(tmp_path):
     file = tmp_path / "x.csv"
     file.write_text('"a, b",c\n1,2\n')
     assert scan(file, columns='"a, b"').read().feature_names == ("a, b",)
     assert scan(file, columns=["a, b"]).read().feature_names == ("a, b",)
+    values = np.arange(24, dtype=">i4").reshape(4, 6)
+    np.save(tmp_path / "x.npy", values)
+    table = scan(tmp_path / "x.npy", rows="::2").read()
+    assert table.values.flags.c_contiguous
+    assert table.values.dtype == np.int32
+    np.testing.assert_array_equal(table.values, values[::2])
 
 
 @pytest.mark.parametrize(
@@ -175,15 +174,7 @@ def test_marks_of_missing_values_may_be_numbers_and_belong_to_text(tmp_path, fol
             scan(place, na_values="-").read()
 
 
-def test_streams():
-    assert scan(io.BytesIO(b"1,2\n3,4\n")).read().values.tolist() == [[1, 2], [3, 4]]
-    once = scan(io.BytesIO(b"1,2\n"))
-    once.read()
-    with pytest.raises(FileError, match=r"standard input is empty \(0 bytes\)\. A stream can be read"):
-        once.read()
-
-
-def test_pictures(folder):
+def test_pictures_come_from_folders_and_lists(folder, path):
     with pytest.raises(DataError, match=r"pictures of different sizes: 0\.png is 3x4, 2\.png is 6x8"):
         scan(folder).read()
     assert scan(folder, rows="0:2").read().values.shape == (2, 4, 3)
@@ -192,21 +183,9 @@ def test_pictures(folder):
     assert table.values[:, 0, 0].tolist() == [1, 0]
     with pytest.raises(ParameterError, match="transpose=True is for tables, but"):
         scan(folder, rows="0:2", transpose=True).read()
-
-
-def test_a_list_of_pictures_takes_folders_but_no_tables(folder, path):
     assert scan([folder], size="6x8").read().values.shape == (3, 8, 6)
     with pytest.raises(DataError, match=r"is not named like a picture\. A list of paths is for"):
         scan([path]).read()
-
-
-def test_arrays_come_contiguous_and_in_native_order(tmp_path):
-    values = np.arange(24, dtype=">i4").reshape(4, 6)
-    np.save(tmp_path / "x.npy", values)
-    table = scan(tmp_path / "x.npy", rows="::2").read()
-    assert table.values.flags.c_contiguous
-    assert table.values.dtype == np.int32
-    np.testing.assert_array_equal(table.values, values[::2])
 
 
 @given(st.lists(st.sampled_from([*",; \t|\n\r\"#.-+e0123456789", "NA", "a", "é", "\n", ",", "1"]),
@@ -238,6 +217,12 @@ def test_public_tables(data_dir):
     assert scan(existing(data_dir, "tables", "places.csv")).read().values.shape == (329, 14)
     turtles = scan(existing(data_dir, "tables", "tortues.csv"), label="sexe").read()
     assert turtles.feature_names == ("long", "larg", "haut")
+    file = existing(data_dir, "tables", "multidrug_nci60.npz")
+    with pytest.raises(DataError, match="Input X contains NaN: 3,300 values are missing in 54 rows"):
+        scan(f"{file}::compound").read()
+    assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
+    with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::compound"):  # names the folder of data
+        scan(file).read()
 
 
 @pytest.mark.walk
@@ -247,15 +232,6 @@ def test_nci60_with_labels(data_dir):
     assert len(set(table.labels)) == 14
     with pytest.raises(DataError, match="holds no numbers: 'labs'"):
         scan(data_dir / "tables" / "ISLR_NCI60.csv").read()
-
-
-def test_multidrug_with_missing_values(data_dir):
-    file = existing(data_dir, "tables", "multidrug_nci60.npz")
-    with pytest.raises(DataError, match="Input X contains NaN: 3,300 values are missing in 54 rows"):
-        scan(f"{file}::compound").read()
-    assert scan(f"{file}::compound", missing="mean").read().values.shape == (60, 1429)
-    with pytest.raises(DataError, match=r"ABC .*compound .*cls .*::compound"):  # names the folder of data
-        scan(file).read()
 
 
 def test_faces_of_orl_and_yale(data_dir):

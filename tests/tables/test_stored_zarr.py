@@ -69,9 +69,7 @@ def test_arrays_of_a_group_are_told_apart(tmp_path, consolidated):
 def test_chunks_that_are_damaged_or_not_there_are_named_by_their_rows(store):
     (store / "c/3/1").write_bytes((store / "c/3/1").read_bytes()[:100])
     for limit in (SMALL, 1 << 30):
-        with pytest.raises(
-            FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: it is truncated, damaged"
-        ):
+        with pytest.raises(FileError, match=r"x.zarr, rows [0-9]+ to [0-9,]+ cannot be read: it is"):
             scan(store).open(limit).values[0:300]
     (store / "c/3/1").unlink()
     for limit in (SMALL, 1 << 30):

@@ -41,6 +41,9 @@ def test_titles_above_the_header_are_left_out_with_a_word():
     )
     shown = seen("title_rows.csv")
     assert (shown.header, shown.lines[3][:2], len(shown.lines)) == (4, ("plant", "garden"), 10)
+    table = read("title_with_link.csv")
+    assert table.feature_names == tuple(map(str, range(2010, 2019)))
+    assert table.row_names == ("Aland", "Bland", "Cland", "Dland", "Eland")
 
 
 def test_a_row_of_units_is_metadata():
@@ -130,20 +133,14 @@ def test_days_and_months_that_may_be_exchanged_are_said():
 
 
 def test_identifiers_and_genes_are_read_as_they_are():
-    assert read("patients.csv", label="ward", drop="sex").values[0].tolist() == [
-        1,
-        100410,
-        141,
-        4.4,
-        6.3,
-        5.7,
-    ]
+    first = read("patients.csv", label="ward", drop="sex").values[0]
+    assert first.tolist() == [1, 100410, 141, 4.4, 6.3, 5.7]
     genes = read("genes.tsv", transpose=True)
     assert (genes.values.shape, genes.row_names[4]) == ((8, 60), "heat_1")
     assert genes.values[:, 0].tolist() == [102, 134, 78, 188, 28, 127, 31, 70]
 
 
-def test_notes_below_the_table():
+def test_notes_and_lines_of_one_token_below_the_table():
     table = read("notes_below.csv")
     assert (table.values.shape, table.row_names[-1]) == ((18, 4), "Rara")
     assert table.notes[0] == ("2 lines below the table were left out: 'Source: Office of Waters, table 12'")
@@ -154,9 +151,6 @@ def test_notes_below_the_table():
     assert read_text("x,y\n1,2\n3,4\n5,6\n\n", skip_footer=2).values.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(DataError, match=r"standard input has no rows: only a header line\. Add at"):
         read_text("x,y\n1,2\n3,4\n", skip_footer=5)
-
-
-def test_a_last_line_of_one_token_is_below_the_table():
     for token in ("__________", "---", "END", "End of file", "* * *", "eof"):
         for rows, names in (("n,a,b\nx,1,2\ny,2,3\n", ("x", "y")), ("a,b\n1,2\n2,3\n", None)):
             table = read_text(rows + token + "\n")
@@ -279,10 +273,8 @@ def test_long_tables():
     assert np.argwhere(np.isnan(table.values)).tolist() == [[3, 1], [9, 3]]
     assert table.values[0].tolist() == [43.7, 47.0, 49.5, 45.9]
     assert "58 rows became 15 rows x 4 columns, one for each 'test': 2 values are absent" in table.notes
-    assert read("long.csv", pivot="subject,test,score", drop="speed,arm", missing="em").values.shape == (
-        15,
-        3,
-    )
+    fewer = read("long.csv", pivot="subject,test,score", drop="speed,arm", missing="em")
+    assert fewer.values.shape == (15, 3)
     wide = seen("long.csv", pivot=("subject", "test", "score"))
     assert (wide.row_names, wide.long, wide.width) == ("subject", None, 5)
     for name in ("german.csv", "patients.csv", "genes.tsv", "limits.csv"):
@@ -358,9 +350,7 @@ def test_a_header_that_is_asked_for():
     assert (none.feature_names, none.values.tolist()) == (None, [[7, 8], [1, 2]])
     assert read_text("# by hand\n# x y\n1 2\n3 4\n", header=2).feature_names == ("x", "y")
     for header in (9, 2):
-        with pytest.raises(
-            ParameterError, match=r"of standard input is empty or does not exist\. Count lines"
-        ):
+        with pytest.raises(ParameterError, match=r"of standard input is empty or does not exist\. Count"):
             read_text("x,y\n\n1,2\n", header=header)
     for wrong in (-1, 1.5):
         with pytest.raises(ParameterError, match=r"must be a whole number of at least 0\."):
@@ -393,25 +383,19 @@ def test_where_tables_begin():
     ):  # fmt: skip
         layout = detect_layout(text.encode(), "x.csv", most=200)
         assert (layout.names, layout.skipped) == (names, skipped), text
-
-
-def test_a_row_beyond_the_limit_of_one_field():
     names = [f"column_{number}" for number in range(20_000)]
     text = "\n".join([",".join(names), *[",".join(["1"] * 20_000)] * 3])
     layout = detect_layout(text.encode(), "x.csv")
     assert (list(layout.names), layout.plain) == (names, True)
 
 
-def test_a_header_that_goes_on_in_the_first_row_is_advised():
+def test_a_header_that_goes_on_in_the_first_row_is_advised_and_no_mark():
     text = "gene,s1,s2\nclass,A,B\ng1,1.5,2\ng2,3,4\n"
     with pytest.raises(DataError, match="standard input has 2 columns that hold no numbers:") as caught:
         read_text(text)
     assert "Read it with header=2." in str(caught.value)
     assert read_text(text, header=2).values.tolist() == [[1.5, 2], [3, 4]]
     assert read_text(text, transpose=True, label="class").labels.tolist() == ["A", "B"]
-
-
-def test_words_of_a_header_are_no_marks_of_missing_values():
     rows = "".join(f"{row},{row}\n" for row in range(20))
     with pytest.raises(DataError, match="standard input has") as caught:
         read_text(f"x,y\nlength,2\n{rows}")
@@ -565,12 +549,6 @@ def test_dates_that_hide_in_numbers_are_times():
     }
     assert {name: one.why for name, one in found.items() if one.role == "time"} == told
     assert {found[name].role for name in ("flow", "depth")} == {"measure"}  # as large as dates are
-
-
-def test_a_title_with_a_second_cell_is_not_the_header():
-    table = read("title_with_link.csv")
-    assert table.feature_names == tuple(map(str, range(2010, 2019)))
-    assert table.row_names == ("Aland", "Bland", "Cland", "Dland", "Eland")
 
 
 def test_units_in_all_cells_of_a_column_are_slips_of_one_kind():

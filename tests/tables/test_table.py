@@ -53,16 +53,6 @@ def test_rows_and_columns_are_picked_in_the_order_asked_for():
     assert pick_columns(["a", "b", "c", "d"], ReadingOptions(columns=("d", "a")), "x")[0] == [3, 0]
 
 
-def test_pick_columns_takes_id_label_and_weights_out():
-    assert pick_columns(["a", "b", "c"], ReadingOptions(id="a", label="c"), "x")[:4] == (
-        [1],
-        0,
-        None,
-        {"c": 2},
-    )
-    assert pick_columns(["a", "b", "c"], ReadingOptions(weights="b"), "x")[:4] == ([0, 2], None, 1, {})
-
-
 def test_unknown_names_are_answered_with_the_closest_or_the_columns():
     for option in ("columns", "drop", "id", "label", "weights"):
         value = "murdr" if option in ("id", "label", "weights") else ("murdr",)
@@ -82,29 +72,17 @@ def test_contiguous_copies_only_what_is_not():
     np.testing.assert_array_equal(swapped, values)
 
 
-def test_arrays_keep_their_type_but_not_without_a_column():
+def test_arrays_keep_their_type_and_their_columns_are_known_by_position():
     assert table_from_array(np.ones((2, 2), np.int16), ReadingOptions(), "x").values.dtype == np.int16
     assert table_from_array(np.ones((2, 2), bool), ReadingOptions(), "x").values.tolist() == [[1, 1]] * 2
     with pytest.raises(DataError, match=r"x has no columns left\. Drop fewer columns, or choose some"):
         table_from_array(np.eye(2), ReadingOptions(drop=("0", "1")), "x")
-
-
-def test_columns_of_arrays_are_known_by_position():
     values = np.arange(12.0).reshape(3, 4)
     table = table_from_array(values, ReadingOptions(rows=slice(1, 3), drop=("1",), id="0", label="3"), "x")
     np.testing.assert_array_equal(table.values, values[1:3, [2]])
     assert table.row_names == ("4", "8")
     assert table.labels.tolist() == [7.0, 11.0]
     assert table.row_numbers == range(1, 3)
-
-
-def test_pictures_keep_their_shape_and_have_no_columns():
-    pictures = np.zeros((3, 4, 5), np.uint8)
-    table = table_from_array(pictures, ReadingOptions(rows=slice(0, 2)), "x")
-    assert table.values.shape == (2, 4, 5)
-    assert table.picture_shape == (4, 5)
-    with pytest.raises(ParameterError, match=r"label does not apply to x, which holds pictures\. Leave it"):
-        table_from_array(pictures, ReadingOptions(label="0"), "x")
 
 
 def test_transpose_swaps_names_makes_them_unique_and_refuses_pictures():

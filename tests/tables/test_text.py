@@ -29,11 +29,15 @@ def test_separators_and_line_ends(separator):
         assert table.feature_names == ("x", "y", "z")
 
 
-def test_decimal_comma():
+def test_numbers_with_decimal_commas_padded_signed_infinite_boolean_or_long():
     for separator in ";\t |":
         table = read(f"x{separator}y\n1,5{separator}2\n,25{separator}-3,75e1\n")
         assert table.values.tolist() == [[1.5, 2], [0.25, -37.5]]
         assert "commas were read as decimal separators" in table.notes
+    values = read("x,y\n 1 , +2.5\n 3 , -Infinity\n").values
+    assert values.tolist() == [[1, 2.5], [3, -np.inf]]
+    assert read("x,y\ntrue,1\nfalse,2\n").values.tolist() == [[1, 1], [0, 2]]
+    assert read("x,y\n12345678901234567890,9007199254740993\n").values.shape == (1, 2)
 
 
 def test_commas_between_thousands():
@@ -69,13 +73,10 @@ def test_blanks_separate_as_one_and_quotes_hold_separators():
     assert table.feature_names == ("first  name", "b c")
 
 
-def test_missing_tokens():
+def test_missing_tokens_and_texts_that_are_to_stand_for_them():
     for token in ("", "NA", "NaN", "nan", "null", "?", " NA "):
         values = read(f"x,y\n1,{token}\n3,4\n").values
         np.testing.assert_array_equal(values, [[1, np.nan], [3, 4]])
-
-
-def test_texts_that_are_to_stand_for_missing_values():
     for text in ("x,y\n1,-\n.,4\n", "x,y\n1, -\n.,4\n", "x y\n1 -\n. 4\n", "-\t-\n1\t-\n.\t4\n"):
         values = read(text, na_values=("-", ".")).values
         np.testing.assert_array_equal(values[-2:], [[1, np.nan], [np.nan, 4]])
@@ -95,13 +96,6 @@ def test_a_column_of_numbers_but_for_marks_says_how_to_read_them():
         with pytest.raises(DataError, match=r"x\.csv has 1 column that holds no numbers:") as caught:
             read(text)
         assert "na_values" not in str(caught.value)
-
-
-def test_numbers_that_are_padded_signed_infinite_boolean_or_long():
-    values = read("x,y\n 1 , +2.5\n 3 , -Infinity\n").values
-    assert values.tolist() == [[1, 2.5], [3, -np.inf]]
-    assert read("x,y\ntrue,1\nfalse,2\n").values.tolist() == [[1, 1], [0, 2]]
-    assert read("x,y\n12345678901234567890,9007199254740993\n").values.shape == (1, 2)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1251", "cp1252"])
@@ -148,18 +142,15 @@ def test_header():
         assert detect_layout(text.encode(), "x.csv").names == names, text
 
 
-def test_header_of_r_that_lacks_the_row_names():
-    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
-    assert table.feature_names == ("Murder", "Rape")
-    assert table.row_names == ("Alabama", "New York")
-
-
-def test_comments_at_the_top():
+def test_comments_at_the_top_and_headers_of_r_without_row_names():
     table = read("# made by a machine\n# x y\n1 2\n3 4\n")
     assert table.feature_names == ("x", "y")
     assert "1 comment line was left out at the top" in table.notes
     assert read("#id\tx\na\t1\nb\t2\n").feature_names == ("x",)
     assert read("# one\n# two words here\nx,y\n1,2\n").feature_names == ("x", "y")
+    table = read('"Murder" "Rape"\n"Alabama" 13.2 21.2\n"New York" 10 44.5\n')
+    assert table.feature_names == ("Murder", "Rape")
+    assert table.row_names == ("Alabama", "New York")
 
 
 def test_titles_of_plink_stand_above_text_alone(tmp_path):
@@ -176,11 +167,6 @@ def test_lines_before_the_header():
             assert (table.feature_names, table.values.tolist()) == (("x", "y"), [[1, 2], [3, 4]]), top
     with pytest.raises(DataError, match=r"x\.csv, line 4: 1 field where 2 are expected \("):
         read("# one\nx,y\n1,2\n3\n")
-
-
-def test_uneven_rows_are_refused_with_their_line():
-    with pytest.raises(DataError, match=r"x\.csv, line 3: 2 fields where 3 are expected \("):
-        read("4,5,6\n1,2,3\n4,5\n6,7,8\n")
 
 
 @pytest.mark.parametrize(
@@ -229,6 +215,7 @@ def test_a_ragged_table_names_the_line_and_its_number_of_fields():
         ("a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n", "line 4: 3 fields where 2"),  # most rows have three
         ("id,a,b\nx,1,2\ny,3\nz,4,5,6\n", "line 3: 2 fields where 3"),
         ("a;b\n1,5;2\n3\n4;5;6\n", "line 3: 1 field where 2"),
+        ("4,5,6\n1,2,3\n4,5\n6,7,8\n", "line 3: 2 fields where 3"),
     ]:
         with pytest.raises(DataError, match=place):
             read(text)
